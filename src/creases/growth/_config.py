@@ -8,12 +8,16 @@ from numbers import Integral
 from typing import Any, Literal, Self
 
 from torch import nn, optim
+from torch.optim.lr_scheduler import LRScheduler
 
 from creases._validation import check_choice, check_count, check_number
 from creases.errors import InputError
+from creases.growth._budget import Budget, check_budget
+from creases.growth._schedule import MakeScheduler, check_schedule
 from creases.growth.methods._evidence import GrowthMethod
 from creases.growth.methods._registry import resolve_method
-from creases.growth.policies._stop import Budget, NoImprovement, Stop, as_stops
+from creases.growth.policies._stages import Stages
+from creases.growth.policies._stop import NoImprovement, SizeLimit, Stop, as_stops
 from creases.growth.policies._when import When, resolve_when
 from creases.growth.policies._where import Where, resolve_where
 
@@ -22,6 +26,12 @@ MakeOptimizer = Callable[[Iterable[nn.Parameter]], optim.Optimizer]
 
 #: An automatic batch holds this fraction of the rows, within these sizes: several steps per epoch, none too noisy.
 BATCH_FRACTION, MIN_BATCH, MAX_BATCH = 1 / 8, 32, 200
+
+#: An automatic budget has at least so many epochs and optimizer steps.
+MIN_EPOCHS, AUTO_STEPS = 20, 2000
+
+#: More stages than any run has.
+NEVER = 10**9
 
 _OPTIMIZERS = ("adamw", "adam")
 
@@ -38,28 +48,37 @@ class GrowthConfig:
         Growth method: ``"fold"``, ``"tiny"``, ``"gradmax"``, ``"split"``, ``"steepest_split"``, ``"random"``,
         ``"search"``, a method object, or a function of (model, place, evidence) to a proposal.
     where
-        Layer to grow: ``"bottleneck"``, ``"round robin"``, ``"gain"``, a layer's name, or a function of the state.
-        ``"width or depth"`` also inserts layers, where that lowers the held-out loss more per multiply-add.
+        Layers to grow: ``"all"``, ``"bottleneck"``, ``"round robin"``, ``"gain"``, a layer's name, or a function of the
+        state. ``"width or depth"`` also inserts layers, where that lowers the held-out loss more per multiply-add.
     when
-        Time to grow: ``"plateau"``, ``"converged"``, a number of epochs, or a function of the state.
+        Time to grow: ``"stages"`` (geometric growth early in the run), ``"plateau"``, ``"converged"``, a number of
+        epochs, or a function of the state.
     stop
         Further reasons to stop, such as ``Target(score=0.99)``; policies or functions of the state to a reason.
-    max_epochs
-        Maximum number of epochs.
+    budget
+        What the run may spend: a number of epochs, or a text such as ``"60 s"``, ``"5 min"`` or
+        ``"2e12 multiply-adds"``; ``"auto"`` is at least 20 epochs and 2000 optimizer steps. Growth steps, and stages
+        that are undone, are part of it.
+    growth_share, growth_factor
+        For ``when="stages"``: the share of the budget that growth may take, and by how much a stage widens a layer.
     max_units, max_parameters
         Maximum size of the network; None for no limit.
     patience
         Epochs without progress before the network grows, for ``when="plateau"``: the training loss has not fallen by
         a hundredth, or the validation loss has not fallen at all.
     growth_patience
-        Growth steps in a row that may fail to improve the validation loss (without validation data the training loss)
-        before the run ends; None for no limit. A ``NoImprovement`` in ``stop`` takes its place.
+        Stages, or growth steps, in a row that may fail to pay on held-out data (without them, on the training loss)
+        before growth ends. Stages that did not pay are undone. None for no limit; a ``NoImprovement`` in ``stop``
+        takes its place.
     recycle
         Whether redundant units are replaced before new ones are added.
     optimizer
         ``"adamw"``, ``"adam"``, an optimizer, or a function of the parameters to one.
     lr
         Learning rate of the optimizer, if that is given by name.
+    schedule
+        ``"cosine"`` anneals the learning rate to zero over the budget, ``"constant"`` leaves it; or a torch scheduler
+        of your optimizer, or a function that makes one, which is stepped after every optimizer step.
     weight_decay
         Weight decay of AdamW. Biases and other parameters of one axis do not decay.
     batch_size
@@ -67,7 +86,8 @@ class GrowthConfig:
     epoch_steps
         Optimizer steps in an epoch; by default an epoch ends when all samples were seen.
     keep
-        ``"best"``: with validation data, end with the network that scored best on them. ``"last"``: with the last.
+        ``"best"``: with validation data, end with the network whose loss on them was lowest, smoothed over epochs.
+        ``"last"``: with the last.
     hidden
         Widths of the hidden layers of a new network; ``"auto"`` is one layer with two units per class or target (two
         for two classes), enough for any linear model.
@@ -82,7 +102,7 @@ class GrowthConfig:
 
     Examples
     --------
-    >>> config = GrowthConfig(how="tiny", max_epochs=100)
+    >>> config = GrowthConfig(how="tiny", budget=100)
     >>> config.lr
     0.02
     >>> GrowthConfig.from_dict(config.to_dict()) == config
@@ -90,17 +110,20 @@ class GrowthConfig:
     """
 
     how: str | GrowthMethod = "fold"
-    where: str | Where = "bottleneck"
-    when: str | int | When = "plateau"
+    where: str | Where = "all"
+    when: str | int | When = "stages"
     stop: Stop | Sequence[Stop] = ()
-    max_epochs: int = 500
+    budget: str | float | Budget = "auto"
+    growth_share: float = 0.25
+    growth_factor: float = 2.0
     max_units: int | None = None
     max_parameters: int | None = None
     patience: int = 5
-    growth_patience: int | None = 3
+    growth_patience: int | None = 2
     recycle: bool = True
     optimizer: str | optim.Optimizer | MakeOptimizer = "adamw"
-    lr: float = 0.02
+    lr: float = 0.01
+    schedule: str | LRScheduler | MakeScheduler = "cosine"
     weight_decay: float = 0.1
     batch_size: str | int | None = "auto"
     epoch_steps: int | None = None
@@ -115,10 +138,11 @@ class GrowthConfig:
     def __post_init__(self) -> None:
         resolve_method(self.how)
         resolve_where(self.where)
-        resolve_when(self.when, self.patience)
+        self.resolve_when()
         as_stops(self.stop)
-        for name in ("max_epochs", "patience"):
-            check_count(getattr(self, name), name)
+        check_budget(self.budget)
+        check_schedule(self.schedule)
+        check_count(self.patience, "patience")
         for name in ("max_units", "max_parameters", "growth_patience", "epoch_steps"):
             if getattr(self, name) is not None:
                 check_count(getattr(self, name), name)
@@ -141,6 +165,19 @@ class GrowthConfig:
                 f"{self.validation_fraction:g}, with test_fraction {self.test_fraction:g}",
             )
         check_count(self.seed, "seed", least=0)
+
+    def resolve_when(self) -> When:
+        """Return the policy for the time of growth."""
+        if self.when == "stages":
+            patience = self.growth_patience
+            return Stages(self.growth_share, self.growth_factor, NEVER if patience is None else patience)
+        return resolve_when(self.when, self.patience)
+
+    def resolve_budget(self, steps_per_epoch: int | None) -> Budget:
+        """Return the budget for so many optimizer steps in an epoch; None where a loader does not say."""
+        if self.budget != "auto":
+            return Budget.parse(self.budget)
+        return Budget(max(MIN_EPOCHS, -(-AUTO_STEPS // steps_per_epoch) if steps_per_epoch else 0))
 
     def layer_widths(self, n_outputs: int, task: str) -> tuple[int, ...]:
         """Return the widths of the hidden layers of a new network with so many outputs."""
@@ -169,12 +206,17 @@ class GrowthConfig:
         return optim.AdamW([group for group in groups if group["params"]], lr=self.lr)
 
     def stops(self) -> list[Stop]:
-        """Return the reasons to stop before ``max_epochs``: those given, the limits of size, no improvement."""
+        """Return the reasons to stop before the budget is spent: those given, limits of size, no improvement."""
         stops = as_stops(self.stop)
         limits = {"units": self.max_units, "parameters": self.max_parameters}
         if any(limit is not None for limit in limits.values()):
-            stops.append(Budget(**limits))
-        if self.growth_patience is not None and not any(isinstance(stop, NoImprovement) for stop in stops):
+            stops.append(SizeLimit(**limits))
+        staged = isinstance(self.resolve_when(), Stages)
+        if (
+            self.growth_patience is not None
+            and not staged
+            and not any(isinstance(stop, NoImprovement) for stop in stops)
+        ):
             stops.append(NoImprovement(self.growth_patience))
         return stops
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass
 from typing import Any
@@ -12,32 +11,38 @@ from typing import Any
 from torch import Tensor, nn, optim
 
 from creases.errors import InputError
+from creases.growth._budget import Budget, Meter
 from creases.growth._config import GrowthConfig
+from creases.growth._cost import count_cost
 from creases.growth._followers import Followers
-from creases.growth._growth_steps import MAX_SAMPLES, grow_place, recycle_units, revive_layer
+from creases.growth._growth_steps import MAX_SAMPLES, grow_places, recycle_units, revive_layer
 from creases.growth._loss_sum import Loss
 from creases.growth._objective import objective
 from creases.growth._precision import full_precision
-from creases.growth._records import History, Record
-from creases.growth._samples import as_samples
+from creases.growth._race import NetworkState, Race, block_losses, compare_losses
+from creases.growth._records import History, Record, smooth_loss
+from creases.growth._samples import DatasetSamples, InMemorySamples, as_samples
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
 from creases.growth.methods._evidence import GrowthMethod, drop_unweighted
 from creases.growth.methods._fold.explanation import fold_entries
 from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._fold.outcome import fold_outcome
-from creases.growth.methods._registry import resolve_method
-from creases.growth.policies._stop import NothingToAdd, Stop, is_worth_adding, resolve_stops
-from creases.growth.policies._when import When, resolve_when
+from creases.growth.methods._registry import refusal, resolve_method
+from creases.growth.policies._stages import Stages, step_compute
+from creases.growth.policies._stop import GROWTH_STOPS, NothingToAdd, Stop, is_worth_adding, resolve_stops
+from creases.growth.policies._when import When
 from creases.growth.policies._where import At, Where, resolve_where
 from creases.network.surgery import check_optimizer, copy_sharing_parameters, without_side_effects
+
+#: How many times the steps of the grown network its rival may take: a much cheaper one is not trained for ever.
+_MAX_RATIO = 4.0
 
 
 class Grower:
     """Grows a model while you train it; call :meth:`step` at the end of every epoch.
 
-    Options are those of :class:`creases.growth.GrowthConfig`, with its defaults. A run also ends when nothing is worth
-    adding.
+    Options are those of :class:`creases.growth.GrowthConfig`, with its defaults. It never touches the learning rate.
 
     Parameters
     ----------
@@ -52,16 +57,21 @@ class Grower:
         A method's name (``"fold"``, ``"tiny"``, ``"gradmax"``, ``"random"``, ``"split"``, ``"search"``), an object
         such as ``Tiny(count=20)``, or a function of (model, place, evidence) to a proposal.
     where
-        ``"bottleneck"``, ``"round robin"``, ``"gain"``, ``"width or depth"`` (new layers too), a place's name, or a
-        function of the state to places.
+        ``"all"``, ``"bottleneck"``, ``"round robin"``, ``"gain"``, ``"width or depth"`` (new layers too), a place's
+        name, or a function of the state to places.
     when
-        ``"plateau"``, ``"converged"``, a number of epochs, or a function of the state.
+        ``"stages"``, ``"plateau"``, ``"converged"``, a number of epochs, or a function of the state.
     stop
-        Policies such as ``Target(score=0.99)`` and ``Budget(parameters=500)``, or functions of the state to a reason.
-    max_epochs, max_units, max_parameters
-        Limits at which the run ends.
-    patience, growth_patience
-        Epochs without progress before the network grows; growth steps without improvement before the run ends.
+        Policies such as ``Target(score=0.99)`` and ``SizeLimit(parameters=500)``, or functions of the state.
+    budget
+        What the run may spend, for the stages and for ``history.ended``: the number of epochs that you will train.
+    growth_share, growth_factor, growth_patience
+        Share of the budget that growth may take; by how much a stage widens a layer; stages in a row that may fail to
+        pay before they are undone and growth ends.
+    max_units, max_parameters
+        Limits of the size.
+    patience
+        Epochs without progress before the network grows, for ``when="plateau"``.
     validation
         Samples that are never trained or grown on, to measure with.
     recycle
@@ -85,7 +95,7 @@ class Grower:
     >>> y = x.abs()
     >>> model = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU(), torch.nn.Linear(1, 1))
     >>> optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
-    >>> grower = Grower(model, optimizer, (x, y), "regression", how="fold", when=30)
+    >>> grower = Grower(model, optimizer, (x, y), "regression", how="fold", budget=100)
     >>> while not grower.history.ended and len(grower.history.epochs) < 100:
     ...     loss = torch.nn.functional.mse_loss(model(x), y)
     ...     optimizer.zero_grad(); loss.backward(); optimizer.step()
@@ -105,7 +115,9 @@ class Grower:
         where: str | Where = GrowthConfig.where,
         when: str | int | When = GrowthConfig.when,
         stop: Stop | Sequence[Stop] = GrowthConfig.stop,
-        max_epochs: int = GrowthConfig.max_epochs,
+        budget: str | float | Budget = GrowthConfig.budget,
+        growth_share: float = GrowthConfig.growth_share,
+        growth_factor: float = GrowthConfig.growth_factor,
         max_units: int | None = GrowthConfig.max_units,
         max_parameters: int | None = GrowthConfig.max_parameters,
         patience: int = GrowthConfig.patience,
@@ -120,7 +132,9 @@ class Grower:
             where=where,
             when=when,
             stop=stop,
-            max_epochs=max_epochs,
+            budget=budget,
+            growth_share=growth_share,
+            growth_factor=growth_factor,
             max_units=max_units,
             max_parameters=max_parameters,
             patience=patience,
@@ -161,20 +175,33 @@ class Grower:
         goal = objective(loss, weighted=samples.weighted)
         self.validation = None if validation is None else as_samples(validation, model, "validation")
         stops = config.stops()
-        self.when, self.stops = resolve_when(config.when, config.patience), resolve_stops(stops, config.max_epochs)
+        self.when, self.stops = config.resolve_when(), resolve_stops(stops)
         self.recycle = config.recycle
         self.before_decision: list[Callable[[State], None]] = []  #: called at the end of every epoch, before growth
         setting = {"loss": loss, "how": config.how, "where": config.where, "when": config.when, "stop": stops}
-        setting |= {"patience": config.patience, "recycle": config.recycle, "seed": config.seed}
+        setting |= {"growth_share": config.growth_share, "growth_factor": config.growth_factor}
+        setting |= {
+            "patience": config.patience,
+            "growth_patience": config.growth_patience,
+            "recycle": config.recycle,
+            "seed": config.seed,
+        }
         history = History(setting={name: _text(value) for name, value in setting.items()})
         method, where = resolve_method(config.how), resolve_where(config.where)
-        self.state = State(model, optimizer, samples, goal, method, where, history, config.seed, followers)
+        n = len(samples) if isinstance(samples, InMemorySamples | DatasetSamples) else None
+        batch = config.batch_rows(n) if n is not None else 0
+        steps = config.epoch_steps or (-(-n // batch) if n else None)
+        meter = Meter(config.resolve_budget(steps), n)
+        self.state = State(
+            model, optimizer, samples, goal, method, where, history, config.seed, meter, followers, self.stops
+        )
+        self.race: Race | None = None  #: of a stage of growth against training on
         if not self.state.places:
             raise InputError(
                 "model", "have a layer whose width can grow", hint="creases.places(model, refused=True) says why"
             )
         check_optimizer(optimizer, model)
-        self._began, self._has_begun = time.monotonic(), False
+        self._has_begun = False
         self._reviewed = 0  #: growth steps that were made for other samples than these
 
     @property
@@ -194,15 +221,11 @@ class Grower:
         for part, name in ((state.samples, "data"), (self.validation, "validation")):
             if part is not None:
                 state.objective.check(_outputs(state.model, part.example(), name), part.arrays(MAX_SAMPLES).y, name)
-        refused = []
-        for place in state.where(state) if isinstance(state.where, At) else state.places:
-            proposal = state.propose(place)
-            if proposal.method:
-                break
-            refused.append(f"{place.name!r}: {proposal.explanation['reason']}")
-        else:
-            raise InputError("how", "be a method that can grow this model", f"refusals {'; '.join(refused)}")
-        state.clear_proposals()
+        places = state.where(state) if isinstance(state.where, At) else state.places
+        refused = {place.name: refusal(state.how, state.model, place) for place in places}
+        if all(refused.values()):
+            name, why = next(iter(refused.items()))
+            raise InputError("how", "be a method that can grow this model", f"a refusal at {name!r}: {why}")
         while revive_layer(state):
             pass
 
@@ -223,45 +246,130 @@ class Grower:
     @full_precision()
     def decide(self) -> Record | None:
         """End the run, or grow, or neither, as the policies say; the growth step's record, if there was one."""
-        state = self.state
-        state.record, state.due = None, bool(self.when(state))
+        state, history = self.state, self.history
+        growing = not history.growth_ended
+        state.record, state.due = None, growing and bool(self.when(state))
         for hook in self.before_decision:
             hook(state)
-        last = [stop for stop in self.stops if isinstance(stop, NothingToAdd)]  # to a dead layer nothing can be added
-        reason = _first_reason([stop for stop in self.stops if stop not in last], state)
-        if reason or state.due:
-            self._look_back()
+        reason = _first_reason([stop for stop in self.stops if not isinstance(stop, GROWTH_STOPS)], state)
+        if not reason and state.meter.progress >= 1:
+            reason = f"the budget of {state.meter.budget} is spent"
         if state.due and not reason:
-            state.record = revive_layer(state)
-            reason = "" if state.record else _first_reason(last, state)
-            if not state.record and not reason:
-                state.record = (recycle_units(state, self.stops) if self.recycle else None) or grow_place(
-                    state, self.stops
-                )
-                reason = "" if state.record else self._idle()
-        self.history.ended = reason
+            if isinstance(self.when, Stages):
+                self._close_stage(self.when)
+            else:
+                self._look_back()
+                self._grow_or_end()
+        if reason:
+            self._look_back()
+        history.ended = reason
         return state.record
+
+    def _close_stage(self, stages: Stages) -> None:
+        """At the end of a stage, train its rival, or judge it and begin the next one, or end growth."""
+        state, history, race = self.state, self.history, self.race
+        if race is not None and race.grown is None:
+            self._look_back()
+            self._begin_rival(race)
+            return
+        if race is not None:
+            history.stages.append(self._judge(race))
+            self.race = None
+        over = stages.over(state)
+        if over or stages.failures(history.stages) >= stages.patience:
+            history.growth_ended = over or stages.explain_failure(history.stages)
+            return
+        before, records = NetworkState.from_state(state), len(history.records)
+        self._grow_or_end(stages.factor)
+        state.stage_end = None
+        if state.record is not None:
+            self.race = Race(before, len(history.epochs), records)
+
+    def _begin_rival(self, race: Race) -> None:
+        """Keep the grown network, and go back to the one before it, to train that for the same compute."""
+        state, history = self.state, self.history
+        race.grown, race.losses = NetworkState.from_state(state), self._held_out_losses()
+        race.epochs = history.epochs[race.epoch :]
+        steps = history.last["steps"] - (history.epochs[race.epoch - 1]["steps"] if race.epoch else 0)
+        compute = step_compute(state)
+        del history.epochs[race.epoch :]
+        race.before.restore(state)
+        start = history.last["steps"] if history.epochs else 0
+        state.stage_end = start + math.ceil(steps * min(compute / step_compute(state), _MAX_RATIO))
+
+    def _judge(self, race: Race) -> dict[str, Any]:
+        """Keep the better network of a race, and return the stage's record."""
+        state, history = self.state, self.history
+        losses = self._held_out_losses()
+        gain, error = compare_losses(losses, race.losses)
+        pays = gain > error
+        grown = [record for record in history.records[race.records :]]
+        stage = {
+            "epoch": race.epoch,
+            "steps": race.epochs[-1]["steps"],
+            "widths": race.epochs[-1]["widths"],
+            "loss_grown": sum(race.losses) / len(race.losses),
+            "loss_training_on": sum(losses) / len(losses),
+            "gain": gain,
+            "error": error,
+            "pays": pays,
+        }
+        assert race.grown is not None
+        if pays:
+            history.epochs[race.epoch :] = race.epochs
+            race.grown.restore(state)
+        for record in grown:
+            record.undone = not pays
+        return stage
+
+    def _held_out_losses(self) -> list[float]:
+        state = self.state
+        return block_losses(state.model, self.validation or state.inspected, state.objective)
+
+    def _grow_or_end(self, factor: float | None = None) -> None:
+        """Grow, and charge it to the budget; end growth if there is a reason to."""
+        state, history = self.state, self.history
+        with count_cost() as cost:
+            limits = [
+                stop for stop in self.stops if isinstance(stop, GROWTH_STOPS) and not isinstance(stop, NothingToAdd)
+            ]
+            reason = _first_reason(limits, state)
+            if not reason:
+                state.record = revive_layer(state)
+            if not reason and state.record is None:
+                state.record = recycle_units(state, self.stops) if self.recycle and factor is None else None
+                state.record = state.record or grow_places(state, self.stops, factor)
+                reason = "" if state.record else self._idle(factor)
+        state.meter.multiply_adds += cost.multiply_adds
+        history.growth_ended = reason
 
     @full_precision()
     def grow_now(self) -> Record | None:
         """Grow at once, whatever the policies say; the growth step's record, or None where nothing can be added.
 
-        Budgets hold all the same. Where a layer is dead, its units are drawn anew: nothing else would help.
+        Limits of size hold all the same. Where a layer is dead, its units are drawn anew: nothing else would help.
         """
         if not self._has_begun:
             self.begin()
         state = self.state
         self._look_back()
-        state.record = revive_layer(state) or grow_place(state, self.stops)
+        with count_cost() as cost:
+            state.record = revive_layer(state) or grow_places(state, self.stops)
+        state.meter.multiply_adds += cost.multiply_adds
         return state.record
 
-    def _idle(self) -> str:
-        """Nothing was added: why the run ends with that, "" where it is tried again."""
+    def _idle(self, factor: float | None) -> str:
+        """Nothing was added: return why growth ends with that, "" where it is tried again."""
         state = self.state
-        if any(is_worth_adding(self.stops, state, state.propose(place)) for place in state.where(state)):
-            return "no proposal fits into what the budget leaves"
-        self.history.idle += 1
-        return ""
+        nothing = next(stop for stop in self.stops if isinstance(stop, NothingToAdd))
+        if factor is None:
+            if any(is_worth_adding(self.stops, state, state.propose(place)) for place in state.where(state)):
+                return "no proposal fits into what the limits of size leave"
+            reason = nothing(state)
+            self.history.idle += 1
+            return reason
+        self.history.idle = nothing.patience
+        return nothing(state) or "no proposal fits into what the limits of size leave"
 
     @full_precision()
     def note(self, measured: Metrics | None = None, *, steps: int | None = None) -> None:
@@ -277,14 +385,23 @@ class Grower:
                 "the training has diverged, or the data hold NaN: use a smaller learning rate, or scale the data",
             )
         held = None if self.validation is None else measure(state.model, self.validation, state.objective)
+        meter = state.meter
+        if not state.batch_size:  # the loop is the user's own, or a loader's: an epoch is what lies between two calls
+            meter.train(meter.n_samples or 0, state.flops // 2)
+            meter.epochs = len(history.epochs) + 1.0
+        validation_loss = None if held is None else held.loss
         history.epochs.append(
             {
                 "epoch": len(history.epochs) + 1,
                 "steps": steps if steps is not None else len(history.epochs) + 1,
-                "seconds": round(time.monotonic() - self._began, 3),
+                "epochs": meter.epochs,
+                "seconds": round(meter.seconds, 3),
+                "multiply_adds": meter.multiply_adds,
+                "progress": meter.progress,
                 **measured.numbers,
-                "validation_loss": None if held is None else held.loss,
+                "validation_loss": validation_loss,
                 "validation_score": None if held is None else held.score,
+                "smoothed_loss": smooth_loss(history.epochs, validation_loss),
                 "parameters": state.parameters,
                 "widths": self.widths,
             }
@@ -298,13 +415,16 @@ class Grower:
         self.state.history, self._has_begun = history, True
         self._reviewed = len(history.records) if other_data else 0
         self.state.clear()
-        self._began = time.monotonic() - (history.last["seconds"] if history.epochs else 0.0)
+        if history.epochs:
+            self.state.meter.resume(history.last)
 
     def _look_back(self) -> None:
         """Note the outcome of the last growth step so far."""
         if not self.history.records or not self.history.epochs:
             return
         record, last = self.history.records[-1], self.history.last
+        if record.undone:
+            return
         names = ("epoch", "loss", "score", "validation_loss", "validation_score")
         record.later = {name: last[name] for name in names if last[name] is not None}
         if record.number > self._reviewed and record.method == "fold" and fold_entries(record.explanation):

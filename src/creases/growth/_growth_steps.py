@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -20,30 +21,68 @@ from creases.growth._recycle import RedundantUnit, redundant_units, remove_redun
 from creases.growth._revive import dead_units, revive_units
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
+from creases.growth.methods._random import Random
 from creases.growth.policies._stop import Stop, available_units, is_worth_adding
+from creases.growth.policies._where import At, EveryPlace
 from creases.network.surgery import Place, find_place
 
 #: Samples on which units are checked for being dead or redundant.
 MAX_SAMPLES = 5000
 
+#: Incoming weights of new units up to which a record holds them.
+MAX_WEIGHTS = 20_000
 
-def grow_place(state: State, stops: Sequence[Stop]) -> Record | None:
-    """Grow the first place, in the policy's order, that gets units worth adding and has room for them.
 
-    Where the policy proposes a layer, that is inserted if it is worth adding and fits.
+def grow_places(state: State, stops: Sequence[Stop], factor: float | None = None) -> Record | None:
+    """Grow the places that the policy ``where`` names; return the last growth step's record, if there was one.
+
+    "all", or several places by name, are all grown; otherwise the first, in the policy's order, that gets units worth
+    adding and has room for them. With ``factor``, a place is widened by it: the method is asked for that many units,
+    and where it supplies fewer, random units without effect are added (their outgoing weights are 0). Where the policy
+    proposes a layer, that is inserted if it is worth adding and fits.
     """
-    for place in state.where(state):
-        if isinstance(place, DepthProposal):
-            if is_worth_adding(stops, state, place) and available_units(stops, state, place) >= place.count:
-                return insert_layer(state, place)
-            continue
+    together = isinstance(state.where, EveryPlace) or (isinstance(state.where, At) and factor is not None)
+    last = None
+    for candidate in state.where(state):
+        if isinstance(candidate, DepthProposal):
+            fits = available_units(stops, state, candidate) >= candidate.count
+            record = insert_layer(state, candidate) if fits and is_worth_adding(stops, state, candidate) else None
+        else:
+            place = find_place(state.model, candidate.name, X=state.samples.example())
+            record = _grow_place(state, stops, place, factor)
+        last = record or last
+        if record is not None and not together:
+            break
+    return last
+
+
+def _grow_place(state: State, stops: Sequence[Stop], place: Place, factor: float | None) -> Record | None:
+    room = available_units(stops, state, place)
+    if factor is None:
         proposal = state.propose(place)
-        if is_worth_adding(stops, state, proposal):
-            proposal = _fit_budget(state, state.model, proposal, available_units(stops, state, place))
-            if proposal.count:
-                edit = partial(apply, proposal, state.model, optimizer=state.optimizer)
-                return _record_step(state, "grow", proposal, [], edit)
-    return None
+    else:
+        room = min(room, max(math.ceil(factor * place.width - 1e-9) - place.width, 1))
+        how: Any = state.how
+        counted = "count" in getattr(how, "__dataclass_fields__", ())
+        proposal = state.call_method(state.model, place, replace(how, count=max(room, 1)) if counted else how)
+    if not is_worth_adding(stops, state, proposal):
+        return None
+    proposal = _fit_budget(state, state.model, proposal, room)
+    if not proposal.count:
+        return None
+    missing = 0 if factor is None else room - proposal.count
+    if missing:
+        proposal = replace(proposal, explanation={**proposal.explanation, "filled": missing})
+    return _record_step(state, "grow", proposal, [], partial(_add_units, state, proposal, missing))
+
+
+def _add_units(state: State, proposal: Proposal, missing: int) -> None:
+    """Add the proposed units, and random ones without effect in place of those that the method did not supply."""
+    place = apply(proposal, state.model, optimizer=state.optimizer).place
+    if missing:
+        assert place is not None
+        filler = state.call_method(state.model, place, Random(count=missing, fan_out=0.0))
+        apply(filler, state.model, optimizer=state.optimizer)
 
 
 def insert_layer(state: State, proposal: DepthProposal) -> Record:
@@ -151,18 +190,19 @@ def _replace_units(state: State, place: Place, redundant: Sequence[RedundantUnit
 def _record_step(
     state: State, action: str, proposal: Proposal | DepthProposal, removed: list[int], edit: Callable[[], Any]
 ) -> Record:
-    """Apply an edit and record it, with metrics on all training samples before and after."""
+    """Apply an edit and record it, with metrics on training samples before and after."""
     place, history = proposal.place, state.history
     name, old_width = (proposal.name, 0) if isinstance(proposal, DepthProposal) else (place.name, place.width)
-    before, size = measure(state.model, state.samples, state.objective), state.parameters
+    count = proposal.count + proposal.explanation.get("filled", 0)
+    before, size = measure(state.model, state.inspected, state.objective), state.parameters
     if isinstance(proposal, DepthProposal):
         follow = state.followers.follow_layer(state.model, proposal, state.samples.example())
     else:
-        follow = state.followers.follow(state.model, place, [] if action == "revive" else removed, proposal.count)
+        follow = state.followers.follow(state.model, place, [] if action == "revive" else removed, count)
     with follow:
         edit()
         ranks.broadcast(list(state.model.state_dict().values()))
-    after = measure(state.model, state.samples, state.objective)
+    after = measure(state.model, state.inspected, state.objective)
     width = find_place(state.model, name, X=state.samples.example()).width
     record = Record(
         number=len(history.records) + 1,
@@ -171,7 +211,7 @@ def _record_step(
         steps=history.last["steps"] if history.epochs else 0,
         place=name,
         method=proposal.method,
-        units=list(range(width - proposal.count, width)) if proposal.count else removed,
+        units=list(range(old_width - len(removed), width)) if proposal.count else removed,
         removed=removed,
         width=(old_width, width),
         parameters=(size, state.parameters),
@@ -180,7 +220,10 @@ def _record_step(
         after=after.numbers,
         changed=_changed_decisions(before, after),
         weights=_weights(proposal),
-        explanation={**proposal.explanation, **({"unit": width - 1} if "unit" in proposal.explanation else {})},
+        explanation={
+            **proposal.explanation,
+            **({"unit": place.width - len(removed)} if "unit" in proposal.explanation else {}),
+        },
     )
     history.records.append(record)
     history.idle = 0
@@ -198,8 +241,8 @@ def _changed_decisions(before: Metrics, after: Metrics) -> int | None:
 
 
 def _weights(proposal: Proposal | DepthProposal) -> dict[str, Any]:
-    """Return the new units' weights as nested lists; none for a new layer, which is the identity."""
-    if isinstance(proposal, DepthProposal):
+    """Return the new units' weights as nested lists; none for a new layer, which is the identity, and of large units."""
+    if isinstance(proposal, DepthProposal) or proposal.fan_in.numel() > MAX_WEIGHTS:
         return {}
 
     def plain(values: Tensor) -> Any:

@@ -9,12 +9,15 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import nn, optim
+from torch.optim.lr_scheduler import LRScheduler
 
+from creases.growth._budget import Budget
 from creases.growth._config import GrowthConfig, MakeOptimizer
 from creases.growth._loss_sum import Loss
 from creases.growth._progress import Callback, tensorboard_writer, terminal_progress
 from creases.growth._records import History
 from creases.growth._run import Run
+from creases.growth._schedule import MakeScheduler
 from creases.growth._training import preserve_modes
 from creases.growth.methods._evidence import GrowthMethod
 from creases.growth.policies._stop import Stop
@@ -38,7 +41,9 @@ def grow(
     where: str | Where = GrowthConfig.where,
     when: str | int | When = GrowthConfig.when,
     stop: Stop | Sequence[Stop] = GrowthConfig.stop,
-    max_epochs: int = GrowthConfig.max_epochs,
+    budget: str | float | Budget = GrowthConfig.budget,
+    growth_share: float = GrowthConfig.growth_share,
+    growth_factor: float = GrowthConfig.growth_factor,
     max_units: int | None = GrowthConfig.max_units,
     max_parameters: int | None = GrowthConfig.max_parameters,
     patience: int = GrowthConfig.patience,
@@ -47,6 +52,7 @@ def grow(
     recycle: bool = GrowthConfig.recycle,
     optimizer: str | optim.Optimizer | MakeOptimizer = GrowthConfig.optimizer,
     lr: float = GrowthConfig.lr,
+    schedule: str | LRScheduler | MakeScheduler = GrowthConfig.schedule,
     weight_decay: float = GrowthConfig.weight_decay,
     batch_size: str | int | None = GrowthConfig.batch_size,
     epoch_steps: int | None = GrowthConfig.epoch_steps,
@@ -58,7 +64,11 @@ def grow(
     tensorboard: str | Path | None = None,
     progress: bool | None = None,
 ) -> GrowthResult:
-    """Train a model and grow it until nothing more is worth adding; it is changed in place.
+    """Train a model and grow it early in the run, as long as that pays; it is changed in place.
+
+    A run has two phases and one budget. In the first, at most a share of the budget, the network grows in stages that
+    about double its layers, with units that the method ``how`` supplies; a stage that does not pay on held-out data is
+    undone exactly, and growth ends. In the second it is trained on. The learning rate is annealed to zero over both.
 
     The options are those of :class:`creases.growth.GrowthConfig`, with its defaults.
 
@@ -77,10 +87,15 @@ def grow(
         ``"classification"``, ``"regression"``, or a function of outputs and targets.
     how, where, when, stop
         Growth method, place, time, and further reasons to stop.
-    max_epochs, max_units, max_parameters
-        Limits at which the run ends.
-    patience, growth_patience
-        Epochs without progress before the network grows; growth steps without improvement before the run ends.
+    budget
+        What the run may spend: a number of epochs, or a text such as ``"60 s"`` or ``"2e12 multiply-adds"``.
+    growth_share, growth_factor, growth_patience
+        Share of the budget that growth may take; by how much a stage widens a layer; stages in a row that may fail to
+        pay before they are undone and growth ends.
+    max_units, max_parameters
+        Limits of the size.
+    patience
+        Epochs without progress before the network grows, for ``when="plateau"``.
     validation
         Samples to validate with; a number is the fraction of the data (in memory) to hold out for that.
     recycle
@@ -88,14 +103,17 @@ def grow(
     optimizer, lr, weight_decay
         ``"adamw"`` or ``"adam"`` with this learning rate and weight decay, an optimizer of the model's parameters, or
         a function that makes one.
+    schedule
+        ``"cosine"`` anneals the learning rate to zero over the budget; ``"constant"``; or a torch scheduler of your
+        optimizer, or a function that makes one, stepped after every optimizer step.
     batch_size
         Samples in a batch; ``"auto"`` is an eighth of them, between 32 and 200; None is all.
     epoch_steps
         Optimizer steps in an epoch, so that growth need not wait for all samples; by default an epoch ends when all
         were seen.
     keep
-        "best": with validation data, end with the network whose score on them was highest (among equals, or where
-        nothing is scored, whose loss was lowest). "last": with the last one.
+        "best": with validation data, end with the network whose loss on them was lowest, smoothed over epochs.
+        "last": with the last one.
     seed
         Seed of the training and of every random choice in growth.
     checkpoint
@@ -121,7 +139,7 @@ def grow(
     >>> with torch.random.fork_rng():
     ...     _ = torch.manual_seed(0)
     ...     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
-    >>> model, history = creases.grow(model, problem, "classification", how="fold", where="0", lr=0.02, max_epochs=150)
+    >>> model, history = creases.grow(model, problem, "classification", how="fold", where="0", budget=150)
     >>> model[0].out_features > 2
     True
     """
@@ -130,7 +148,9 @@ def grow(
         where=where,
         when=when,
         stop=stop,
-        max_epochs=max_epochs,
+        budget=budget,
+        growth_share=growth_share,
+        growth_factor=growth_factor,
         max_units=max_units,
         max_parameters=max_parameters,
         patience=patience,
@@ -138,6 +158,7 @@ def grow(
         recycle=recycle,
         optimizer=optimizer,
         lr=lr,
+        schedule=schedule,
         weight_decay=weight_decay,
         batch_size=batch_size,
         epoch_steps=epoch_steps,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Unpack
@@ -13,7 +13,10 @@ from creases.errors import FileError
 from creases.growth._explanation import explain, explain_outcome, explain_reason
 from creases.growth._feature_names import NameOptions
 
-_VERSION = 1
+_VERSION = 2
+
+#: Weight of the past in the smoothed validation loss.
+_MEMORY = 0.7
 
 
 @dataclass
@@ -44,6 +47,7 @@ class Record:
     weights: dict[str, Any]  #: fan_in (k, ...), bias (k,), fan_out by consumer, as nested lists; {} for "deepen"
     explanation: dict[str, Any]  #: of the method
     later: dict[str, float | None] = field(default_factory=dict)
+    undone: bool = False  #: whether its stage did not pay, so that the network went back to what it was before
 
     def explain(self, **names: Unpack[NameOptions]) -> str:
         """Return the growth step as text; names as in :func:`creases.growth.explain`."""
@@ -62,6 +66,7 @@ class Record:
             kinds = (("score", "score"), ("validation_score", "score on validation data"))
             more = [f"{name} {self.later[key]:.4g}" for key, name in kinds if self.later.get(key) is not None]
             sentences.append(", ".join([trained, *more]) + ".")
+        sentences += ["It did not pay and was undone."] if self.undone else []
         return " ".join(sentences)
 
     def why(self, **names: Unpack[NameOptions]) -> str:
@@ -89,9 +94,14 @@ class History:
     """The history of a growth run: its epochs, its growth steps, and why it ended."""
 
     epochs: list[dict[str, Any]] = field(default_factory=list)
-    #: epoch, steps, seconds, loss, score, validation_loss, validation_score, parameters, widths
+    #: epoch, steps, epochs, seconds, multiply_adds, progress, loss, score, validation_loss, validation_score,
+    #: smoothed_loss, parameters, widths
     records: list[Record] = field(default_factory=list)
-    ended: str = ""  #: why it ended; "" while it runs
+    stages: list[dict[str, Any]] = field(default_factory=list)
+    #: of geometric growth: epoch, steps, widths, loss_grown, loss_training_on, gain, error, pays
+    growth_ended: str = ""  #: why growth ended; "" while the network may grow
+    ended: str = ""  #: why the run ended; "" while it runs
+    kept: int | None = None  #: the epoch whose network is the result, 0 for the start; None while it runs
     idle: int = 0  #: how often since the last growth step nothing was worth adding
     setting: dict[str, Any] = field(default_factory=dict)  #: how, where, when, stop, ... as text
 
@@ -102,9 +112,14 @@ class History:
 
     @property
     def best(self) -> dict[str, Any]:
-        """Return the metrics of the best epoch on validation data, the first of equals; without such data, the last."""
-        validated = [epoch for epoch in self.epochs if epoch["validation_loss"] is not None]
-        return max(validated, key=validation_merit) if validated else self.last
+        """Return the metrics of the best epoch: the lowest smoothed validation loss; without such data, the last."""
+        validated = [epoch for epoch in self.epochs if epoch["smoothed_loss"] is not None]
+        return min(validated, key=lambda epoch: float(epoch["smoothed_loss"])) if validated else self.last
+
+    def keeps(self, record: Record) -> bool:
+        """Return whether a growth step is in the network that was kept, or is the best so far."""
+        kept = self.best["epoch"] if self.kept is None and self.epochs else self.kept
+        return not record.undone and (kept is None or record.epoch < kept)
 
     def since_growth(self) -> list[dict[str, Any]]:
         """Return the epochs after the last growth step."""
@@ -114,7 +129,8 @@ class History:
     def explain(self, **names: Unpack[NameOptions]) -> str:
         """Return the run as text, a paragraph for each growth step; names as in :func:`creases.growth.explain`."""
         paragraphs = [record.explain(**names) for record in self.records]
-        return "\n\n".join([*paragraphs, f"It ended: {self.ended}."] if self.ended else paragraphs)
+        paragraphs += [f"Growth ended: {self.growth_ended}."] if self.growth_ended else []
+        return "\n\n".join([*paragraphs, f"The run ended: {self.ended}."] if self.ended else paragraphs)
 
     def to_json(self) -> str:
         """Return the history as JSON; arrays in an explanation become lists, other objects text."""
@@ -157,10 +173,11 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-def validation_merit(epoch: Mapping[str, Any]) -> tuple[float, float]:
-    """Return how good an epoch's network is on validation data: by score, then by loss."""
-    score = epoch["validation_score"]
-    return 0.0 if score is None else score, -epoch["validation_loss"]
+def smooth_loss(epochs: Sequence[Mapping[str, Any]], loss: float | None) -> float | None:
+    """Return the next entry of the validation loss's moving average, so that no epoch is kept for its luck."""
+    if loss is None or not epochs or epochs[-1]["smoothed_loss"] is None:
+        return loss
+    return float(_MEMORY * epochs[-1]["smoothed_loss"] + (1 - _MEMORY) * loss)
 
 
 def _with_tuples(record: Mapping[str, Any]) -> dict[str, Any]:

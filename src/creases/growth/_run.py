@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,13 @@ from creases.growth._checkpoint import ModelState
 from creases.growth._config import GrowthConfig
 from creases.growth._grower import Grower
 from creases.growth._loss_sum import Loss
-from creases.growth._records import History, Record, validation_merit
+from creases.growth._race import Race
+from creases.growth._records import History, Record
 from creases.growth._samples import DatasetSamples, InMemorySamples, Samples, as_samples
+from creases.growth._schedule import LearningRate
 from creases.growth._state import combine_seeds
 from creases.growth._training import train_epoch
+from creases.growth.policies._stages import Stages
 from creases.network.surgery import unwrap_module
 
 
@@ -35,6 +38,10 @@ class RunState:
     history: History
     steps: int
     best: tuple[int, ModelState] | None
+    schedule: dict[str, Any] | None
+    race: Race | None
+    stage_end: int | None
+    spent: tuple[float, int]  #: epochs and multiply-adds
 
 
 class Run:
@@ -55,7 +62,7 @@ class Run:
     >>> with torch.random.fork_rng():
     ...     _ = torch.manual_seed(0)
     ...     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
-    ...     run = Run(model, problems.get("moons", n=200), "classification", GrowthConfig(how="fold", lr=0.02))
+    ...     run = Run(model, problems.get("moons", n=200), "classification", GrowthConfig(how="fold"))
     ...     run.start()
     ...     run.epoch()
     ...     state = run.snapshot()
@@ -85,11 +92,14 @@ class Run:
         self.optimizer = config.make_optimizer(model)
         self.grower = Grower.from_config(model, self.optimizer, train, loss, config, validation=held)
         self.batch_size = config.batch_rows(len(train)) if isinstance(train, InMemorySamples | DatasetSamples) else 0
+        self.grower.state.batch_size = self.batch_size
+        self.rate = LearningRate(self.optimizer, config.schedule)
         self.path = None if checkpoint is None else Path(checkpoint)
         self.steps = 0  #: of the optimizer
         self.best: tuple[int, ModelState] | None = None  #: epoch and network
         self.saved = 0.0  #: when
-        more = {"max_epochs": config.max_epochs, "data": _fingerprint(train), "batch_size": self.batch_size}
+        more = {"budget": self.grower.state.meter.budget, "schedule": _schedule_name(config.schedule)}
+        more |= {"data": _fingerprint(train), "batch_size": self.batch_size}
         more |= {"epoch_steps": config.epoch_steps, "validation": "none" if held is None else _fingerprint(held)}
         more |= {"optimizer": type(self.optimizer).__name__}
         self.grower.history.setting |= {name: str(value) for name, value in more.items()}
@@ -123,13 +133,34 @@ class Run:
             state.samples,
             state.objective,
             self.batch_size,
-            self.config.epoch_steps,
+            self._epoch_steps(),
             seed=seed,
+            before_step=self._before_step,
+            after_step=self._after_step,
         )
-        self.steps += steps
-        self.grower.note(metrics, steps=self.steps)
+        self.grower.note(metrics, steps=self.steps + steps)
         self._keep()
         self.grower.decide()
+        self.steps = self.history.last["steps"] if self.history.epochs else 0  # fewer where a rival begins
+
+    def _epoch_steps(self) -> int | None:
+        """Return the optimizer steps of the next epoch, at most: it ends where a stage is measured."""
+        state, when = self.grower.state, self.grower.when
+        limits = [] if self.config.epoch_steps is None else [self.config.epoch_steps]
+        if isinstance(when, Stages) and not state.history.growth_ended and self.batch_size:
+            limits.append(max(when.steps_left(state), 1))
+        return min(limits, default=None)
+
+    def _before_step(self) -> bool:
+        progress = self.grower.state.meter.progress
+        self.rate.before_step(progress)
+        return progress < 1
+
+    def _after_step(self, samples: int) -> None:
+        state = self.grower.state
+        if self.batch_size:  # a loader's samples are counted when the epoch is over
+            state.meter.train(samples, state.flops // 2)
+        self.rate.after_step()
 
     def grow_now(self) -> Record | None:
         """Grow at once, whatever the policies say; return None if nothing can be added."""
@@ -138,7 +169,11 @@ class Run:
     def snapshot(self) -> RunState:
         """Return the run as it is now, to :meth:`restore` later."""
         network = ModelState.from_model(self.grower.state.model, self.grower.widths)
-        return RunState(network, deepcopy(self.optimizer.state_dict()), _copy(self.history), self.steps, self.best)
+        optimizer, history = deepcopy(self.optimizer.state_dict()), _copy(self.history)
+        race, state = copy(self.grower.race), self.grower.state
+        spent = (state.meter.epochs, state.meter.multiply_adds)
+        schedule = deepcopy(self.rate.state())
+        return RunState(network, optimizer, history, self.steps, self.best, schedule, race, state.stage_end, spent)
 
     def restore(self, state: RunState) -> None:
         """Restore an earlier state bit for bit: the network, the optimizer's state, the history."""
@@ -146,14 +181,18 @@ class Run:
         state.network.restore(model, example, self.optimizer)
         checkpoints.load_optimizer_state(self.optimizer, deepcopy(state.optimizer))
         self.grower.resume(_copy(state.history))
-        self.steps, self.best = state.steps, state.best
+        self.steps, self.best, self.grower.race = state.steps, state.best, copy(state.race)
+        self.grower.state.stage_end = state.stage_end
+        self.grower.state.meter.epochs, self.grower.state.meter.multiply_adds = state.spent
+        self.rate.restore(deepcopy(state.schedule))
 
     def _keep(self) -> None:
         """Keep the network of this epoch, before it grows, if it is the best yet on validation data."""
         last = self.grower.history.last
-        if self.config.keep == "best" and last["validation_loss"] is not None:
+        growing = isinstance(self.grower.when, Stages) and not self.history.growth_ended
+        if self.config.keep == "best" and last["validation_loss"] is not None and not growing:
             epochs = self.grower.history.epochs
-            if self.best is None or validation_merit(last) > validation_merit(epochs[self.best[0] - 1]):
+            if self.best is None or last["smoothed_loss"] < epochs[self.best[0] - 1]["smoothed_loss"]:
                 self.best = (last["epoch"], ModelState.from_model(self.grower.state.model, last["widths"]))
 
     def save(self, seconds: float) -> None:
@@ -169,6 +208,9 @@ class Run:
                 "model": ModelState.from_model(state.model, self.grower.widths).to_dict(),
                 "optimizer": self.optimizer.state_dict(),
                 "steps": self.steps,
+                "schedule": self.rate.state(),
+                "race": None if self.grower.race is None else self.grower.race.to_dict(),
+                "stage_end": state.stage_end,
                 "best": None if self.best is None else [self.best[0], self.best[1].to_dict()],
             },
         )
@@ -185,6 +227,9 @@ class Run:
         checkpoints.load_optimizer_state(self.optimizer, saved["optimizer"])
         self.grower.resume(history)
         self.steps = saved["steps"]
+        self.rate.restore(saved["schedule"])
+        self.grower.race = None if saved["race"] is None else Race.from_dict(saved["race"])
+        state.stage_end = saved["stage_end"]
         if saved["best"] is not None:
             epoch, network = saved["best"]
             self.best = (epoch, ModelState.from_dict(network))
@@ -192,20 +237,26 @@ class Run:
     def finish(self) -> None:
         """Restore the best network, if ``keep`` asks for it and it is not the last one."""
         state, history = self.grower.state, self.grower.history
+        history.kept = len(history.epochs) if self.best is None else self.best[0]
         if self.best is None or self.best[0] == len(history.epochs):
             return
         self.best[1].restore(state.model, state.samples.example(), self.optimizer)
-        note = f"; the network is that of epoch {self.best[0]}, the best on validation data"
+        note = f"; the network is that of epoch {self.best[0]}, which has the lowest smoothed validation loss"
         if note not in history.ended:
             history.ended += note
 
 
 #: Settings that may differ when a run is resumed: they let it run longer.
-_MAY_CHANGE = ("stop", "max_epochs")
+_MAY_CHANGE = ("stop", "budget")
 
 
 def _copy(history: History) -> History:
-    return replace(history, epochs=list(history.epochs), records=[replace(record) for record in history.records])
+    records = [replace(record) for record in history.records]
+    return replace(history, epochs=list(history.epochs), records=records, stages=list(history.stages))
+
+
+def _schedule_name(schedule: Any) -> str:
+    return schedule if isinstance(schedule, str) else type(schedule).__name__
 
 
 def _check_setting(path: Path, saved: dict[str, str], now: dict[str, str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
@@ -12,19 +14,31 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from creases.errors import InputError, ReadError
 from creases.growth import _distributed as ranks
+from creases.growth._budget import Meter
 from creases.growth._checkpoint import resize_place
+from creases.growth._cost import PASSES_PER_STEP
 from creases.growth._followers import Followers
 from creases.growth._objective import Objective
 from creases.growth._proposal import DepthProposal, Proposal
 from creases.growth._records import History, Record
-from creases.growth._samples import Samples
+from creases.growth._samples import InMemorySamples, Samples
 from creases.growth.methods._depth import propose_depth
 from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.growth.methods._first_order.statistics import sample_size, statistics
 from creases.growth.methods._fold.outcome import unrepaired_rows
 from creases.growth.methods._tiny.bottleneck import bottleneck
 from creases.growth.methods._tiny.tiny import Tiny, enough_samples
-from creases.network.surgery import Place, copy_sharing_parameters, count_parameters, places, without_side_effects
+from creases.network.surgery import (
+    Place,
+    copy_sharing_parameters,
+    count_parameters,
+    find_place,
+    places,
+    without_side_effects,
+)
+
+#: Samples in memory on which a growth step is measured, at most.
+MAX_INSPECTED = 10_000
 
 
 @dataclass(eq=False)
@@ -39,7 +53,11 @@ class State:
     where: Callable[[State], Sequence[Place | DepthProposal]]
     history: History
     seed: int
+    meter: Meter
     followers: Followers = field(default_factory=Followers)  #: wrappers and copies of the model that grow along
+    stops: Sequence[Callable[[State], str]] = ()
+    stage_end: int | None = None  #: optimizer steps at which the present stage ends, once it is planned
+    batch_size: int = 0  #: samples in a training step; 0 where a loop of the user's own, or a loader, decides
     due: bool = False  #: whether it is time to grow, by the policy ``when``
     record: Record | None = None  #: of the growth step at the end of this epoch, for callbacks
     _proposals: dict[str, Proposal] = field(default_factory=dict)
@@ -48,6 +66,9 @@ class State:
     _bottlenecks: dict[str, float] = field(default_factory=dict)
     _unit_flops: dict[str, int] = field(default_factory=dict)
     _places: list[Place] | None = None
+    _inspected: Samples | None = None
+    _flops: int | None = None
+    _cost_ratios: dict[float, float] = field(default_factory=dict)
 
     @property
     def places(self) -> list[Place]:
@@ -57,6 +78,16 @@ class State:
         return self._places
 
     @property
+    def inspected(self) -> Samples:
+        """Return the samples on which growth steps are measured: all, or 10,000 of those in memory."""
+        if not isinstance(self.samples, InMemorySamples) or len(self.samples) <= MAX_INSPECTED:
+            return self.samples
+        if self._inspected is None:
+            order = torch.randperm(len(self.samples), generator=torch.Generator().manual_seed(self.seed))
+            self._inspected = self.samples.part(order[:MAX_INSPECTED].sort().values, "data")
+        return self._inspected
+
+    @property
     def parameters(self) -> int:
         """Return the number of parameters of the present model."""
         return count_parameters(self.model)
@@ -64,7 +95,31 @@ class State:
     @property
     def flops(self) -> int:
         """Return the floating-point operations of one forward pass for one sample, as torch counts them."""
-        return count_flops(self.model, self.samples.example()[:1])
+        if self._flops is None:
+            self._flops = count_flops(self.model, self.samples.example()[:1])
+        return self._flops
+
+    @property
+    def step_progress(self) -> float:
+        """Return the share of the budget that a training step takes at the present size; 0 while it is not known."""
+        meter, epochs = self.meter, self.history.epochs
+        if self.batch_size and meter.n_samples and meter.budget.unit != "seconds":
+            cost = PASSES_PER_STEP * (self.flops // 2) * meter.n_samples if meter.budget.unit != "epochs" else 1
+            return self.batch_size / meter.n_samples * cost / meter.budget.amount
+        if not epochs:
+            return 0.0
+        before = epochs[-2] if len(epochs) > 1 else {"progress": 0.0, "steps": 0}
+        steps = epochs[-1]["steps"] - before["steps"]
+        return float(epochs[-1]["progress"] - before["progress"]) / steps if steps > 0 else 0.0
+
+    def cost_ratio(self, factor: float) -> float:
+        """Return by how much a forward pass gets dearer when every place is widened by a factor."""
+        if factor not in self._cost_ratios:
+            twin, x = copy.deepcopy(self.model), self.samples.example()[:1]
+            for place in self.places:
+                resize_place(twin, find_place(twin, place.name, X=x), math.ceil(factor * place.width))
+            self._cost_ratios[factor] = count_flops(twin, x) / max(self.flops, 1)
+        return self._cost_ratios[factor]
 
     @property
     def evidence(self) -> Evidence:
@@ -152,7 +207,7 @@ class State:
     def clear(self) -> None:
         """Forget all that was computed for the model before it changed its size."""
         self.clear_proposals()
-        self._places, self._unit_flops = None, {}
+        self._places, self._flops, self._unit_flops, self._cost_ratios = None, None, {}, {}
 
 
 def count_flops(model: nn.Module, x: Tensor) -> int:

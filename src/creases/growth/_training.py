@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -41,16 +41,21 @@ def train_epoch(
     epoch_steps: int | None = None,
     *,
     seed: int,
+    before_step: Callable[[], bool] = lambda: True,
+    after_step: Callable[[int], None] = lambda samples: None,
 ) -> tuple[Metrics, int]:
     """Train for one epoch; return the mean loss and the score of its batches, and the number of optimizer steps.
 
-    The epoch ends when all samples were seen, or after ``epoch_steps`` steps.
+    The epoch ends when all samples were seen, after ``epoch_steps`` steps, or when ``before_step`` says no (after one
+    step at least). ``after_step`` is called with the number of samples of the step, over all ranks.
     """
     model.train()
     _seed(seed)  # of dropout and the like: the epoch does not depend on what was before
     sums, steps = _Sums(objective), 0
     with closing(samples.epoch(batch_size, seed)) as batches:
         for x, target, total in islice(batches, epoch_steps):
+            if not before_step() and steps:
+                break
             optimizer.zero_grad()
             value, outputs = None, None
             if len(x):
@@ -61,6 +66,7 @@ def train_epoch(
             _share_gradients(model)
             optimizer.step()
             steps += 1
+            after_step(total)
     return sums.metrics(None), steps
 
 

@@ -3,22 +3,32 @@
 Each is a small object; a function of the run's state (:class:`creases.growth.State`) can replace it.
 """
 
-from creases.growth.policies._stop import Budget, Epochs, NoImprovement, NothingToAdd, Stop, Target
+from creases.growth.policies._stages import Stages
+from creases.growth.policies._stop import NoImprovement, NothingToAdd, SizeLimit, Stop, Target
 from creases.growth.policies._when import Converged, Every, Plateau, When
-from creases.growth.policies._where import At, GainPerParameter, LargestBottleneck, RoundRobin, Where, WidthOrDepth
+from creases.growth.policies._where import (
+    At,
+    EveryPlace,
+    GainPerParameter,
+    LargestBottleneck,
+    RoundRobin,
+    Where,
+    WidthOrDepth,
+)
 
 __all__ = [
     "At",
-    "Budget",
     "Converged",
-    "Epochs",
     "Every",
+    "EveryPlace",
     "GainPerParameter",
     "LargestBottleneck",
     "NoImprovement",
     "NothingToAdd",
     "Plateau",
     "RoundRobin",
+    "SizeLimit",
+    "Stages",
     "Stop",
     "Target",
     "When",

@@ -1,4 +1,4 @@
-"""Policies for the end of a run, called at the end of every epoch."""
+"""Policies for the end of growth and of a run, called at the end of every epoch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNBOUNDED = 10**9
 
 @dataclass(frozen=True)
 class Target:
-    """The end when the score (accuracy, R^2) or the loss reaches a value."""
+    """The end of the run when the score (accuracy, R^2) or the loss reaches a value."""
 
     score: float | None = None
     loss: float | None = None
@@ -55,8 +55,8 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Budget:
-    """The end when the model reaches a size; the last growth step adds no more units than fit.
+class SizeLimit:
+    """The end of growth when the model reaches a size; the last growth step adds no more units than fit.
 
     It is checked when it is time to grow, so that the last units are trained.
     """
@@ -70,7 +70,7 @@ class Budget:
         limits = (self.parameters, self.flops, self.units, self.growth_steps)
         numbers = [number for number in limits if number is not None]
         if not numbers or min(numbers) < 0:
-            raise InputError("Budget", "have parameters, flops, units or growth_steps of at least 0", str(self))
+            raise InputError("SizeLimit", "have parameters, flops, units or growth_steps of at least 0", str(self))
 
     def __call__(self, state: State) -> str:
         """Return the reason to stop, "" to continue."""
@@ -84,7 +84,7 @@ class Budget:
             within = [f"{self.parameters} parameters ({state.parameters} are there)"] * (self.parameters is not None)
             within += [f"{self.flops} operations a sample ({state.flops} are there)"] * (self.flops is not None)
             within += [f"{self.units} units ({_units(state)} are there)"] * (self.units is not None)
-            return f"no unit fits into the budget of {' and '.join(within)} any more" if within else ""
+            return f"no unit fits into {' and '.join(within)} any more" if within else ""
         return ""
 
     def available_units(self, state: State, place: Place | DepthProposal) -> int:
@@ -117,7 +117,7 @@ def _units(state: State) -> int:
 
 @dataclass(frozen=True)
 class NoImprovement:
-    """The end when some growth steps, each with training, have not improved the best validation loss or score.
+    """The end of growth when some growth steps, each with training, have not improved the best validation loss or score.
 
     An improvement must be more than ``threshold``, relative to the best. Without validation data, the training loss or
     score is used.
@@ -151,7 +151,7 @@ class NoImprovement:
 
 @dataclass(frozen=True)
 class NothingToAdd:
-    """The end when no place gets a unit with a predicted gain of more than ``tau``, relative to the training loss.
+    """The end of growth when no place gets a unit with a predicted gain of more than ``tau``, relative to the training loss.
 
     A method uses other samples at each call, so a single refusal may be chance; ``patience`` in a row end the run.
     """
@@ -181,15 +181,8 @@ class NothingToAdd:
         )
 
 
-@dataclass(frozen=True)
-class Epochs:
-    """The end after a number of epochs."""
-
-    max_epochs: int = 1000
-
-    def __call__(self, state: State) -> str:
-        """Return the reason to stop, "" to continue."""
-        return f"{self.max_epochs} epochs were trained" if len(state.history.epochs) >= self.max_epochs else ""
+#: Policies that end growth, not the run.
+GROWTH_STOPS: tuple[type, ...] = (SizeLimit, NoImprovement, NothingToAdd)
 
 
 def as_stops(stop: Stop | Sequence[Stop]) -> list[Stop]:
@@ -197,16 +190,16 @@ def as_stops(stop: Stop | Sequence[Stop]) -> list[Stop]:
     stops = [stop] if callable(stop) else list(stop) if isinstance(stop, Sequence) else [stop]
     for policy in stops:
         if not callable(policy) or isinstance(policy, type):
-            raise InputError("stop", "be a policy such as Budget(parameters=500), or several", repr(policy))
+            raise InputError("stop", "be a policy such as SizeLimit(parameters=500), or several", repr(policy))
     return stops
 
 
-def resolve_stops(stop: Stop | Sequence[Stop], max_epochs: int) -> list[Stop]:
-    """Return all reasons to stop: those given, nothing to add, and the maximum number of epochs."""
+def resolve_stops(stop: Stop | Sequence[Stop]) -> list[Stop]:
+    """Return all reasons to stop: those given, and nothing to add."""
     stops = as_stops(stop)
     if not any(isinstance(policy, NothingToAdd) for policy in stops):
         stops.append(NothingToAdd())
-    return [*stops, Epochs(max_epochs)]
+    return stops
 
 
 def is_worth_adding(stops: Sequence[Stop], state: State, proposal: Proposal | DepthProposal) -> bool:
@@ -216,4 +209,4 @@ def is_worth_adding(stops: Sequence[Stop], state: State, proposal: Proposal | De
 
 def available_units(stops: Sequence[Stop], state: State, place: Place | DepthProposal) -> int:
     """Return how many more units fit at a place within all budgets; of a proposed layer all of its units or none."""
-    return min((stop.available_units(state, place) for stop in stops if isinstance(stop, Budget)), default=UNBOUNDED)
+    return min((stop.available_units(state, place) for stop in stops if isinstance(stop, SizeLimit)), default=UNBOUNDED)

@@ -15,6 +15,15 @@ Where = Callable[[State], Sequence[Place | DepthProposal]]
 
 
 @dataclass(frozen=True)
+class EveryPlace:
+    """Growth at every place at the same time."""
+
+    def __call__(self, state: State) -> Sequence[Place]:
+        """Return all places."""
+        return state.places
+
+
+@dataclass(frozen=True)
 class LargestBottleneck:
     """Growth at the place with the largest expressivity bottleneck (the TINY paper, eq. 2)."""
 
@@ -106,6 +115,7 @@ def proposal_worth(proposal: Proposal | DepthProposal) -> float:
 
 
 WHERE_POLICIES: Mapping[str, Where] = {
+    "all": EveryPlace(),
     "bottleneck": LargestBottleneck(),
     "round robin": RoundRobin(),
     "gain": GainPerParameter(),

@@ -1,0 +1,122 @@
+"""A stage of growth against training on: both are trained for the same compute, and held-out data decide."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from creases.growth import _distributed as ranks
+from creases.growth._checkpoint import ModelState, load_optimizer_state
+from creases.growth._objective import Objective
+from creases.growth._samples import Samples
+from creases.growth._state import State
+from creases.growth._training import preserve_modes
+from creases.network.surgery import without_side_effects
+
+#: Blocks of held-out samples whose mean losses are compared in pairs.
+BLOCKS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkState:
+    """A network of a run with its optimizer's state and its companions, to go back to."""
+
+    network: ModelState
+    optimizer: dict[str, Any] | None
+    companions: list[ModelState] = field(default_factory=list)
+
+    @classmethod
+    def from_state(cls, state: State) -> NetworkState:
+        """Return the network of a run as it is now."""
+        widths = {place.name: place.width for place in state.places}
+        optimizer = None if state.optimizer is None else deepcopy(state.optimizer.state_dict())
+        companions = [ModelState.from_model(module, widths) for module in state.followers.companions]
+        return cls(ModelState.from_model(state.model, widths), optimizer, companions)
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> NetworkState:
+        """Return the state that :meth:`to_dict` wrote."""
+        companions = [ModelState.from_dict(companion) for companion in saved["companions"]]
+        return cls(ModelState.from_dict(saved["network"]), saved["optimizer"], companions)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state as dicts, lists, numbers and tensors."""
+        companions = [companion.to_dict() for companion in self.companions]
+        return {"network": self.network.to_dict(), "optimizer": self.optimizer, "companions": companions}
+
+    def restore(self, state: State) -> None:
+        """Give a run this network bit for bit; learning rates stay as they are, as a schedule owns them."""
+        example = state.samples.example()
+        self.network.restore(state.model, example, state.optimizer)
+        if state.optimizer is not None and self.optimizer is not None:
+            groups = [
+                {**then, **{name: value for name, value in now.items() if name != "params"}}
+                for then, now in zip(self.optimizer["param_groups"], state.optimizer.param_groups, strict=True)
+            ]
+            load_optimizer_state(state.optimizer, {**deepcopy(self.optimizer), "param_groups": groups})
+        for module, companion in zip(state.followers.companions, self.companions, strict=True):
+            companion.restore(module, example)
+        state.followers.renew(state.model)
+        state.clear()
+
+
+@dataclass(eq=False)
+class Race:
+    """A stage that is being judged: first the grown network is trained, then the one before it."""
+
+    before: NetworkState
+    epoch: int  #: the last one before the network grew
+    records: int  #: growth steps before it
+    grown: NetworkState | None = None  #: after its training; None while it is trained
+    epochs: list[dict[str, Any]] = field(default_factory=list)  #: of the grown network
+    losses: list[float] = field(default_factory=list)  #: of the grown network, by block
+    compute: float = 0.0  #: of the stage so far, in the present branch
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Race:
+        """Return the race that :meth:`to_dict` wrote."""
+        grown = None if saved["grown"] is None else NetworkState.from_dict(saved["grown"])
+        return cls(**{**saved, "before": NetworkState.from_dict(saved["before"]), "grown": grown})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the race as dicts, lists, numbers and tensors."""
+        grown = None if self.grown is None else self.grown.to_dict()
+        rest = {"epoch": self.epoch, "records": self.records, "epochs": self.epochs, "losses": self.losses}
+        return {"before": self.before.to_dict(), "grown": grown, "compute": self.compute, **rest}
+
+
+@torch.no_grad()
+def block_losses(model: nn.Module, samples: Samples, objective: Objective) -> list[float]:
+    """Return the mean losses in eval mode of samples in blocks, the same blocks at every call."""
+    sums = torch.zeros(2, BLOCKS, dtype=torch.float64)
+    number = 0
+    with preserve_modes(model), without_side_effects(), closing(samples.parts()) as parts:
+        model.eval()
+        for x, target in parts:
+            if not len(x):
+                continue
+            outputs = model(x)
+            for rows in torch.tensor_split(torch.arange(len(x), device=x.device), min(len(x), BLOCKS)):
+                loss = objective.loss_sum(outputs[rows], _take(target, rows), len(rows))
+                sums[0, number % BLOCKS] += float(loss)
+                sums[1, number % BLOCKS] += len(rows)
+                number += 1
+    ranks.sum_over_ranks([sums])
+    used = sums[1] > 0
+    return [float(value) for value in (sums[0, used] / sums[1, used])]
+
+
+def _take(target: Any, rows: Tensor) -> Any:
+    return tuple(part[rows] for part in target) if isinstance(target, tuple | list) else target[rows]
+
+
+def compare_losses(training_on: list[float], grown: list[float]) -> tuple[float, float]:
+    """Return by how much the grown network's loss is lower in the mean, and the standard error of that, over blocks."""
+    difference = torch.tensor(training_on, dtype=torch.float64) - torch.tensor(grown, dtype=torch.float64)
+    error = float(difference.std() / len(difference) ** 0.5) if len(difference) > 1 else 0.0
+    return float(difference.mean()), error

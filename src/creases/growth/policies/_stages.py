@@ -1,0 +1,129 @@
+"""Geometric growth in the first part of a run: stages that multiply the widths, each of which has to pay."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from creases._text import plural
+from creases._validation import check_count, check_number
+from creases.growth._cost import PASSES_PER_STEP
+from creases.growth._state import State
+from creases.growth.policies._stop import UNBOUNDED, SizeLimit
+
+#: Optimizer steps in a stage, at least: fewer say nothing about a network of another size.
+MIN_STEPS = 50
+
+#: Stages that the growth phase has time for, if nothing limits the size before: 2^8 times the width of the start.
+MAX_STAGES = 8
+
+#: Multiply-adds that a computer does in the time it takes to start a training step: small networks are no cheaper.
+STEP_OVERHEAD = 5_000_000
+
+#: Epochs that the largest network has to have left; a larger one would not be trained.
+MIN_EPOCHS = 10
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Growth by stages in the first part of the budget.
+
+    At the end of each stage every place (or the first of the policy ``where``) is widened by a factor, and the grown
+    network is trained for the next stage; then the network before it is trained on for the same compute. The stage
+    pays if the grown network's held-out loss is lower by more than its standard error. Otherwise the network that was
+    trained on is kept. After ``patience`` stages in a row that do not pay growth ends; it also ends when its share of
+    the budget is spent.
+    """
+
+    share: float = 0.25  #: of the budget
+    factor: float = 2.0  #: of the widths
+    patience: int = 2  #: stages
+
+    def __post_init__(self) -> None:
+        check_number(self.share, "growth_share", above=0, below=1)
+        check_number(self.factor, "growth_factor", above=1)
+        check_count(self.patience, "growth_patience")
+
+    def __call__(self, state: State) -> bool:
+        """Return whether the stage is over."""
+        return self.steps_left(state) <= 0
+
+    def steps_left(self, state: State) -> int:
+        """Return the optimizer steps until the end of the stage."""
+        if state.stage_end is None:
+            done = state.history.last["steps"] if state.history.epochs else 0
+            state.stage_end = done + self.stage_length(state)
+        return state.stage_end - (state.history.last["steps"] if state.history.epochs else 0)
+
+    def stage_length(self, state: State) -> int:
+        """Return the optimizer steps of a stage that begins now.
+
+        The share of the budget that is left is divided among the stages to come, of equally many steps, whose steps
+        cost more the wider the network is, and which are trained twice: grown and not.
+        """
+        step, least = state.step_progress, MIN_STEPS if state.batch_size else 1  # a user's own loop may count epochs
+        if not step:
+            return least
+        ratio = self._cost_ratio(state)
+        stages = self.stages_left(state)
+        total = step * ((not state.history.stages) + 2 * sum(ratio**k for k in range(1, stages + 1)))
+        return max(int((self.share - state.meter.progress) / total), least)
+
+    def stages_left(self, state: State) -> int:
+        """Return how many stages there is room for, at least one."""
+        room = MAX_STAGES - sum(stage["pays"] for stage in state.history.stages)
+        meter = state.meter
+        if meter.budget.unit == "multiply-adds" and meter.n_samples:
+            affordable = meter.budget.amount / (MIN_EPOCHS * PASSES_PER_STEP * meter.n_samples)
+            larger = math.log(max(2 * affordable / max(state.flops, 1), 1))
+            room = min(room, math.ceil(larger / math.log(max(state.cost_ratio(self.factor), 1.01))))
+        return max(min(room, math.ceil(math.log(max(_room(state), 1)) / math.log(self.factor) - 1e-9)), 1)
+
+    def over(self, state: State) -> str:
+        """Return why growth is over by the budget; "" if another stage fits into its share."""
+        step, least = state.step_progress, MIN_STEPS if state.batch_size else 1
+        if state.meter.progress + step * least * 2 * self._cost_ratio(state) > self.share:
+            return f"its share of the budget ({self.share:.0%} of {state.meter.budget}) is spent"
+        return ""
+
+    def _cost_ratio(self, state: State) -> float:
+        """Return by how much a step takes more of the budget after the next stage."""
+        unit = state.meter.budget.unit
+        if unit == "epochs":
+            return 1.0
+        ratio = state.cost_ratio(self.factor)
+        if unit == "seconds":
+            fixed = STEP_OVERHEAD / (PASSES_PER_STEP * max(state.batch_size, 1) * max(state.flops // 2, 1))
+            ratio = (ratio + fixed) / (1 + fixed)
+        return ratio
+
+    def failures(self, stages: Sequence[dict[str, Any]]) -> int:
+        """Return how many stages at the end did not pay."""
+        count = 0
+        while count < len(stages) and not stages[-1 - count]["pays"]:
+            count += 1
+        return count
+
+    def explain_failure(self, stages: Sequence[dict[str, Any]]) -> str:
+        """Return why growth ends after the last stages, in one sentence."""
+        last = stages[-1]
+        losses = f"held-out loss {last['loss_grown']:.4g} grown, {last['loss_training_on']:.4g} without"
+        return f"{plural(self.failures(stages), 'stage')} in a row did not pay ({losses})"
+
+
+def step_compute(state: State) -> float:
+    """Return the compute of a training step, in multiply-adds, with what it takes to start it."""
+    return STEP_OVERHEAD + PASSES_PER_STEP * (state.flops // 2) * float(max(state.batch_size, 1))
+
+
+def _room(state: State) -> float:
+    """Return by what factor the network may still grow."""
+    ratios = [float(UNBOUNDED)]
+    units = sum(place.width for place in state.places)
+    for stop in state.stops:
+        if isinstance(stop, SizeLimit):
+            sizes = ((stop.units, units), (stop.parameters, state.parameters), (stop.flops, state.flops))
+            ratios += [limit / max(size, 1) for limit, size in sizes if limit is not None]
+    return min(ratios)
