@@ -28,7 +28,7 @@ MakeOptimizer = Callable[[Iterable[nn.Parameter]], optim.Optimizer]
 BATCH_FRACTION, MIN_BATCH, MAX_BATCH = 1 / 8, 32, 200
 
 #: An automatic budget has at least so many epochs and optimizer steps.
-MIN_EPOCHS, AUTO_STEPS = 20, 2000
+MIN_EPOCHS, AUTO_STEPS = 20, 4000
 
 #: More stages than any run has.
 NEVER = 10**9
@@ -57,7 +57,7 @@ class GrowthConfig:
         Further reasons to stop, such as ``Target(score=0.99)``; policies or functions of the state to a reason.
     budget
         What the run may spend: a number of epochs, or a text such as ``"60 s"``, ``"5 min"`` or
-        ``"2e12 multiply-adds"``; ``"auto"`` is at least 20 epochs and 2000 optimizer steps. Growth steps, and stages
+        ``"2e12 multiply-adds"``; ``"auto"`` is at least 20 epochs and 4000 optimizer steps. Growth steps, and stages
         that are undone, are part of it.
     growth_share, growth_factor
         For ``when="stages"``: the share of the budget that growth may take, and by how much a stage widens a layer.
@@ -124,7 +124,7 @@ class GrowthConfig:
     optimizer: str | optim.Optimizer | MakeOptimizer = "adamw"
     lr: float = 0.01
     schedule: str | LRScheduler | MakeScheduler = "cosine"
-    weight_decay: float = 0.1
+    weight_decay: float = 1.0
     batch_size: str | int | None = "auto"
     epoch_steps: int | None = None
     keep: Literal["best", "last"] = "best"

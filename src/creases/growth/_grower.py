@@ -21,7 +21,7 @@ from creases.growth._objective import objective
 from creases.growth._precision import full_precision
 from creases.growth._race import NetworkState, Race, block_losses, compare_losses
 from creases.growth._records import History, Record, smooth_loss
-from creases.growth._samples import DatasetSamples, InMemorySamples, as_samples
+from creases.growth._samples import as_samples
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
 from creases.growth.methods._evidence import GrowthMethod, drop_unweighted
@@ -30,13 +30,18 @@ from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._fold.outcome import fold_outcome
 from creases.growth.methods._registry import refusal, resolve_method
 from creases.growth.policies._stages import Stages, step_compute
-from creases.growth.policies._stop import GROWTH_STOPS, NothingToAdd, Stop, is_worth_adding, resolve_stops
+from creases.growth.policies._stop import (
+    GROWTH_STOPS,
+    NoImprovement,
+    NothingToAdd,
+    SizeLimit,
+    Stop,
+    is_worth_adding,
+    resolve_stops,
+)
 from creases.growth.policies._when import When
 from creases.growth.policies._where import At, Where, resolve_where
 from creases.network.surgery import check_optimizer, copy_sharing_parameters, without_side_effects
-
-#: How many times the steps of the grown network its rival may take: a much cheaper one is not trained for ever.
-_MAX_RATIO = 4.0
 
 
 class Grower:
@@ -188,10 +193,9 @@ class Grower:
         }
         history = History(setting={name: _text(value) for name, value in setting.items()})
         method, where = resolve_method(config.how), resolve_where(config.where)
-        n = len(samples) if isinstance(samples, InMemorySamples | DatasetSamples) else None
-        batch = config.batch_rows(n) if n is not None else 0
-        steps = config.epoch_steps or (-(-n // batch) if n else None)
-        meter = Meter(config.resolve_budget(steps), n)
+        n = samples.size
+        batch = config.batch_rows(n or 1) if samples.batch_size is None else samples.batch_size
+        meter = Meter(config.resolve_budget(config.epoch_steps or (-(-n // batch) if n and batch else None)), n)
         self.state = State(
             model, optimizer, samples, goal, method, where, history, config.seed, meter, followers, self.stops
         )
@@ -266,61 +270,73 @@ class Grower:
         return state.record
 
     def _close_stage(self, stages: Stages) -> None:
-        """At the end of a stage, train its rival, or judge it and begin the next one, or end growth."""
-        state, history, race = self.state, self.history, self.race
-        if race is not None and race.grown is None:
-            self._look_back()
-            self._begin_rival(race)
+        """At the end of a stage: train on, then grow instead, then judge which was better; or end growth."""
+        history, race = self.history, self.race
+        if race is None:
+            self._begin_race(stages)
             return
-        if race is not None:
+        if race.rival is None:
+            self._grow_rival(stages, race)
+        else:
+            self._look_back()
             history.stages.append(self._judge(race))
             self.race = None
-        over = stages.over(state)
-        if over or stages.failures(history.stages) >= stages.patience:
-            history.growth_ended = over or stages.explain_failure(history.stages)
-            return
-        before, records = NetworkState.from_state(state), len(history.records)
-        self._grow_or_end(stages.factor)
-        state.stage_end = None
-        if state.record is not None:
-            self.race = Race(before, len(history.epochs), records)
+            if stages.failures(history.stages) >= stages.patience:
+                history.growth_ended = stages.explain_failure(history.stages)
+        if self.race is None and not history.growth_ended:
+            self._begin_race(stages)
 
-    def _begin_rival(self, race: Race) -> None:
-        """Keep the grown network, and go back to the one before it, to train that for the same compute."""
+    def _begin_race(self, stages: Stages) -> None:
+        """Train the present network on, for as much compute as the grown one will get; or end growth."""
         state, history = self.state, self.history
-        race.grown, race.losses = NetworkState.from_state(state), self._held_out_losses()
+        steps = stages.stage_length(state)
+        history.growth_ended = stages.over(state)
+        if not history.growth_ended:
+            self.race = Race(NetworkState.from_state(state), len(history.epochs), len(history.records), steps)
+            dearer = step_compute(state, state.cost_ratio(stages.factor)) / step_compute(state)
+            state.stage_end = history.last["steps"] + math.ceil(steps * dearer)
+
+    def _grow_rival(self, stages: Stages, race: Race) -> None:
+        """Keep the network that was trained on, go back to before that, and grow instead."""
+        state, history = self.state, self.history
+        race.rival, race.losses = NetworkState.from_state(state), self._held_out_losses()
         race.epochs = history.epochs[race.epoch :]
-        steps = history.last["steps"] - (history.epochs[race.epoch - 1]["steps"] if race.epoch else 0)
-        compute = step_compute(state)
         del history.epochs[race.epoch :]
         race.before.restore(state)
-        start = history.last["steps"] if history.epochs else 0
-        state.stage_end = start + math.ceil(steps * min(compute / step_compute(state), _MAX_RATIO))
+        for hook in self.before_decision:  # the network that grows is this one
+            hook(state)
+        state.stage_end = history.last["steps"] + race.steps
+        self._grow_or_end(stages.factor)
+        if state.record is None:
+            self._restore_rival(race)
+            self.race = None
 
     def _judge(self, race: Race) -> dict[str, Any]:
         """Keep the better network of a race, and return the stage's record."""
-        state, history = self.state, self.history
+        history = self.history
         losses = self._held_out_losses()
-        gain, error = compare_losses(losses, race.losses)
-        pays = gain > error
-        grown = [record for record in history.records[race.records :]]
+        gain, error = compare_losses(race.losses, losses)
         stage = {
             "epoch": race.epoch,
-            "steps": race.epochs[-1]["steps"],
-            "widths": race.epochs[-1]["widths"],
-            "loss_grown": sum(race.losses) / len(race.losses),
-            "loss_training_on": sum(losses) / len(losses),
+            "steps": history.last["steps"],
+            "widths": history.last["widths"],
+            "loss_grown": sum(losses) / len(losses),
+            "loss_training_on": sum(race.losses) / len(race.losses),
             "gain": gain,
             "error": error,
-            "pays": pays,
+            "pays": gain > error,
         }
-        assert race.grown is not None
-        if pays:
-            history.epochs[race.epoch :] = race.epochs
-            race.grown.restore(state)
-        for record in grown:
-            record.undone = not pays
+        if not stage["pays"]:
+            self._restore_rival(race)
+            for record in history.records[race.records :]:
+                record.undone = True
         return stage
+
+    def _restore_rival(self, race: Race) -> None:
+        """Undo a stage: go back to the network that was trained on."""
+        assert race.rival is not None
+        self.history.epochs[race.epoch :] = race.epochs
+        race.rival.restore(self.state)
 
     def _held_out_losses(self) -> list[float]:
         state = self.state
@@ -329,17 +345,20 @@ class Grower:
     def _grow_or_end(self, factor: float | None = None) -> None:
         """Grow, and charge it to the budget; end growth if there is a reason to."""
         state, history = self.state, self.history
+        limits = [stop for stop in self.stops if isinstance(stop, SizeLimit | NoImprovement)]
+        nothing = [stop for stop in self.stops if isinstance(stop, NothingToAdd)]
         with count_cost() as cost:
-            limits = [
-                stop for stop in self.stops if isinstance(stop, GROWTH_STOPS) and not isinstance(stop, NothingToAdd)
-            ]
             reason = _first_reason(limits, state)
-            if not reason:
-                state.record = revive_layer(state)
-            if not reason and state.record is None:
-                state.record = recycle_units(state, self.stops) if self.recycle and factor is None else None
-                state.record = state.record or grow_places(state, self.stops, factor)
-                reason = "" if state.record else self._idle(factor)
+            state.record = None if reason else revive_layer(state)  # to a dead layer nothing can be added
+            if not reason and state.record is None and factor is None:
+                reason = _first_reason(nothing, state)
+                if not reason:
+                    recycled = recycle_units(state, self.stops) if self.recycle else None
+                    state.record = recycled or grow_places(state, self.stops)
+                    reason = "" if state.record else self._idle()
+            elif not reason and state.record is None:
+                state.record = grow_places(state, self.stops, factor)
+                reason = "" if state.record else "no layer can be widened within the limits of size"
         state.meter.multiply_adds += cost.multiply_adds
         history.growth_ended = reason
 
@@ -358,18 +377,13 @@ class Grower:
         state.meter.multiply_adds += cost.multiply_adds
         return state.record
 
-    def _idle(self, factor: float | None) -> str:
+    def _idle(self) -> str:
         """Nothing was added: return why growth ends with that, "" where it is tried again."""
         state = self.state
-        nothing = next(stop for stop in self.stops if isinstance(stop, NothingToAdd))
-        if factor is None:
-            if any(is_worth_adding(self.stops, state, state.propose(place)) for place in state.where(state)):
-                return "no proposal fits into what the limits of size leave"
-            reason = nothing(state)
-            self.history.idle += 1
-            return reason
-        self.history.idle = nothing.patience
-        return nothing(state) or "no proposal fits into what the limits of size leave"
+        if any(is_worth_adding(self.stops, state, state.propose(place)) for place in state.where(state)):
+            return "no proposal fits into what the limits of size leave"
+        self.history.idle += 1
+        return ""
 
     @full_precision()
     def note(self, measured: Metrics | None = None, *, steps: int | None = None) -> None:
@@ -386,8 +400,9 @@ class Grower:
             )
         held = None if self.validation is None else measure(state.model, self.validation, state.objective)
         meter = state.meter
-        if not state.batch_size:  # the loop is the user's own, or a loader's: an epoch is what lies between two calls
+        if not state.metered:  # the loop is the user's own: an epoch is what lies between two calls
             meter.train(meter.n_samples or 0, state.flops // 2)
+        if not state.metered or not meter.n_samples:
             meter.epochs = len(history.epochs) + 1.0
         validation_loss = None if held is None else held.loss
         history.epochs.append(

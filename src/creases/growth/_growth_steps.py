@@ -22,6 +22,7 @@ from creases.growth._revive import dead_units, revive_units
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
 from creases.growth.methods._random import Random
+from creases.growth.methods._registry import refusal
 from creases.growth.policies._stop import Stop, available_units, is_worth_adding
 from creases.growth.policies._where import At, EveryPlace
 from creases.network.surgery import Place, find_place
@@ -58,20 +59,34 @@ def grow_places(state: State, stops: Sequence[Stop], factor: float | None = None
 
 def _grow_place(state: State, stops: Sequence[Stop], place: Place, factor: float | None) -> Record | None:
     room = available_units(stops, state, place)
-    if factor is None:
-        proposal = state.propose(place)
-    else:
-        room = min(room, max(math.ceil(factor * place.width - 1e-9) - place.width, 1))
-        how: Any = state.how
-        counted = "count" in getattr(how, "__dataclass_fields__", ())
-        proposal = state.call_method(state.model, place, replace(how, count=max(room, 1)) if counted else how)
+    if factor is not None:
+        return _widen_place(state, place, min(room, max(math.ceil(factor * place.width - 1e-9) - place.width, 1)))
+    proposal = state.propose(place)
     if not is_worth_adding(stops, state, proposal):
         return None
     proposal = _fit_budget(state, state.model, proposal, room)
     if not proposal.count:
         return None
-    missing = 0 if factor is None else room - proposal.count
-    if missing:
+    return _record_step(state, "grow", proposal, [], partial(apply, proposal, state.model, optimizer=state.optimizer))
+
+
+def _widen_place(state: State, place: Place, count: int) -> Record | None:
+    """Widen a place for a stage of growth: by units of the method, and random ones in place of those it lacks.
+
+    The random units have no effect at first (their outgoing weights are 0); whether the stage pays is measured.
+    """
+    if count < 1 or refusal(state.how, state.model, place):
+        return None
+    how: Any = state.how
+    counted = "count" in getattr(how, "__dataclass_fields__", ())
+    proposal = state.call_method(state.model, place, replace(how, count=count) if counted else how)
+    proposal = _fit_budget(state, state.model, proposal, count)
+    missing = count - proposal.count
+    if not proposal.count:
+        why = proposal.explanation.get("reason", "")
+        proposal = state.call_method(state.model, place, Random(count=missing, fan_out=0.0))
+        proposal, missing = replace(proposal, explanation={**proposal.explanation, "instead": why}), 0
+    elif missing:
         proposal = replace(proposal, explanation={**proposal.explanation, "filled": missing})
     return _record_step(state, "grow", proposal, [], partial(_add_units, state, proposal, missing))
 
@@ -241,7 +256,7 @@ def _changed_decisions(before: Metrics, after: Metrics) -> int | None:
 
 
 def _weights(proposal: Proposal | DepthProposal) -> dict[str, Any]:
-    """Return the new units' weights as nested lists; none for a new layer, which is the identity, and of large units."""
+    """Return the new units' weights as nested lists; none of a new layer, which is the identity, or of large units."""
     if isinstance(proposal, DepthProposal) or proposal.fan_in.numel() > MAX_WEIGHTS:
         return {}
 

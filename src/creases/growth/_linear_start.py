@@ -4,13 +4,43 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """A linear function ``mixture @ (signals @ x) + offset``; each signal takes a mirrored pair of units."""
+
+    signals: Tensor  #: (s, d)
+    mixture: Tensor  #: (m, s)
+    offset: Tensor  #: (m,)
+
+    @classmethod
+    def from_weights(cls, weight: Tensor, offset: Tensor) -> LinearModel:
+        """Return the function ``weight @ x + offset`` with weights (m, d), split evenly over both layers of a pair.
+
+        Two classes have one signal: their difference. A row of zeros stays one, of a signal along the first input.
+        """
+        mixture = torch.eye(len(weight), dtype=torch.float64)
+        if len(weight) == 2 and bool((weight[0] == -weight[1]).all()):
+            weight, mixture = weight[1:], torch.tensor([[-1.0], [1.0]], dtype=torch.float64)
+        size = weight.norm(dim=1, keepdim=True).sqrt()
+        along = torch.eye(1, weight.shape[1], dtype=torch.float64)
+        signals = torch.where(size > 1e-6, weight / size.clamp_min(1e-6), along)
+        return cls(signals, mixture * torch.where(size > 1e-6, size, 0.0).T, offset)
+
+
 def linear_start(
-    n_inputs: int, hidden: Sequence[int], n_outputs: int, *, live: Tensor | None = None, seed: int = 0
+    n_inputs: int,
+    hidden: Sequence[int],
+    n_outputs: int,
+    *,
+    linear: LinearModel | None = None,
+    live: Tensor | None = None,
+    seed: int = 0,
 ) -> nn.Sequential:
     """Return a network of ReLU layers, in float64, whose units come in mirrored pairs ``relu(a), relu(-a)``.
 
@@ -22,6 +52,8 @@ def linear_start(
     ----------
     n_inputs, hidden, n_outputs
         Number of inputs, widths of the hidden layers, number of outputs.
+    linear
+        The linear function to start as, in as many pairs as it has signals; layers too narrow for it start at random.
     live
         (n_inputs,) bool: inputs that vary; the others get weight 0. By default all do.
     seed
@@ -37,15 +69,22 @@ def linear_start(
     numbers = torch.Generator().manual_seed(seed)
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     live = torch.ones(n_inputs, dtype=torch.bool) if live is None else live
+    fits = linear is not None and all(width // 2 >= len(linear.signals) for width in hidden)
     reading = torch.diag(live.double())  # (signals, width): the signals as functions of a layer's outputs
     for k, width in enumerate(hidden, 1):
         pairs = -(-width // 2)
         signals = _draw_weights(pairs, reading, 2.0, numbers)
+        if fits and linear is not None:
+            rows = linear.signals if k == 1 else torch.eye(len(linear.signals), len(reading), dtype=torch.float64)
+            signals[: len(rows)] = rows @ (reading if k > 1 else torch.eye(n_inputs, dtype=torch.float64))
         layers[f"hidden{k}"] = _make_layer(torch.cat([signals, -signals])[:width])
         layers[f"bend{k}"] = nn.ReLU()
         eye = torch.eye(pairs, dtype=torch.float64)
         reading = torch.cat([eye, -eye], 1)[:, :width]
-    layers["output"] = _make_layer(_draw_weights(n_outputs, reading, 0.25, numbers))
+    output = _draw_weights(n_outputs, reading, 0.25, numbers)
+    if fits and linear is not None:
+        output = linear.mixture @ reading[: len(linear.signals)]
+    layers["output"] = _make_layer(output, linear.offset if fits and linear is not None else None)
     return nn.Sequential(layers)
 
 
@@ -55,10 +94,10 @@ def _draw_weights(count: int, reading: Tensor, variance: float, numbers: torch.G
     return torch.mul(mix @ reading, (variance / max(len(reading), 1)) ** 0.5)
 
 
-def _make_layer(weight: Tensor) -> nn.Linear:
+def _make_layer(weight: Tensor, bias: Tensor | None = None) -> nn.Linear:
     layer = nn.Linear(weight.shape[1], weight.shape[0], dtype=torch.float64, device="meta")  # draws no numbers
     layer.to_empty(device="cpu")
     with torch.no_grad():
         layer.weight.copy_(weight)
-        layer.bias.zero_()
+        layer.bias.copy_(torch.zeros(len(weight)) if bias is None else bias)
     return layer

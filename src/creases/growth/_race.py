@@ -67,27 +67,27 @@ class NetworkState:
 
 @dataclass(eq=False)
 class Race:
-    """A stage that is being judged: first the grown network is trained, then the one before it."""
+    """A stage that is being judged: first the network is trained on, then it is grown instead and trained."""
 
     before: NetworkState
-    epoch: int  #: the last one before the network grew
-    records: int  #: growth steps before it
-    grown: NetworkState | None = None  #: after its training; None while it is trained
-    epochs: list[dict[str, Any]] = field(default_factory=list)  #: of the grown network
-    losses: list[float] = field(default_factory=list)  #: of the grown network, by block
-    compute: float = 0.0  #: of the stage so far, in the present branch
+    epoch: int  #: the last one before
+    records: int  #: growth steps before
+    steps: int  #: of the grown network
+    rival: NetworkState | None = None  #: the network that was trained on; None while it is trained
+    epochs: list[dict[str, Any]] = field(default_factory=list)  #: of the rival
+    losses: list[float] = field(default_factory=list)  #: of the rival, by block
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Race:
         """Return the race that :meth:`to_dict` wrote."""
-        grown = None if saved["grown"] is None else NetworkState.from_dict(saved["grown"])
-        return cls(**{**saved, "before": NetworkState.from_dict(saved["before"]), "grown": grown})
+        rival = None if saved["rival"] is None else NetworkState.from_dict(saved["rival"])
+        return cls(**{**saved, "before": NetworkState.from_dict(saved["before"]), "rival": rival})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the race as dicts, lists, numbers and tensors."""
-        grown = None if self.grown is None else self.grown.to_dict()
-        rest = {"epoch": self.epoch, "records": self.records, "epochs": self.epochs, "losses": self.losses}
-        return {"before": self.before.to_dict(), "grown": grown, "compute": self.compute, **rest}
+        rival = None if self.rival is None else self.rival.to_dict()
+        rest = {"epochs": self.epochs, "losses": self.losses, "steps": self.steps}
+        return {"before": self.before.to_dict(), "rival": rival, "epoch": self.epoch, "records": self.records, **rest}
 
 
 @torch.no_grad()

@@ -91,8 +91,8 @@ class Run:
         self.config = config
         self.optimizer = config.make_optimizer(model)
         self.grower = Grower.from_config(model, self.optimizer, train, loss, config, validation=held)
-        self.batch_size = config.batch_rows(len(train)) if isinstance(train, InMemorySamples | DatasetSamples) else 0
-        self.grower.state.batch_size = self.batch_size
+        self.batch_size = config.batch_rows(train.size or 1) if train.batch_size is None else train.batch_size
+        self.grower.state.batch_size, self.grower.state.metered = self.batch_size, True
         self.rate = LearningRate(self.optimizer, config.schedule)
         self.path = None if checkpoint is None else Path(checkpoint)
         self.steps = 0  #: of the optimizer
@@ -158,8 +158,7 @@ class Run:
 
     def _after_step(self, samples: int) -> None:
         state = self.grower.state
-        if self.batch_size:  # a loader's samples are counted when the epoch is over
-            state.meter.train(samples, state.flops // 2)
+        state.meter.train(samples, state.flops // 2)
         self.rate.after_step()
 
     def grow_now(self) -> Record | None:

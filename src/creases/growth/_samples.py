@@ -29,6 +29,14 @@ class Samples(Protocol):
     def weighted(self) -> bool:
         """Whether targets come with weights."""
 
+    @property
+    def size(self) -> int | None:
+        """The number of samples; None where a loader does not say."""
+
+    @property
+    def batch_size(self) -> int | None:
+        """Samples in a batch, where a loader decides; 0 where it does not say."""
+
     def epoch(self, size: int, seed: int) -> Generator[Batch]:
         """Yield batches in a new order, equally many on every rank: this rank's samples, possibly none."""
 
@@ -60,6 +68,14 @@ class _IndexedSamples:
 
     def __len__(self) -> int:
         raise NotImplementedError
+
+    @property
+    def size(self) -> int | None:
+        return len(self)
+
+    @property
+    def batch_size(self) -> int | None:
+        return None
 
     def at(self, rows: Tensor) -> Pair:
         """Return inputs and targets of some rows."""
@@ -168,6 +184,16 @@ class LoaderSamples:
     @property
     def weighted(self) -> bool:
         return False
+
+    @property
+    def size(self) -> int | None:
+        dataset = self.loader.dataset
+        known = hasattr(dataset, "__len__") and self.loader.batch_size is not None
+        return len(dataset) if known else None
+
+    @property
+    def batch_size(self) -> int | None:
+        return self.loader.batch_size or 0
 
     def epoch(self, size: int, seed: int) -> Generator[Batch]:
         del size  # the loader's own

@@ -38,7 +38,7 @@ from creases.network.surgery import (
 )
 
 #: Samples in memory on which a growth step is measured, at most.
-MAX_INSPECTED = 10_000
+MAX_INSPECTED = 2_000
 
 
 @dataclass(eq=False)
@@ -57,7 +57,8 @@ class State:
     followers: Followers = field(default_factory=Followers)  #: wrappers and copies of the model that grow along
     stops: Sequence[Callable[[State], str]] = ()
     stage_end: int | None = None  #: optimizer steps at which the present stage ends, once it is planned
-    batch_size: int = 0  #: samples in a training step; 0 where a loop of the user's own, or a loader, decides
+    batch_size: int = 0  #: samples in a training step; 0 where that is not known
+    metered: bool = False  #: whether training steps are counted one by one; otherwise epochs are
     due: bool = False  #: whether it is time to grow, by the policy ``when``
     record: Record | None = None  #: of the growth step at the end of this epoch, for callbacks
     _proposals: dict[str, Proposal] = field(default_factory=dict)
@@ -79,7 +80,7 @@ class State:
 
     @property
     def inspected(self) -> Samples:
-        """Return the samples on which growth steps are measured: all, or 10,000 of those in memory."""
+        """Return the samples on which growth steps are measured: all, or 2,000 of those in memory."""
         if not isinstance(self.samples, InMemorySamples) or len(self.samples) <= MAX_INSPECTED:
             return self.samples
         if self._inspected is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,13 +12,13 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from torch import nn
 
 from creases._typing import Floats, Ints
 from creases.errors import InputError
+from creases.growth._budget import Budget
 from creases.growth._config import GrowthConfig
 from creases.growth._grower import Grower
 from creases.growth._records import History
@@ -53,7 +52,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         weight_decay: float = GrowthConfig.weight_decay,
         lr: float = GrowthConfig.lr,
         batch_size: str | int | None = GrowthConfig.batch_size,
-        max_epochs: int = GrowthConfig.max_epochs,
+        budget: str | float | Budget = GrowthConfig.budget,
+        growth_share: float = GrowthConfig.growth_share,
         patience: int = GrowthConfig.patience,
         growth_patience: int | None = GrowthConfig.growth_patience,
         early_stopping: bool = True,
@@ -70,7 +70,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.weight_decay = weight_decay
         self.lr = lr
         self.batch_size = batch_size
-        self.max_epochs = max_epochs
+        self.budget = budget
+        self.growth_share = growth_share
         self.patience = patience
         self.growth_patience = growth_patience
         self.early_stopping = early_stopping
@@ -121,12 +122,6 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self._seed, self._scaling = config.seed, data.scaling
         self._model, self._optimizer = experiment.model, experiment.optimizer
         self._finish(history)
-        if history.ended.startswith(f"{self.max_epochs} epochs"):
-            warnings.warn(
-                f"max_epochs={self.max_epochs} was reached before growth had ended; increase max_epochs",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
         return self
 
     def _append(
@@ -184,7 +179,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             weight_decay=self.weight_decay,
             lr=self.lr,
             batch_size=self.batch_size,
-            max_epochs=self.max_epochs,
+            budget=self.budget,
+            growth_share=self.growth_share,
             patience=self.patience,
             growth_patience=self.growth_patience,
             validation_fraction=self.validation_fraction,
@@ -194,7 +190,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             seed=seed,
         )
         if partial:  # each call sees other rows: nothing is held out, redundant for some may be needed for others
-            return replace(config, validation_fraction=0.0, growth_patience=None, recycle=False, max_epochs=UNLIMITED)
+            steady = {"when": "plateau", "schedule": "constant", "budget": UNLIMITED, "growth_patience": None}
+            return replace(config, validation_fraction=0.0, recycle=False, **steady)
         return config if self.early_stopping else replace(config, validation_fraction=0.0)
 
     def _split(

@@ -40,13 +40,13 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         Learning rate of AdamW.
     batch_size
         Rows in a batch; "auto" is an eighth of them, between 32 and 200; None is all.
-    max_epochs
-        Maximum number of epochs.
+    budget, growth_share
+        What a fit may spend: a number of epochs, or a text such as "60 s" or "2e12 multiply-adds"; and the share of it
+        that growth may take. "auto" is at least 20 epochs and 4000 optimizer steps.
     patience
-        Epochs without progress (the training loss falling by a hundredth, the validation loss at all) before the
-        network grows.
+        Epochs without progress before the network grows in ``partial_fit``.
     growth_patience
-        Growth steps in a row that may fail to lower the validation loss before growth ends.
+        Stages of growth in a row that may fail to pay on the rows held out before growth ends.
     early_stopping, validation_fraction
         Whether to hold out a fraction of the rows (if there are 20 or more) for early stopping, and to keep the network
         that was best on them. Otherwise growth ends when the training loss stops improving.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from creases.errors import InputError
-from creases.growth._records import History, Record, validation_merit
+from creases.growth._records import History, Record
 
 
 def explain_history(history: History, names: dict[str, Any], architecture: str, step: int | None) -> str:
@@ -52,7 +52,7 @@ def _overview(history: History, architecture: str) -> str:
     """Summarise the run in a sentence or two."""
     epochs = len(history.epochs)
     best = best_epoch(history)
-    at = history.epochs[best - 1]
+    at = history.epochs[max(best, 1) - 1]
     steps = "1 growth step" if len(history.records) == 1 else f"{len(history.records)} growth steps"
     text = f"The network is {architecture} (inputs, hidden units, outputs) after {epochs} epochs with {steps}."
     scores = [f"score {at['score']:.3g} on the rows it was trained on"] if at["score"] is not None else []
@@ -63,14 +63,13 @@ def _overview(history: History, architecture: str) -> str:
 
 def _step(record: Record, history: History, names: dict[str, Any]) -> str:
     text = record.explain(**names)
-    if record.epoch >= best_epoch(history) and len(history.epochs) > best_epoch(history):
+    if not record.undone and not history.keeps(record):
         text += " This did not help on the rows held out, and is not in the network that was kept."
     return text
 
 
 def best_epoch(history: History) -> int:
-    """Return the epoch, from 1, whose network was kept: the first that was best on validation rows, or the last."""
-    if not history.epochs or history.last["validation_loss"] is None:
-        return len(history.epochs)
-    merits = [validation_merit(epoch) for epoch in history.epochs]
-    return merits.index(max(merits)) + 1
+    """Return the epoch, from 1, whose network was kept; 0 for the linear model that it started as."""
+    if not history.epochs:
+        return 0
+    return int(history.best["epoch"]) if history.kept is None else history.kept

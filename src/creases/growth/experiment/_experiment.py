@@ -11,13 +11,17 @@ import torch
 from torch import nn, optim
 
 from creases.errors import InputError
+from creases.growth._checkpoint import ModelState
 from creases.growth._config import GrowthConfig
-from creases.growth._linear_start import linear_start
+from creases.growth._linear_start import LinearModel, linear_start
 from creases.growth._loop import drive
+from creases.growth._objective import objective
 from creases.growth._progress import Callback
+from creases.growth._race import block_losses, compare_losses
 from creases.growth._records import History
 from creases.growth._run import Run
 from creases.growth.experiment._folder import CHECKPOINT_FILE, SNAPSHOTS_FOLDER
+from creases.growth.experiment._linear_model import fit_linear_model
 from creases.growth.experiment._snapshots import Snapshots
 from creases.growth.experiment._split import TableSplit
 from creases.growth.policies._where import WHERE_POLICIES
@@ -34,8 +38,10 @@ CHECKPOINT_SECONDS = 10.0
 class Experiment:
     """A growth run on a table: data, split, scaling, configuration, network, history, folder.
 
-    The network starts as a linear model (:func:`creases.growth.linear_start`) and is trained in float64 on scaled rows.
-    For the same rows, split and configuration it is the same network, bit for bit, as that of :func:`creases.grow`.
+    The network starts as the linear model of the training rows (ridge or logistic regression) and is trained in float64
+    on scaled rows. For the same start, rows, split and configuration it is the same network, bit for bit, as that of
+    :func:`creases.grow`; but where it predicts the validation rows no better than the linear model, by one standard
+    error, the linear model is kept, fitted to the validation rows too.
 
     Parameters
     ----------
@@ -72,6 +78,7 @@ class Experiment:
         if snapshots is None and folder is not None:
             snapshots = Snapshots(data.scaling, folder / SNAPSHOTS_FOLDER)
         self.snapshots = snapshots
+        self._linear: list[LinearModel | None] | None = None  # fitted when first asked for
         self.model = self._initial_network()
         self.optimizer: optim.Optimizer | None = None
         self.history = History()
@@ -95,8 +102,8 @@ class Experiment:
 
     @property
     def best_epoch(self) -> int:
-        """The epoch, from 1, whose network was kept."""
-        return int(self.history.best["epoch"])
+        """The epoch, from 1, whose network was kept; 0 where that is the linear model."""
+        return int(self.history.best["epoch"]) if self.history.kept is None else self.history.kept
 
     def create_run(self) -> Run:
         """Return the run, before its first epoch, to drive by hand."""
@@ -123,9 +130,28 @@ class Experiment:
         with self.single_thread():
             drive(run, checkpoint_seconds=CHECKPOINT_SECONDS, callbacks=callbacks, progress=progress)
         self.history = run.history
+        self._keep_linear_model()
         if snapshots is not None:
             snapshots.end(self.model, self.best_epoch)
         return self.history
+
+    def _keep_linear_model(self) -> None:
+        """Keep the linear model where the network is no better on validation rows, by one standard error."""
+        validation = self.data.samples("validation", self.config.device)
+        if validation is None or self.config.keep != "best" or not self.history.epochs:
+            return
+        goal = objective(self.data.task, weighted=validation.weighted)
+        start = self._initial_network()
+        gain, error = compare_losses(*(block_losses(model, validation, goal) for model in (start, self.model)))
+        if gain > error:
+            return
+        rows = np.sort(np.concatenate(self.data.parts[:2]))
+        linear = initial_network(self.data, self.config, fit_linear_model(self.data, rows)).to(self.config.device)
+        widths = {name: layer.out_features for name, layer in linear.named_children() if isinstance(layer, nn.Linear)}
+        widths.pop("output")
+        ModelState.from_model(linear, widths).restore(self.model, validation.example(), self.optimizer)
+        self.history.kept = 0
+        self.history.ended += "; the network is the linear model, which predicts validation rows as well"
 
     @contextmanager
     def single_thread(self) -> Iterator[None]:
@@ -149,7 +175,9 @@ class Experiment:
         layers = [f"hidden{k}" for k in range(1, len(widths) + 1)]
         if isinstance(config.where, str) and config.where not in (*WHERE_POLICIES, *layers):
             raise InputError("where", f"be {', '.join(map(repr, [*WHERE_POLICIES, *layers]))}", repr(config.where))
-        model = initial_network(data, config)
+        if self._linear is None:
+            self._linear = [fit_linear_model(data, data.parts[0])]
+        model = initial_network(data, config, self._linear[0])
         least = sum(parameter.numel() for parameter in model.parameters())
         if config.max_parameters is not None and config.max_parameters < least:
             got = f"{config.max_parameters}"
@@ -161,13 +189,13 @@ class Experiment:
             raise InputError("device", "be a device that torch can use", got) from None
 
 
-def initial_network(data: TableSplit, config: GrowthConfig) -> nn.Sequential:
+def initial_network(data: TableSplit, config: GrowthConfig, linear: LinearModel | None) -> nn.Sequential:
     """Return the network before training: linear, blind to constant columns, right about constant targets."""
     used = np.concatenate(data.parts[:2])
     X, y = data.rows.X[used], data.rows.y[used]
     live = torch.from_numpy(X.min(axis=0) < X.max(axis=0))
     widths = config.layer_widths(data.n_outputs, data.task)
-    model = linear_start(X.shape[1], widths, data.n_outputs, live=live, seed=config.seed)
+    model = linear_start(X.shape[1], widths, data.n_outputs, linear=linear, live=live, seed=config.seed)
     if data.task == "regression":
         last = model[-1]
         assert isinstance(last, nn.Linear)

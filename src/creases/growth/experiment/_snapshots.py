@@ -129,9 +129,14 @@ class Snapshots:
     def before(self, state: State) -> None:
         """Hold the network that may grow now; called at the end of an epoch, before growth."""
         epoch = len(state.history.epochs)
+        undone = {record.epoch for record in state.history.records if record.undone}
         self.keep_only(
-            lambda snapshot: snapshot.epoch < epoch and snapshot.kind != "end"
-        )  # of a run that got further once
+            lambda snapshot: (
+                snapshot.epoch < epoch  # of a run that got further once
+                and snapshot.kind != "end"
+                and not (snapshot.kind in ("before", "grown") and snapshot.epoch in undone)
+            )
+        )
         self._pending = None
         if state.due:
             self.hold(state.model)

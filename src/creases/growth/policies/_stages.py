@@ -30,11 +30,11 @@ MIN_EPOCHS = 10
 class Stages:
     """Growth by stages in the first part of the budget.
 
-    At the end of each stage every place (or the first of the policy ``where``) is widened by a factor, and the grown
-    network is trained for the next stage; then the network before it is trained on for the same compute. The stage
-    pays if the grown network's held-out loss is lower by more than its standard error. Otherwise the network that was
-    trained on is kept. After ``patience`` stages in a row that do not pay growth ends; it also ends when its share of
-    the budget is spent.
+    In each stage the network is first trained on; then it goes back to the beginning of the stage, every place (or the
+    first of the policy ``where``) is widened by a factor, and it is trained for the same compute. The stage pays if the
+    grown network's held-out loss is lower by more than the standard error of the difference; otherwise growth is
+    undone, and the network that was trained on is kept. After ``patience`` stages in a row that do not pay growth ends;
+    it also ends when its share of the budget is spent.
     """
 
     share: float = 0.25  #: of the budget
@@ -113,9 +113,13 @@ class Stages:
         return f"{plural(self.failures(stages), 'stage')} in a row did not pay ({losses})"
 
 
-def step_compute(state: State) -> float:
-    """Return the compute of a training step, in multiply-adds, with what it takes to start it."""
-    return STEP_OVERHEAD + PASSES_PER_STEP * (state.flops // 2) * float(max(state.batch_size, 1))
+def step_compute(state: State, ratio: float = 1.0) -> float:
+    """Return the compute of a training step, in multiply-adds, with what it takes to start it.
+
+    ``ratio``: how much dearer a forward pass is than that of the present network.
+    """
+    samples = state.batch_size or (state.meter.n_samples or 1)
+    return STEP_OVERHEAD + PASSES_PER_STEP * (state.flops // 2) * ratio * samples
 
 
 def _room(state: State) -> float:

@@ -117,7 +117,7 @@ def _units(state: State) -> int:
 
 @dataclass(frozen=True)
 class NoImprovement:
-    """The end of growth when some growth steps, each with training, have not improved the best validation loss or score.
+    """The end of growth when some growth steps, each with training, did not improve the validation loss or score.
 
     An improvement must be more than ``threshold``, relative to the best. Without validation data, the training loss or
     score is used.
@@ -151,7 +151,7 @@ class NoImprovement:
 
 @dataclass(frozen=True)
 class NothingToAdd:
-    """The end of growth when no place gets a unit with a predicted gain of more than ``tau``, relative to the training loss.
+    """The end of growth when no place gets a unit whose predicted gain, relative to the loss, is more than ``tau``.
 
     A method uses other samples at each call, so a single refusal may be chance; ``patience`` in a row end the run.
     """
