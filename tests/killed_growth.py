@@ -20,7 +20,7 @@ from creases.growth.experiment import Experiment, RunSettings
 from creases.growth.experiment import _experiment as experiments
 from killed_runs import ended
 
-SETTINGS = RunSettings("moons", config=GrowthConfig(max_epochs=60, when=7))
+SETTINGS = RunSettings("moons", config=GrowthConfig(budget=60, when=7))
 
 
 def left_alone(folder: Path) -> None:

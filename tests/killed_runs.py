@@ -20,7 +20,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from creases.growth import grow
 from creases.growth._checkpoint import load_checkpoint
 from creases.growth._records import History
-from creases.growth.policies import Budget
+from creases.growth.policies import SizeLimit
 from growth_runs import classes, mlp, timeless
 
 
@@ -34,7 +34,7 @@ def groups(model):
 def fold(checkpoint, **options):
     """Folds, Adam, the best of the validation losses."""
     model = mlp(3, 2, 2, seed=3, dtype=torch.float32)
-    given = {"how": "fold", "when": 4, "max_epochs": 40, "lr": 0.02, "validation": 0.3, "batch_size": 40}
+    given = {"how": "fold", "when": 4, "budget": 40, "lr": 0.02, "validation": 0.3, "batch_size": 40}
     return grow(model, classes(), "classification", checkpoint=checkpoint, **given, **options)
 
 
@@ -42,8 +42,8 @@ def tiny(checkpoint, **options):
     """TINY, dropout, SGD with momentum, every epoch written."""
     model = mlp(3, 2, 2, 2, seed=3, dropout=0.1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    given = {"how": "tiny", "when": "plateau", "max_epochs": 50, "optimizer": optimizer, "batch_size": 40}
-    given |= {"stop": Budget(parameters=150), "checkpoint_seconds": 0}
+    given = {"how": "tiny", "when": "plateau", "budget": 50, "optimizer": optimizer, "batch_size": 40}
+    given |= {"stop": SizeLimit(parameters=150), "checkpoint_seconds": 0}
     return grow(model, classes(), "classification", checkpoint=checkpoint, **given, **options)
 
 
@@ -51,7 +51,7 @@ def loader(checkpoint, **options):
     """A shuffling DataLoader, AdamW with two groups, units of chance at every place in its turn."""
     model = mlp(3, 2, 2, 2, seed=3)
     data = DataLoader(TensorDataset(*classes()), batch_size=25, shuffle=True)
-    given = {"how": "random", "where": "round robin", "when": 3, "max_epochs": 40, "optimizer": groups(model)}
+    given = {"how": "random", "where": "round robin", "when": 3, "budget": 40, "optimizer": groups(model)}
     return grow(model, data, "classification", checkpoint=checkpoint, checkpoint_seconds=0.2, **given, **options)
 
 

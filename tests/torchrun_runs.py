@@ -50,7 +50,7 @@ def unused():
 
 
 def run(model, data=None, loss="classification", **options) -> GrowthResult:
-    given = {"when": 3, "max_epochs": 10, "lr": 0.02, "batch_size": 30}
+    given = {"when": 3, "budget": 10, "lr": 0.02, "batch_size": 30}
     return grow(model, classes(101) if data is None else data, loss, **{**given, **options})
 
 
@@ -63,20 +63,20 @@ x, y = classes(101)
 #: Runs that one process and several must end alike; 101 samples in batches of 26 and less.
 CASES = {
     "tiny": lambda: run(mlp(3, 2, 2, 2, seed=3), how="tiny"),
-    "tiny, long": lambda: run(mlp(3, 2, 2, 2, seed=5), how="tiny", max_epochs=30, validation=0.2),
-    "tiny conv": lambda: run(conv(), classes(61, (1, 6, 6)), how="tiny", max_epochs=7),
-    "fold": lambda: run(mlp(3, 2, 2, seed=3), how="fold", max_epochs=20, validation=0.2),
-    "fold, regression": lambda: run(mlp(1, 2, 1), values(53), "regression", how="fold", max_epochs=15),
-    "gradmax": lambda: run(Residual(), how="gradmax", max_epochs=15),
+    "tiny, long": lambda: run(mlp(3, 2, 2, 2, seed=5), how="tiny", budget=30, validation=0.2),
+    "tiny conv": lambda: run(conv(), classes(61, (1, 6, 6)), how="tiny", budget=7),
+    "fold": lambda: run(mlp(3, 2, 2, seed=3), how="fold", budget=20, validation=0.2),
+    "fold, regression": lambda: run(mlp(1, 2, 1), values(53), "regression", how="fold", budget=15),
+    "gradmax": lambda: run(Residual(), how="gradmax", budget=15),
     "random": lambda: run(mlp(3, 2, 2, 2, seed=3), how="random", where="gain"),
     "split": lambda: run(mlp(3, 2, 2, 2, seed=3), how="split", where="round robin"),
     "depth": lambda: run(mlp(3, 3, 2, seed=3), how="tiny", where="width or depth"),
     "dead": lambda: run(dead(), how="random"),
-    "duplicates": lambda: run(duplicates(), how="random", max_epochs=7),
+    "duplicates": lambda: run(duplicates(), how="random", budget=7),
     "weights": lambda: run(mlp(3, 2, 2, seed=3), (x, y, torch.arange(101) % 4), how="gradmax"),
     "unused": lambda: run(unused(), how="random", optimizer=adamw),
-    "few": lambda: run(mlp(3, 2, 2, seed=3), classes(7), how="fold", batch_size=3, max_epochs=7),
-    "one sample": lambda: run(dead_line(), values(1), "regression", how="fold", max_epochs=7),
+    "few": lambda: run(mlp(3, 2, 2, seed=3), classes(7), how="fold", batch_size=3, budget=7),
+    "one sample": lambda: run(dead_line(), values(1), "regression", how="fold", budget=7),
     "fewer than ranks in a batch": lambda: run(mlp(3, 2, 2, seed=3), classes(31), how="gradmax", batch_size=1),
 }
 

@@ -15,7 +15,7 @@ from creases.show.animation._stage import Stage
 def folder(tmp_path_factory):
     """A growth run of four inputs."""
     home = tmp_path_factory.mktemp("cli") / "grown"
-    words = ["grow", "iris", "--max-epochs", "8", "--when", "5", "--how", "random", "--out", str(home)]
+    words = ["grow", "iris", "--budget", "8", "--when", "5", "--how", "random", "--out", str(home)]
     assert CliRunner().invoke(app, words).exit_code == 0
     return home
 
@@ -36,7 +36,7 @@ def test_whole_values_of_two_inputs_are_no_classes(run, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (40, 2))
     np.savez(tmp_path / "table.npz", X=X, y=np.round(9 + 5 * X[:, 0]))
-    words = ["--task", "regression", "--max-epochs", "2", "--out", "grown"]
+    words = ["--task", "regression", "--budget", "2", "--out", "grown"]
     assert run("grow", "table.npz", "--target", "y", *words).exit_code == 0
     drawn = {}
     monkeypatch.setattr(Stage, "_draw_curves", lambda stage, ax, shot: drawn.update(y=stage.scene.y))

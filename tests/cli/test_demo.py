@@ -28,7 +28,7 @@ def test_the_same_seed_gives_the_same_pictures_and_a_demo_may_be_repeated(run, t
 
 def test_a_demo_does_not_write_over_another_run(run, monkeypatch):
     monkeypatch.setattr(demo, "EPOCHS", 1)
-    assert run("grow", "moons", "--out", "mine", "--max-epochs", 1).exit_code == 0
+    assert run("grow", "moons", "--out", "mine", "--budget", 1).exit_code == 0
     result = run("demo", "--out", "mine")
     assert result.exit_code == 2
     assert "got mine with run.json of a growth run" in " ".join(result.stderr.split())

@@ -38,7 +38,7 @@ def orchard(tmp_path):
     return path
 
 
-QUICK = ("--max-epochs", 60, "--when", 15, "--seed", 1)
+QUICK = ("--budget", 60, "--when", 15, "--seed", 1)
 
 
 def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp_path):
@@ -97,7 +97,7 @@ def test_rows_left_out_for_missing_values_do_not_shift_the_others(run, orchard, 
 
 def test_the_onnx_file_is_the_same_network(run, orchard, tmp_path):
     pytest.importorskip("onnx")
-    assert run("grow", orchard, "--out", "o", "--max-epochs", 5).exit_code == 0
+    assert run("grow", orchard, "--out", "o", "--budget", 5).exit_code == 0
     x = np.array([[200.0, 10, 1, 0], [450, 30, 0, 1]])
     a, b = (creases.read(tmp_path / "o" / f"model.{ending}")(x) for ending in ("safetensors", "onnx"))
     assert np.allclose(a, b, rtol=1e-12)
@@ -106,7 +106,7 @@ def test_the_onnx_file_is_the_same_network(run, orchard, tmp_path):
 def test_a_regression_is_told_in_the_targets_units(run, tmp_path):
     x = np.linspace(0, 100, 120)
     np.savez(tmp_path / "roof.npz", load=x, sag=np.abs(x - 40) * 30 + 1000)
-    result = run("grow", "roof.npz", "--target", "sag", "--out", "o", "--max-epochs", 80, "--when", 20)
+    result = run("grow", "roof.npz", "--target", "sag", "--out", "o", "--budget", 80, "--when", 20)
     assert result.exit_code == 0, result.output
     scores = json.loads((tmp_path / "o" / "model.json").read_text())["scores"]
     assert scores["grown network"]["test"] > scores["Ridge"]["test"] + 0.1
@@ -142,19 +142,19 @@ def test_an_interrupted_run_says_how_to_go_on_and_comes_to_the_same_network(run,
     assert len(one) > 8
     again = json.loads(run("grow", "--resume", "parts", "--json").stdout)
     assert again["epochs"] == 60
-    longer = json.loads(run("grow", "--resume", "parts", "--max-epochs", 70, "--json").stdout)
+    longer = json.loads(run("grow", "--resume", "parts", "--budget", 70, "--json").stdout)
     assert longer["epochs"] == 70
 
 
 def test_a_folder_with_another_run_is_refused(run, orchard, tmp_path):
-    assert run("grow", orchard, "--out", "o", "--max-epochs", 2).exit_code == 0
-    again = run("grow", orchard, "--out", "o", "--max-epochs", 3)
+    assert run("grow", orchard, "--out", "o", "--budget", 2).exit_code == 0
+    again = run("grow", orchard, "--out", "o", "--budget", 3)
     assert again.exit_code == 2
     assert (
         "--out must not hold a growth run or files of the same name, got o with run.json of a growth run; resume it by "
         "--resume o, overwrite it by --force, or give another folder"
     ) in " ".join(again.stderr.split())
-    forced = run("grow", orchard, "--out", "o", "--max-epochs", 3, "--force", "--json")
+    forced = run("grow", orchard, "--out", "o", "--budget", 3, "--force", "--json")
     assert json.loads(forced.stdout)["epochs"] == 3
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "report.txt").write_text("mine")
@@ -166,7 +166,7 @@ def test_a_folder_with_another_run_is_refused(run, orchard, tmp_path):
 
 
 def test_a_run_is_not_resumed_on_other_data(run, orchard):
-    assert run("grow", orchard, "--out", "o", "--max-epochs", 2).exit_code == 0
+    assert run("grow", orchard, "--out", "o", "--budget", 2).exit_code == 0
     orchard.write_text(orchard.read_text() + "300,10,pear,late\n")
     result = run("grow", "--resume", "o")
     assert result.exit_code == 2
@@ -182,7 +182,7 @@ def test_a_run_is_not_resumed_on_other_data(run, orchard):
         (("grow", "moons", "--target", "y", "--out", "o"), "--target must not be given for a built-in problem, got 'y'"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--hidden", "2,x"), "--hidden must be comma-separated numbers, got '2,x'"),
         (("grow", "moons", "--out", "o", "--hidden", "0"), "--hidden must be auto, or positive widths such as 2 or 4,4, got '0'"),  # noqa: E501
-        (("grow", "moons", "--out", "o", "--max-epochs", "0"), "--max-epochs must be a positive integer, got 0"),
+        (("grow", "moons", "--out", "o", "--budget", "0"), "--budget must be a positive integer, got 0"),
         (("grow", "moons", "--out", "o", "--lr", "0"), "--lr must be a finite number above 0, got 0"),
         (("grow", "moons", "--out", "o", "--test-fraction", "0.9"), "--validation-fraction must leave rows to train on, got 0.15, with test_fraction 0.9"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--max-parameters", "3"), "--max-parameters must be at least 12, the size of the network at the start, got 3"),  # noqa: E501
@@ -218,9 +218,7 @@ def test_a_damaged_run_file_is_named(run, tmp_path):
 
 @pytest.mark.parametrize("how", ["tiny", "gradmax", "random", "split", "search"])
 def test_every_method_grows_from_the_command_line(run, how):
-    result = run(
-        "grow", "moons", "--how", how, "--hidden", "2,2", "--out", "o", "--max-epochs", 12, "--when", 4, "--json"
-    )
+    result = run("grow", "moons", "--how", how, "--hidden", "2,2", "--out", "o", "--budget", 12, "--when", 4, "--json")
     assert result.exit_code == 0, result.output
     steps = json.loads(result.stdout)["growth_steps"]
     assert steps
@@ -228,7 +226,7 @@ def test_every_method_grows_from_the_command_line(run, how):
 
 
 def test_layers_are_inserted_from_the_command_line(run):
-    options = ("--how", "gradmax", "--where", "width-or-depth", "--hidden", 4, "--when", 40, "--max-epochs", 130)
+    options = ("--how", "gradmax", "--where", "width-or-depth", "--hidden", 4, "--when", 40, "--budget", 130)
     result = run("grow", "spirals", *options, "--out", "o", "--json")
     assert result.exit_code == 0, result.output
     summary = json.loads(result.stdout)
@@ -245,7 +243,7 @@ def test_layers_are_inserted_from_the_command_line(run):
 
 
 def test_a_budget_bounds_the_network(run):
-    result = run("grow", "spirals", "--max-parameters", 20, "--when", 3, "--max-epochs", 30, "--out", "o", "--json")
+    result = run("grow", "spirals", "--max-parameters", 20, "--when", 3, "--budget", 30, "--out", "o", "--json")
     summary = json.loads(result.stdout)
     assert summary["parameters"] <= 20
     assert max(step["width"][1] for step in summary["growth_steps"]) <= 3
@@ -254,7 +252,7 @@ def test_a_budget_bounds_the_network(run):
 def test_a_class_with_one_row_and_few_rows_are_no_obstacle(run, tmp_path):
     rows = [f"{k},{'b' if k == 5 else 'a' if k % 2 else 'c'}" for k in range(12)]
     (tmp_path / "few.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
-    assert run("grow", "few.csv", "--out", "o", "--max-epochs", 4, "--when", 2).exit_code == 0
+    assert run("grow", "few.csv", "--out", "o", "--budget", 4, "--when", 2).exit_code == 0
     (tmp_path / "fewer.csv").write_text("x,y\n" + "\n".join(rows[:9]) + "\n")
     result = run("grow", "fewer.csv", "--out", "p")
     assert result.exit_code == 2
@@ -274,7 +272,7 @@ def test_a_class_with_one_row_and_few_rows_are_no_obstacle(run, tmp_path):
         RunSettings(
             "moons",
             config=GrowthConfig(
-                max_epochs=7,
+                budget=7,
                 lr=0.003,
                 batch_size=8,
                 validation_fraction=0.1,

@@ -15,7 +15,7 @@ from creases.cli import report as verb
 def folder(tmp_path_factory):
     """A growth run of four inputs."""
     home = tmp_path_factory.mktemp("cli") / "grown"
-    words = ["grow", "iris", "--max-epochs", "12", "--when", "5", "--how", "random", "--out", str(home)]
+    words = ["grow", "iris", "--budget", "12", "--when", "5", "--how", "random", "--out", str(home)]
     assert CliRunner().invoke(app, words).exit_code == 0
     return home
 

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from creases.growth import DepthProposal, Grower, GrowthConfig, History, Run
 from creases.growth.methods import Tiny
-from creases.growth.policies import Budget, WidthOrDepth
+from creases.growth.policies import SizeLimit, WidthOrDepth
 from creases.network.surgery import Place
 from growth_runs import mlp, same_tensors, state, timeless
 
@@ -104,7 +104,7 @@ def test_places_without_a_layer_to_insert_are_still_options():
 
 def run_on(model, data, **options) -> Run:
     config = GrowthConfig(
-        **{"how": "tiny", "where": "width or depth", "when": 3, "max_epochs": 8, "lr": 0.01, "recycle": False} | options
+        **{"how": "tiny", "where": "width or depth", "when": 3, "budget": 8, "lr": 0.01, "recycle": False} | options
     )
     return Run(model, data, "regression", config, validation=0.2)
 
@@ -184,7 +184,7 @@ def test_a_killed_run_with_new_layers_ends_in_the_same_network(tmp_path):
 )
 def test_a_layer_is_inserted_only_if_all_of_it_fits_the_budget(limits, fits):
     model, data = deep_target()  # 20-4-1: 89 parameters, 84 multiply-adds
-    grower = Grower(model, None, data, "regression", how="tiny", where="width or depth", stop=Budget(**limits))
+    grower = Grower(model, None, data, "regression", how="tiny", where="width or depth", stop=SizeLimit(**limits))
     record = grower.grow_now()
     assert (record is not None and record.action == "deepen") == fits
 

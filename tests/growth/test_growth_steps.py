@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from creases.growth import Grower, Proposal
 from creases.growth._training import Metrics
 from creases.growth.methods import Random, Split
-from creases.growth.policies import Budget, NothingToAdd
+from creases.growth.policies import NothingToAdd, SizeLimit
 from growth_runs import adam, classes, mlp, trained
 
 # budgets
@@ -21,14 +21,16 @@ from growth_runs import adam, classes, mlp, trained
 def test_a_budget_is_never_exceeded_and_is_used(how, limit, recycle):
     model = mlp(3, 3, 2, seed=5)
     data = classes()
-    grower = Grower(model, adam(model), data, "classification", how=how, when=3, stop=Budget(**limit), recycle=recycle)
+    grower = Grower(
+        model, adam(model), data, "classification", how=how, when=3, stop=SizeLimit(**limit), recycle=recycle
+    )
     trained(grower, data, 60)
     state = grower.state
     assert all(epoch["parameters"] <= limit.get("parameters", 10**9) for epoch in grower.history.epochs)
     assert state.flops <= limit.get("flops", 10**9)
     if not recycle and how != "tiny":
         assert "no unit fits into the budget" in grower.history.ended
-        assert all(Budget(**limit).available_units(state, place) == 0 for place in state.places)
+        assert all(SizeLimit(**limit).available_units(state, place) == 0 for place in state.places)
 
 
 def test_units_of_a_users_method_that_cannot_be_cut_are_left_out_and_the_run_ends():
@@ -36,7 +38,7 @@ def test_units_of_a_users_method_that_cannot_be_cut_are_left_out_and_the_run_end
         return Split(count=3)(model, place, evidence)
 
     model = mlp(3, 3, 2)
-    options = {"how": how, "when": 1, "stop": Budget(parameters=32), "recycle": False}
+    options = {"how": how, "when": 1, "stop": SizeLimit(parameters=32), "recycle": False}
     grower = Grower(model, None, classes(), "classification", **options)
     grower.step()
     assert grower.history.ended == "no proposal fits into what the budget leaves"

@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from creases.errors import InputError
 from creases.growth.methods import Random
-from creases.growth.policies import Budget
+from creases.growth.policies import SizeLimit
 from growth_runs import classes, mlp, timeless
 
 try:
@@ -61,7 +61,7 @@ def module_of(**options):
 
 def trainer_of(callback, epochs, folder):
     quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "accelerator": "cpu"}
-    return pl.Trainer(max_epochs=epochs, callbacks=[callback], default_root_dir=folder, **quiet)
+    return pl.Trainer(budget=epochs, callbacks=[callback], default_root_dir=folder, **quiet)
 
 
 def loader():
@@ -92,7 +92,7 @@ def test_a_module_grows_while_lightning_trains_it(tmp_path, schedule):
 @needs
 @quiet
 def test_the_training_ends_with_the_growth(tmp_path):
-    module, callback = module_of(), callback_of(stop=Budget(growth_steps=1), data=classes(60))
+    module, callback = module_of(), callback_of(stop=SizeLimit(growth_steps=1), data=classes(60))
     trainer = trainer_of(callback, 100, tmp_path)
     trainer.fit(module, loader())
     assert callback.history.ended == "1 growth steps were made"

@@ -17,10 +17,10 @@ from creases import problems
 from creases.errors import FileError, InputError
 from creases.growth import grow
 from creases.growth.methods import Tiny
-from creases.growth.policies import Budget, Every, NoImprovement, RoundRobin, Target
+from creases.growth.policies import Every, NoImprovement, RoundRobin, SizeLimit, Target
 from growth_runs import classes, conv, mlp, same_tensors, timeless, values
 
-SHORT = {"how": "random", "when": 3, "max_epochs": 10, "lr": 0.02}
+SHORT = {"how": "random", "when": 3, "budget": 10, "lr": 0.02}
 
 
 def run(model=None, data=None, loss="classification", **options):
@@ -28,7 +28,7 @@ def run(model=None, data=None, loss="classification", **options):
 
 
 def test_the_package_itself_is_the_function():
-    model, history = creases.grow(mlp(3, 2, 2), classes(), "classification", max_epochs=1)
+    model, history = creases.grow(mlp(3, 2, 2), classes(), "classification", budget=1)
     assert isinstance(model, nn.Module)
     assert history.ended == "1 epochs were trained"
 
@@ -38,8 +38,8 @@ def test_the_package_itself_is_the_function():
 def test_growth_from_two_units_learns_what_two_units_cannot(how):
     X, y = problems.get("circle", n=300)
     start = mlp(2, 2, 2, seed=1)
-    fixed = grow(copy.deepcopy(start), (X, y), "classification", when=lambda state: False, max_epochs=300, lr=0.02)
-    grown = grow(start, (X, y), "classification", how=how, when=30, max_epochs=300, lr=0.02, stop=Target(score=0.98))
+    fixed = grow(copy.deepcopy(start), (X, y), "classification", when=lambda state: False, budget=300, lr=0.02)
+    grown = grow(start, (X, y), "classification", how=how, when=30, budget=300, lr=0.02, stop=Target(score=0.98))
     assert fixed.history.last["score"] < 0.9
     assert grown.history.last["score"] >= 0.98
     assert "the training score is" in grown.history.ended
@@ -130,7 +130,7 @@ def test_policies_can_be_objects_names_and_numbers():
 
 
 def test_growth_goes_on_to_the_end_of_training_of_the_last_units():
-    grown = run(stop=Budget(growth_steps=2), max_epochs=100)
+    grown = run(stop=SizeLimit(growth_steps=2), budget=100)
     assert len(grown.history.records) == 2
     assert grown.history.ended == "2 growth steps were made"
     assert len(grown.history.epochs) == 9
@@ -139,8 +139,8 @@ def test_growth_goes_on_to_the_end_of_training_of_the_last_units():
 @given(st.integers(24, 60), st.sampled_from(["random", "tiny", "gradmax"]), st.integers(0, 3), st.booleans())
 @settings(max_examples=8, deadline=None)
 def test_a_budget_is_never_exceeded(parameters, how, seed, recycle):
-    options = {"stop": Budget(parameters=parameters), "seed": seed, "how": how, "recycle": recycle}
-    grown = grow(mlp(3, 2, 2, 2), classes(60), "classification", when=1, max_epochs=12, lr=0.02, **options)
+    options = {"stop": SizeLimit(parameters=parameters), "seed": seed, "how": how, "recycle": recycle}
+    grown = grow(mlp(3, 2, 2, 2), classes(60), "classification", when=1, budget=12, lr=0.02, **options)
     assert all(epoch["parameters"] <= parameters for epoch in grown.history.epochs)
     assert sum(parameter.numel() for parameter in grown.model.parameters()) <= max(parameters, 20)
 
@@ -148,7 +148,7 @@ def test_a_budget_is_never_exceeded(parameters, how, seed, recycle):
 def test_no_improvement_on_validation_data_ends_the_run():
     x, _ = classes(60)
     noise = torch.randint(0, 2, (60,), generator=torch.Generator().manual_seed(0))
-    grown = run(data=(x, noise), validation=(x, 1 - noise), stop=NoImprovement(patience=2), max_epochs=200, lr=0.1)
+    grown = run(data=(x, noise), validation=(x, 1 - noise), stop=NoImprovement(patience=2), budget=200, lr=0.1)
     assert "2 growth steps in a row have not bettered the validation loss" in grown.history.ended
     assert len(grown.history.records) < 10
 
@@ -166,7 +166,7 @@ def overfitting(keep, **options):
         return optimizer["made"]
 
     start = mlp(3, 2, 2, seed=3)
-    given = {"validation": (x, 1 - noise), "keep": keep, "optimizer": make, "max_epochs": 25, **options}
+    given = {"validation": (x, 1 - noise), "keep": keep, "optimizer": make, "budget": 25, **options}
     grown = run(start, (x, noise), **given)
     return grown, optimizer["made"], (x, 1 - noise)
 
@@ -206,10 +206,10 @@ def test_without_validation_data_the_last_network_is_the_one():
 
 def test_a_share_of_the_data_is_set_aside_for_validation():
     x, y = classes(100)
-    grown = run(data=(x, y), validation=0.25, how="fold", max_epochs=2)
+    grown = run(data=(x, y), validation=0.25, how="fold", budget=2)
     assert grown.history.setting["data"].startswith("75 samples")
     assert grown.history.setting["validation"].startswith("25 samples")
-    weighted = run(data=(x, y, torch.arange(100) + 1.0), validation=0.25, max_epochs=2)
+    weighted = run(data=(x, y, torch.arange(100) + 1.0), validation=0.25, budget=2)
     assert weighted.history.last["validation_loss"] > 0
 
 
@@ -220,8 +220,8 @@ def test_a_share_of_the_data_is_set_aside_for_validation():
         ({"validation": 0}, "a fraction above 0 and below 1"),
         ({"validation": 0.999}, "must leave samples to train on"),
         ({"batch_size": 0}, "batch_size must be .* a positive integer, got 0"),
-        ({"max_epochs": 0}, "max_epochs must be a positive integer"),
-        ({"max_epochs": 2.5}, "max_epochs must be a positive integer"),
+        ({"budget": 0}, "budget must be a positive integer"),
+        ({"budget": 2.5}, "budget must be a positive integer"),
         ({"epoch_steps": 0}, "epoch_steps must be a positive integer, got 0"),
         ({"optimizer": "sgd"}, "optimizer must be .*, or an optimizer, or a function that makes one, got 'sgd'"),
         ({"how": "magic"}, "how must be a function or one of"),
@@ -241,9 +241,9 @@ def test_what_cannot_be_is_refused_with_what_to_do(options, says):
 def test_an_epoch_ends_after_so_many_steps():
     x, y = classes(100)
     for data in ((x, y), DataLoader(TensorDataset(x, y), batch_size=10, shuffle=True)):
-        grown = run(data=data, batch_size=10, epoch_steps=3, max_epochs=5)
+        grown = run(data=data, batch_size=10, epoch_steps=3, budget=5)
         assert [epoch["steps"] for epoch in grown.history.epochs] == [3, 6, 9, 12, 15]
-    assert run(data=(x, y), batch_size=10, epoch_steps=99, max_epochs=2).history.last["steps"] == 20
+    assert run(data=(x, y), batch_size=10, epoch_steps=99, budget=2).history.last["steps"] == 20
 
 
 def test_a_dataset_gives_the_run_of_its_arrays():
@@ -263,14 +263,14 @@ def test_a_dataset_gives_the_run_of_its_arrays():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_both_precisions_grow(dtype):
     model = mlp(3, 2, 2, dtype=dtype)
-    run(model, how="tiny", max_epochs=8, when=2)
+    run(model, how="tiny", budget=8, when=2)
     assert all(parameter.dtype == dtype and parameter.isfinite().all() for parameter in model.parameters())
 
 
 def test_whole_weights_are_repetition_in_training():
     x, y = classes(40)
     w = torch.arange(40) % 3
-    options = {"how": "gradmax", "batch_size": 1000, "max_epochs": 12, "recycle": False, "where": "0"}
+    options = {"how": "gradmax", "batch_size": 1000, "budget": 12, "recycle": False, "where": "0"}
     one = run(data=(x, y, w), **options)
     two = run(data=(x.repeat_interleave(w, 0), y.repeat_interleave(w, 0)), **options)
     losses = [[epoch["loss"] for epoch in grown.history.epochs][:3] for grown in (one, two)]
@@ -280,27 +280,27 @@ def test_whole_weights_are_repetition_in_training():
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_a_handful_of_samples_is_enough_to_run(n):
     for how in ("tiny", "fold", "random", "gradmax"):
-        grown = run(data=classes(n), how=how, max_epochs=4)
+        grown = run(data=classes(n), how=how, budget=4)
         assert grown.history.ended
 
 
 def test_one_class_is_learnt_and_the_run_ends():
     x, _ = classes(30)
     for how in ("tiny", "fold", "random"):
-        grown = run(data=(x, torch.zeros(30, dtype=torch.int64)), how=how, when="plateau", max_epochs=100)
+        grown = run(data=(x, torch.zeros(30, dtype=torch.int64)), how=how, when="plateau", budget=100)
         assert grown.history.last["score"] == 1.0
 
 
 @pytest.mark.parametrize("how", ["tiny", "gradmax", "random"])
 def test_a_convolution_grows(how):
     model = conv()
-    grown = run(model, classes(60, (1, 6, 6)), how=how, when=2, max_epochs=8)
+    grown = run(model, classes(60, (1, 6, 6)), how=how, when=2, budget=8)
     assert sum(grown.history.last["widths"].values()) > 4
 
 
 def test_regression_has_r2_for_a_score():
     model, (x, y) = mlp(1, 2, 1), values()
-    grown = run(model, (x, y), "regression", how="fold", when=20, max_epochs=60, validation=(x, y), keep="last")
+    grown = run(model, (x, y), "regression", how="fold", when=20, budget=60, validation=(x, y), keep="last")
     error = (model(x) - y).detach()
     expected = float(1 - error.square().sum() / (y - y.mean()).square().sum())
     assert grown.history.last["validation_score"] == pytest.approx(expected)
@@ -364,10 +364,10 @@ def test_the_checkpoint_of_another_run_is_refused(tmp_path, other, says):
 
 
 def test_a_run_goes_on_longer_when_it_is_asked_to(tmp_path):
-    whole = run(max_epochs=14)
-    short = run(max_epochs=8, checkpoint=tmp_path / "run.pt")
+    whole = run(budget=14)
+    short = run(budget=8, checkpoint=tmp_path / "run.pt")
     assert len(short.history.epochs) == 8
-    longer = run(max_epochs=14, checkpoint=tmp_path / "run.pt")
+    longer = run(budget=14, checkpoint=tmp_path / "run.pt")
     assert same_tensors(longer.model, whole.model)
     assert timeless(longer.history) == timeless(whole.history)
 
@@ -383,6 +383,6 @@ def test_a_run_goes_on_longer_when_it_is_asked_to(tmp_path):
 def test_any_optimizer_by_entry_trains_a_growing_model(make):
     model = mlp(3, 2, 2, 2, seed=3)
     optimizer = make(model.parameters())
-    grown = run(model, optimizer=optimizer, how=Tiny(count=2), max_epochs=12)
+    grown = run(model, optimizer=optimizer, how=Tiny(count=2), budget=12)
     assert sum(grown.history.last["widths"].values()) > 4
     assert [id(p) for g in optimizer.param_groups for p in g["params"]] == [id(p) for p in model.parameters()]

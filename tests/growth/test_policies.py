@@ -14,7 +14,6 @@ from creases.growth.methods._registry import resolve_method
 from creases.growth.methods.expressivity import bottleneck, statistics
 from creases.growth.policies import (
     At,
-    Budget,
     Converged,
     Epochs,
     Every,
@@ -164,45 +163,45 @@ def test_targets_that_can_never_be_reached_are_refused():
 
 def test_a_budget_is_asked_when_it_is_time_to_grow_only():
     run = state(due=False)
-    assert Budget(parameters=1)(run) == ""
+    assert SizeLimit(parameters=1)(run) == ""
     run.due = True
-    assert "no unit fits into the budget of 1 parameters (20 are there)" in Budget(parameters=1)(run)
+    assert "no unit fits into the budget of 1 parameters (20 are there)" in SizeLimit(parameters=1)(run)
 
 
 def test_a_parameter_budget_leaves_room_for_whole_units():
     run = state(mlp(3, 2, 2, 2), where="0")
     place = run.places[0]
     assert (place.cost, run.parameters) == (6, 20)
-    assert [Budget(parameters=n).available_units(run, place) for n in (20, 25, 26, 31, 32, 19)] == [0, 0, 1, 1, 2, 0]
-    assert Budget(parameters=25)(run)
-    assert not Budget(parameters=26)(run)
+    assert [SizeLimit(parameters=n).available_units(run, place) for n in (20, 25, 26, 31, 32, 19)] == [0, 0, 1, 1, 2, 0]
+    assert SizeLimit(parameters=25)(run)
+    assert not SizeLimit(parameters=26)(run)
 
 
 def test_a_budget_asks_for_room_where_the_run_grows():
     run = state(mlp(3, 2, 20, 2), where="0")  # one unit at "0" costs 24, at "2" 5
-    assert Budget(parameters=run.parameters + 10)(run)
-    assert not Budget(parameters=run.parameters + 24)(run)
+    assert SizeLimit(parameters=run.parameters + 10)(run)
+    assert not SizeLimit(parameters=run.parameters + 24)(run)
 
 
 def test_operations_are_counted_by_hand_for_a_linear_network():
     run = state(mlp(3, 2, 5, 2))
     assert run.flops == 2 * (3 * 2 + 2 * 5 + 5 * 2)
     assert [run.flops_per_unit(place) for place in run.places] == [2 * (3 + 5), 2 * (2 + 2)]
-    budgets = [Budget(flops=run.flops + more) for more in (0, 15, 16, 33)]
+    budgets = [SizeLimit(flops=run.flops + more) for more in (0, 15, 16, 33)]
     assert [budget.available_units(run, run.places[0]) for budget in budgets] == [0, 0, 1, 2]
-    assert "operations" in Budget(flops=run.flops)(run)
+    assert "operations" in SizeLimit(flops=run.flops)(run)
 
 
 def test_a_budget_of_growth_steps_counts_those_that_grow():
     history = History(epochs=epochs(1.0), records=[record(0, action="revive"), record(1), record(1, action="recycle")])
-    assert Budget(growth_steps=2)(state(history=history)) == "2 growth steps were made"
-    assert Budget(growth_steps=3)(state(history=history)) == ""
+    assert SizeLimit(growth_steps=2)(state(history=history)) == "2 growth steps were made"
+    assert SizeLimit(growth_steps=3)(state(history=history)) == ""
 
 
 @pytest.mark.parametrize("wrong", [{}, {"parameters": -1}])
 def test_budgets_of_nothing_are_refused(wrong):
     with pytest.raises(InputError, match="Budget must have parameters, flops, units or growth_steps"):
-        Budget(**wrong)
+        SizeLimit(**wrong)
 
 
 def test_no_improvement_counts_growth_steps_in_a_row():
@@ -302,7 +301,7 @@ def test_policies_leave_the_model_and_the_random_numbers_alone():
     run = state(mlp(1, 2, 2, 1), values(), how="tiny", history=History(epochs=epochs(0.5)))
     before = [tensor.clone() for tensor in run.model.state_dict().values()]
     numbers = torch.random.get_rng_state()
-    for policy in (LargestBottleneck(), GainPerParameter(), NothingToAdd(1e-3), Budget(flops=10**6)):
+    for policy in (LargestBottleneck(), GainPerParameter(), NothingToAdd(1e-3), SizeLimit(flops=10**6)):
         policy(run)
     assert torch.equal(numbers, torch.random.get_rng_state())
     assert all(torch.equal(a, b) for a, b in zip(before, run.model.state_dict().values(), strict=True))

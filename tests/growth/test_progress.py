@@ -13,9 +13,7 @@ from growth_runs import classes, mlp
 
 
 def run(**options):
-    return grow(
-        mlp(3, 2, 2, 2, seed=3), classes(), "classification", how="random", when=3, **{"max_epochs": 10, **options}
-    )
+    return grow(mlp(3, 2, 2, 2, seed=3), classes(), "classification", how="random", when=3, **{"budget": 10, **options})
 
 
 def test_progress_is_shown_when_asked_for_and_is_quiet_otherwise(capsys):
@@ -34,7 +32,7 @@ def test_a_line_says_how_far_the_run_is():
     lines = []
     run(
         validation=0.2,
-        max_epochs=1,
+        budget=1,
         callbacks=[lambda state: lines.append(creases.growth._progress.progress_line(state))],
     )
     (line,) = lines

@@ -24,7 +24,7 @@ def histories() -> dict[str, History]:
     found = {}
     for how in ("tiny", "fold", "gradmax", "random", "split", "search"):
         model = mlp(3, 2, 2, 2, seed=5)
-        grown = grow(model, classes(), "classification", how=how, when=4, max_epochs=13, lr=0.02, validation=0.2)
+        grown = grow(model, classes(), "classification", how=how, when=4, budget=13, lr=0.02, validation=0.2)
         found[how] = grown.history
     return found
 
@@ -163,7 +163,7 @@ def test_the_epochs_since_the_last_growth_step():
 
 
 def test_regression_records_have_no_decisions():
-    grown = grow(mlp(1, 1, 1), values(), "regression", how="fold", when=3, max_epochs=8, lr=0.05)
+    grown = grow(mlp(1, 1, 1), values(), "regression", how="fold", when=3, budget=8, lr=0.05)
     assert grown.history.records
     assert all(one.changed is None for one in grown.history.records)
     assert History.from_json(grown.history.to_json()) == grown.history

@@ -55,7 +55,7 @@ def resumed_at_every(stops, make, path, data, **options):
 )
 def test_stopped_after_any_epoch_a_run_ends_the_same(how, make, shape, tmp_path):
     data = classes(60, shape)
-    options = {"how": how, "when": 2, "max_epochs": 8, "lr": 0.02, "batch_size": 25, "validation": 0.2}
+    options = {"how": how, "when": 2, "budget": 8, "lr": 0.02, "batch_size": 25, "validation": 0.2}
     whole = grow(make(), data, "classification", **options)
     again = resumed_at_every((1, 2, 3, 6), make, tmp_path / "run.pt", data, **options)
     assert whole.history.records
@@ -79,7 +79,7 @@ def make_rprop(parameters):
 @pytest.mark.parametrize("optimizer", [make_sgd, make_groups, make_rprop, torch.optim.Adagrad, torch.optim.NAdam])
 def test_the_optimizers_memory_is_resumed_with_its_groups(optimizer, tmp_path):
     data = classes(60)
-    options = {"how": "random", "when": 2, "max_epochs": 7, "batch_size": 25, "optimizer": optimizer}
+    options = {"how": "random", "when": 2, "budget": 7, "batch_size": 25, "optimizer": optimizer}
     whole = grow(mlp(3, 2, 2), data, "classification", **options)
     again = resumed_at_every((1, 2, 4), lambda: mlp(3, 2, 2), tmp_path / "run.pt", data, **options)
     assert same_tensors(whole.model, again.model)

@@ -89,7 +89,7 @@ def test_a_dead_one_by_one_start_is_drawn_anew_and_grows(how):
     model = killed(mlp(3, 1, 1, 2), ["0", "2"])
     x, _ = classes()
     y = (x[:, 0] + 0.7 * x[:, 1].abs() > 0.5).long()
-    grown = grow(model, (x, y), "classification", how=how, when=20, max_epochs=61, lr=0.02)
+    grown = grow(model, (x, y), "classification", how=how, when=20, budget=61, lr=0.02)
     revived = [record for record in grown.history.records if record.action == "revive"]
     assert [(record.place, record.epoch) for record in revived[:2]] == [("0", 0), ("2", 0)]
     assert "was 0 on every sample, and was drawn anew" in revived[0].explain()
@@ -100,7 +100,7 @@ def test_a_dead_one_by_one_start_is_drawn_anew_and_grows(how):
 def test_a_layer_that_cannot_come_to_life_does_not_keep_the_run_from_ending():
     x = torch.zeros(20, 2, dtype=torch.float64)  # and no bias: nothing is ever active
     model = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(), nn.Linear(2, 1)).double()
-    grown = grow(model, (x, torch.ones(20, 1)), "regression", how="random", when=2, max_epochs=9)
+    grown = grow(model, (x, torch.ones(20, 1)), "regression", how="random", when=2, budget=9)
     assert grown.history.ended
     assert [record.action for record in grown.history.records[:4]] == ["revive", "revive", "revive", "recycle"]
 
@@ -108,6 +108,6 @@ def test_a_layer_that_cannot_come_to_life_does_not_keep_the_run_from_ending():
 def test_a_single_sample_revives_a_unit():
     model = killed(mlp(1, 1, 1), ["0"])
     x, y = values(1)
-    grown = grow(model, (x, y), "regression", how="random", when=2, max_epochs=3)
+    grown = grow(model, (x, y), "regression", how="random", when=2, budget=3)
     assert grown.history.records[0].action == "revive"
     assert (model[:2](x) > 0).any()

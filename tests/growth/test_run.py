@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from creases.growth import GrowthConfig, Run, grow
-from creases.growth.policies import Budget, Every
+from creases.growth.policies import Every, SizeLimit
 from growth_runs import classes, mlp, same_tensors, timeless
 
-OPTIONS = {"how": "fold", "when": 4, "max_epochs": 14, "lr": 0.1, "batch_size": 20, "validation": 0.2}
+OPTIONS = {"how": "fold", "when": 4, "budget": 14, "lr": 0.1, "batch_size": 20, "validation": 0.2}
 
 
 def begun(**options) -> Run:
@@ -73,7 +73,7 @@ def test_grow_now_works_before_the_first_epoch():
 
 
 def test_grow_now_keeps_to_a_budget():
-    run = begun(stop=Budget(units=2), when=100)
+    run = begun(stop=SizeLimit(units=2), when=100)
     run.epoch()
     assert run.grow_now() is None
     assert run.history.records == []

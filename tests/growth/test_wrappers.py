@@ -90,7 +90,7 @@ def test_however_often_it_grows_the_model_is_compiled_anew():
 def test_grow_trains_a_compiled_model_and_the_compiled_one_is_the_result():
     models = [mlp(3, 2, 2, seed=3) for _ in range(2)]
     compiled = torch.compile(models[1], backend="aot_eager")
-    options = {"how": "random", "when": 2, "max_epochs": 8, "progress": False}
+    options = {"how": "random", "when": 2, "budget": 8, "progress": False}
     for model in (models[0], compiled):
         creases.grow(model, classes(), "classification", **options)
     assert models[1][0].out_features > 2
@@ -104,7 +104,7 @@ def test_grow_trains_with_what_was_compiled_in_place():
     models[1].compile(backend="aot_eager")
     before = graphs()
     for model in models:
-        creases.grow(model, classes(), "classification", how="random", when=2, max_epochs=8, progress=False)
+        creases.grow(model, classes(), "classification", how="random", when=2, budget=8, progress=False)
     assert graphs() > before + 1
     assert models[1].inner.out_features > 2
     for one, two in zip(models[0].parameters(), models[1].parameters(), strict=True):

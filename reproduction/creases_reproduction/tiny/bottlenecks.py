@@ -82,7 +82,7 @@ def train_model(model: nn.Module, data: Data, name: str, seed: int, stop: Sequen
 
     usual: dict[str, Any] = {"how": "tiny", "optimizer": "adam", "lr": 1e-3, "batch_size": 100, "growth_patience": None}
     usual["when"] = Plateau()
-    options = usual | {"max_epochs": 1000} | options
+    options = usual | {"budget": 1000} | options
     found, history = grow(model, data[0], "classification", stop=stop, seed=seed, callbacks=[follow], **options)
     curve.seconds = time.perf_counter() - began - aside
     curve.accuracy = measure(found, test, goal).score or 0.0
@@ -127,12 +127,12 @@ def mnist_curves(
     def start(*widths: int) -> nn.Module:
         return perceptron([data[0][0].shape[1], *widths, 10], bend, seed).to(device)
 
-    options = common | {"how": Tiny(count=count), "when": 1, "where": "round robin", "max_epochs": epochs}
+    options = common | {"how": Tiny(count=count), "when": 1, "where": "round robin", "budget": epochs}
     stop = [NoImprovement(patience=8, threshold=0.0, by="score")]
     grown = train_model(start(1, 1), data, "grown", seed, stop, recycle=False, **options)
-    fixed = common | {"when": never, "max_epochs": len(grown.points)}
+    fixed = common | {"when": never, "budget": len(grown.points)}
     twin = train_model(start(*grown.widths), data, "fixed twin", seed, **fixed)
-    fixed["max_epochs"] = max(1, len(grown.points) // 5)
+    fixed["budget"] = max(1, len(grown.points) // 5)
     return [grown, twin, train_model(start(wide, wide), data, f"{wide}-{wide}", seed, **fixed)]
 
 
@@ -144,7 +144,7 @@ def cifar10_curves(
     And its fixed twin.
     """
     data = images(cifar10, device, flat=False)
-    common: dict[str, Any] = {"lr": 1e-3, "batch_size": 100, "validation": 0.1, "max_epochs": epochs}
+    common: dict[str, Any] = {"lr": 1e-3, "batch_size": 100, "validation": 0.1, "budget": epochs}
     name = type(how).__name__
     grown = train_model(
         convolutions([4, 4, 4], seed).to(device),

@@ -35,7 +35,7 @@ def run_demo(
 
     Takes under a minute.
     """
-    settings = RunSettings(PROBLEM, config=GrowthConfig(max_epochs=EPOCHS, seed=seed))
+    settings = RunSettings(PROBLEM, config=GrowthConfig(budget=EPOCHS, seed=seed))
     report, files = interruptible(folder, lambda: grow_into(settings, folder, force=is_demo(folder), fresh=True))
     partition, result = map_grown(report)
     files["map"] = draw(report, partition, folder / MAP)

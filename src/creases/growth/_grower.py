@@ -183,7 +183,13 @@ class Grower:
         self.when, self.stops = config.resolve_when(), resolve_stops(stops)
         self.recycle = config.recycle
         self.before_decision: list[Callable[[State], None]] = []  #: called at the end of every epoch, before growth
-        setting = {"loss": loss, "how": config.how, "where": config.where, "when": config.when, "stop": stops}
+        setting: dict[str, Any] = {
+            "loss": loss,
+            "how": config.how,
+            "where": config.where,
+            "when": config.when,
+            "stop": stops,
+        }
         setting |= {"growth_share": config.growth_share, "growth_factor": config.growth_factor}
         setting |= {
             "patience": config.patience,

@@ -187,9 +187,8 @@ class LoaderSamples:
 
     @property
     def size(self) -> int | None:
-        dataset = self.loader.dataset
-        known = hasattr(dataset, "__len__") and self.loader.batch_size is not None
-        return len(dataset) if known else None
+        dataset: Any = self.loader.dataset
+        return len(dataset) if hasattr(dataset, "__len__") and self.loader.batch_size is not None else None
 
     @property
     def batch_size(self) -> int | None:

@@ -19,9 +19,9 @@ from creases import GrowingClassifier
 from creases.errors import InputError
 from creases.growth.methods import Fold
 
-SHORT: dict[str, Any] = {"max_epochs": 40, "patience": 3, "random_state": 0}
+SHORT: dict[str, Any] = {"budget": 40, "patience": 3, "random_state": 0}
 
-pytestmark = pytest.mark.filterwarnings("ignore:max_epochs=:sklearn.exceptions.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:budget=:sklearn.exceptions.ConvergenceWarning")
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_it_is_pickled_and_cloned_and_goes_on(moons: Any, grown: Any, shown: Any
 
 def test_it_works_in_pipelines_searches_and_curves(moons: Any) -> None:
     X, y = moons
-    model = GrowingClassifier(**{**SHORT, "max_epochs": 10})
+    model = GrowingClassifier(**{**SHORT, "budget": 10})
     scores = cross_val_score(make_pipeline(PolynomialFeatures(2, include_bias=False), model), X, y, cv=3)
     assert scores.min() > 0.7
     search = GridSearchCV(model, {"hidden": ["auto", (4,)], "weight_decay": [0.0, 0.01]}, cv=2).fit(X, y)
@@ -207,7 +207,7 @@ def test_data_that_cannot_be_fitted_is_refused_by_name(call: Any, message: str) 
         ({"weight_decay": -1}, "weight_decay must be a finite number at least 0, got -1"),
         ({"lr": 0}, "lr must be a finite number above 0, got 0"),
         ({"batch_size": 0}, "batch_size must be 'auto', None"),
-        ({"max_epochs": 1.5}, "max_epochs must be a positive integer, got 1.5"),
+        ({"budget": 1.5}, "budget must be a positive integer, got 1.5"),
         ({"patience": True}, "patience must be"),
         ({"growth_patience": 0}, "growth_patience must be"),
         ({"validation_fraction": 1.0}, "validation_fraction must be a finite number at least 0 and below 1, got 1.0"),
@@ -219,8 +219,8 @@ def test_parameters_that_make_no_sense_are_refused_by_name(given: dict[str, Any]
 
 
 def test_it_says_so_when_the_epochs_are_over_too_soon(moons: Any) -> None:
-    with pytest.warns(ConvergenceWarning, match="max_epochs=3 was reached before growth had ended"):
-        GrowingClassifier(max_epochs=3).fit(*moons)
+    with pytest.warns(ConvergenceWarning, match="budget=3 was reached before growth had ended"):
+        GrowingClassifier(budget=3).fit(*moons)
 
 
 def test_growth_ends_at_its_budget(moons: Any) -> None:
@@ -233,9 +233,9 @@ def test_growth_ends_at_its_budget(moons: Any) -> None:
 def test_layers_can_be_several_and_batches_any_size(moons: Any) -> None:
     X, y = moons
     for size in (None, 7, 1000):
-        model = GrowingClassifier(hidden=(2, 3), batch_size=size, **{**SHORT, "max_epochs": 6}).fit(X, y)
+        model = GrowingClassifier(hidden=(2, 3), batch_size=size, **{**SHORT, "budget": 6}).fit(X, y)
         assert list(model.history_.epochs[0]["widths"]) == ["hidden1", "hidden2"]
-    assert GrowingClassifier(hidden=3, **{**SHORT, "max_epochs": 2}).fit(X, y).history_.last["widths"] == {"hidden1": 3}
+    assert GrowingClassifier(hidden=3, **{**SHORT, "budget": 2}).fit(X, y).history_.last["widths"] == {"hidden1": 3}
 
 
 def test_a_constant_feature_counts_for_nothing(moons: Any) -> None:
@@ -248,14 +248,14 @@ def test_a_constant_feature_counts_for_nothing(moons: Any) -> None:
 @pytest.mark.parametrize("size", [1e-200, 1e-6, 1e9, 1e200])
 def test_the_size_of_columns_makes_no_difference(moons: Any, size: float) -> None:
     X, y = moons
-    model = GrowingClassifier(**{**SHORT, "max_epochs": 20}).fit(X * [1, size], y)
+    model = GrowingClassifier(**{**SHORT, "budget": 20}).fit(X * [1, size], y)
     assert model.score(X * [1, size], y) > 0.8
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int64])
 def test_any_numbers_are_taken(moons: Any, dtype: Any) -> None:
     X = (moons[0] * 10).astype(dtype)
-    model = GrowingClassifier(**{**SHORT, "max_epochs": 5}).fit(X, moons[1])
+    model = GrowingClassifier(**{**SHORT, "budget": 5}).fit(X, moons[1])
     assert model.predict(X.tolist()).shape == (200,)
     assert model.predict_proba(X).dtype == np.float64
 

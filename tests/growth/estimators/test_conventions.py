@@ -26,7 +26,7 @@ def _check(estimator: Any) -> None:
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_check_estimator_passes_with_few_epochs(kind: Any) -> None:
-    _check(kind(max_epochs=20, patience=2))
+    _check(kind(budget=20, patience=2))
 
 
 @pytest.mark.slow
@@ -40,4 +40,4 @@ def test_check_estimator_passes_as_they_are(kind: Any) -> None:
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("kind", "how"), [(GrowingClassifier, "tiny"), (GrowingRegressor, "gradmax")])
 def test_check_estimator_passes_by_other_methods_and_with_more_layers(kind: Any, how: str) -> None:
-    _check(kind(how, max_epochs=20, patience=2, hidden=(4, 4)))
+    _check(kind(how, budget=20, patience=2, hidden=(4, 4)))

@@ -11,9 +11,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from creases import GrowingRegressor
 
-SHORT: dict[str, Any] = {"max_epochs": 40, "patience": 3, "random_state": 0}
+SHORT: dict[str, Any] = {"budget": 40, "patience": 3, "random_state": 0}
 
-pytestmark = pytest.mark.filterwarnings("ignore:max_epochs:sklearn.exceptions.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:budget:sklearn.exceptions.ConvergenceWarning")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_the_account_is_in_the_targets_own_units(valley: Any) -> None:
 
 def test_targets_keep_the_shape_they_were_given_in(valley: Any) -> None:
     X, y = valley
-    short = {**SHORT, "max_epochs": 3}
+    short = {**SHORT, "budget": 3}
     flat, column = GrowingRegressor(**short).fit(X, y[:, 0]), GrowingRegressor(**short).fit(X, y[:, :1])
     assert flat.predict(X).shape == (150,)
     assert column.predict(X).shape == (150, 1)
@@ -74,7 +74,7 @@ def test_weights_are_repetition_to_the_last_bit(valley: Any, how: str) -> None:
     weight = rng.integers(0, 4, len(X))
     X2, y2 = X.repeat(weight, axis=0), y.repeat(weight, axis=0)
     order = rng.permutation(len(X2))
-    short = {**SHORT, "max_epochs": 20}
+    short = {**SHORT, "budget": 20}
     weighted = GrowingRegressor(how, **short).fit(X, y, sample_weight=weight)
     repeated = GrowingRegressor(how, **short).fit(X2[order], y2[order])
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
@@ -104,7 +104,7 @@ def test_constant_targets_are_met() -> None:
 @pytest.mark.parametrize("size", [1e-150, 1e150])
 def test_the_size_of_targets_makes_no_difference(valley: Any, size: float) -> None:
     X, y = valley[0], valley[1][:, 0] / 1000
-    short = {**SHORT, "max_epochs": 10}
+    short = {**SHORT, "budget": 10}
     one, other = GrowingRegressor(**short).fit(X, y), GrowingRegressor(**short).fit(X, y * size)
     np.testing.assert_allclose(other.predict(X) / size, one.predict(X), rtol=1e-6)
 
@@ -116,6 +116,6 @@ def test_a_target_that_is_no_number_is_refused() -> None:
 
 def test_it_works_in_searches(valley: Any) -> None:
     X, y = valley
-    model = GrowingRegressor(**{**SHORT, "max_epochs": 8})
+    model = GrowingRegressor(**{**SHORT, "budget": 8})
     assert len(cross_val_score(model, X, y[:, 0], cv=2)) == 2
     assert GridSearchCV(model, {"weight_decay": [0.0, 0.1]}, cv=2).fit(X, y).best_params_["weight_decay"] in (0.0, 0.1)

@@ -11,7 +11,7 @@ from creases.errors import FileError
 from creases.growth import GrowthConfig
 from creases.growth.experiment import Experiment, RunSettings, load_run
 
-SETTINGS = RunSettings("moons", config=GrowthConfig(max_epochs=30, when=8, how="random"))
+SETTINGS = RunSettings("moons", config=GrowthConfig(budget=30, when=8, how="random"))
 
 
 def run(settings, folder, **options):
@@ -123,7 +123,7 @@ def test_a_table_that_changed_since_is_refused(tmp_path):
     rng = np.random.default_rng(0)
     table = tmp_path / "t.csv"
     np.savetxt(table, np.column_stack([rng.normal(size=(40, 2)), rng.integers(0, 2, 40)]), delimiter=",")
-    settings = RunSettings(str(table), config=GrowthConfig(max_epochs=2))
+    settings = RunSettings(str(table), config=GrowthConfig(budget=2))
     (tmp_path / "o").mkdir()
     settings.save(tmp_path / "o")
     run(settings, tmp_path / "o")

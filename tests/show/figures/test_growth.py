@@ -21,7 +21,7 @@ def grown():
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
-        options = {"how": "fold", "when": 4, "max_epochs": 14, "lr": 0.02, "validation": 0.2, "batch_size": 20}
+        options = {"how": "fold", "when": 4, "budget": 14, "lr": 0.02, "validation": 0.2, "batch_size": 20}
         return X, y, *grow(model, (X, y), "classification", keep="last", **options)
 
 
@@ -91,7 +91,7 @@ def test_a_function_of_one_input_is_drawn_over_its_data():
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = torch.nn.Sequential(torch.nn.Linear(1, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
-        options = {"how": "fold", "when": 5, "max_epochs": 12, "lr": 0.02}
+        options = {"how": "fold", "when": 5, "budget": 12, "lr": 0.02}
         model, history = grow(model, (x, np.abs(x)), "regression", **options)
     partition = creases.line(creases.read(model), [-1.0], [1.0])
     figure = plot_growth(history, view=GrowthView(None, partition, x, np.abs(x[:, 0]), ("load",), None))

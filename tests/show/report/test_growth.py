@@ -43,17 +43,17 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def circles(place):
-    return made(place / "circles", data="xor_circles", max_epochs=45, when=12)
+    return made(place / "circles", data="xor_circles", budget=45, when=12)
 
 
 @pytest.fixture(scope="module")
 def iris(place):
-    return made(place / "iris", data="iris", max_epochs=30, when=10)
+    return made(place / "iris", data="iris", budget=30, when=10)
 
 
 @pytest.fixture(scope="module")
 def sine(place):
-    return made(place / "sine", data="sine_curve", max_epochs=40, when=15)
+    return made(place / "sine", data="sine_curve", budget=40, when=15)
 
 
 def read(path):
@@ -133,8 +133,7 @@ def test_the_sections_tell_what_a_reader_asks(circles, circles_report):
         "net(X)",
     ]
     assert (
-        "creases grow xor_circles --when 12 --max-epochs 45 --out circles"
-        in section(found, "How to reproduce it")["code"]
+        "creases grow xor_circles --when 12 --budget 45 --out circles" in section(found, "How to reproduce it")["code"]
     )
     for one in found["sections"]:
         table = one.get("table", {"columns": [], "rows": []})
@@ -348,7 +347,7 @@ def test_rows_of_a_table_keep_their_numbers_when_some_are_left_out(tmp_path, qui
     y = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
     lines = [",".join([*(f"{value:.4f}" for value in row), label]) for row, label in zip(X, y, strict=True)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,c,answer", *[",1,2,no"] * 5, *lines]))
-    folder = made(tmp_path / "o", data=str(tmp_path / "t.csv"), max_epochs=20, when=8, missing="drop")
+    folder = made(tmp_path / "o", data=str(tmp_path / "t.csv"), budget=20, when=8, missing="drop")
     write_growth_report(folder, tmp_path / "r.html", through=["5,6,64"])
     found, frames = read(tmp_path / "r.html")
     _, arrays = frames[str(found["moments"][-1]["id"])]
@@ -365,7 +364,7 @@ def test_rows_of_a_table_keep_their_numbers_when_some_are_left_out(tmp_path, qui
 def test_few_rows_and_columns_that_tell_nothing_are_reported_too(tmp_path):
     lines = [f"{k},{k},5,{'red' if k % 2 else 'blue'},{'yes' if k > 5 else 'no'}" for k in range(11)]
     (tmp_path / "t.csv").write_text("\n".join(["a,same,constant,text,answer", *lines]))
-    settings = {"data": str(tmp_path / "t.csv"), "max_epochs": 8, "test_fraction": 0.3, "validation_fraction": 0.4}
+    settings = {"data": str(tmp_path / "t.csv"), "budget": 8, "test_fraction": 0.3, "validation_fraction": 0.4}
     written = write_growth_report(made(tmp_path / "o", **settings), tmp_path / "r.html")
     found, _ = read(tmp_path / "r.html")
     assert len(written.slices) >= 3

@@ -11,7 +11,7 @@ from creases.growth.experiment import Experiment, RunSettings, TableSplit
 from creases.problems import Problem
 from creases.show.viewer import epochs_json, moment_json, problem_json, record_json, run_json, to_json
 
-SETTINGS = RunSettings("xor_circles", config=GrowthConfig(max_epochs=60, when=15, hidden=(3,)))
+SETTINGS = RunSettings("xor_circles", config=GrowthConfig(budget=60, when=15, hidden=(3,)))
 
 
 @pytest.fixture(scope="module")

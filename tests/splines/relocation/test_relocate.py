@@ -172,7 +172,7 @@ def test_a_growth_run_can_call_it():
     relocation = Relocation(every=2, block=1)
     model = model_of(3, dtype=torch.float32)
     calls = [relocation.callback(x, y)]
-    grow(model, (x, y), "regression", how="tiny", when=3, max_epochs=6, callbacks=calls, keep="last", progress=False)
+    grow(model, (x, y), "regression", how="tiny", when=3, budget=6, callbacks=calls, keep="last", progress=False)
     assert [step for step, _ in relocation.history] == [2, 4, 6]
     assert relocation.history[0][1].net.width < model[0].out_features
 

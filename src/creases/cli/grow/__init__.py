@@ -73,9 +73,14 @@ def grow_table(
     ] = None,
     how: Annotated[Method, typer.Option(help="Growth method.")] = Method.fold,
     where: Annotated[
-        str, typer.Option(help="Where to grow: bottleneck, round-robin, gain, width-or-depth, or a layer: hidden1, ...")
-    ] = "bottleneck",
-    when: Annotated[str, typer.Option(help="Time to grow: plateau, converged, or a number of epochs.")] = "plateau",
+        str,
+        typer.Option(
+            help="Where to grow: all, bottleneck, round-robin, gain, width-or-depth, or a layer: hidden1, ..."
+        ),
+    ] = "all",
+    when: Annotated[
+        str, typer.Option(help="Time to grow: stages, plateau, converged, or a number of epochs.")
+    ] = "stages",
     hidden: Annotated[
         str, typer.Option(metavar="N,N,...", help="Widths of the hidden layers at the start; auto: a linear model.")
     ] = "auto",
@@ -83,10 +88,17 @@ def grow_table(
     max_parameters: Annotated[
         int | None, typer.Option(help="Maximum number of parameters.")
     ] = GrowthConfig.max_parameters,
-    max_epochs: Annotated[int, typer.Option(help="Maximum number of epochs.")] = GrowthConfig.max_epochs,
-    patience: Annotated[int, typer.Option(help="Epochs without progress before it grows.")] = GrowthConfig.patience,
+    budget: Annotated[
+        str, typer.Option(help="What the run may spend: epochs (100), or '60 s', '5 min', '2e12 multiply-adds'; auto.")
+    ] = "auto",
+    growth_share: Annotated[
+        float, typer.Option(help="Share of the budget that growth may take.")
+    ] = GrowthConfig.growth_share,
+    patience: Annotated[
+        int, typer.Option(help="Epochs without progress before it grows, for --when plateau.")
+    ] = GrowthConfig.patience,
     growth_patience: Annotated[
-        int, typer.Option(help="Growth steps without improvement before it ends.")
+        int, typer.Option(help="Stages of growth in a row that may fail to pay.")
     ] = _GROWTH_PATIENCE,
     optimizer: Annotated[Optimizer, typer.Option(help="Optimizer.")] = Optimizer.adamw,
     lr: Annotated[float, typer.Option(help="Learning rate.")] = GrowthConfig.lr,
@@ -95,7 +107,7 @@ def grow_table(
         str, typer.Option(metavar="N", help="Rows in a batch: a number, auto (an eighth) or all.")
     ] = "auto",
     validation_fraction: Annotated[
-        float, typer.Option(help="Fraction of rows held out for early stopping.")
+        float, typer.Option(help="Fraction of rows held out to judge growth and to choose the network.")
     ] = GrowthConfig.validation_fraction,
     test_fraction: Annotated[
         float, typer.Option(help="Fraction of rows held out for testing.")
@@ -117,7 +129,7 @@ def grow_table(
     device: Annotated[str, typer.Option(help="Where to train: cpu, cuda, cuda:1, ...")] = GrowthConfig.device,
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Resume the run in a folder; limits (--max-...) may be changed."),
+        typer.Option(metavar="DIR", help="Resume the run in a folder; --budget and --max-... may be changed."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -130,7 +142,11 @@ def grow_table(
     """
     changed = _changed_options(ctx)
     if resume is not None:
-        limits = {"max_units": max_units, "max_parameters": max_parameters, "max_epochs": max_epochs}
+        limits: dict[str, Any] = {
+            "max_units": max_units,
+            "max_parameters": max_parameters,
+            "budget": _parse_budget(budget),
+        }
         settings, home = _resume_settings(resume, changed, limits), resume
         settings.save(home)
     else:
@@ -143,7 +159,8 @@ def grow_table(
             hidden=hidden if hidden == "auto" else _parse_widths(hidden),
             max_units=max_units,
             max_parameters=max_parameters,
-            max_epochs=max_epochs,
+            budget=_parse_budget(budget),
+            growth_share=growth_share,
             patience=patience,
             growth_patience=growth_patience,
             optimizer=optimizer.value,
@@ -224,7 +241,7 @@ def _changed_options(ctx: typer.Context) -> set[str]:
     return {name for name in ctx.params if ctx.get_parameter_source(name).name == "COMMANDLINE"}  # type: ignore[union-attr]
 
 
-def _resume_settings(folder: Path, changed: set[str], limits: dict[str, int | None]) -> RunSettings:
+def _resume_settings(folder: Path, changed: set[str], limits: dict[str, Any]) -> RunSettings:
     """Return the settings of the run in a folder, with new limits where they were given."""
     other = sorted(changed - {"resume", "as_json", *limits})
     if other:
@@ -233,6 +250,10 @@ def _resume_settings(folder: Path, changed: set[str], limits: dict[str, int | No
     settings = RunSettings.load(folder)
     options: dict[str, Any] = {name: limit for name, limit in limits.items() if name in changed}
     return replace(settings, config=replace(settings.config, **options))
+
+
+def _parse_budget(text: str) -> str | int:
+    return int(text) if text.isdecimal() else text
 
 
 def _parse_widths(text: str) -> tuple[int, ...]:

@@ -43,7 +43,7 @@ class Report:
 
     def includes(self, record: Record) -> bool:
         """Return whether a growth step is in the final network."""
-        return record.epoch < self.experiment.best_epoch
+        return self.experiment.history.keeps(record)
 
     def description(self) -> dict[str, Any]:
         """Return what users of the network's file need: inputs, classes, widths, scores."""
@@ -102,7 +102,7 @@ class Report:
 
 def parameters(report: Report) -> int:
     """Return the number of parameters of the final network."""
-    return int(report.experiment.history.epochs[report.experiment.best_epoch - 1]["parameters"])
+    return sum(parameter.numel() for parameter in report.experiment.model.parameters())
 
 
 def text(report: Report) -> str:

@@ -157,7 +157,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         history.setting = grower.history.setting
         grower.resume(history, other_data=True)
         epoch = len(history.epochs)
-        options = {"batch_size": config.batch_rows(len(train)), "seed": self._seed + epoch}
+        options: dict[str, Any] = {"batch_size": config.batch_rows(len(train)), "seed": self._seed + epoch}
         with torch.random.fork_rng(devices=[]), experiment.single_thread():
             metrics, steps = train_epoch(self._model, self._optimizer, train, grower.state.objective, **options)
             grower.step(metrics, steps=steps + (history.last["steps"] if epoch else 0))
@@ -190,8 +190,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             seed=seed,
         )
         if partial:  # each call sees other rows: nothing is held out, redundant for some may be needed for others
-            steady = {"when": "plateau", "schedule": "constant", "budget": UNLIMITED, "growth_patience": None}
-            return replace(config, validation_fraction=0.0, recycle=False, **steady)
+            config = replace(config, when="plateau", schedule="constant", budget=UNLIMITED, growth_patience=None)
+            return replace(config, validation_fraction=0.0, recycle=False)
         return config if self.early_stopping else replace(config, validation_fraction=0.0)
 
     def _split(

@@ -73,7 +73,7 @@ class Stages:
 
     def stages_left(self, state: State) -> int:
         """Return how many stages there is room for, at least one."""
-        room = MAX_STAGES - sum(stage["pays"] for stage in state.history.stages)
+        room = MAX_STAGES - sum(bool(stage["pays"]) for stage in state.history.stages)
         meter = state.meter
         if meter.budget.unit == "multiply-adds" and meter.n_samples:
             affordable = meter.budget.amount / (MIN_EPOCHS * PASSES_PER_STEP * meter.n_samples)

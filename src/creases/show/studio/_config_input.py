@@ -32,7 +32,7 @@ def make_config(request: Mapping[str, Any], limits: Limits) -> GrowthConfig:
     if request.get("batch", "auto") != "auto":
         options["batch_size"] = check_integer(request["batch"], "batch_size", 1, limits.rows)
     if "epochs" in request:
-        options["max_epochs"] = check_integer(request["epochs"], "max_epochs", 1, limits.epochs)
+        options["budget"] = check_integer(request["epochs"], "budget", 1, limits.epochs)
     return GrowthConfig(**options)
 
 

@@ -24,7 +24,7 @@ LABELS = {
     "seed": "Seed",
     "lr": "Learning rate",
     "batch_size": "Batch size",
-    "max_epochs": "Epochs",
+    "budget": "Epochs",
     "target": "Column to predict",
     "missing": "Missing values",
     "X": "The table",

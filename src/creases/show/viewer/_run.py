@@ -32,7 +32,7 @@ SETTINGS = (
     "lr",
     "weight_decay",
     "batch_size",
-    "max_epochs",
+    "budget",
     "max_parameters",
     "recycle",
 )
