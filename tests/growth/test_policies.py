@@ -15,7 +15,6 @@ from creases.growth.methods.expressivity import bottleneck, statistics
 from creases.growth.policies import (
     At,
     Converged,
-    Epochs,
     Every,
     GainPerParameter,
     LargestBottleneck,
@@ -254,14 +253,12 @@ def test_nothing_to_add_looks_at_the_gain_beside_the_loss():
 
 
 def test_so_many_epochs_and_no_more():
-    assert Epochs(3)(state(history=History(epochs=epochs(1, 1)))) == ""
-    assert Epochs(3)(state(history=History(epochs=epochs(1, 1, 1)))) == "3 epochs were trained"
 
 
 def test_a_run_always_ends_where_nothing_can_be_added_and_after_the_most_epochs():
     mine = lambda state: ""  # noqa: E731
-    assert resolve_stops(mine, 7) == [mine, NothingToAdd(), Epochs(7)]
-    assert resolve_stops([NothingToAdd(0.1)], 7) == [NothingToAdd(0.1), Epochs(7)]
+    assert resolve_stops(mine) == [mine, NothingToAdd()]
+    assert resolve_stops([NothingToAdd(0.1)]) == [NothingToAdd(0.1)]
 
 
 # names, and functions in their place
