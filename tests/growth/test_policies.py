@@ -22,6 +22,7 @@ from creases.growth.policies import (
     NothingToAdd,
     Plateau,
     RoundRobin,
+    SizeLimit,
     Target,
 )
 from creases.growth.policies._stop import resolve_stops
@@ -252,10 +253,7 @@ def test_nothing_to_add_looks_at_the_gain_beside_the_loss():
     assert "is not worth it" in NothingToAdd(tau=1.1 * gain / 0.5, patience=1)(run)
 
 
-def test_so_many_epochs_and_no_more():
-
-
-def test_a_run_always_ends_where_nothing_can_be_added_and_after_the_most_epochs():
+def test_growth_always_ends_where_nothing_can_be_added():
     mine = lambda state: ""  # noqa: E731
     assert resolve_stops(mine) == [mine, NothingToAdd()]
     assert resolve_stops([NothingToAdd(0.1)]) == [NothingToAdd(0.1)]
