@@ -111,7 +111,7 @@ def propose(method: str, model: nn.Module, problem: Problem, count: int, seed: i
     if method == "tiny":
         return tiny(model, place, batches, loss, count=count, seed=seed)
     if method == "fold":
-        return fold(model, place, problem.X, problem.y, seed=seed)
+        return fold(model, place, problem.X, problem.y, count=count, seed=seed)
     return random_units(model, place, batches, loss, count=count, fan_out=0.0, seed=seed)
 
 

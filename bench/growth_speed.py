@@ -8,8 +8,8 @@ All on one thread, in processor seconds, in one run:
 - 10,000 x 50 (scikit-learn's make_classification, 4 classes): a fit of each with its default parameters (MLPClassifier
   on standardized columns) and the accuracy on 5,000 other rows, three seeds in turn; ± is the standard error.
 - 100,000 x 50: a fit of GrowingClassifier.
-- 54,000 x 784 (MNIST): one proposal by fold and one by tiny for the first layer of 784-64-64-10 after one epoch, all
-  pictures given, beside the epoch of training itself.
+- 54,000 x 784 (MNIST): one proposal of at most 10 units by fold, and one by tiny, for the first layer of 784-64-64-10
+  after one epoch, all pictures given, beside the epoch of training itself.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def time_proposals(pictures: int) -> None:
     place = places(model)[0]
     batches = list(zip(X.split(1000), y.split(1000), strict=True))
     proposals: dict[str, Callable[[], Proposal]] = {
-        "fold": lambda: fold(model, place, X, y),
-        "tiny": lambda: tiny(model, place, batches, loss),
+        "fold": lambda: fold(model, place, X, y, count=10),
+        "tiny": lambda: tiny(model, place, batches, loss, count=10),
     }
     for name, propose in proposals.items():
         start = time.process_time()
