@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from creases.growth import Grower, History, Record, State
+from creases.growth._budget import Budget, Meter
 from creases.growth._objective import objective
 from creases.growth._samples import as_samples
 from creases.growth.methods._registry import resolve_method
@@ -74,11 +75,15 @@ def epochs(*losses: float, validation=None, steps: int = 1) -> list[dict]:
         {
             "epoch": k,
             "steps": k * steps,
+            "epochs": float(k),
             "seconds": 0.0,
+            "multiply_adds": 0,
+            "progress": k / 100,
             "loss": loss,
             "score": 1 - loss,
             "validation_loss": other,
             "validation_score": None if other is None else 1 - other,
+            "smoothed_loss": other,
             "parameters": 10,
             "widths": {},
         }
@@ -109,12 +114,16 @@ def record(epoch: int, place: str = "0", action: str = "grow", steps: int = 0, *
     return Record(**{**known, **more})
 
 
-def state(model=None, data=None, *, how="random", where="round robin", history=None, due=True) -> State:
+def state(
+    model=None, data=None, *, how="random", where="round robin", history=None, due=True, budget=100, **more
+) -> State:
     """A run's state as policies get it."""
     model, data = model or mlp(3, 2, 2, 2), data or classes()
     found = as_samples(data, model)
     goal = objective("classification" if not data[1].is_floating_point() else "regression", weighted=found.weighted)
-    return State(model, None, found, goal, resolve_method(how), resolve_where(where), history or History(), 0, due=due)
+    policies = (resolve_method(how), resolve_where(where))
+    meter = Meter(Budget.parse(budget), found.size)
+    return State(model, None, found, goal, *policies, history or History(), 0, meter, due=due, **more)
 
 
 def same_tensors(one: nn.Module, two: nn.Module) -> bool:
@@ -125,8 +134,8 @@ def same_tensors(one: nn.Module, two: nn.Module) -> bool:
 
 def timeless(history: History) -> dict:
     """All of a history but how long things took."""
-    kept = [{name: value for name, value in epoch.items() if name != "seconds"} for epoch in history.epochs]
-    return {"epochs": kept, "records": history.records, "ended": history.ended, "setting": history.setting}
+    epochs = [{name: value for name, value in epoch.items() if name != "seconds"} for epoch in history.epochs]
+    return {**vars(history), "epochs": epochs}
 
 
 def trained(grower: Grower, data, epochs: int = 30, loss=F.cross_entropy) -> Grower:

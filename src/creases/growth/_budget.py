@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
@@ -105,10 +106,15 @@ class Meter:
         if self.n_samples:
             self.epochs += samples / self.n_samples
 
-    def resume(self, epoch: dict[str, Any]) -> None:
-        """Go on from the numbers of an epoch."""
-        self.epochs, self.multiply_adds = epoch["epochs"], epoch["multiply_adds"]
-        self._seconds, self._since = epoch["seconds"], time.monotonic()
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """All that is spent so far, by unit."""
+        return {"epochs": self.epochs, "seconds": round(self.seconds, 3), "multiply_adds": self.multiply_adds}
+
+    def resume(self, numbers: Mapping[str, Any]) -> None:
+        """Go on from these :attr:`numbers`, which an epoch's entry has too."""
+        self.epochs, self.multiply_adds = numbers["epochs"], numbers["multiply_adds"]
+        self._seconds, self._since = numbers["seconds"], time.monotonic()
 
 
 def _singular(unit: str) -> str:

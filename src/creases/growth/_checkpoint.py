@@ -118,8 +118,16 @@ def resize_place(model: nn.Module, place: Place, width: int, optimizer: optim.Op
 
 
 def load_optimizer_state(optimizer: optim.Optimizer, state: dict[str, Any]) -> None:
-    """Load an optimizer's state, each tensor in its dtype; torch converts all to the parameter's."""
+    """Load an optimizer's state, each tensor in its dtype; torch converts all to the parameter's.
+
+    Its groups stay the same dicts, as users and schedulers may hold them.
+    """
+    groups = optimizer.param_groups
     optimizer.load_state_dict(state)
+    for group, loaded in zip(groups, optimizer.param_groups, strict=True):
+        group.clear()
+        group.update(loaded)
+    optimizer.param_groups = groups
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for number, values in state["state"].items():
         held = optimizer.state[parameters[number]]

@@ -29,6 +29,7 @@ class Followers:
 
     wrappers: Sequence[nn.Module] = ()
     companions: Sequence[nn.Module] = ()
+    averages: Sequence[AveragedModel] = ()  #: around companions
 
     @classmethod
     def from_model(cls, wrapped: Any, companions: Sequence[nn.Module]) -> tuple[nn.Module, Followers]:
@@ -39,7 +40,11 @@ class Followers:
         for wrapper in wrappers:
             if isinstance(wrapper, DistributedDataParallel):
                 _check_group(wrapper)
-        modules = [unwrap(companion)[0] for companion in companions]
+        modules, averages = [], []
+        for companion in companions:
+            module, around = unwrap(companion)
+            modules.append(module)
+            averages += [wrapper for wrapper in around if isinstance(wrapper, AveragedModel)]
         shapes = _shapes(model)
         for companion in modules:
             if _shapes(companion) != shapes or companion is model:
@@ -48,7 +53,7 @@ class Followers:
                     "be copies of the model",
                     "the model itself" if companion is model else "one with other tensors",
                 )
-        return model, cls(wrappers, modules)
+        return model, cls(wrappers, modules, averages)
 
     @contextmanager
     def follow(self, model: nn.Module, place: Place, removed: Sequence[int], count: int) -> Iterator[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ from creases.growth.methods._fold.explanation import fold_entries
 from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._fold.outcome import fold_outcome
 from creases.growth.methods._registry import refusal, resolve_method
-from creases.growth.policies._stages import Stages, step_compute
+from creases.growth.policies._stages import Stages
 from creases.growth.policies._stop import (
     GROWTH_STOPS,
     NoImprovement,
@@ -212,6 +212,8 @@ class Grower:
             )
         check_optimizer(optimizer, model)
         self._has_begun = False
+        self.steps = 0  #: of the optimizer, in the loop's own count, which never goes back
+        self._progress = 0.0  #: at the beginning of the epoch
         self._reviewed = 0  #: growth steps that were made for other samples than these
 
     @property
@@ -228,6 +230,9 @@ class Grower:
     def begin(self) -> None:
         """Before the first epoch (:meth:`step` does it too): refuse what can never grow, and draw dead units anew."""
         state, self._has_begun = self.state, True
+        if state.meter.budget.unit == "multiply-adds" and not state.meter.n_samples and not state.metered:
+            expected = "be epochs or seconds for a loader that does not say how many samples it has"
+            raise InputError("budget", expected, str(state.meter.budget))
         for part, name in ((state.samples, "data"), (self.validation, "validation")):
             if part is not None:
                 state.objective.check(_outputs(state.model, part.example(), name), part.arrays(MAX_SAMPLES).y, name)
@@ -264,6 +269,7 @@ class Grower:
         reason = _first_reason([stop for stop in self.stops if not isinstance(stop, GROWTH_STOPS)], state)
         if not reason and state.meter.progress >= 1:
             reason = f"the budget of {state.meter.budget} is spent"
+            self._close_race()
         if state.due and not reason:
             if isinstance(self.when, Stages):
                 self._close_stage(self.when)
@@ -272,7 +278,7 @@ class Grower:
                 self._grow_or_end()
         if reason:
             self._look_back()
-        history.ended = reason
+        history.ended, self._progress = reason, state.meter.progress
         return state.record
 
     def _close_stage(self, stages: Stages) -> None:
@@ -284,9 +290,7 @@ class Grower:
         if race.rival is None:
             self._grow_rival(stages, race)
         else:
-            self._look_back()
-            history.stages.append(self._judge(race))
-            self.race = None
+            self._close_race()
             if stages.failures(history.stages) >= stages.patience:
                 history.growth_ended = stages.explain_failure(history.stages)
         if self.race is None and not history.growth_ended:
@@ -299,8 +303,7 @@ class Grower:
         history.growth_ended = stages.over(state)
         if not history.growth_ended:
             self.race = Race(NetworkState.from_state(state), len(history.epochs), len(history.records), steps)
-            dearer = step_compute(state, state.cost_ratio(stages.factor)) / step_compute(state)
-            state.stage_end = history.last["steps"] + math.ceil(steps * dearer)
+            state.stage_end = history.last["steps"] + stages.steps_trained_on(state, steps)
 
     def _grow_rival(self, stages: Stages, race: Race) -> None:
         """Keep the network that was trained on, go back to before that, and grow instead."""
@@ -316,6 +319,13 @@ class Grower:
         if state.record is None:
             self._restore_rival(race)
             self.race = None
+
+    def _close_race(self) -> None:
+        """Keep the better network, where both have been trained, and record the stage."""
+        race, self.race = self.race, None
+        if race is not None and race.rival is not None:
+            self._look_back()
+            self.history.stages.append(self._judge(race))
 
     def _judge(self, race: Race) -> dict[str, Any]:
         """Keep the better network of a race, and return the stage's record."""
@@ -381,6 +391,7 @@ class Grower:
         with count_cost() as cost:
             state.record = revive_layer(state) or grow_places(state, self.stops)
         state.meter.multiply_adds += cost.multiply_adds
+        self._progress = state.meter.progress
         return state.record
 
     def _idle(self) -> str:
@@ -408,16 +419,17 @@ class Grower:
         meter = state.meter
         if not state.metered:  # the loop is the user's own: an epoch is what lies between two calls
             meter.train(meter.n_samples or 0, state.flops // 2)
-        if not state.metered or not meter.n_samples:
-            meter.epochs = len(history.epochs) + 1.0
+        if not meter.n_samples:
+            meter.epochs += 1
+        steps = self.steps + 1 if steps is None else steps
+        state.last_epoch = steps - self.steps, meter.progress - self._progress
+        self.steps = steps
         validation_loss = None if held is None else held.loss
         history.epochs.append(
             {
                 "epoch": len(history.epochs) + 1,
-                "steps": steps if steps is not None else len(history.epochs) + 1,
-                "epochs": meter.epochs,
-                "seconds": round(meter.seconds, 3),
-                "multiply_adds": meter.multiply_adds,
+                "steps": (history.last["steps"] if history.epochs else 0) + state.last_epoch[0],
+                **meter.numbers,
                 "progress": meter.progress,
                 **measured.numbers,
                 "validation_loss": validation_loss,
@@ -438,6 +450,21 @@ class Grower:
         self.state.clear()
         if history.epochs:
             self.state.meter.resume(history.last)
+            self.steps, self._progress = history.last["steps"], self.state.meter.progress
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a checkpoint needs beside the model and the optimizer, for :meth:`load_state_dict`."""
+        race = None if self.race is None else self.race.to_dict()
+        spent = {**self.state.meter.numbers, "steps": self.steps}
+        return {"history": self.history.to_json(), "spent": spent, "race": race, "stage_end": self.state.stage_end}
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Go on after the epochs of a checkpoint; the model and the optimizer are as they were then."""
+        self.resume(History.from_json(saved["history"]))
+        self.race = None if saved["race"] is None else Race.from_dict(saved["race"])
+        self.state.stage_end = saved["stage_end"]
+        self.state.meter.resume(saved["spent"])
+        self.steps, self._progress = saved["spent"]["steps"], self.state.meter.progress
 
     def _look_back(self) -> None:
         """Note the outcome of the last growth step so far."""

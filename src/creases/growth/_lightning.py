@@ -54,14 +54,15 @@ class GrowthCallback(_CALLBACK or object):  # type: ignore[misc]
         super().__init__()
         self.loss, self.data, self.options = loss, data, options
         self.grower: Grower | None = None
-        self._before: History | None = None
+        self._before: dict[str, Any] | None = None
         self._loading: Any = None
 
     @property
     def history(self) -> History:
         """Return the epochs and growth steps so far."""
-        history = self._before if self.grower is None else self.grower.history
-        return History() if history is None else history
+        if self.grower is None:
+            return History() if self._before is None else History.from_json(self._before["history"])
+        return self.grower.history
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         """Prepare the module to take the widths of a checkpoint."""
@@ -92,8 +93,9 @@ class GrowthCallback(_CALLBACK or object):  # type: ignore[misc]
         data = trainer.train_dataloader if self.data is None else self.data
         self.grower = Grower(pl_module, trainer.optimizers[0], data, self.loss, **self.options)
         if self._before is not None:
-            self._before.setting = self.grower.history.setting
-            self.grower.resume(self._before)
+            setting = self.grower.history.setting
+            self.grower.load_state_dict(self._before)
+            self.grower.history.setting = setting
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Grow or stop, if the policies say so."""
@@ -103,9 +105,11 @@ class GrowthCallback(_CALLBACK or object):  # type: ignore[misc]
             trainer.should_stop = True
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the history for a checkpoint."""
-        return {"history": self.history.to_json()}
+        """Return the history, and the present stage of growth, for a checkpoint."""
+        if self.grower is None:
+            return self._before or {}
+        return self.grower.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take the history of a checkpoint."""
-        self._before = History.from_json(state_dict["history"])
+        """Take what :meth:`state_dict` returned."""
+        self._before = state_dict or None

@@ -29,6 +29,7 @@ class NetworkState:
     network: ModelState
     optimizer: dict[str, Any] | None
     companions: list[ModelState] = field(default_factory=list)
+    averaged: list[int] = field(default_factory=list)  #: how many networks each average among the companions has seen
 
     @classmethod
     def from_state(cls, state: State) -> NetworkState:
@@ -36,18 +37,20 @@ class NetworkState:
         widths = {place.name: place.width for place in state.places}
         optimizer = None if state.optimizer is None else deepcopy(state.optimizer.state_dict())
         companions = [ModelState.from_model(module, widths) for module in state.followers.companions]
-        return cls(ModelState.from_model(state.model, widths), optimizer, companions)
+        averaged = [int(average.n_averaged) for average in state.followers.averages]
+        return cls(ModelState.from_model(state.model, widths), optimizer, companions, averaged)
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> NetworkState:
         """Return the state that :meth:`to_dict` wrote."""
         companions = [ModelState.from_dict(companion) for companion in saved["companions"]]
-        return cls(ModelState.from_dict(saved["network"]), saved["optimizer"], companions)
+        return cls(ModelState.from_dict(saved["network"]), saved["optimizer"], companions, saved["averaged"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as dicts, lists, numbers and tensors."""
         companions = [companion.to_dict() for companion in self.companions]
-        return {"network": self.network.to_dict(), "optimizer": self.optimizer, "companions": companions}
+        rest = {"companions": companions, "averaged": self.averaged}
+        return {"network": self.network.to_dict(), "optimizer": self.optimizer, **rest}
 
     def restore(self, state: State) -> None:
         """Give a run this network bit for bit; learning rates stay as they are, as a schedule owns them."""
@@ -61,6 +64,8 @@ class NetworkState:
             load_optimizer_state(state.optimizer, {**deepcopy(self.optimizer), "param_groups": groups})
         for module, companion in zip(state.followers.companions, self.companions, strict=True):
             companion.restore(module, example)
+        for average, count in zip(state.followers.averages, self.averaged, strict=True):
+            average.n_averaged.fill_(count)
         state.followers.renew(state.model)
         state.clear()
 

@@ -36,12 +36,11 @@ class RunState:
     network: ModelState
     optimizer: dict[str, Any]
     history: History
-    steps: int
     best: tuple[int, ModelState] | None
     schedule: dict[str, Any] | None
     race: Race | None
     stage_end: int | None
-    spent: tuple[float, int]  #: epochs and multiply-adds
+    spent: dict[str, Any]  #: epochs, seconds and multiply-adds
 
 
 class Run:
@@ -95,7 +94,6 @@ class Run:
         self.grower.state.batch_size, self.grower.state.metered = self.batch_size, True
         self.rate = LearningRate(self.optimizer, config.schedule)
         self.path = None if checkpoint is None else Path(checkpoint)
-        self.steps = 0  #: of the optimizer
         self.best: tuple[int, ModelState] | None = None  #: epoch and network
         self.saved = 0.0  #: when
         more = {"budget": self.grower.state.meter.budget, "schedule": _schedule_name(config.schedule)}
@@ -138,16 +136,16 @@ class Run:
             before_step=self._before_step,
             after_step=self._after_step,
         )
-        self.grower.note(metrics, steps=self.steps + steps)
+        self.grower.note(metrics, steps=self.grower.steps + steps)
         self._keep()
         self.grower.decide()
-        self.steps = self.history.last["steps"] if self.history.epochs else 0  # fewer where a rival begins
 
     def _epoch_steps(self) -> int | None:
         """Return the optimizer steps of the next epoch, at most: it ends where a stage is measured."""
         state, when = self.grower.state, self.grower.when
         limits = [] if self.config.epoch_steps is None else [self.config.epoch_steps]
-        if isinstance(when, Stages) and not state.history.growth_ended and self.batch_size:
+        countable = self.batch_size and state.meter.n_samples  # otherwise an epoch is the least that can be counted
+        if isinstance(when, Stages) and not state.history.growth_ended and countable:
             limits.append(max(when.steps_left(state), 1))
         return min(limits, default=None)
 
@@ -170,9 +168,9 @@ class Run:
         network = ModelState.from_model(self.grower.state.model, self.grower.widths)
         optimizer, history = deepcopy(self.optimizer.state_dict()), _copy(self.history)
         race, state = copy(self.grower.race), self.grower.state
-        spent = (state.meter.epochs, state.meter.multiply_adds)
         schedule = deepcopy(self.rate.state())
-        return RunState(network, optimizer, history, self.steps, self.best, schedule, race, state.stage_end, spent)
+        spent = state.meter.numbers
+        return RunState(network, optimizer, history, self.best, schedule, race, state.stage_end, spent)
 
     def restore(self, state: RunState) -> None:
         """Restore an earlier state bit for bit: the network, the optimizer's state, the history."""
@@ -180,9 +178,9 @@ class Run:
         state.network.restore(model, example, self.optimizer)
         checkpoints.load_optimizer_state(self.optimizer, deepcopy(state.optimizer))
         self.grower.resume(_copy(state.history))
-        self.steps, self.best, self.grower.race = state.steps, state.best, copy(state.race)
+        self.best, self.grower.race = state.best, copy(state.race)
         self.grower.state.stage_end = state.stage_end
-        self.grower.state.meter.epochs, self.grower.state.meter.multiply_adds = state.spent
+        self.grower.state.meter.resume(state.spent)
         self.rate.restore(deepcopy(state.schedule))
 
     def _keep(self) -> None:
@@ -203,13 +201,10 @@ class Run:
         checkpoints.save_checkpoint(
             self.path,
             {
-                "history": state.history.to_json(),
+                **self.grower.state_dict(),
                 "model": ModelState.from_model(state.model, self.grower.widths).to_dict(),
                 "optimizer": self.optimizer.state_dict(),
-                "steps": self.steps,
                 "schedule": self.rate.state(),
-                "race": None if self.grower.race is None else self.grower.race.to_dict(),
-                "stage_end": state.stage_end,
                 "best": None if self.best is None else [self.best[0], self.best[1].to_dict()],
             },
         )
@@ -217,18 +212,15 @@ class Run:
 
     def _load(self, path: Path, saved: dict[str, Any]) -> None:
         state = self.grower.state
-        history = History.from_json(saved["history"])
-        _check_setting(path, history.setting, state.history.setting)
-        if any(history.setting[name] != state.history.setting[name] for name in _MAY_CHANGE):
-            history.ended = ""
-        history.setting = state.history.setting
+        setting, before = state.history.setting, History.from_json(saved["history"]).setting
+        _check_setting(path, before, setting)
         ModelState.from_dict(saved["model"]).restore(state.model, state.samples.example(), self.optimizer)
         checkpoints.load_optimizer_state(self.optimizer, saved["optimizer"])
-        self.grower.resume(history)
-        self.steps = saved["steps"]
+        self.grower.load_state_dict(saved)
+        if any(before[name] != setting[name] for name in _MAY_CHANGE):
+            self.history.ended = ""
+        self.history.setting = setting
         self.rate.restore(saved["schedule"])
-        self.grower.race = None if saved["race"] is None else Race.from_dict(saved["race"])
-        state.stage_end = saved["stage_end"]
         if saved["best"] is not None:
             epoch, network = saved["best"]
             self.best = (epoch, ModelState.from_dict(network))

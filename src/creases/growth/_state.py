@@ -59,6 +59,7 @@ class State:
     stage_end: int | None = None  #: optimizer steps at which the present stage ends, once it is planned
     batch_size: int = 0  #: samples in a training step; 0 where that is not known
     metered: bool = False  #: whether training steps are counted one by one; otherwise epochs are
+    last_epoch: tuple[int, float] = (0, 0.0)  #: optimizer steps of the last epoch, and its share of the budget
     due: bool = False  #: whether it is time to grow, by the policy ``when``
     record: Record | None = None  #: of the growth step at the end of this epoch, for callbacks
     _proposals: dict[str, Proposal] = field(default_factory=dict)
@@ -103,15 +104,12 @@ class State:
     @property
     def step_progress(self) -> float:
         """Return the share of the budget that a training step takes at the present size; 0 while it is not known."""
-        meter, epochs = self.meter, self.history.epochs
+        meter = self.meter
         if self.batch_size and meter.n_samples and meter.budget.unit != "seconds":
             cost = PASSES_PER_STEP * (self.flops // 2) * meter.n_samples if meter.budget.unit != "epochs" else 1
             return self.batch_size / meter.n_samples * cost / meter.budget.amount
-        if not epochs:
-            return 0.0
-        before = epochs[-2] if len(epochs) > 1 else {"progress": 0.0, "steps": 0}
-        steps = epochs[-1]["steps"] - before["steps"]
-        return float(epochs[-1]["progress"] - before["progress"]) / steps if steps > 0 else 0.0
+        steps, share = self.last_epoch
+        return share / steps if steps > 0 else 0.0
 
     def cost_ratio(self, factor: float) -> float:
         """Return by how much a forward pass gets dearer when every place is widened by a factor."""

@@ -63,13 +63,16 @@ class Stages:
         The share of the budget that is left is divided among the stages to come, of equally many steps, whose steps
         cost more the wider the network is, and which are trained twice: grown and not.
         """
-        step, least = state.step_progress, MIN_STEPS if state.batch_size else 1  # a user's own loop may count epochs
+        step, least = state.step_progress, _min_steps(state)
         if not step:
             return least
-        ratio = self._cost_ratio(state)
         stages = self.stages_left(state)
-        total = step * ((not state.history.stages) + 2 * sum(ratio**k for k in range(1, stages + 1)))
+        total = step * ((not state.history.stages) + sum(self._stage_cost(state, k) for k in range(1, stages + 1)))
         return max(int((self.share - state.meter.progress) / total), least)
+
+    def steps_trained_on(self, state: State, steps: int) -> int:
+        """Return in how many steps the present network takes the compute of these steps of the widened one."""
+        return math.ceil(steps * step_compute(state, state.cost_ratio(self.factor)) / step_compute(state))
 
     def stages_left(self, state: State) -> int:
         """Return how many stages there is room for, at least one."""
@@ -83,21 +86,23 @@ class Stages:
 
     def over(self, state: State) -> str:
         """Return why growth is over by the budget; "" if another stage fits into its share."""
-        step, least = state.step_progress, MIN_STEPS if state.batch_size else 1
-        if state.meter.progress + step * least * 2 * self._cost_ratio(state) > self.share:
+        least = state.step_progress * _min_steps(state) * self._stage_cost(state, 1)
+        if state.meter.progress + least > self.share:
             return f"its share of the budget ({self.share:.0%} of {state.meter.budget}) is spent"
         return ""
 
-    def _cost_ratio(self, state: State) -> float:
-        """Return by how much a step takes more of the budget after the next stage."""
-        unit = state.meter.budget.unit
+    def _stage_cost(self, state: State, number: int) -> float:
+        """Return what a step of a stage takes of the budget, in present steps: of the grown network, and of the other.
+
+        ``number``: how many stages come before it, from now, and it.
+        """
+        unit, ratio = state.meter.budget.unit, state.cost_ratio(self.factor)
         if unit == "epochs":
-            return 1.0
-        ratio = state.cost_ratio(self.factor)
+            return 1 + self.steps_trained_on(state, MIN_STEPS) / MIN_STEPS
         if unit == "seconds":
             fixed = STEP_OVERHEAD / (PASSES_PER_STEP * max(state.batch_size, 1) * max(state.flops // 2, 1))
             ratio = (ratio + fixed) / (1 + fixed)
-        return ratio
+        return float(2 * ratio**number)
 
     def failures(self, stages: Sequence[dict[str, Any]]) -> int:
         """Return how many stages at the end did not pay."""
@@ -111,6 +116,11 @@ class Stages:
         last = stages[-1]
         losses = f"held-out loss {last['loss_grown']:.4g} grown, {last['loss_training_on']:.4g} without"
         return f"{plural(self.failures(stages), 'stage')} in a row did not pay ({losses})"
+
+
+def _min_steps(state: State) -> int:
+    """Return the optimizer steps of a stage, at least; an epoch where a stage cannot end within one."""
+    return MIN_STEPS if state.batch_size and state.meter.n_samples else max(state.last_epoch[0], 1)
 
 
 def step_compute(state: State, ratio: float = 1.0) -> float:
