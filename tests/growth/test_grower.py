@@ -144,7 +144,7 @@ def test_a_model_that_cannot_grow_is_refused_at_once():
 def test_a_method_that_can_grow_no_place_is_refused_with_each_reason():
     grower = Grower(mlp(3, 2, 2), None, classes(), "classification", how="steepest_split")
     with pytest.raises(
-        InputError, match=r"how must be a method that can grow this model, got refusals '0': .*use split"
+        InputError, match=r"how must be a method that can grow this model, got a refusal at '0': .*use split"
     ):
         grower.step()
 
@@ -237,7 +237,7 @@ def test_a_diverged_training_is_refused_with_what_to_do():
 
 
 def test_a_method_must_give_a_proposal():
-    grower = Grower(mlp(3, 2, 2), None, classes(), "classification", how=lambda model, place, evidence: None)
+    grower = Grower(mlp(3, 2, 2), None, classes(), "classification", how=lambda model, place, evidence: None, when=1)
     with pytest.raises(InputError, match="how must return a Proposal, got NoneType"):
         grower.step()
 

@@ -1,4 +1,4 @@
-"""Growth steps: within budgets, where they are worth it, and by units grown anew."""
+"""Growth steps: within limits of size, where they are worth it, and by units grown anew."""
 
 from __future__ import annotations
 
@@ -12,28 +12,37 @@ from creases.growth.methods import Random, Split
 from creases.growth.policies import NothingToAdd, SizeLimit
 from growth_runs import adam, classes, mlp, trained
 
-# budgets
+# limits of size
 
 
 @pytest.mark.parametrize("how", ["tiny", Random(count=5), Split(count=4), "gradmax"])
 @pytest.mark.parametrize("limit", [{"parameters": 51}, {"flops": 81}])
 @pytest.mark.parametrize("recycle", [True, False])
-def test_a_budget_is_never_exceeded_and_is_used(how, limit, recycle):
+def test_a_limit_of_size_is_never_exceeded_and_is_used(how, limit, recycle):
     model = mlp(3, 3, 2, seed=5)
     data = classes()
     grower = Grower(
-        model, adam(model), data, "classification", how=how, when=3, stop=SizeLimit(**limit), recycle=recycle
+        model,
+        adam(model),
+        data,
+        "classification",
+        how=how,
+        when=3,
+        where="bottleneck",
+        stop=SizeLimit(**limit),
+        recycle=recycle,
     )
     trained(grower, data, 60)
     state = grower.state
     assert all(epoch["parameters"] <= limit.get("parameters", 10**9) for epoch in grower.history.epochs)
     assert state.flops <= limit.get("flops", 10**9)
     if not recycle and how != "tiny":
-        assert "no unit fits into the budget" in grower.history.ended
+        assert "no unit fits into" in grower.history.growth_ended
+        assert not grower.history.ended
         assert all(SizeLimit(**limit).available_units(state, place) == 0 for place in state.places)
 
 
-def test_units_of_a_users_method_that_cannot_be_cut_are_left_out_and_the_run_ends():
+def test_units_of_a_users_method_that_cannot_be_cut_are_left_out_and_growth_ends():
     def how(model, place, evidence):
         return Split(count=3)(model, place, evidence)
 
@@ -41,7 +50,7 @@ def test_units_of_a_users_method_that_cannot_be_cut_are_left_out_and_the_run_end
     options = {"how": how, "when": 1, "stop": SizeLimit(parameters=32), "recycle": False}
     grower = Grower(model, None, classes(), "classification", **options)
     grower.step()
-    assert grower.history.ended == "no proposal fits into what the budget leaves"
+    assert grower.history.growth_ended == "no proposal fits into what the limits of size leave"
     assert model[0].out_features == 3
 
 

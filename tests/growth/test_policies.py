@@ -161,14 +161,14 @@ def test_targets_that_can_never_be_reached_are_refused():
         Target(loss=0.1, on="test")
 
 
-def test_a_budget_is_asked_when_it_is_time_to_grow_only():
+def test_a_limit_of_size_is_asked_when_it_is_time_to_grow_only():
     run = state(due=False)
     assert SizeLimit(parameters=1)(run) == ""
     run.due = True
-    assert "no unit fits into the budget of 1 parameters (20 are there)" in SizeLimit(parameters=1)(run)
+    assert SizeLimit(parameters=1)(run) == "no unit fits into 1 parameters (20 are there) any more"
 
 
-def test_a_parameter_budget_leaves_room_for_whole_units():
+def test_a_limit_of_parameters_leaves_room_for_whole_units():
     run = state(mlp(3, 2, 2, 2), where="0")
     place = run.places[0]
     assert (place.cost, run.parameters) == (6, 20)
@@ -177,7 +177,7 @@ def test_a_parameter_budget_leaves_room_for_whole_units():
     assert not SizeLimit(parameters=26)(run)
 
 
-def test_a_budget_asks_for_room_where_the_run_grows():
+def test_a_limit_of_size_asks_for_room_where_the_run_grows():
     run = state(mlp(3, 2, 20, 2), where="0")  # one unit at "0" costs 24, at "2" 5
     assert SizeLimit(parameters=run.parameters + 10)(run)
     assert not SizeLimit(parameters=run.parameters + 24)(run)
@@ -187,20 +187,20 @@ def test_operations_are_counted_by_hand_for_a_linear_network():
     run = state(mlp(3, 2, 5, 2))
     assert run.flops == 2 * (3 * 2 + 2 * 5 + 5 * 2)
     assert [run.flops_per_unit(place) for place in run.places] == [2 * (3 + 5), 2 * (2 + 2)]
-    budgets = [SizeLimit(flops=run.flops + more) for more in (0, 15, 16, 33)]
-    assert [budget.available_units(run, run.places[0]) for budget in budgets] == [0, 0, 1, 2]
+    limits = [SizeLimit(flops=run.flops + more) for more in (0, 15, 16, 33)]
+    assert [limit.available_units(run, run.places[0]) for limit in limits] == [0, 0, 1, 2]
     assert "operations" in SizeLimit(flops=run.flops)(run)
 
 
-def test_a_budget_of_growth_steps_counts_those_that_grow():
+def test_a_limit_of_growth_steps_counts_those_that_grow():
     history = History(epochs=epochs(1.0), records=[record(0, action="revive"), record(1), record(1, action="recycle")])
     assert SizeLimit(growth_steps=2)(state(history=history)) == "2 growth steps were made"
     assert SizeLimit(growth_steps=3)(state(history=history)) == ""
 
 
 @pytest.mark.parametrize("wrong", [{}, {"parameters": -1}])
-def test_budgets_of_nothing_are_refused(wrong):
-    with pytest.raises(InputError, match="Budget must have parameters, flops, units or growth_steps"):
+def test_limits_of_nothing_are_refused(wrong):
+    with pytest.raises(InputError, match="SizeLimit must have parameters, flops, units or growth_steps"):
         SizeLimit(**wrong)
 
 
@@ -266,7 +266,7 @@ def test_functions_of_the_state_take_the_place_of_every_policy():
     def mine(state):
         return None
 
-    assert resolve_when(mine) is resolve_where(mine) is resolve_method(mine) is resolve_stops(mine, 1)[0] is mine
+    assert resolve_when(mine) is resolve_where(mine) is resolve_method(mine) is resolve_stops(mine)[0] is mine
 
 
 @pytest.mark.parametrize(
@@ -282,9 +282,9 @@ def test_functions_of_the_state_take_the_place_of_every_policy():
         (resolve_method, "magic", "how must be a function or one of 'tiny', 'fold'.*got 'magic'"),
         (resolve_method, ["tiny"], "how must be a function"),
         (resolve_method, Random, "how must be a function"),
-        (lambda wrong: resolve_stops(wrong, 1), None, "stop must be a policy"),
-        (lambda wrong: resolve_stops(wrong, 1), ["enough"], "stop must be a policy"),
-        (lambda wrong: resolve_stops(wrong, 1), Target, "stop must be a policy"),
+        (resolve_stops, None, "stop must be a policy"),
+        (resolve_stops, ["enough"], "stop must be a policy"),
+        (resolve_stops, Target, "stop must be a policy"),
     ],
 )
 def test_what_is_no_policy_is_refused_with_what_to_give(make, wrong, says):

@@ -34,7 +34,7 @@ def test_every_method_leaves_records_that_survive_json(histories):
         assert history.records, how
         again = History.from_json(history.to_json())
         assert again == history
-        assert json.loads(history.to_json())["creases-history"] == 1
+        assert json.loads(history.to_json())["creases-history"] == 2
 
 
 def test_every_record_says_when_where_what_and_what_it_did(histories):
@@ -60,7 +60,7 @@ def test_every_record_can_be_told_in_words(histories):
     for how, history in histories.items():
         told = history.explain(classes=["no", "yes"])
         assert told.count("Growth step") == len(history.records), how
-        assert told.endswith(f"It ended: {history.ended}.")
+        assert told.endswith(f"The run ended: {history.ended}.")
         for one in history.records:
             said = one.explain()
             assert said.startswith(f"Growth step {one.number} (epoch {one.epoch}). ")
@@ -138,9 +138,9 @@ def test_a_history_is_saved_whole_and_read_back(tmp_path):
         ("{", "this is no growth history"),
         ("[]", "this is no growth history"),
         ("{}", "this is no growth history"),
-        ('{"creases-history": 1, "records": [{"number": 1}]}', "this is no growth history"),
-        ('{"creases-history": 99, "records": []}', "expected version 1 of its layout, got 99"),
-        ('{"creases-history": 1, "records": [], "more": 1}', "expected version 1"),
+        ('{"creases-history": 2, "records": [{"number": 1}]}', "this is no growth history"),
+        ('{"creases-history": 99, "records": []}', "expected version 2 of its layout, got 99"),
+        ('{"creases-history": 2, "records": [], "more": 1}', "expected version 2"),
     ],
 )
 def test_other_files_are_refused(tmp_path, text, says):

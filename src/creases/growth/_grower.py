@@ -24,7 +24,8 @@ from creases.growth._records import History, Record, smooth_loss
 from creases.growth._samples import as_samples
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
-from creases.growth.methods._evidence import GrowthMethod, drop_unweighted
+from creases.growth.methods._evidence import GrowthMethod, drop_unweighted, task_of
+from creases.growth.methods._fold.crease_search import CreaseSearch
 from creases.growth.methods._fold.explanation import fold_entries
 from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._fold.outcome import fold_outcome
@@ -236,6 +237,8 @@ class Grower:
         for part, name in ((state.samples, "data"), (self.validation, "validation")):
             if part is not None:
                 state.objective.check(_outputs(state.model, part.example(), name), part.arrays(MAX_SAMPLES).y, name)
+        if isinstance(state.how, Fold | CreaseSearch):
+            task_of(state.evidence, "fold" if isinstance(state.how, Fold) else "search")
         places = state.where(state) if isinstance(state.where, At) else state.places
         refused = {place.name: refusal(state.how, state.model, place) for place in places}
         if all(refused.values()):
@@ -467,12 +470,13 @@ class Grower:
         self.steps, self._progress = saved["spent"]["steps"], self.state.meter.progress
 
     def _look_back(self) -> None:
-        """Note the outcome of the last growth step so far."""
-        if not self.history.records or not self.history.epochs:
-            return
-        record, last = self.history.records[-1], self.history.last
-        if record.undone:
-            return
+        """Note the outcome of the last growth steps so far: of all those that came at once."""
+        records, last = self.history.records, self.history.epochs[-1:]
+        for record in records:
+            if last and record.epoch == records[-1].epoch and not record.undone:
+                self._note_outcome(record, last[0])
+
+    def _note_outcome(self, record: Record, last: dict[str, Any]) -> None:
         names = ("epoch", "loss", "score", "validation_loss", "validation_score")
         record.later = {name: last[name] for name in names if last[name] is not None}
         if record.number > self._reviewed and record.method == "fold" and fold_entries(record.explanation):
