@@ -114,7 +114,7 @@ class GrowthConfig:
     when: str | int | When = "stages"
     stop: Stop | Sequence[Stop] = ()
     budget: str | float | Budget = "auto"
-    growth_share: float = 0.25
+    growth_share: float = 0.15
     growth_factor: float = 2.0
     max_units: int | None = None
     max_parameters: int | None = None

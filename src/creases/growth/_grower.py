@@ -300,13 +300,17 @@ class Grower:
             self._begin_race(stages)
 
     def _begin_race(self, stages: Stages) -> None:
-        """Train the present network on, for as much compute as the grown one will get; or end growth."""
+        """Train the present network on, for as many steps as the grown one will get; or end growth."""
         state, history = self.state, self.history
         steps = stages.stage_length(state)
         history.growth_ended = stages.over(state)
         if not history.growth_ended:
             self.race = Race(NetworkState.from_state(state), len(history.epochs), len(history.records), steps)
+<<<<<<< HEAD
             state.stage_end = history.last["steps"] + stages.steps_trained_on(state, steps)
+=======
+            state.stage_end = history.last["steps"] + steps
+>>>>>>> a8350d5 (Race for equal steps, and end growth that costs more than its share)
 
     def _grow_rival(self, stages: Stages, race: Race) -> None:
         """Keep the network that was trained on, go back to before that, and grow instead."""
@@ -319,7 +323,10 @@ class Grower:
             hook(state)
         state.stage_end = history.last["steps"] + race.steps
         self._grow_or_end(stages.factor)
-        if state.record is None:
+        if state.record is not None and state.meter.progress > stages.share:
+            history.growth_ended = "a growth step costs more than growth's share of the budget leaves"
+            self._undo(race)
+        elif state.record is None:
             self._restore_rival(race)
             self.race = None
 
@@ -346,13 +353,18 @@ class Grower:
             "pays": gain > error,
         }
         if not stage["pays"]:
-            self._restore_rival(race)
-            for record in history.records[race.records :]:
-                record.undone = True
+            self._undo(race)
         return stage
 
+    def _undo(self, race: Race) -> None:
+        """Undo the growth steps of a race, and go back to the network that was trained on."""
+        self._restore_rival(race)
+        for record in self.history.records[race.records :]:
+            record.undone = True
+        self.race = None
+
     def _restore_rival(self, race: Race) -> None:
-        """Undo a stage: go back to the network that was trained on."""
+        """Go back to the network that was trained on."""
         assert race.rival is not None
         self.history.epochs[race.epoch :] = race.epochs
         race.rival.restore(self.state)

@@ -92,7 +92,7 @@ def grow_table(
         str, typer.Option(help="What the run may spend: epochs (100), or '60 s', '5 min', '2e12 multiply-adds'; auto.")
     ] = "auto",
     growth_share: Annotated[
-        float, typer.Option(help="Share of the budget that growth may take.")
+        float, typer.Option(help="Share of the budget that growth may take at most.")
     ] = GrowthConfig.growth_share,
     patience: Annotated[
         int, typer.Option(help="Epochs without progress before it grows, for --when plateau.")

@@ -31,13 +31,17 @@ class Stages:
     """Growth by stages in the first part of the budget.
 
     In each stage the network is first trained on; then it goes back to the beginning of the stage, every place (or the
-    first of the policy ``where``) is widened by a factor, and it is trained for the same compute. The stage pays if the
+    first of the policy ``where``) is widened by a factor, and it is trained for as many steps. The stage pays if the
     grown network's held-out loss is lower by more than the standard error of the difference; otherwise growth is
     undone, and the network that was trained on is kept. After ``patience`` stages in a row that do not pay growth ends;
     it also ends when its share of the budget is spent.
+
+    Equal steps, not equal compute: early in a run more steps are always better than more units, and a small network
+    would win every race of equal compute, which is over before it is full. What larger networks cost is bounded by the
+    share, and by the epochs that a budget in multiply-adds leaves them.
     """
 
-    share: float = 0.25  #: of the budget
+    share: float = 0.15  #: of the budget
     factor: float = 2.0  #: of the widths
     patience: int = 2  #: stages
 
@@ -121,15 +125,6 @@ class Stages:
 def _min_steps(state: State) -> int:
     """Return the optimizer steps of a stage, at least; an epoch where a stage cannot end within one."""
     return MIN_STEPS if state.batch_size and state.meter.n_samples else max(state.last_epoch[0], 1)
-
-
-def step_compute(state: State, ratio: float = 1.0) -> float:
-    """Return the compute of a training step, in multiply-adds, with what it takes to start it.
-
-    ``ratio``: how much dearer a forward pass is than that of the present network.
-    """
-    samples = state.batch_size or (state.meter.n_samples or 1)
-    return STEP_OVERHEAD + PASSES_PER_STEP * (state.flops // 2) * ratio * samples
 
 
 def _room(state: State) -> float:
