@@ -306,11 +306,7 @@ class Grower:
         history.growth_ended = stages.over(state)
         if not history.growth_ended:
             self.race = Race(NetworkState.from_state(state), len(history.epochs), len(history.records), steps)
-<<<<<<< HEAD
-            state.stage_end = history.last["steps"] + stages.steps_trained_on(state, steps)
-=======
             state.stage_end = history.last["steps"] + steps
->>>>>>> a8350d5 (Race for equal steps, and end growth that costs more than its share)
 
     def _grow_rival(self, stages: Stages, race: Race) -> None:
         """Keep the network that was trained on, go back to before that, and grow instead."""

@@ -74,10 +74,6 @@ class Stages:
         total = step * ((not state.history.stages) + sum(self._stage_cost(state, k) for k in range(1, stages + 1)))
         return max(int((self.share - state.meter.progress) / total), least)
 
-    def steps_trained_on(self, state: State, steps: int) -> int:
-        """Return in how many steps the present network takes the compute of these steps of the widened one."""
-        return math.ceil(steps * step_compute(state, state.cost_ratio(self.factor)) / step_compute(state))
-
     def stages_left(self, state: State) -> int:
         """Return how many stages there is room for, at least one."""
         room = MAX_STAGES - sum(bool(stage["pays"]) for stage in state.history.stages)
@@ -100,13 +96,14 @@ class Stages:
 
         ``number``: how many stages come before it, from now, and it.
         """
-        unit, ratio = state.meter.budget.unit, state.cost_ratio(self.factor)
+        unit = state.meter.budget.unit
         if unit == "epochs":
-            return 1 + self.steps_trained_on(state, MIN_STEPS) / MIN_STEPS
+            return 2.0
+        ratio = state.cost_ratio(self.factor)
         if unit == "seconds":
             fixed = STEP_OVERHEAD / (PASSES_PER_STEP * max(state.batch_size, 1) * max(state.flops // 2, 1))
             ratio = (ratio + fixed) / (1 + fixed)
-        return float(2 * ratio**number)
+        return float(ratio ** (number - 1) + ratio**number)
 
     def failures(self, stages: Sequence[dict[str, Any]]) -> int:
         """Return how many stages at the end did not pay."""
