@@ -201,7 +201,6 @@ def grow(model: ResNet, x: Tensor, y: Tensor, budget: float, how: str, seed: int
         how=how,
         where="all",
         budget=f"{budget:.6e} multiply-adds",
-        growth_share=0.25,
         max_parameters=sum(parameter.numel() for parameter in ResNet().parameters()),
         validation=(x[:HELD], y[:HELD]),
         optimizer=sgd,
