@@ -31,30 +31,34 @@ def explain(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str
         return f"No unit added to {explanation['place']!r}: {explanation['reason']}."
     method = explanation["method"]
     if method == "fold":
-        return " ".join(
-            filter(
-                None,
-                [fold_text.fold_sentences(explanation, FeatureNames(**names)), explain_outcome(explanation, **names)],
-            )
+        return _join(
+            fold_text.fold_sentences(explanation, FeatureNames(**names)),
+            unit_text.filler_sentence(explanation),
+            explain_outcome(explanation, **names),
         )
     if method in unit_text.SENTENCES:
-        return unit_text.unit_sentences(explanation)
-    return _generic_sentence(explanation)
+        return _join(unit_text.unit_sentences(explanation), unit_text.filler_sentence(explanation))
+    return _join(_generic_sentence(explanation), unit_text.filler_sentence(explanation))
 
 
 def explain_reason(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str:
-    """Return the reason for new units in one sentence."""
+    """Return the reason for new units in one sentence, and in another how many the method did not supply."""
     if not explanation.get("reason"):
+        filler = unit_text.filler_sentence(explanation)
         if explanation["method"] == "fold":
-            return fold_text.fold_reason(explanation, FeatureNames(**names))
+            return _join(fold_text.fold_reason(explanation, FeatureNames(**names)), filler)
         if explanation["method"] in unit_text.SENTENCES:
-            return unit_text.unit_reason(explanation)
+            return _join(unit_text.unit_reason(explanation), filler)
     return explain(explanation, **names)
 
 
 def explain_outcome(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str:
     """Return the outcome of new units after training; "" where the method does not provide it."""
     return fold_text.outcome_sentence(explanation, FeatureNames(**names)) if "after" in explanation else ""
+
+
+def _join(*sentences: str) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _generic_sentence(explanation: Mapping[str, Any]) -> str:

@@ -262,10 +262,15 @@ class Grower:
         return self.decide()
 
     @full_precision()
-    def decide(self) -> Record | None:
-        """End the run, or grow, or neither, as the policies say; the growth step's record, if there was one."""
+    def decide(self, *, grow: bool = True) -> Record | None:
+        """End the run, or grow, or neither, as the policies say; the growth step's record, if there was one.
+
+        With ``grow=False`` it does not grow now, and a stage that is under way ends with the present network.
+        """
         state, history = self.state, self.history
-        growing = not history.growth_ended
+        if not grow:
+            self.leave_stage()
+        growing = grow and not history.growth_ended
         state.record, state.due = None, growing and bool(self.when(state))
         for hook in self.before_decision:
             hook(state)
@@ -393,7 +398,8 @@ class Grower:
     def grow_now(self) -> Record | None:
         """Grow at once, whatever the policies say; the growth step's record, or None where nothing can be added.
 
-        Limits of size hold all the same. Where a layer is dead, its units are drawn anew: nothing else would help.
+        Limits of size hold all the same. Where a layer is dead, its units are drawn anew: nothing else would help. A
+        stage that is under way ends with the network that grows.
         """
         if not self._has_begun:
             self.begin()
@@ -403,7 +409,13 @@ class Grower:
             state.record = revive_layer(state) or grow_places(state, self.stops)
         state.meter.multiply_adds += cost.multiply_adds
         self._progress = state.meter.progress
+        if state.record is not None:
+            self.leave_stage()
         return state.record
+
+    def leave_stage(self) -> None:
+        """End a stage that is under way with the present network, unjudged; the next one is planned anew."""
+        self.race, self.state.stage_end = None, None
 
     def _idle(self) -> str:
         """Nothing was added: return why growth ends with that, "" where it is tried again."""
@@ -462,6 +474,8 @@ class Grower:
         if history.epochs:
             self.state.meter.resume(history.last)
             self.steps, self._progress = history.last["steps"], self.state.meter.progress
+        else:
+            self.steps, self._progress = 0, 0.0
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a checkpoint needs beside the model and the optimizer, for :meth:`load_state_dict`."""

@@ -84,10 +84,12 @@ def _widen_place(state: State, place: Place, count: int) -> Record | None:
     missing = count - proposal.count
     if not proposal.count:
         why = proposal.explanation.get("reason", "")
-        proposal = state.call_method(state.model, place, Random(count=missing, fan_out=0.0))
-        proposal, missing = replace(proposal, explanation={**proposal.explanation, "instead": why}), 0
+        note: dict[str, Any] = {"asked": proposal.method, "instead": why}
+        proposal, missing = state.call_method(state.model, place, Random(count=missing, fan_out=0.0)), 0
+        proposal = replace(proposal, explanation={**proposal.explanation, **note})
     elif missing:
-        proposal = replace(proposal, explanation={**proposal.explanation, "filled": missing})
+        note = {"supplied": proposal.count, "filled": missing}
+        proposal = replace(proposal, explanation={**proposal.explanation, **note})
     return _record_step(state, "grow", proposal, [], partial(_add_units, state, proposal, missing))
 
 

@@ -121,8 +121,8 @@ class Run:
             self.grower.begin()
         self.saved = time.monotonic()
 
-    def epoch(self) -> None:
-        """Train for one epoch, measure, and grow if it is time."""
+    def epoch(self, *, grow: bool = True) -> None:
+        """Train for one epoch, measure, and grow if it is time and ``grow`` allows it."""
         state = self.grower.state
         seed = combine_seeds(state.seed, len(state.history.epochs), 0)
         metrics, steps = train_epoch(
@@ -138,7 +138,7 @@ class Run:
         )
         self.grower.note(metrics, steps=self.grower.steps + steps)
         self._keep()
-        self.grower.decide()
+        self.grower.decide(grow=grow)
 
     def _epoch_steps(self) -> int | None:
         """Return the optimizer steps of the next epoch, at most: it ends where a stage is measured."""

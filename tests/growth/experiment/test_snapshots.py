@@ -80,9 +80,13 @@ def test_where_it_was_time_to_grow_and_nothing_was_added_there_is_no_moment(data
     assert [one.kind for one in moments] == ["start"]
 
 
+def step(number, epoch):
+    return SimpleNamespace(action="grow", number=number, epoch=epoch, undone=False)
+
+
 def told(model, epoch, record=None, records=0):
     """What a run's state tells moments at the end of an epoch."""
-    made = [SimpleNamespace(action="grow")] * records
+    made = [step(number, number) for number in range(1, records + 1)]
     history = SimpleNamespace(epochs=range(epoch), records=made)
     return SimpleNamespace(model=model, due=record is not None, record=record, history=history)
 
@@ -94,7 +98,7 @@ def long_run(data, moments, epochs, every=5):
     most = 0
     for epoch in range(1, epochs + 1):
         number = epoch // every
-        record = SimpleNamespace(action="grow", number=number) if epoch % every == 0 else None
+        record = step(number, number * every) if epoch % every == 0 else None
         moments.before(told(model, epoch, record, number - (record is not None)))
         moments.after(told(model, epoch, record, number))
         most = max(most, len(moments))
@@ -185,13 +189,32 @@ def test_the_network_before_the_first_growth_step_is_told_from_one_before_a_revi
     assert moments.before_growth is None
     actions = []
     for epoch, action in ((3, "revive"), (6, "grow"), (9, "grow")):
-        actions.append(SimpleNamespace(action=action, number=len(actions) + 1))
+        actions.append(SimpleNamespace(action=action, number=len(actions) + 1, epoch=epoch, undone=False))
         history = SimpleNamespace(epochs=range(epoch), records=actions)
         state = SimpleNamespace(model=model, due=True, record=actions[-1], history=history)
         moments.before(state)
         moments.after(state)
     first = next(one for one in moments if one.kind == "before" and one.epoch == 6)
     assert moments.before_growth is first.net
+
+
+def test_networks_of_a_stage_that_is_undone_are_dropped():
+    config = GrowthConfig(how="random", budget=100, batch_size=10, lr=0.01, weight_decay=1.0)
+    data = TableSplit.from_problem(problems.get("iris"), config)
+    moments, seen = Snapshots(data.scaling), {}
+    experiment = Experiment(data, config, snapshots=moments)
+    history = experiment.run(progress=False, callbacks=[lambda state: seen.update({one.id: one for one in moments})])
+    undone = [record for record in history.records if record.undone]
+    assert undone
+    assert {record.number for record in undone} <= {one.record for one in seen.values()}
+    by_epoch = {epoch["epoch"]: sum(epoch["widths"].values()) for epoch in history.epochs}
+    for one in moments:
+        if one.kind == "training":
+            assert one.net.n_units == by_epoch[one.epoch]
+    dropped = [one for one in seen.values() if one.id not in {one.id for one in moments}]
+    assert {record.number for record in undone} == {one.record for one in dropped} - {None}
+    steps = [one.step for one in moments if one.kind == "grown"]
+    assert steps == list(range(1, len({record.epoch for record in history.records if not record.undone}) + 1))
 
 
 @pytest.mark.slow

@@ -44,3 +44,35 @@ def test_the_reason_is_said_in_one_sentence(name):
 
 def test_a_search_tells_its_reason_without_counting_its_one_unit():
     assert explain({"method": "search", "place": "0", "tried": 72, "gradient": 1.0}).startswith("1 unit added to '0'")
+
+
+FILLED = {
+    "several": (
+        {"method": "gradmax", "start": "zero", "units": 10, "supplied": 10, "filled": 54},
+        "10 units added to '0' because there the new weights get the largest gradient; incoming weights are zero, so "
+        "the function is unchanged. GradMax supplied 10 of 64 units; the other 54 are random and start without effect.",
+    ),
+    "one": (
+        {"method": "split", "split": [0], "noise": 0.05, "supplied": 1, "filled": 1},
+        "1 unit added to '0' because unit 0 was copied with noise of 0.05, and shares its outgoing weights in halves. "
+        "Split supplied 1 of 2 units; the other one is random and starts without effect.",
+    ),
+    "a method of one's own": (
+        {"method": "mine", "supplied": 1, "filled": 3},
+        "1 unit added to '0' by mine. mine supplied 1 of 4 units; the other 3 are random and start without effect.",
+    ),
+    "none": (
+        {"method": "random", "seed": 3, "gain": 0.0, "units": 64, "asked": "tiny", "instead": "no gradient is left"},
+        "64 random units, which start without effect, added to '0' because TINY supplied none: no gradient is left.",
+    ),
+    "none, without a reason": (
+        {"method": "random", "seed": 3, "gain": 0.0, "asked": "mine", "instead": ""},
+        "1 random unit, which starts without effect, added to '0' because mine supplied none.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_units_that_the_method_did_not_supply_are_called_random(name):
+    explanation, said = FILLED[name]
+    assert explain(ONE | explanation) == explain_reason(ONE | explanation) == said

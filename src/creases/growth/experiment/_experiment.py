@@ -129,11 +129,16 @@ class Experiment:
             callbacks = [snapshots.after, *callbacks]
         with self.single_thread():
             drive(run, checkpoint_seconds=CHECKPOINT_SECONDS, callbacks=callbacks, progress=progress)
+        self.finish(run)
+        return self.history
+
+    def finish(self, run: Run) -> None:
+        """Choose the network of a run that has ended: its best one, or the linear model."""
+        run.finish()
         self.history = run.history
         self._keep_linear_model()
-        if snapshots is not None:
-            snapshots.end(self.model, self.best_epoch)
-        return self.history
+        if self.snapshots is not None:
+            self.snapshots.end(self.model, self.best_epoch)
 
     def _keep_linear_model(self) -> None:
         """Keep the linear model where the network is no better on validation rows, by one standard error."""

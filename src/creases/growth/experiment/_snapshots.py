@@ -34,7 +34,7 @@ MIN_SNAPSHOTS = 16
 #: A level above all others: such a snapshot is never dropped.
 _ALWAYS = 10**9
 
-#: The name of a snapshot's file: epoch, kind, number of the growth step made then (0 for none), growth steps so far.
+#: The name of a snapshot's file: epoch, kind, number of the growth step made then (0 for none), how often it has grown.
 _NAME = re.compile(r"(\d{7})-(start|training|before|grown|end)-(\d{5})-(\d{5})\.safetensors")
 
 
@@ -47,7 +47,7 @@ class Snapshot:
     kind: Kind
     record: int | None  #: the number of the growth step for "grown", else None
     net: Network
-    step: int  #: growth steps so far, this one included, without those that only revived dead units
+    step: int  #: how often the network has grown so far, without what was undone and what only revived dead units
 
     @property
     def level(self) -> int:
@@ -101,6 +101,7 @@ class Snapshots:
         self._all: list[Snapshot] = []
         self._next = 0
         self._pending: Network | None = None  #: the network as it was before what may become a growth step
+        self._undone: dict[int, int] = {}  #: growth steps that were undone before the end of this epoch
         if folder is not None and folder.is_dir():
             for path in filter(_half_written, folder.iterdir()):
                 path.unlink()
@@ -129,15 +130,8 @@ class Snapshots:
     def before(self, state: State) -> None:
         """Hold the network that may grow now; called at the end of an epoch, before growth."""
         epoch = len(state.history.epochs)
-        undone = {record.epoch for record in state.history.records if record.undone}
-        self.keep_only(
-            lambda snapshot: (
-                snapshot.epoch < epoch  # of a run that got further once
-                and snapshot.kind != "end"
-                and not (snapshot.kind in ("before", "grown") and snapshot.epoch in undone)
-            )
-        )
-        self._pending = None
+        self.keep_only(lambda snapshot: snapshot.epoch < epoch and snapshot.kind != "end")  # it got further once
+        self._pending, self._undone = None, _undone(state)
         if state.due:
             self.hold(state.model)
 
@@ -148,6 +142,9 @@ class Snapshots:
     def after(self, state: State) -> None:
         """Take the snapshots of a growth step, or every few epochs of training; called at the end of an epoch."""
         epoch, record = len(state.history.epochs), state.record
+        if new := _undone(state).keys() - self._undone.keys():  # the networks since then are undone too
+            first = min(_undone(state)[number] for number in new)
+            self.keep_only(lambda snapshot: snapshot.epoch < first)
         step = _count_steps(state)
         if record is not None:
             if self._pending is not None:
@@ -156,7 +153,7 @@ class Snapshots:
         elif epoch % INTERVAL == 0:
             self._take("training", epoch, None, self.in_data_units(state.model), step)
         self._pending = None
-        self._thin(epoch, len(state.history.records))
+        self._thin(epoch, step)
 
     def take_now(self, state: State) -> None:
         """Take a snapshot of training now, unless the last one is of this epoch."""
@@ -191,11 +188,11 @@ class Snapshots:
             self._folder.mkdir(exist_ok=True)
             net.save(self._folder / _name(snapshot))
 
-    def _thin(self, epoch: int, records: int) -> None:
+    def _thin(self, epoch: int, steps: int) -> None:
         """Drop snapshots of low levels: half of the limit is for training, half for growth steps."""
         half = max(MIN_SNAPSHOTS, min(self._max_snapshots, self._max_bytes // _bytes(self._all[-1].net))) // 2
         training = _least_level(epoch // INTERVAL, half)
-        growth = _least_level(2 * records, half)
+        growth = _least_level(2 * steps, half)
         least = {"training": training, "before": growth, "grown": growth}
         self.keep_only(lambda snapshot: snapshot.level >= least.get(snapshot.kind, 0))
 
@@ -238,7 +235,14 @@ def _name(snapshot: Snapshot) -> str:
 
 
 def _count_steps(state: State) -> int:
-    return sum(record.action != "revive" for record in state.history.records)
+    """Return how often the network has grown; several layers may grow at once."""
+    records = state.history.records
+    return len({record.epoch for record in records if record.action != "revive" and not record.undone})
+
+
+def _undone(state: State) -> dict[int, int]:
+    """Return numbers and epochs of the growth steps that were undone."""
+    return {record.number: record.epoch for record in state.history.records if record.undone}
 
 
 def _level(number: int) -> int:

@@ -17,10 +17,33 @@ def unit_reason(explanation: Mapping[str, Any]) -> str:
     """Return why the units, or the layer, were added, in one sentence."""
     if explanation["method"] == "depth":
         return _depth(explanation)
+    if "instead" in explanation:
+        return _random_instead(explanation)
     count = explanation.get("units", 1)
     units = "1 unit" if count == 1 else f"{count} units"
     because = SENTENCES[explanation["method"]](explanation)
     return f"{units} added to {explanation['place']!r} because {because}."
+
+
+def filler_sentence(explanation: Mapping[str, Any]) -> str:
+    """Return how many units a method supplied of those it was asked for; "" where it supplied all."""
+    if not (filled := explanation.get("filled")):
+        return ""
+    supplied = explanation["supplied"]
+    others = "the other one is random and starts" if filled == 1 else f"the other {filled} are random and start"
+    return f"{_method_name(explanation)} supplied {supplied} of {supplied + filled} units; {others} without effect."
+
+
+def _random_instead(e: Mapping[str, Any]) -> str:
+    count = e["units"]
+    units = "1 random unit, which starts" if count == 1 else f"{count} random units, which start"
+    reason = f": {e['instead']}" if e["instead"] else ""
+    return f"{units} without effect, added to {e['place']!r} because {_method_name(e)} supplied none{reason}."
+
+
+def _method_name(e: Mapping[str, Any]) -> str:
+    name = str(e.get("asked", e["method"]))
+    return _NAMES.get(name, name)
 
 
 def _tiny(e: Mapping[str, Any]) -> str:
@@ -112,5 +135,13 @@ SENTENCES = {
     "steepest_split": _steepest,
     "search": _search,
     "depth": _depth,
+}
+_NAMES = {
+    "tiny": "TINY",
+    "fold": "Fold",
+    "gradmax": "GradMax",
+    "split": "Split",
+    "steepest_split": "Steepest split",
+    "search": "Search",
 }
 DETAILS = {"tiny": _tiny_details, "depth": _depth_details}

@@ -93,5 +93,6 @@ def resolve_when(when: str | int | When, patience: int = Plateau.patience) -> Wh
     if isinstance(when, int) and not isinstance(when, bool):
         return Every(epochs=when)
     if not isinstance(when, str) or when not in WHEN_POLICIES:
-        raise InputError("when", f"be a number of epochs, a function, or one of {list(WHEN_POLICIES)}", repr(when))
+        names = ["stages", *WHEN_POLICIES]  # the configuration knows the parameters of stages
+        raise InputError("when", f"be a number of epochs, a function, or one of {names}", repr(when))
     return WHEN_POLICIES[when](patience)
