@@ -20,7 +20,7 @@ from creases.growth.methods import Tiny
 from creases.growth.policies import Every, NoImprovement, RoundRobin, SizeLimit, Target
 from growth_runs import classes, conv, mlp, same_tensors, timeless, values
 
-SHORT = {"how": "random", "when": 3, "budget": 10, "lr": 0.02}
+SHORT = {"how": "random", "when": 3, "where": "bottleneck", "budget": 10, "lr": 0.02, "schedule": "constant"}
 
 
 def run(model=None, data=None, loss="classification", **options):
@@ -30,7 +30,7 @@ def run(model=None, data=None, loss="classification", **options):
 def test_the_package_itself_is_the_function():
     model, history = creases.grow(mlp(3, 2, 2), classes(), "classification", budget=1)
     assert isinstance(model, nn.Module)
-    assert history.ended == "1 epochs were trained"
+    assert history.ended == "the budget of 1 epoch is spent"
 
 
 @pytest.mark.slow
@@ -38,8 +38,9 @@ def test_the_package_itself_is_the_function():
 def test_growth_from_two_units_learns_what_two_units_cannot(how):
     X, y = problems.get("circle", n=300)
     start = mlp(2, 2, 2, seed=1)
-    fixed = grow(copy.deepcopy(start), (X, y), "classification", when=lambda state: False, budget=300, lr=0.02)
-    grown = grow(start, (X, y), "classification", how=how, when=30, budget=300, lr=0.02, stop=Target(score=0.98))
+    fixed = run(copy.deepcopy(start), (X, y), when=lambda state: False, budget=300)
+    options = {"how": how, "when": 30, "growth_patience": 3, "weight_decay": 0.1, "stop": Target(score=0.98)}
+    grown = run(start, (X, y), budget=300, **options)
     assert fixed.history.last["score"] < 0.9
     assert grown.history.last["score"] >= 0.98
     assert "the training score is" in grown.history.ended
@@ -129,27 +130,29 @@ def test_policies_can_be_objects_names_and_numbers():
     assert same_tensors(by_name.model, by_object.model)
 
 
-def test_growth_goes_on_to_the_end_of_training_of_the_last_units():
-    grown = run(stop=SizeLimit(growth_steps=2), budget=100)
-    assert len(grown.history.records) == 2
-    assert grown.history.ended == "2 growth steps were made"
-    assert len(grown.history.epochs) == 9
+def test_a_limit_of_size_ends_growth_and_the_run_goes_on_to_the_end_of_its_budget():
+    reasons = []
+    grown = run(stop=SizeLimit(growth_steps=2), budget=14, callbacks=[lambda s: reasons.append(s.history.growth_ended)])
+    assert [record.epoch for record in grown.history.records] == [3, 6]
+    assert reasons == [""] * 8 + ["2 growth steps were made"] * 6  # the last units are trained before it is asked
+    assert grown.history.ended == "the budget of 14 epochs is spent"
+    assert len(grown.history.epochs) == 14
 
 
 @given(st.integers(24, 60), st.sampled_from(["random", "tiny", "gradmax"]), st.integers(0, 3), st.booleans())
 @settings(max_examples=8, deadline=None)
-def test_a_budget_is_never_exceeded(parameters, how, seed, recycle):
+def test_a_limit_of_size_is_never_exceeded(parameters, how, seed, recycle):
     options = {"stop": SizeLimit(parameters=parameters), "seed": seed, "how": how, "recycle": recycle}
     grown = grow(mlp(3, 2, 2, 2), classes(60), "classification", when=1, budget=12, lr=0.02, **options)
     assert all(epoch["parameters"] <= parameters for epoch in grown.history.epochs)
     assert sum(parameter.numel() for parameter in grown.model.parameters()) <= max(parameters, 20)
 
 
-def test_no_improvement_on_validation_data_ends_the_run():
+def test_no_improvement_on_validation_data_ends_growth():
     x, _ = classes(60)
     noise = torch.randint(0, 2, (60,), generator=torch.Generator().manual_seed(0))
-    grown = run(data=(x, noise), validation=(x, 1 - noise), stop=NoImprovement(patience=2), budget=200, lr=0.1)
-    assert "2 growth steps in a row have not bettered the validation loss" in grown.history.ended
+    grown = run(data=(x, noise), validation=(x, 1 - noise), stop=NoImprovement(patience=2), budget=60, lr=0.1)
+    assert "2 growth steps in a row have not bettered the validation loss" in grown.history.growth_ended
     assert len(grown.history.records) < 10
 
 
@@ -171,15 +174,21 @@ def overfitting(keep, **options):
     return grown, optimizer["made"], (x, 1 - noise)
 
 
-def test_the_network_with_the_highest_validation_score_is_kept():
+def test_the_network_with_the_lowest_smoothed_validation_loss_is_kept():
     grown, optimizer, (x, y) = overfitting("best")
     losses = [epoch["validation_loss"] for epoch in grown.history.epochs]
-    scores = [epoch["validation_score"] for epoch in grown.history.epochs]
-    best = max(range(len(losses)), key=lambda i: (scores[i], -losses[i]))
+    smoothed = losses[:1]
+    for loss in losses[1:]:
+        smoothed.append(0.7 * smoothed[-1] + 0.3 * loss)
+    assert [epoch["smoothed_loss"] for epoch in grown.history.epochs] == pytest.approx(smoothed)
+    best = smoothed.index(min(smoothed))
+    assert grown.history.kept == best + 1
     assert best < 10
     assert float(F.cross_entropy(grown.model(x), y).detach()) == pytest.approx(losses[best], rel=1e-12)
     assert grown.model[0].out_features == grown.history.epochs[best]["widths"]["0"] < 5
-    assert f"the network is that of epoch {best + 1}, the best on validation data" in grown.history.ended
+    assert (
+        f"the network is that of epoch {best + 1}, which has the lowest smoothed validation loss" in grown.history.ended
+    )
     held = [id(parameter) for group in optimizer.param_groups for parameter in group["params"]]
     assert held == [id(parameter) for parameter in grown.model.parameters()]
     for parameter, moments in optimizer.state.items():
@@ -192,6 +201,7 @@ def test_the_last_network_is_kept_where_that_is_asked_for():
     grown, _, (x, y) = overfitting("last")
     assert float(F.cross_entropy(grown.model(x), y).detach()) == pytest.approx(grown.history.last["validation_loss"])
     assert "the network is that of" not in grown.history.ended
+    assert grown.history.kept == len(grown.history.epochs)
     with pytest.raises(InputError, match="keep must be 'best' or 'last', got 'first'"):
         run(keep="first")
 
@@ -220,8 +230,8 @@ def test_a_share_of_the_data_is_set_aside_for_validation():
         ({"validation": 0}, "a fraction above 0 and below 1"),
         ({"validation": 0.999}, "must leave samples to train on"),
         ({"batch_size": 0}, "batch_size must be .* a positive integer, got 0"),
-        ({"budget": 0}, "budget must be a positive integer"),
-        ({"budget": 2.5}, "budget must be a positive integer"),
+        ({"budget": 0}, "budget must be positive and finite, got 0 epochs"),
+        ({"budget": "soon"}, "budget must be 'auto', a number of epochs, or a text such as .* got 'soon'"),
         ({"epoch_steps": 0}, "epoch_steps must be a positive integer, got 0"),
         ({"optimizer": "sgd"}, "optimizer must be .*, or an optimizer, or a function that makes one, got 'sgd'"),
         ({"how": "magic"}, "how must be a function or one of"),
@@ -241,7 +251,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(options, says):
 def test_an_epoch_ends_after_so_many_steps():
     x, y = classes(100)
     for data in ((x, y), DataLoader(TensorDataset(x, y), batch_size=10, shuffle=True)):
-        grown = run(data=data, batch_size=10, epoch_steps=3, budget=5)
+        grown = run(data=data, batch_size=10, epoch_steps=3, budget=1.5)
         assert [epoch["steps"] for epoch in grown.history.epochs] == [3, 6, 9, 12, 15]
     assert run(data=(x, y), batch_size=10, epoch_steps=99, budget=2).history.last["steps"] == 20
 
@@ -369,6 +379,10 @@ def test_a_run_goes_on_longer_when_it_is_asked_to(tmp_path):
     assert len(short.history.epochs) == 8
     longer = run(budget=14, checkpoint=tmp_path / "run.pt")
     assert same_tensors(longer.model, whole.model)
+    for epoch in longer.history.epochs[:8]:
+        epoch["progress"] *= 8 / 14  # it was that of the shorter budget
+    for epoch in whole.history.epochs:
+        epoch["progress"] = pytest.approx(epoch["progress"], rel=1e-8)
     assert timeless(longer.history) == timeless(whole.history)
 
 

@@ -89,7 +89,18 @@ def test_a_dead_one_by_one_start_is_drawn_anew_and_grows(how):
     model = killed(mlp(3, 1, 1, 2), ["0", "2"])
     x, _ = classes()
     y = (x[:, 0] + 0.7 * x[:, 1].abs() > 0.5).long()
-    grown = grow(model, (x, y), "classification", how=how, when=20, budget=61, lr=0.02)
+    grown = grow(
+        model,
+        (x, y),
+        "classification",
+        how=how,
+        when=20,
+        where="bottleneck",
+        budget=61,
+        lr=0.02,
+        weight_decay=0.1,
+        schedule="constant",
+    )
     revived = [record for record in grown.history.records if record.action == "revive"]
     assert [(record.place, record.epoch) for record in revived[:2]] == [("0", 0), ("2", 0)]
     assert "was 0 on every sample, and was drawn anew" in revived[0].explain()
