@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -35,10 +36,17 @@ def count_cost() -> Iterator[Cost]:
     cost = Cost()
     token = _current.set(cost)
     try:
-        with _Products(cost):
+        with _uncompiled(), _Products(cost):
             yield cost
     finally:
         _current.reset(token)
+
+
+def _uncompiled() -> AbstractContextManager[Any]:
+    """Return a context in which compiled modules run as written: in a mode, torch gives up compiling them for good."""
+    if "torch._dynamo" not in sys.modules or not hasattr(torch.compiler, "set_stance"):
+        return nullcontext()
+    return cast(AbstractContextManager[Any], torch.compiler.set_stance("force_eager"))
 
 
 class _Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
