@@ -32,6 +32,10 @@ class LinearModel:
         signals = torch.where(size > 1e-6, weight / size.clamp_min(1e-6), along)
         return cls(signals, mixture * torch.where(size > 1e-6, size, 0.0).T, offset)
 
+    def fits(self, hidden: Sequence[int]) -> bool:
+        """Return whether layers of these widths have a pair of units for each signal."""
+        return all(width // 2 >= len(self.signals) for width in hidden)
+
 
 def linear_start(
     n_inputs: int,
@@ -69,12 +73,12 @@ def linear_start(
     numbers = torch.Generator().manual_seed(seed)
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     live = torch.ones(n_inputs, dtype=torch.bool) if live is None else live
-    fits = linear is not None and all(width // 2 >= len(linear.signals) for width in hidden)
+    linear = linear if linear is not None and linear.fits(hidden) else None
     reading = torch.diag(live.double())  # (signals, width): the signals as functions of a layer's outputs
     for k, width in enumerate(hidden, 1):
         pairs = -(-width // 2)
         signals = _draw_weights(pairs, reading, 2.0, numbers)
-        if fits and linear is not None:
+        if linear is not None:
             rows = linear.signals if k == 1 else torch.eye(len(linear.signals), len(reading), dtype=torch.float64)
             signals[: len(rows)] = rows @ (reading if k > 1 else torch.eye(n_inputs, dtype=torch.float64))
         layers[f"hidden{k}"] = _make_layer(torch.cat([signals, -signals])[:width])
@@ -82,9 +86,9 @@ def linear_start(
         eye = torch.eye(pairs, dtype=torch.float64)
         reading = torch.cat([eye, -eye], 1)[:, :width]
     output = _draw_weights(n_outputs, reading, 0.25, numbers)
-    if fits and linear is not None:
+    if linear is not None:
         output = linear.mixture @ reading[: len(linear.signals)]
-    layers["output"] = _make_layer(output, linear.offset if fits and linear is not None else None)
+    layers["output"] = _make_layer(output, None if linear is None else linear.offset)
     return nn.Sequential(layers)
 
 

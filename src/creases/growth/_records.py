@@ -116,10 +116,18 @@ class History:
         validated = [epoch for epoch in self.epochs if epoch["smoothed_loss"] is not None]
         return min(validated, key=lambda epoch: float(epoch["smoothed_loss"])) if validated else self.last
 
+    @property
+    def best_epoch(self) -> int:
+        """Return the epoch, from 1, whose network was kept, or is the best so far; 0 for the network at the start."""
+        if self.kept is not None:
+            return self.kept
+        return int(self.best["epoch"]) if self.epochs else 0
+
     def keeps(self, record: Record) -> bool:
         """Return whether a growth step is in the network that was kept, or is the best so far."""
-        kept = self.best["epoch"] if self.kept is None and self.epochs else self.kept
-        return not record.undone and (kept is None or record.epoch < kept)
+        if record.undone:
+            return False
+        return not self.epochs or record.epoch < self.best_epoch or self.kept == len(self.epochs)
 
     def since_growth(self) -> list[dict[str, Any]]:
         """Return the epochs after the last growth step."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from creases._typing import Floats
@@ -33,6 +34,7 @@ class Scaling:
     spread: Floats  #: (d,) 1 where a column is constant
     target_center: float | Floats = 0.0  #: (m,) where there are several targets
     target_spread: float | Floats = 1.0
+    constant: NDArray[np.bool_] | None = None  #: (d,) columns that do not vary, which networks ignore
 
     @classmethod
     def from_data(cls, X: Floats, y: Floats | None = None) -> Scaling:
@@ -60,12 +62,14 @@ class Scaling:
     def fold_into(self, model: nn.Sequential) -> nn.Sequential:
         """Return a copy of the network, in float64, with the scaling in its first and last layer.
 
-        It takes inputs and gives outputs in the data's units. The model must be a Sequential that begins and ends with
-        a linear layer with bias.
+        It takes inputs and gives outputs in the data's units. The weights of constant columns, which training never
+        changes, become 0. The model must be a Sequential that begins and ends with a linear layer with bias.
         """
         copy = deepcopy(model).double().cpu()
         first, last = (_linear(layer) for layer in (copy[0], copy[-1]))
         with torch.no_grad():
+            if self.constant is not None:
+                first.weight[:, torch.from_numpy(self.constant)] = 0.0
             first.weight.div_(torch.from_numpy(self.spread))
             first.bias.sub_(first.weight @ torch.from_numpy(self.center))
             spread = torch.as_tensor(self.target_spread, dtype=torch.float64)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score, learning_curve
 from sklearn.pipeline import make_pipeline
@@ -18,10 +18,10 @@ import creases
 from creases import GrowingClassifier
 from creases.errors import InputError
 from creases.growth.methods import Fold
+from creases.growth.methods._fold.explanation import fold_entries
 
-SHORT: dict[str, Any] = {"budget": 40, "patience": 3, "random_state": 0}
-
-pytestmark = pytest.mark.filterwarnings("ignore:budget=:sklearn.exceptions.ConvergenceWarning")
+#: Four stages of growth, on a few hundred rows.
+SHORT: dict[str, Any] = {"budget": 60, "batch_size": 10, "growth_share": 0.5, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,8 @@ def moons() -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def grown(moons: tuple[np.ndarray, np.ndarray]) -> GrowingClassifier:
     X, y = moons
-    return GrowingClassifier(random_state=0).fit(X * [10, 1] + [100, 0], np.array(["dark", "light"])[y])
+    model = GrowingClassifier(budget=250, growth_share=0.5, random_state=0)
+    return model.fit(X * [10, 1] + [100, 0], np.array(["dark", "light"])[y])
 
 
 @pytest.fixture(scope="module")
@@ -83,21 +84,26 @@ def test_the_network_is_exact_in_the_datas_own_units(grown: Any, shown: Any) -> 
 def test_the_account_names_classes_features_and_rows(grown: Any, moons: Any, shown: Any) -> None:
     text = grown.explain()
     record = next(record for record in grown.history_.records if record.method == "fold")
-    row = record.explanation["why"]["instance"]
+    why = fold_entries(record.explanation)[0]["why"]
+    row = why["instance"]
     assert f"row {row} (x0 {shown[row, 0]:.3g}" in grown.explain(record.number)
     assert "of class dark" in text or "of class light" in text
-    assert np.array(["dark", "light"])[moons[1][row]] == grown.classes_[record.explanation["why"]["true"]]
+    assert np.array(["dark", "light"])[moons[1][row]] == grown.classes_[why["true"]]
     assert text.startswith(f"The network is 2-{grown.hidden_[0]}-2 ")
     assert grown.explain(1) in text
     assert len(grown.summary().splitlines()) == 2 + len(grown.history_.records)
 
 
-def test_growth_steps_that_were_not_kept_are_told_apart(grown: Any) -> None:
-    kept = grown.history_.ended.split("network is that of epoch ")
-    if len(kept) > 1:
-        epoch = int(kept[1].split(",")[0])
-        for record in grown.history_.records:
-            assert ("is not in the network" in grown.explain(record.number)) == (record.epoch >= epoch)
+def test_growth_steps_that_were_not_kept_are_told_apart(moons: Any) -> None:
+    model = GrowingClassifier(budget=250, growth_share=0.5, random_state=1).fit(*moons)
+    records, kept = model.history_.records, model.history_.kept
+    assert f"the network is that of epoch {kept}" in model.history_.ended
+    assert {record.undone for record in records} == {False, True}
+    for record in records:
+        assert ("It did not pay and was undone." in model.explain(record.number)) == record.undone
+        lost = not record.undone and record.epoch >= kept
+        assert ("is not in the network that was kept" in model.explain(record.number)) == lost
+    assert model.hidden_[0] == 2 * 2 ** sum(map(model.history_.keeps, records))
 
 
 def test_a_growth_step_that_was_not_is_refused_by_number(grown: Any) -> None:
@@ -162,6 +168,22 @@ def test_partial_fit_learns_batch_by_batch_and_grows(moons: Any) -> None:
     assert "Growth step 1" in model.explain()
 
 
+def test_partial_fit_after_fit_trains_at_the_learning_rate_of_the_start_and_grows_again(moons: Any) -> None:
+    X, y = moons
+    model = GrowingClassifier(**{**SHORT, "lr": 0.02}, patience=2).fit(X, y)
+    epochs, steps, width, fitted = model.n_iter_, len(model.history_.records), model.hidden_, model.predict_proba(X)
+    assert model._optimizer.param_groups[0]["lr"] < 1e-3  # annealed
+    for _ in range(8):
+        model.partial_fit(X, y)
+    assert model.n_iter_ == epochs + 8
+    assert all(group["lr"] == 0.02 for group in model._optimizer.param_groups)
+    assert not np.allclose(model.predict_proba(X), fitted, atol=1e-3)
+    later = model.history_.records[steps:]
+    assert later
+    assert all(record.epoch > epochs and model.history_.keeps(record) for record in later)
+    assert model.hidden_[0] == width[0] + sum(len(record.units) for record in later)
+
+
 def test_partial_fit_may_see_one_class_and_one_row_at_a_time() -> None:
     model = GrowingClassifier(random_state=0)
     model.partial_fit([[0.0, 1.0]], ["b"], classes=["a", "b", "c"])
@@ -207,7 +229,9 @@ def test_data_that_cannot_be_fitted_is_refused_by_name(call: Any, message: str) 
         ({"weight_decay": -1}, "weight_decay must be a finite number at least 0, got -1"),
         ({"lr": 0}, "lr must be a finite number above 0, got 0"),
         ({"batch_size": 0}, "batch_size must be 'auto', None"),
-        ({"budget": 1.5}, "budget must be a positive integer, got 1.5"),
+        ({"budget": 0}, "budget must be positive and finite, got 0 epochs"),
+        ({"budget": "soon"}, "budget must be 'auto', a number of epochs, or a text such as .* got 'soon'"),
+        ({"growth_share": 1.0}, "growth_share must be a finite number above 0 and below 1, got 1.0"),
         ({"patience": True}, "patience must be"),
         ({"growth_patience": 0}, "growth_patience must be"),
         ({"validation_fraction": 1.0}, "validation_fraction must be a finite number at least 0 and below 1, got 1.0"),
@@ -218,29 +242,34 @@ def test_parameters_that_make_no_sense_are_refused_by_name(given: dict[str, Any]
         GrowingClassifier(**given).fit([[0.0], [1.0]], [0, 1])
 
 
-def test_it_says_so_when_the_epochs_are_over_too_soon(moons: Any) -> None:
-    with pytest.warns(ConvergenceWarning, match="budget=3 was reached before growth had ended"):
-        GrowingClassifier(budget=3).fit(*moons)
+def test_the_run_ends_with_its_budget_and_growth_with_its_share_of_it(moons: Any) -> None:
+    history = GrowingClassifier(**SHORT).fit(*moons).history_
+    assert history.ended.startswith("the budget of 60 epochs is spent")
+    assert history.growth_ended == "its share of the budget (50% of 60 epochs) is spent"
+    assert history.last["epochs"] == pytest.approx(60, abs=0.5)
+    assert all(record.epoch < 30 for record in history.records)
 
 
-def test_growth_ends_at_its_budget(moons: Any) -> None:
-    model = GrowingClassifier("tiny", max_units=5, early_stopping=False, recycle=False, **SHORT).fit(*moons)
-    assert model.hidden_[0] <= 5
-    model = GrowingClassifier(max_parameters=17, early_stopping=False, recycle=False, **SHORT).fit(*moons)
+def test_the_network_stays_within_its_limits_of_size(moons: Any) -> None:
+    model = GrowingClassifier("tiny", max_units=5, early_stopping=False, **SHORT).fit(*moons)
+    assert model.hidden_ == (5,)
+    model = GrowingClassifier(max_parameters=17, early_stopping=False, **SHORT).fit(*moons)
     assert sum(parameter.numel() for parameter in model.module_.parameters()) <= 17
 
 
 def test_layers_can_be_several_and_batches_any_size(moons: Any) -> None:
     X, y = moons
     for size in (None, 7, 1000):
-        model = GrowingClassifier(hidden=(2, 3), batch_size=size, **{**SHORT, "budget": 6}).fit(X, y)
+        model = GrowingClassifier(hidden=(2, 3), **{**SHORT, "budget": 6, "batch_size": size}).fit(X, y)
         assert list(model.history_.epochs[0]["widths"]) == ["hidden1", "hidden2"]
     assert GrowingClassifier(hidden=3, **{**SHORT, "budget": 2}).fit(X, y).history_.last["widths"] == {"hidden1": 3}
 
 
-def test_a_constant_feature_counts_for_nothing(moons: Any) -> None:
+@pytest.mark.parametrize("how", ["fold", "random"])
+def test_a_constant_feature_counts_for_nothing(moons: Any, how: str) -> None:
     X = np.column_stack([moons[0], np.full(200, 7.0)])
-    model = GrowingClassifier(**SHORT).fit(X, moons[1])
+    model = GrowingClassifier(how, **SHORT).fit(X, moons[1])
+    assert model.hidden_[0] > 2
     moved = X + np.array([0, 0, 5.0])
     np.testing.assert_allclose(model.decision_function(moved), model.decision_function(X), rtol=1e-9, atol=1e-9)
 

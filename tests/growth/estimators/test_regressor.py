@@ -10,10 +10,10 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from creases import GrowingRegressor
+from creases.growth.methods._fold.explanation import fold_entries
 
-SHORT: dict[str, Any] = {"budget": 40, "patience": 3, "random_state": 0}
-
-pytestmark = pytest.mark.filterwarnings("ignore:budget:sklearn.exceptions.ConvergenceWarning")
+#: Three stages of growth, on a few hundred rows.
+SHORT: dict[str, Any] = {"budget": 60, "batch_size": 10, "growth_share": 0.5, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def valley() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def grown(valley: Any) -> GrowingRegressor:
-    return GrowingRegressor(random_state=0).fit(*valley)
+    return GrowingRegressor(**SHORT).fit(*valley)
 
 
 def test_it_grows_to_what_a_linear_model_cannot_do(valley: Any, grown: Any) -> None:
@@ -48,7 +48,7 @@ def test_the_account_is_in_the_targets_own_units(valley: Any) -> None:
     X, y = valley
     model = GrowingRegressor(**SHORT).fit(X, y[:, 0])
     record = next(record for record in model.history_.records if record.method == "fold")
-    why = record.explanation["why"]
+    why = fold_entries(record.explanation)[0]["why"]
     np.testing.assert_allclose(why["features"] * X.std(axis=0) + X.mean(axis=0), X[why["instance"]], rtol=0.2, atol=20)
     off = abs(why["residual"][0]) * y[:, 0].std()
     assert off > 10

@@ -58,7 +58,7 @@ def test_a_finished_run_is_read_with_the_network_that_was_kept(finished):
     found = load_run(finished)
     assert found.settings == SETTINGS
     assert found.history.ended
-    assert found.epoch == found.history.best["epoch"]
+    assert found.epoch == found.history.kept
     X = found.data.problem.X
     assert np.array_equal(found.net(X), creases.read(finished / "model.safetensors")(X))
 
@@ -84,7 +84,7 @@ def test_without_its_checkpoint_and_its_moments_a_finished_run_still_has_its_net
     shutil.rmtree(folder / "snapshots")
     found = load_run(folder)
     assert [one.kind for one in found.snapshots] == ["end"]
-    assert found.epoch == found.history.best["epoch"]
+    assert found.epoch == found.history.kept
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):

@@ -38,7 +38,7 @@ Validation = tuple[ArrayLike, ArrayLike]
 
 
 class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
-    """A network for tables that starts as a linear model and grows, each unit with a reason."""
+    """A network for tables that starts as a linear model and grows while that pays on rows held out."""
 
     _task: Literal["classification", "regression"]
 
@@ -59,7 +59,6 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         early_stopping: bool = True,
         validation_fraction: float = GrowthConfig.validation_fraction,
         standardize: bool = GrowthConfig.standardize,
-        recycle: bool = GrowthConfig.recycle,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -77,7 +76,6 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.standardize = standardize
-        self.recycle = recycle
         self.random_state = random_state
         self.verbose = verbose
 
@@ -149,7 +147,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             self._seed, self._model = config.seed, experiment.model
             self._optimizer = config.make_optimizer(self._model)
         self._scaling = data.scaling
-        history = History() if first else self.history_
+        history = History() if first else self._continue(config)
         train = data.samples("train")
         assert train is not None
         assert self._optimizer is not None
@@ -161,10 +159,22 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         with torch.random.fork_rng(devices=[]), experiment.single_thread():
             metrics, steps = train_epoch(self._model, self._optimizer, train, grower.state.objective, **options)
             grower.step(metrics, steps=steps + (history.last["steps"] if epoch else 0))
-        history.ended = ""  # there is always a next batch
+        history.ended, history.kept = "", len(history.epochs)  # there is always a next batch
         self._model.eval()
         self._finish(history)
         return self
+
+    def _continue(self, config: GrowthConfig) -> History:
+        """Return the history so far; after :meth:`fit`, let the network grow again, at its first learning rate."""
+        history = self.history_
+        if history.ended:
+            for record in history.records:
+                record.undone = not history.keeps(record)
+            assert self._optimizer is not None
+            for group in self._optimizer.param_groups:
+                group["lr"] = config.lr
+        history.ended = history.growth_ended = ""
+        return history
 
     def _make_config(self, seed: int | None = None, *, partial: bool = False) -> GrowthConfig:
         """Return the parameters as a configuration; they are checked here, not in ``__init__``."""
@@ -186,7 +196,6 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             validation_fraction=self.validation_fraction,
             test_fraction=0.0,
             standardize=bool(self.standardize),
-            recycle=bool(self.recycle),
             seed=seed,
         )
         if partial:  # each call sees other rows: nothing is held out, redundant for some may be needed for others

@@ -13,10 +13,11 @@ from creases.growth.estimators._base import GrowingEstimator
 
 
 class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
-    """A regressor for tables: a ReLU network that starts as a linear model and grows, each unit with a reason.
+    """A regressor for tables: a ReLU network that starts as a linear model and grows while that pays.
 
-    Parameters are those of :class:`creases.GrowingClassifier`; the loss is the squared error, of one target or more.
-    Targets are scaled inside: losses are in units of their variance, so that 1 is the loss of the mean.
+    Parameters and training are those of :class:`creases.GrowingClassifier`, with ridge regression (its penalty chosen
+    by leave-one-out errors) as the linear model; the loss is the squared error, of one target or more. Targets are
+    scaled inside: losses are in units of their variance, so that 1 is the loss of the mean.
 
     Attributes
     ----------
@@ -31,7 +32,7 @@ class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
     history_ : creases.growth.History
         Every epoch and growth step; ``history_.to_json()``.
     n_iter_, loss_curve_
-        Epochs that were trained, and the mean training loss of each.
+        Epochs on the way to the result, without those of stages that were undone, and the mean training loss of each.
 
     Examples
     --------
@@ -48,8 +49,8 @@ class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train for one epoch on these rows, and grow if the loss is on a plateau over the calls.
 
-        The scaling follows all rows seen so far. Rows should be shuffled: what is learnt from some is forgotten over
-        others. No rows are held out, no units are recycled.
+        After :meth:`fit` its network is trained on. The scaling follows all rows seen so far. Rows should be shuffled:
+        what is learnt from some is forgotten over others. No rows are held out.
         """
         return self._partial_fit(X, y, sample_weight, None)
 

@@ -51,8 +51,8 @@ def _numbers(values: Any, held: bool) -> list[str]:
 def _overview(history: History, architecture: str) -> str:
     """Summarise the run in a sentence or two."""
     epochs = len(history.epochs)
-    best = best_epoch(history)
-    at = history.epochs[max(best, 1) - 1]
+    best = history.best_epoch
+    at = history.epochs[best - 1] if best else {"score": None, "validation_score": None}  # the start was not measured
     steps = "1 growth step" if len(history.records) == 1 else f"{len(history.records)} growth steps"
     text = f"The network is {architecture} (inputs, hidden units, outputs) after {epochs} epochs with {steps}."
     scores = [f"score {at['score']:.3g} on the rows it was trained on"] if at["score"] is not None else []
@@ -66,10 +66,3 @@ def _step(record: Record, history: History, names: dict[str, Any]) -> str:
     if not record.undone and not history.keeps(record):
         text += " This did not help on the rows held out, and is not in the network that was kept."
     return text
-
-
-def best_epoch(history: History) -> int:
-    """Return the epoch, from 1, whose network was kept; 0 for the linear model that it started as."""
-    if not history.epochs:
-        return 0
-    return int(history.best["epoch"]) if history.kept is None else history.kept

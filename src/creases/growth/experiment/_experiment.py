@@ -59,7 +59,7 @@ class Experiment:
     >>> from creases import problems
     >>> from creases.growth import GrowthConfig
     >>> from creases.growth.experiment import Experiment
-    >>> experiment = Experiment.from_problem(problems.get("moons"), GrowthConfig(max_epochs=3))
+    >>> experiment = Experiment.from_problem(problems.get("moons"), GrowthConfig(budget=3))
     >>> history = experiment.run()
     >>> len(history.epochs), experiment.network.n_in
     (3, 2)
@@ -103,7 +103,7 @@ class Experiment:
     @property
     def best_epoch(self) -> int:
         """The epoch, from 1, whose network was kept; 0 where that is the linear model."""
-        return int(self.history.best["epoch"]) if self.history.kept is None else self.history.kept
+        return self.history.best_epoch
 
     def create_run(self) -> Run:
         """Return the run, before its first epoch, to drive by hand."""
@@ -142,21 +142,26 @@ class Experiment:
 
     def _keep_linear_model(self) -> None:
         """Keep the linear model where the network is no better on validation rows, by one standard error."""
-        validation = self.data.samples("validation", self.config.device)
-        if validation is None or self.config.keep != "best" or not self.history.epochs:
+        data, config = self.data, self.config
+        validation = data.samples("validation", config.device)
+        if validation is None or config.keep != "best" or not self.history.epochs:
             return
-        goal = objective(self.data.task, weighted=validation.weighted)
+        fitted = self._linear[0] if self._linear else None
+        if fitted is not None and not fitted.fits(config.layer_widths(data.n_outputs, data.task)):
+            return
+        goal = objective(data.task, weighted=validation.weighted)
         start = self._initial_network()
         gain, error = compare_losses(*(block_losses(model, validation, goal) for model in (start, self.model)))
         if gain > error:
             return
-        rows = np.sort(np.concatenate(self.data.parts[:2]))
-        linear = initial_network(self.data, self.config, fit_linear_model(self.data, rows)).to(self.config.device)
+        rows = np.sort(np.concatenate(data.parts[:2]))
+        linear = initial_network(data, config, fit_linear_model(data, rows)).to(config.device)
         widths = {name: layer.out_features for name, layer in linear.named_children() if isinstance(layer, nn.Linear)}
         widths.pop("output")
         ModelState.from_model(linear, widths).restore(self.model, validation.example(), self.optimizer)
+        reason, _, _ = self.history.ended.partition("; the network is that of epoch ")
+        self.history.ended = f"{reason}; the network is the linear model, which predicts validation rows as well"
         self.history.kept = 0
-        self.history.ended += "; the network is the linear model, which predicts validation rows as well"
 
     @contextmanager
     def single_thread(self) -> Iterator[None]:

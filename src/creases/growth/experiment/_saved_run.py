@@ -57,8 +57,7 @@ def load_run(folder: Path) -> SavedRun:
         if not (folder / names.MODEL_FILE).exists():
             raise FileError(f"{folder} lacks the network that was kept; make it again: {resume}")
         net = read(folder / names.MODEL_FILE)
-        epoch = history.best["epoch"] if history.kept is None else history.kept
-        snapshots.append(Snapshot(len(snapshots), epoch, "end", None, net, 0))
+        snapshots.append(Snapshot(len(snapshots), history.best_epoch, "end", None, net, 0))
     if not snapshots:
         raise FileError(f"{folder} holds no network yet; resume the run: {resume}")
     return SavedRun(settings, data, history, tuple(snapshots), settings.digest())

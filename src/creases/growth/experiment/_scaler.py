@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from creases._typing import Floats
@@ -20,12 +21,13 @@ class IncrementalScaler:
     def learn(self, X: Floats, y: Floats | None, weight: Floats) -> Scaling:
         """Return the scaling of all rows so far: X (n, d), and for a regression y (n, m), with weights (n,)."""
         center, spread = self.inputs.learn(X, weight)
+        constant = self.inputs.constant
         if y is None:
-            return Scaling(center, spread)
+            return Scaling(center, spread, constant=constant)
         target_center, target_spread = self.targets.learn(y, weight)
         if y.shape[1] == 1:
-            return Scaling(center, spread, float(target_center[0]), float(target_spread[0]))
-        return Scaling(center, spread, target_center, target_spread)
+            return Scaling(center, spread, float(target_center[0]), float(target_spread[0]), constant)
+        return Scaling(center, spread, target_center, target_spread, constant)
 
 
 class _Columns:
@@ -40,3 +42,8 @@ class _Columns:
             self.size = np.exp2(np.clip(np.frexp(np.abs(values).max(axis=0))[1], -1000, 1000))
         self.scaler.partial_fit(values / self.size, sample_weight=weight)
         return self.scaler.mean_ * self.size, self.scaler.scale_ * self.size
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        """Columns (d,) whose values were all the same so far, up to rounding."""
+        return np.asarray((self.scaler.scale_ == 1.0) & (self.scaler.var_ != 1.0))

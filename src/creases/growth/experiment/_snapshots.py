@@ -80,7 +80,7 @@ class Snapshots:
     >>> from creases import problems
     >>> from creases.growth import GrowthConfig
     >>> from creases.growth.experiment import Experiment, Snapshots, TableSplit
-    >>> config = GrowthConfig(when=8, max_epochs=18)
+    >>> config = GrowthConfig(when=8, budget=18)
     >>> data = TableSplit.from_problem(problems.get("moons"), config)
     >>> snapshots = Snapshots(data.scaling)
     >>> _ = Experiment(data, config, snapshots=snapshots).run()
