@@ -55,7 +55,7 @@ class Page:
             self.run[name] = self.run[name][: keep.get(name)] + said.get(name, [])
         self.run["moments"] = [one for one in self.run["moments"] if one["id"] not in said.get("gone", [])]
         self.run["records"] = [said.get("later", {}).get(str(one["number"]), one) for one in self.run["records"]]
-        self.run |= {name: said[name] for name in ("ended", "kept") if name in said}
+        self.run |= {name: said[name] for name in ("growth_ended", "ended", "kept", "phase") if name in said}
 
     def send(self, do, **more):
         """What a message is answered with."""

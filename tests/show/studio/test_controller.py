@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import itertools
 
+import numpy as np
 import pytest
 import torch
 
@@ -53,7 +55,7 @@ def test_a_run_to_its_end_is_told_piece_by_piece_as_it_is_told_whole(ended):
     assert ended.status["state"] == "ended"
     assert ended.status["message"].startswith("It ended: ")
     assert ended.run["ended"]
-    assert ended.run["kept"] == ended.live.history.best["epoch"]
+    assert ended.run["kept"] == ended.live.history.kept
     kinds = [one["kind"] for one in ended.run["moments"]]
     assert kinds[0] == "start"
     assert kinds[-1] == "end"
@@ -116,7 +118,7 @@ def test_undo_restores_network_history_and_moments_bit_for_bit(by_hand):
 
 
 def test_undo_takes_a_run_back_from_its_end_to_the_start_of_growth():
-    page = Page().start(FORMULA, when="7", epochs=30).work()
+    page = Page().start(FORMULA, when="7", epochs=30, lr=0.02).work()
     assert page.status["state"] == "ended"
     count = len(page.run["records"])
     assert count >= 3
@@ -128,6 +130,101 @@ def test_undo_takes_a_run_back_from_its_end_to_the_start_of_growth():
     assert page.refused("undo") == ("run", "There is no growth step to undo")
     page.send("go")
     assert page.work().status["state"] == "ended"
+
+
+STAGES = {"epochs": 200, "batch": 5, "how": "random"}  # growth takes a few dozen epochs
+
+
+@pytest.fixture
+def judged(monkeypatch):
+    """Stages pay in turn: the first does, the second does not, ..."""
+    gains = itertools.cycle([1.0, -1.0])
+    monkeypatch.setattr("creases.growth._grower.compare_losses", lambda *losses: (next(gains), 0.0))
+
+
+def paused(**options):
+    page = Page().start(FORMULA, **STAGES | options)
+    page.send("pause")
+    return page
+
+
+def step_until(page, is_reached):
+    while not is_reached(page.live):
+        page.send("step")
+    return page
+
+
+def is_training_on(live):
+    race = live.run.grower.race
+    return race is not None and race.rival is None and len(live.history.epochs) > race.epoch
+
+
+def has_grown(live):
+    race = live.run.grower.race
+    return race is not None and race.rival is not None and len(live.history.epochs) > race.epoch
+
+
+def test_a_page_follows_stages_that_pay_and_stages_that_do_not(judged):
+    page, lengths, phases = paused(), [], set()
+    while not page.live.history.growth_ended:
+        page.send("step")
+        lengths.append(len(page.run["epochs"]["epoch"]))
+        assert page.run["epochs"]["epoch"] == list(range(1, lengths[-1] + 1))
+        phases.add(page.run["phase"])
+        assert page.as_told()
+    assert min(np.diff(lengths)) < 0  # it goes back to the beginning of a stage
+    assert {"", "Stage 1: training on without growth, to compare."} < phases
+    assert [stage["pays"] for stage in page.live.history.stages][:2] == [True, False]
+    tags = [(record["undone"], record["tag"]) for record in page.run["records"]]
+    assert tags[:2] == [(False, ""), (True, "did not pay, undone")]
+    assert page.run["growth_ended"] in page.run["phase"]
+    shown = {moment["record"] for moment in page.run["moments"]} - {None}
+    assert shown == {record["number"] for record in page.run["records"] if not record["undone"]}
+
+
+@pytest.mark.parametrize("is_reached", [is_training_on, has_grown])
+def test_growing_by_hand_ends_a_stage_with_the_present_network(is_reached):
+    page = step_until(paused(), is_reached)
+    before, records, units = page.live.run.snapshot(), len(page.run["records"]), page.live.units
+    network = copy.deepcopy(page.model)
+    page.send("grow")
+    assert page.live.run.grower.race is None
+    assert page.live.units == units + 1
+    assert not any(record["undone"] for record in page.run["records"])
+    assert page.as_told()
+    page.send("undo")
+    assert same(page.model, network)
+    assert len(page.run["records"]) == records
+    assert page.as_told()
+    now = page.live.run.snapshot()
+    assert (now.stage_end, now.race.epoch) == (before.stage_end, before.race.epoch)
+    assert now.spent["epochs"] == before.spent["epochs"]
+
+
+def test_undoing_a_stage_keeps_the_network_that_was_trained_on():
+    page = step_until(paused(), has_grown)
+    rival, trained_on = page.live.run.grower.race.rival, len(page.live.run.grower.race.epochs)
+    began = page.live.run.grower.race.epoch
+    page.steps(1)
+    page.send("undo")
+    tensors = page.model.state_dict()
+    assert all(torch.equal(value, tensors[name]) for name, value in rival.network.tensors.items())
+    assert page.run["records"] == []
+    assert page.run["epochs"]["epoch"] == list(range(1, began + trained_on + 1))
+    assert page.run["moments"][-1]["epoch"] == began + trained_on
+    assert page.as_told()
+    page.steps(2)
+    assert page.live.run.grower.race is None  # another stage is planned from here
+    assert step_until(page, has_grown).as_told()
+
+
+def test_undo_passes_over_a_stage_that_did_not_pay(judged):
+    page = step_until(paused(), lambda live: len(live.history.stages) == 2)
+    assert [record["undone"] for record in page.run["records"]] == [False, True]
+    page.send("undo")
+    assert page.run["records"] == []
+    assert page.as_told()
+    assert page.refused("undo") == ("run", "There is no growth step to undo")
 
 
 def test_more_than_two_inputs_have_the_slices_asked_for():
@@ -247,11 +344,11 @@ def test_a_bad_problem_is_refused_in_its_place(problem, told):
         ({"how": "steepest_split"}, "Method must be a method that can grow this model"),
         (
             {"where": "attic"},
-            "Where must be 'bottleneck', 'round robin', 'gain', 'width or depth', 'hidden1', got 'attic'",
+            "Where must be 'all', 'bottleneck', 'round robin', 'gain', 'width or depth', 'hidden1', got 'attic'",
         ),
         (
             {"when": "never"},
-            "When must be a number of epochs, a function, or one of ['plateau', 'converged'], got 'never'",
+            "When must be a number of epochs, a function, or one of ['stages', 'plateau', 'converged'], got 'never'",
         ),
         ({"hidden": []}, "Hidden layers must be auto, or 1 to 8 widths"),
         ({"hidden": [2.5]}, "Hidden layers must be an integer from 1 to 2000, got 2.5"),

@@ -71,7 +71,7 @@ def test_the_exported_code_makes_the_same_network_and_tells_the_same(ended, tmp_
 @pytest.mark.parametrize("problem", [TABLE, DRAWN], ids=["table", "drawn"])
 def test_the_code_of_a_steered_run_makes_the_same_network(problem, tmp_path, monkeypatch):
     (tmp_path / "mine.csv").write_text(CSV)
-    page = Page().start(problem, when="6", hidden=[2, 2], how="tiny", seed=4).work(6)
+    page = Page().start(problem, when="6", hidden=[2, 2], how="tiny", where="bottleneck", seed=4).work(6)
     page.send("pause")
     assert len(page.run["records"]) == 1
     page.send("undo")
@@ -85,6 +85,33 @@ def test_the_code_of_a_steered_run_makes_the_same_network(problem, tmp_path, mon
     X = page.live.data.problem.X
     assert net.n_units == page.live.net.n_units > 4
     assert np.array_equal(net(X), page.live.net(X))
+
+
+def test_the_code_of_a_run_in_stages_makes_the_same_network(tmp_path, monkeypatch):
+    page = Page().start(FORMULA, epochs=200, batch=5, how="random")
+    page.send("pause")
+    page.send("grow")
+    while not any(record["epoch"] for record in page.run["records"]):
+        page.send("step")
+    page.steps(1)
+    page.send("undo")  # of the stage
+    page.steps(8)
+    page.send("grow")  # in the middle of the next
+    page.steps(12)
+    assert page.live.undone
+    assert len(page.live.by_hand) == 2
+    net = exported_code(page, tmp_path, monkeypatch)
+    X = page.live.data.problem.X
+    assert net.n_units == page.live.net.n_units
+    assert np.array_equal(net(X), page.live.net(X))
+
+
+def test_the_code_of_a_run_that_keeps_the_linear_model_makes_it(tmp_path, monkeypatch):
+    page = Page().start({**FORMULA, "formula": "0.3*x", "noise": 0.3}, epochs=20, hidden=[8]).work()
+    assert (page.live.history.kept, page.run["kept"], page.run["moments"][-1]["epoch"]) == (0, 0, 0)
+    X = page.live.data.problem.X
+    assert np.array_equal(exported_code(page, tmp_path, monkeypatch)(X), page.live.net(X))
+    assert {record["tag"] for record in page.run["records"]} <= {"not kept", "did not pay, undone"}
 
 
 def test_the_code_of_every_kind_of_problem_begins_with_the_same_data():

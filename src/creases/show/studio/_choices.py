@@ -41,12 +41,14 @@ _METHODS = {
     "random": "Random",
 }
 _WHERE = {
+    "all": "All layers",
     "bottleneck": "At the bottleneck",
     "round-robin": "Layers in turn",
     "gain": "Where it gains most",
     "width-or-depth": "Units or a layer, whichever gains more",
 }
 _WHEN = {
+    "stages": "In stages, as long as it pays",
     "plateau": "When the loss stops improving",
     "10": "Every 10 epochs",
     "50": "Every 50 epochs",

@@ -239,6 +239,7 @@ def _problem_only_json(problem: Problem) -> dict[str, Any]:
         "epochs": epochs_json([]),
         "records": [],
         "moments": [],
+        "growth_ended": "",
         "ended": "",
         "kept": None,
         "sections": [],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from creases.errors import CreasesError, RequestError
@@ -13,7 +14,7 @@ from creases.growth.experiment import Experiment, RunSettings, Snapshots, TableS
 from creases.problems import Problem
 from creases.show.studio import _slices as views
 from creases.show.studio._limits import Limits
-from creases.show.viewer import epochs_json, moment_json, record_json, run_json
+from creases.show.viewer import epochs_json, final_epoch, moment_json, record_json, run_json
 
 if TYPE_CHECKING:
     from creases.growth import History, Record, State
@@ -26,9 +27,11 @@ MAX_BYTES = 2**28
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A growth step that can be undone."""
+    """A growth step that can be undone; it may be of several layers, with a record each."""
 
+    record: int  #: the number of its last record
     before: RunState
+    turn: int  #: epochs trained until then
     last_snapshot: int  #: the number of the last snapshot before it
     by_hand: bool
 
@@ -36,16 +39,18 @@ class _Step:
 class LiveRun:
     """A run on a problem; :meth:`changes` returns what is new since the last call.
 
-    What the user did is in ``by_hand`` (the epochs after which "grow now" was pressed) and ``undone`` (those whose
-    growth step was undone): with the settings, enough to repeat the run.
+    Its turns are the epochs that were trained, those of stages that were undone included. What the user did is in
+    ``by_hand`` (the turns after which "grow now" was pressed) and ``undone`` (those whose growth step the user undid):
+    with the settings, enough to repeat the run.
     """
 
     def __init__(self, problem: Problem, settings: RunSettings, limits: Limits) -> None:
         self.settings, self.limits = settings, limits
         self.data = TableSplit.from_problem(problem, settings.config)
         self.snapshots = Snapshots(self.data.scaling, max_snapshots=MAX_SNAPSHOTS, max_bytes=MAX_BYTES)
-        experiment = Experiment(self.data, settings.config, snapshots=self.snapshots)
-        self.slices = views.first_slices(experiment.network, self.data)
+        self._experiment = Experiment(self.data, settings.config, snapshots=self.snapshots)
+        self.slices = views.first_slices(self._experiment.network, self.data)
+        self.turn = 0
         self.by_hand: list[int] = []
         self.undone: set[int] = set()
         self._steps: deque[_Step] = deque(maxlen=limits.marks)
@@ -54,10 +59,10 @@ class LiveRun:
         self._regions: dict[int, int | None] = {}
         self._crowded: int | None = None  #: units of a network that had too many regions to be drawn
         self._page = _PageState()
-        self.run = experiment.create_run()
+        self.run = self._experiment.create_run()
         self.run.grower.before_decision.append(self._mark)
         self.run.start()
-        self.snapshots.start(experiment.model)
+        self.snapshots.start(self._experiment.model)
 
     @property
     def config(self) -> GrowthConfig:
@@ -84,16 +89,29 @@ class LiveRun:
         """Number of hidden units."""
         return sum(self.run.grower.widths.values())
 
+    @property
+    def phase(self) -> str:
+        """What is being trained, in a few words for the page; "" if there is nothing special about it."""
+        if self.history.ended or self.history.growth_ended:
+            return "" if self.history.ended else f"Training the final size. Growth ended: {self.history.growth_ended}."
+        race = self.run.grower.race
+        if race is None:
+            return ""
+        stage = f"Stage {len(self.history.stages) + 1}"
+        if race.rival is None:
+            return f"{stage}: training on without growth, to compare."
+        return f"{stage}: grown, trained for as long; the better of the two is kept."
+
     def epoch(self) -> None:
         """Train for one epoch; grow, or end, if it is time."""
         if self.history.ended:
             raise RequestError("the run has ended; undo a growth step, or restart")
         self._before = None
         self.run.epoch()
+        self.turn += 1
         self._after(by_hand=False)
         if self.history.ended:
-            self.run.finish()
-            self.snapshots.end(self.state.model, self.history.best["epoch"])
+            self._experiment.finish(self.run)
 
     def grow(self) -> None:
         """Add units now."""
@@ -114,19 +132,26 @@ class LiveRun:
             self.snapshots.take_now(self.state)
 
     def undo(self) -> dict[str, Any]:
-        """Undo the last growth step and everything after it; return the message for the page."""
+        """Undo the last growth step in the network and everything after it; return the message for the page.
+
+        In the middle of a stage the network that was trained on takes the place of the one that grew.
+        """
+        while self._steps and self.history.records[self._steps[-1].record - 1].undone:
+            self._steps.pop()
         if not self._steps:
             raise RequestError("there is no growth step to undo")
         step = self._steps.pop()
         self.run.restore(step.before)
+        self.turn = step.turn
         self.snapshots.keep_only(lambda snapshot: snapshot.id <= step.last_snapshot)
-        epoch = len(self.history.epochs)
-        self.undone = {undone for undone in self.undone if undone <= epoch}
+        self.undone = {turn for turn in self.undone if turn <= step.turn}
         if step.by_hand:
             self.by_hand.pop()
         else:
-            self.undone.add(epoch)
-        return self._page.cut(self)
+            self.undone.add(step.turn)
+            self.run.grower.leave_stage()
+        self.look()
+        return self.changes()
 
     def add_slice(self, request: Mapping[str, Any]) -> int:
         """Add the slice that a page requests; return its number."""
@@ -172,7 +197,8 @@ class LiveRun:
         self._page = _PageState()
         moments = [moment_json(snapshot, self.regions(snapshot.id)) for snapshot in self.snapshots]
         self._page.note(self)
-        return run_json(self.data, self.settings, self.history, moments, slices=[view.name for view in self.slices])
+        names = [view.name for view in self.slices]
+        return {**run_json(self.data, self.settings, self.history, moments, slices=names), "phase": self.phase}
 
     def changes(self) -> dict[str, Any]:
         """Return what is new since the last call, as the viewer's message; empty if nothing is."""
@@ -180,12 +206,11 @@ class LiveRun:
 
     def record(self, record: Record) -> dict[str, Any]:
         """Return a growth step as the viewer's JSON."""
-        best_epoch = self.history.best["epoch"] if self.history.ended else None
-        return record_json(record, self.data, best_epoch)
+        return record_json(record, self.data, final_epoch(self.history))
 
     def _mark(self, state: State) -> None:
-        """Remember the run before a growth step, to undo it."""
-        if state.due:
+        """Remember the run before a growth step, to undo it; of a stage the network that was trained on."""
+        if state.due and self._before is None:
             self._before = self.run.snapshot()
 
     def _after(self, *, by_hand: bool) -> None:
@@ -193,9 +218,10 @@ class LiveRun:
         last = max((moment.id for moment in self.snapshots), default=-1)
         self.snapshots.after(self.state)
         if self.state.record is not None and self._before is not None:
-            self._steps.append(_Step(self._before, last + 1, by_hand))  # one more: the snapshot just before the step
+            # one snapshot more: that just before the step
+            self._steps.append(_Step(self.state.record.number, self._before, self.turn, last + 1, by_hand))
             if by_hand:
-                self.by_hand.append(len(self.history.epochs))
+                self.by_hand.append(self.turn)
         self._before = None
 
     def _refusals(self) -> str:
@@ -209,25 +235,27 @@ class _PageState:
     """What a page knows about a run."""
 
     def __init__(self) -> None:
-        self.epochs = 0
+        self.epochs: list[dict[str, Any]] = []
         self.records: list[dict[str, Any]] = []
         self.moments: list[int] = []
-        self.ended = ""
+        self.endings = {"growth_ended": "", "ended": "", "phase": ""}
+        self._stages = 0  #: judged, when the records were last compared
 
     def note(self, live: LiveRun) -> None:
         """Note that the page has the run so far."""
-        self.epochs, self.ended = len(live.history.epochs), live.history.ended
+        self.epochs, self.endings = list(live.history.epochs), _endings(live)
         self.records = [live.record(record) for record in live.history.records]
-        self.moments = [moment.id for moment in live.snapshots]
+        self.moments, self._stages = [moment.id for moment in live.snapshots], len(live.history.stages)
 
     def news(self, live: LiveRun) -> dict[str, Any]:
-        """Return what is new: epochs, growth steps, snapshots, outcomes of earlier steps, the end."""
-        history, news = live.history, dict[str, Any]()
-        if len(history.epochs) > self.epochs:
-            news["epochs"] = epochs_json(history.epochs[self.epochs :])
-            self.epochs = len(history.epochs)
-        if len(history.records) > len(self.records) or history.ended != self.ended:
-            news |= self._records(live)
+        """Return what is new: epochs, growth steps, snapshots, outcomes of earlier steps, the end.
+
+        Where the run went back, by an undo or by itself in a stage, the page keeps only what both have.
+        """
+        (epochs, keep), (records, keep_records) = self._epochs(live), self._records(live)
+        news = {**epochs, **records}
+        if keep | keep_records:
+            news["keep"] = keep | keep_records
         new = [snapshot for snapshot in live.snapshots if snapshot.id > max(self.moments, default=-1)]
         available = {snapshot.id for snapshot in live.snapshots}
         if removed := [moment for moment in self.moments if moment not in available]:
@@ -237,24 +265,33 @@ class _PageState:
         self.moments = [snapshot.id for snapshot in live.snapshots]
         return news
 
-    def _records(self, live: LiveRun) -> dict[str, Any]:
-        """Return new growth steps, changed outcomes of earlier ones, and the end of the run."""
-        now, known = [live.record(record) for record in live.history.records], len(self.records)
-        news: dict[str, Any] = {"records": now[known:]} if now[known:] else {}
-        if later := {
-            str(record["number"]): record for k, record in enumerate(now[:known]) if record != self.records[k]
-        }:
-            news["later"] = later
-        if live.history.ended != self.ended:
-            news |= {"ended": live.history.ended, "kept": live.history.best["epoch"] if live.history.ended else None}
-        self.records, self.ended = now, live.history.ended
-        return news
+    def _epochs(self, live: LiveRun) -> tuple[dict[str, Any], dict[str, int]]:
+        """Return new epochs, and how many the page keeps if not all."""
+        before, now = self.epochs, list(live.history.epochs)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(before, now, strict=False)))
+        self.epochs = now
+        news = {"epochs": epochs_json(now[same:])} if same < len(now) else {}
+        return news, {"epochs": same} if same < len(before) else {}
 
-    def cut(self, live: LiveRun) -> dict[str, Any]:
-        """Return what remains after a growth step was undone; the outcome of the step before is unknown again."""
-        available = {snapshot.id for snapshot in live.snapshots}
-        remaining = [moment for moment in self.moments if moment in available]
-        counts = {"epochs": len(live.history.epochs), "records": len(live.history.records), "moments": len(remaining)}
-        self.epochs, self.moments = counts["epochs"], remaining
-        self.records = self.records[: counts["records"]]
-        return {"keep": counts, "ended": "", "kept": None, **self._records(live)}
+    def _records(self, live: LiveRun) -> tuple[dict[str, Any], dict[str, int]]:
+        """Return new growth steps, changed outcomes of earlier ones, why growth or the run ended; and what is kept."""
+        history, endings, news = live.history, _endings(live), dict[str, Any]()
+        known = min(len(self.records), len(history.records))
+        keep = {"records": known} if known < len(self.records) else {}
+        changed: dict[str, Any] = {name: text for name, text in endings.items() if text != self.endings[name]}
+        if "ended" in changed:
+            changed["kept"] = final_epoch(history)
+        judged = len(history.stages) != self._stages
+        if len(history.records) != len(self.records) or changed.keys() - {"phase"} or judged:
+            now = [live.record(record) for record in history.records]
+            news |= {"records": now[known:]} if now[known:] else {}
+            pairs = zip(now[:known], self.records, strict=False)
+            if later := {str(record["number"]): record for record, before in pairs if record != before}:
+                news["later"] = later
+            self.records = now
+        self.endings, self._stages = endings, len(history.stages)
+        return {**news, **changed}, keep
+
+
+def _endings(live: LiveRun) -> dict[str, str]:
+    return {"growth_ended": live.history.growth_ended, "ended": live.history.ended, "phase": live.phase}

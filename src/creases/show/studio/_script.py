@@ -68,20 +68,18 @@ def _config(config: GrowthConfig) -> str:
 
 def _steered_growth(live: LiveRun) -> str:
     """Return the code that repeats a run with manual growth steps or undos, or one that has not ended."""
-    return f"""by_hand = {live.by_hand!r}  # epochs after which "grow now" was pressed
-undone = {sorted(live.undone)!r}  # epochs whose growth step was undone
+    return f"""by_hand = {live.by_hand!r}  # epochs after which "grow now" was pressed, undone ones counted too
+undone = {sorted(live.undone)!r}  # epochs whose growth step was undone by hand
 run = experiment.create_run()
-usual, history = run.grower.when, run.history
-run.grower.when = lambda state: len(state.history.epochs) not in undone and usual(state)
 run.start()
-while True:
-    for _ in range(by_hand.count(len(history.epochs))):
+for trained in range({live.turn + 1}):
+    if trained:
+        run.epoch(grow=trained not in undone)
+    for _ in range(by_hand.count(trained)):
         run.grow_now()
-    if history.ended or len(history.epochs) == {len(live.history.epochs)}:
-        break
-    run.epoch()
+history = run.history
 if history.ended:
-    run.finish()  # the network that was best on validation data
+    experiment.finish(run)  # the network that was best on validation data
 """
 
 

@@ -9,12 +9,22 @@ from creases.show.viewer._frames import (
     render_report,
     report_frame,
 )
-from creases.show.viewer._run import epochs_json, moment_json, problem_json, record_json, run_json, score_name, to_json
+from creases.show.viewer._run import (
+    epochs_json,
+    final_epoch,
+    moment_json,
+    problem_json,
+    record_json,
+    run_json,
+    score_name,
+    to_json,
+)
 
 __all__ = [
     "decode_frame",
     "encode_frame",
     "epochs_json",
+    "final_epoch",
     "line_frame",
     "moment_json",
     "plane_frame",

@@ -79,7 +79,7 @@ def problem_json(data: Problem | TableSplit, *, rows: Rows | None = None) -> dic
 def record_json(
     record: Record, data: TableSplit, kept_epoch: int | None, *, rows: Rows | None = None
 ) -> dict[str, Any]:
-    """Return a growth step; it is undone if the kept network is of an earlier epoch (None: not known yet).
+    """Return a growth step; it is undone if it did not pay, or the kept network is of an earlier epoch (None: unknown).
 
     Samples are given by their positions in the result of :func:`problem_json` for the same ``rows``.
     """
@@ -95,10 +95,13 @@ def record_json(
     if explanation.get("where", {}).get("space") == "input":
         marks["fold_point"] = data.scaling.point(explanation["where"]["fold_point"])
     same = ("number", "action", "epoch", "place", "method", "units", "removed", "width", "parameters")
+    is_kept = kept_epoch is None or record.epoch < kept_epoch
+    tag = "did not pay, undone" if record.undone else "" if is_kept else "not kept"
     step: dict[str, Any] = to_json(
         {
             **{name: getattr(record, name) for name in (*same, "before", "after", "later", "changed")},
-            "undone": kept_epoch is not None and record.epoch >= kept_epoch,
+            "undone": bool(tag),
+            "tag": tag,
             "why": record.why(**data.names),
             "text": record.explain(**data.names),
             "marks": marks,
@@ -140,19 +143,27 @@ def run_json(
     slices: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return a run; ``moments`` are results of :func:`moment_json`, ``slices`` the names of several slices."""
-    best_epoch = history.best["epoch"] if history.ended else None
+    kept = final_epoch(history)
     return {
         "problem": problem_json(data, rows=rows),
         "setting": to_json({name: getattr(settings.config, name) for name in SETTINGS}),
         "measure": score_name(data.problem.task),
         "epochs": epochs_json(history.epochs),
-        "records": [record_json(record, data, best_epoch, rows=rows) for record in history.records],
+        "records": [record_json(record, data, kept, rows=rows) for record in history.records],
         "moments": list(moments),
+        "growth_ended": history.growth_ended,
         "ended": history.ended,
-        "kept": best_epoch,
+        "kept": kept,
         "sections": to_json(sections),
         **({"slices": list(slices)} if len(slices) > 1 else {}),
     }
+
+
+def final_epoch(history: History) -> int | None:
+    """Return the epoch of the network that a run kept, 0 for the start; None while it runs."""
+    if not history.ended:
+        return None
+    return int(history.best["epoch"]) if history.kept is None else history.kept
 
 
 def _round(value: float) -> float:
