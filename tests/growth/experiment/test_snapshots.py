@@ -199,7 +199,7 @@ def test_the_network_before_the_first_growth_step_is_told_from_one_before_a_revi
 
 
 def test_networks_of_a_stage_that_is_undone_are_dropped():
-    config = GrowthConfig(how="random", budget=100, batch_size=10, lr=0.01, weight_decay=1.0)
+    config = GrowthConfig(how="random", budget=100, growth_share=0.3, batch_size=10, lr=0.01, weight_decay=1.0)
     data = TableSplit.from_problem(problems.get("iris"), config)
     moments, seen = Snapshots(data.scaling), {}
     experiment = Experiment(data, config, snapshots=moments)
