@@ -39,7 +39,7 @@ def test_a_grown_network_its_twin_and_a_wide_one_are_followed(few_images):
 @pytest.mark.slow
 def test_convolutions_grow_beside_a_twin_of_their_size(few_images):
     how = GradMax(count=2, samples=100)
-    grown, twin = bottlenecks.cifar10_curves(0, how, device="cpu", epochs=3, budget=1500)
+    grown, twin = bottlenecks.cifar10_curves(0, how, device="cpu", epochs=3, max_parameters=1500)
     assert grown.name == "grown by GradMax"
     assert grown.growth_steps >= 1
     assert twin.widths == grown.widths

@@ -67,8 +67,13 @@ def convolutions(channels: Sequence[int], seed: int) -> nn.Sequential:
         )
 
 
-def train_model(model: nn.Module, data: Data, name: str, seed: int, stop: Sequence[Stop] = (), **options: Any) -> Curve:
-    """Train (and grow) a model on the first part of data, and follow its accuracy on the second."""
+def train_model(
+    model: nn.Module, data: Data, name: str, seed: int, stop: Sequence[Stop] = (), epochs: int = 1000, **options: Any
+) -> Curve:
+    """Train (and grow) a model on the first part of data, and follow its accuracy on the second.
+
+    Growth comes step by step, at a constant learning rate, until a reason in ``stop`` or the epochs end the run.
+    """
     curve = Curve(name, seed)
     test, goal = InMemorySamples(*data[1]), objective("classification")
     began, aside = time.perf_counter(), 0.0
@@ -81,9 +86,9 @@ def train_model(model: nn.Module, data: Data, name: str, seed: int, stop: Sequen
         aside += time.perf_counter() - start
 
     usual: dict[str, Any] = {"how": "tiny", "optimizer": "adam", "lr": 1e-3, "batch_size": 100, "growth_patience": None}
-    usual["when"] = Plateau()
-    options = usual | {"budget": 1000} | options
-    found, history = grow(model, data[0], "classification", stop=stop, seed=seed, callbacks=[follow], **options)
+    usual |= {"when": Plateau(), "where": "bottleneck", "schedule": "constant", "budget": epochs}
+    stop = [*stop, _after(epochs)]  # epochs may be shorter than those of the budget
+    found, history = grow(model, data[0], "classification", stop=stop, seed=seed, callbacks=[follow], **usual | options)
     curve.seconds = time.perf_counter() - began - aside
     curve.accuracy = measure(found, test, goal).score or 0.0
     layers = [module for module in found.modules() if isinstance(module, nn.Linear | nn.Conv2d)]
@@ -99,9 +104,19 @@ def decayed(parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
 
 
 def never(state: State) -> bool:
-    """Return the settings of networks that do not grow."""
+    """Return False: the network does not grow."""
     del state
     return False
+
+
+def no_better_score(state: State) -> str:
+    """Return why the run ends: eight growth steps have not bettered the score on the images set aside."""
+    return NoImprovement(patience=8, threshold=0.0, by="score")(state)
+
+
+def _after(epochs: int) -> Stop:
+    """End a run after so many epochs, whatever their length."""
+    return lambda state: f"{epochs} epochs are over" if len(state.history.epochs) >= epochs else ""
 
 
 def mnist_curves(
@@ -127,39 +142,38 @@ def mnist_curves(
     def start(*widths: int) -> nn.Module:
         return perceptron([data[0][0].shape[1], *widths, 10], bend, seed).to(device)
 
-    options = common | {"how": Tiny(count=count), "when": 1, "where": "round robin", "budget": epochs}
-    stop = [NoImprovement(patience=8, threshold=0.0, by="score")]
-    grown = train_model(start(1, 1), data, "grown", seed, stop, recycle=False, **options)
-    fixed = common | {"when": never, "budget": len(grown.points)}
+    options = common | {"how": Tiny(count=count), "when": 1, "where": "round robin", "epochs": epochs}
+    grown = train_model(start(1, 1), data, "grown", seed, [no_better_score], recycle=False, **options)
+    fixed = common | {"when": never, "epochs": len(grown.points)}
     twin = train_model(start(*grown.widths), data, "fixed twin", seed, **fixed)
-    fixed["budget"] = max(1, len(grown.points) // 5)
+    fixed["epochs"] = max(1, len(grown.points) // 5)
     return [grown, twin, train_model(start(wide, wide), data, f"{wide}-{wide}", seed, **fixed)]
 
 
 def cifar10_curves(
-    seed: int, how: Tiny | GradMax, *, device: str = "cuda", epochs: int = 50, budget: int = 60_000
+    seed: int, how: Tiny | GradMax, *, device: str = "cuda", epochs: int = 50, max_parameters: int = 60_000
 ) -> list[Curve]:
     """Return a convolutional network grown from 4 channels a layer, a layer in turn after every epoch.
 
     And its fixed twin.
     """
     data = images(cifar10, device, flat=False)
-    common: dict[str, Any] = {"lr": 1e-3, "batch_size": 100, "validation": 0.1, "budget": epochs}
+    common: dict[str, Any] = {"lr": 1e-3, "batch_size": 100, "validation": 0.1, "epochs": epochs}
     name = type(how).__name__
     grown = train_model(
         convolutions([4, 4, 4], seed).to(device),
         data,
         f"grown by {name}",
         seed,
-        **common | {"how": how, "when": _until(budget), "where": "round robin"},
+        **common | {"how": how, "when": _until(max_parameters), "where": "round robin"},
     )
     twin = convolutions(grown.widths, seed).to(device)
     return [grown, train_model(twin, data, f"fixed twin of {name}", seed, **common | {"when": never})]
 
 
-def _until(budget: int) -> Callable[[State], bool]:
+def _until(max_parameters: int) -> Callable[[State], bool]:
     """Grow after every epoch until a model has so many parameters, and train on."""
-    return lambda state: state.parameters < budget
+    return lambda state: state.parameters < max_parameters
 
 
 def images(read: Callable[..., Any], device: str, *, flat: bool) -> Data:
