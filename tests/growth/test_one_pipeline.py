@@ -17,15 +17,17 @@ from typer.testing import CliRunner
 import creases
 from creases import GrowingClassifier, GrowingRegressor, problems
 from creases.cli import app
-from creases.growth import GrowthConfig, History, linear_start
+from creases.growth import GrowthConfig, History
 from creases.growth.experiment import Experiment, RunSettings, TableSplit
+from creases.growth.experiment._experiment import initial_network
+from creases.growth.experiment._linear_model import fit_linear_model
 from creases.growth.experiment._rows import merge_duplicates
 from creases.problems import Problem
 from creases.show.studio._config_input import make_config
 from creases.show.studio._limits import Limits
 from creases.show.studio._live_run import LiveRun
 
-SHARED: dict[str, Any] = {"budget": 80, "patience": 2, "standardize": False}
+SHARED: dict[str, Any] = {"budget": 120, "growth_share": 0.7, "standardize": False}
 SEED = 0
 
 pytestmark = pytest.mark.filterwarnings("ignore:budget=:sklearn.exceptions.ConvergenceWarning")
@@ -51,7 +53,8 @@ def same(model: nn.Module, other: nn.Module) -> bool:
 def trace(history: History) -> list[Any]:
     """Losses and growth steps, without times and without the numbers of rows in explanations."""
     epochs = [(epoch["loss"], epoch["validation_loss"], epoch["parameters"]) for epoch in history.epochs]
-    return [*epochs, *((record.epoch, record.place, record.units, record.weights) for record in history.records)]
+    records = [(record.epoch, record.place, record.units, record.weights, record.undone) for record in history.records]
+    return [*epochs, *records, history.stages, history.growth_ended]
 
 
 @pytest.fixture(scope="module", params=["moons", "iris", "sine_curve"])
@@ -68,7 +71,7 @@ def how(problem: Problem) -> str:
 def experiment(problem: Problem, how: str) -> Experiment:
     experiment = Experiment.from_problem(problem, GrowthConfig(how=how, seed=SEED, **SHARED))
     experiment.run(progress=False)
-    assert experiment.history.records
+    assert experiment.history.stages
     return experiment
 
 
@@ -80,8 +83,7 @@ def split(problem: Problem, data: TableSplit) -> tuple[tuple[Any, Any], tuple[An
 
 def test_grow_makes_the_network_of_the_experiment(problem: Problem, how: str, experiment: Experiment) -> None:
     data = experiment.data
-    widths = experiment.config.layer_widths(data.n_outputs, data.task)
-    model = linear_start(problem.X.shape[1], widths, data.n_outputs, seed=SEED)
+    model = initial_network(data, experiment.config, fit_linear_model(data, data.train))
     train, held = split(problem, data)
     if data.task == "regression":
         train, held = ((X, y[:, None]) for X, y in (train, held))
@@ -105,7 +107,7 @@ def test_the_command_line_makes_the_network_of_the_experiment(
     columns = {name: problem.X[:, k] for k, name in enumerate(problem.features)}
     np.savez(tmp_path / "table.npz", **columns, y=problem.y)
     words = ["grow", tmp_path / "table.npz", "--target", "y", "--task", problem.task, "--out", tmp_path / "run"]
-    words += ["--how", how, "--seed", SEED, "--budget", 80, "--patience", 2, "--no-standardize"]
+    words += ["--how", how, "--seed", SEED, "--budget", 120, "--growth-share", 0.7, "--no-standardize"]
     result = CliRunner().invoke(app, list(map(str, words)))
     assert result.exit_code == 0, result.output
     network = creases.read(tmp_path / "run" / "model.safetensors")

@@ -107,7 +107,7 @@ class State:
         meter = self.meter
         if self.batch_size and meter.n_samples and meter.budget.unit != "seconds":
             cost = PASSES_PER_STEP * (self.flops // 2) * meter.n_samples if meter.budget.unit != "epochs" else 1
-            return self.batch_size / meter.n_samples * cost / meter.budget.amount
+            return cost / -(-meter.n_samples // self.batch_size) / meter.budget.amount  # batches are even
         steps, share = self.last_epoch
         return share / steps if steps > 0 else 0.0
 
