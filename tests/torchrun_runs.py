@@ -50,8 +50,12 @@ def unused():
 
 
 def run(model, data=None, loss="classification", **options) -> GrowthResult:
-    given = {"when": 3, "budget": 10, "lr": 0.02, "batch_size": 30}
+    given = {"when": 3, "where": "bottleneck", "budget": 10, "lr": 0.02, "schedule": "constant", "batch_size": 30}
     return grow(model, classes(101) if data is None else data, loss, **{**given, **options})
+
+
+#: Growth in stages, within one budget, and the learning rate annealed.
+STAGES = {"when": "stages", "where": "all", "growth_share": 0.7, "schedule": "cosine", "validation": 0.2}
 
 
 def adamw(parameters):
@@ -77,6 +81,7 @@ CASES = {
     "unused": lambda: run(unused(), how="random", optimizer=adamw),
     "few": lambda: run(mlp(3, 2, 2, seed=3), classes(7), how="fold", batch_size=3, budget=7),
     "one sample": lambda: run(dead_line(), values(1), "regression", how="fold", budget=7),
+    "stages": lambda: run(mlp(3, 2, 2, seed=3), how="fold", budget=90, **STAGES),
     "fewer than ranks in a batch": lambda: run(mlp(3, 2, 2, seed=3), classes(31), how="gradmax", batch_size=1),
 }
 
@@ -120,6 +125,11 @@ def interrupted(path: Path) -> GrowthResult:
     return run(mlp(3, 2, 2, 2, seed=3), **options)
 
 
+def within(budget: str) -> GrowthResult:
+    """A run in stages within time, which no two processes measure alike, or within compute, which they share."""
+    return run(mlp(3, 2, 2, seed=3), how="fold", budget=budget, **STAGES)
+
+
 def other_data() -> GrowthResult:
     return run(mlp(3, 2, 2), classes(100, seed=ranks.rank()), how="random")
 
@@ -135,6 +145,8 @@ def main(folder: Path) -> None:
     found["own share"] = kept(own_share())
     found["uneven share"] = kept(own_share(80, uneven=True))
     found["interrupted"] = kept(interrupted(folder / "run.pt"))
+    found["seconds"] = kept(within("2 s"))
+    found["multiply-adds"] = kept(within("6e6 multiply-adds"))
     found["other start"] = kept(other_start())
     found["other data"] = refused(other_data)
     found["bad checkpoint"] = refused(lambda: run(mlp(3, 2, 2), how="random", seed=9, checkpoint=folder / "run.pt"))

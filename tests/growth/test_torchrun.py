@@ -48,6 +48,7 @@ def test_two_ranks_grow_the_network_of_one(both, name):
         assert_alike(rank[name]["model"], alone["model"])
         ours, theirs = rank[name]["history"], alone["history"]
         assert (ours["ended"], ours["setting"]) == (theirs["ended"], theirs["setting"])
+        assert [stage["pays"] for stage in ours["stages"]] == [stage["pays"] for stage in theirs["stages"]]
         for epoch, other in zip(ours["epochs"], theirs["epochs"], strict=True):
             assert epoch["widths"] == other["widths"]
             for number in ("loss", "score", "validation_loss", "validation_score"):
@@ -55,7 +56,12 @@ def test_two_ranks_grow_the_network_of_one(both, name):
     assert alone["records"]
 
 
-@pytest.mark.parametrize("name", [*torchrun_runs.CASES, "own share", "uneven share", "interrupted", "other start"])
+LIMITED = ["seconds", "multiply-adds"]  # budgets that the ranks must spend together
+
+
+@pytest.mark.parametrize(
+    "name", [*torchrun_runs.CASES, "own share", "uneven share", "interrupted", *LIMITED, "other start"]
+)
 def test_the_ranks_have_the_same_network_bit_by_bit(both, name):
     first, second = (rank[name] for rank in both)
     assert first["records"] == second["records"]

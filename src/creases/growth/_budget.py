@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
 
+import torch
+
 from creases.errors import InputError
+from creases.growth import _distributed as ranks
 from creases.growth._cost import PASSES_PER_STEP
 
 Unit = Literal["epochs", "seconds", "multiply-adds"]
@@ -92,13 +95,21 @@ class Meter:
 
     @property
     def spent(self) -> float:
-        """The amount spent so far, in the budget's unit."""
-        return {"epochs": self.epochs, "seconds": self.seconds, "multiply-adds": self.multiply_adds}[self.budget.unit]
+        """The amount spent so far, in the budget's unit; the first rank's seconds, so that all ranks end together."""
+        if self.budget.unit == "seconds":
+            return ranks.from_first(self.seconds)
+        return self.epochs if self.budget.unit == "epochs" else self.multiply_adds
 
     @property
     def progress(self) -> float:
         """Share of the budget that is spent, from 0 to 1."""
         return min(self.spent / self.budget.amount * (1 + 1e-9), 1.0)  # ten times a tenth is the whole
+
+    def charge(self, multiply_adds: int) -> None:
+        """Add what a growth step took on this rank, and on the others."""
+        total = torch.tensor(float(multiply_adds), dtype=torch.float64)
+        ranks.sum_over_ranks([total])
+        self.multiply_adds += int(total)
 
     def train(self, samples: int, forward_cost: int) -> None:
         """Add a training step on some samples; ``forward_cost`` is in multiply-adds per sample."""

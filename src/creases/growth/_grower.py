@@ -391,7 +391,7 @@ class Grower:
             elif not reason and state.record is None:
                 state.record = grow_places(state, self.stops, factor)
                 reason = "" if state.record else "no layer can be widened within the limits of size"
-        state.meter.multiply_adds += cost.multiply_adds
+        state.meter.charge(cost.multiply_adds)
         history.growth_ended = reason
 
     @full_precision()
@@ -407,7 +407,7 @@ class Grower:
         self._look_back()
         with count_cost() as cost:
             state.record = revive_layer(state) or grow_places(state, self.stops)
-        state.meter.multiply_adds += cost.multiply_adds
+        state.meter.charge(cost.multiply_adds)
         self._progress = state.meter.progress
         if state.record is not None:
             self.leave_stage()

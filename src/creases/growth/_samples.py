@@ -31,11 +31,11 @@ class Samples(Protocol):
 
     @property
     def size(self) -> int | None:
-        """The number of samples; None where a loader does not say."""
+        """The number of samples in an epoch, over all ranks; None where a loader does not say."""
 
     @property
     def batch_size(self) -> int | None:
-        """Samples in a batch, where a loader decides; 0 where it does not say."""
+        """Samples in a batch, over all ranks, where a loader decides; 0 where it does not say."""
 
     def epoch(self, size: int, seed: int) -> Generator[Batch]:
         """Yield batches in a new order, equally many on every rank: this rank's samples, possibly none."""
@@ -187,12 +187,16 @@ class LoaderSamples:
 
     @property
     def size(self) -> int | None:
-        dataset: Any = self.loader.dataset
-        return len(dataset) if hasattr(dataset, "__len__") and self.loader.batch_size is not None else None
+        sampler: Any = self.loader.sampler
+        batch = self.loader.batch_size
+        n = float(len(sampler)) if hasattr(sampler, "__len__") and batch is not None else float("nan")
+        total = torch.tensor(n - n % batch if batch and self.loader.drop_last else n, dtype=torch.float64)
+        ranks.sum_over_ranks([total])
+        return None if torch.isnan(total) else int(total)
 
     @property
     def batch_size(self) -> int | None:
-        return self.loader.batch_size or 0
+        return (self.loader.batch_size or 0) * ranks.world_size()
 
     def epoch(self, size: int, seed: int) -> Generator[Batch]:
         del size  # the loader's own
