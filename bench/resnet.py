@@ -12,7 +12,7 @@ each sample, growth steps charged. So a network that was smaller for a while see
 The methods: "twin"; "schedule", a plain loop in which ``creases.widen`` adds random units with zero outgoing weights
 after 8 % (to a half) and 20 % (to the whole) of the steps, which is 2.4 and 9.4 % of the compute; and those of
 ``creases.grow`` that can grow in front of a batch norm, which find the size themselves (fold and splitting refuse such
-places). The latter hold 2,000 training images out to do so; the twin and "schedule" train on all 50,000.
+places). The latter hold 2,000 training images out until growth has ended.
 
 ``--ratio`` asks how much compute growth saves: the least share of it at which the mean test accuracy of a method comes
 to within 0.2 points of the twin's with all of it. What is in the file of ``--out`` already is not run again.
@@ -196,13 +196,13 @@ def grow(model: ResNet, x: Tensor, y: Tensor, budget: float, how: str, seed: int
     """Grow a model by ``creases.grow``; return its steps, the multiply-adds used and why growth ended."""
     history = creases.grow(
         model,
-        (x[HELD:], y[HELD:]),
+        (x, y),
         "classification",
         how=how,
         where="all",
         budget=f"{budget:.6e} multiply-adds",
         max_parameters=sum(parameter.numel() for parameter in ResNet().parameters()),
-        validation=(x[:HELD], y[:HELD]),
+        validation=HELD / len(x),  # until growth has ended
         optimizer=sgd,
         batch_size=BATCH,
         keep="last",

@@ -97,7 +97,8 @@ def grow(
     patience
         Epochs without progress before the network grows, for ``when="plateau"``.
     validation
-        Samples to validate with; a number is the fraction of the data (in memory) to hold out for that.
+        Samples to validate with; a number is the fraction of the data (in memory) to hold out for that. With
+        ``keep="last"`` nothing is chosen by them after growth, so that a fraction is trained on from then on.
     recycle
         Whether redundant units are replaced before new ones are added.
     optimizer, lr, weight_decay

@@ -85,7 +85,11 @@ class Run:
     ) -> None:
         config = GrowthConfig() if config is None else config
         model = unwrap_module(model)
-        train, held = _split_samples(as_samples(data, model), validation, model, config.seed)
+        samples = as_samples(data, model)
+        train, held = _split_samples(samples, validation, model, config.seed)
+        divided = isinstance(validation, float) and config.keep == "last"
+        self._divided: tuple[Samples, Samples | None] = (train, held)
+        self._undivided: Samples | None = samples if divided else None  # what to train on once growth has ended
         ranks.broadcast(list(model.state_dict().values()))
         self.config = config
         self.optimizer = config.make_optimizer(model)
@@ -139,6 +143,7 @@ class Run:
         self.grower.note(metrics, steps=self.grower.steps + steps)
         self._keep()
         self.grower.decide(grow=grow)
+        self._choose_samples()
 
     def _epoch_steps(self) -> int | None:
         """Return the optimizer steps of the next epoch, at most: it ends where a stage is measured."""
@@ -158,6 +163,17 @@ class Run:
         state = self.grower.state
         state.meter.train(samples, state.flops // 2)
         self.rate.after_step()
+
+    def _choose_samples(self) -> None:
+        """Train on the samples that were held out too, once growth has ended and nothing is chosen by them any more."""
+        state = self.grower.state
+        train, held = self._divided
+        if self._undivided is not None and state.history.growth_ended:
+            train, held = self._undivided, None
+        if state.samples is not train:
+            state.samples, self.grower.validation = train, held
+            state.meter.n_samples = train.size
+            state.clear()
 
     def grow_now(self) -> Record | None:
         """Grow at once, whatever the policies say; return None if nothing can be added."""
@@ -182,6 +198,7 @@ class Run:
         self.grower.state.stage_end = state.stage_end
         self.grower.state.meter.resume(state.spent)
         self.rate.restore(deepcopy(state.schedule))
+        self._choose_samples()
 
     def _keep(self) -> None:
         """Keep the network of this epoch, before it grows, if it is the best yet on validation data."""
@@ -224,6 +241,7 @@ class Run:
         if saved["best"] is not None:
             epoch, network = saved["best"]
             self.best = (epoch, ModelState.from_dict(network))
+        self._choose_samples()
 
     def finish(self) -> None:
         """Restore the best network, if ``keep`` asks for it and it is not the last one."""
