@@ -5,7 +5,7 @@ from creases.cli import demo
 
 
 def test_the_demo_grows_a_network_maps_it_and_names_the_files(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(demo, "EPOCHS", 70)
+    monkeypatch.setattr(demo, "EPOCHS", 150)
     result = run("demo")
     assert result.exit_code == 0, result.output
     folder = tmp_path / "out" / "demo"

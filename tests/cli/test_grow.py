@@ -1,6 +1,8 @@
 """``creases grow``: a network grown on a table, its files, its report, and how it goes on after an interruption."""
 
+import itertools
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -58,10 +60,48 @@ def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp
     scores = model["scores"]["grown network"]
     assert right == pytest.approx((104 * scores["train"] + 24 * scores["validation"] + 32 * scores["test"]) / 160)
     said = " ".join(result.stdout.split())
-    assert "104 rows to train on, 24 for early stopping, 32 for testing" in said
+    assert "104 rows to train on, 24 held out to judge by, 32 for testing" in said
     assert "were taken for" in said
     assert "LogisticRegression" in said
     assert "Open o/growth.png" in said
+
+
+def test_stages_of_growth_are_shown_with_both_losses(run, monkeypatch):
+    gains = itertools.cycle([(1.0, 0.1), (0.1, 0.2)])  # the first pays, the second does not, ...
+    monkeypatch.setattr("creases.growth._grower.compare_losses", lambda *losses: next(gains))
+    result = run("grow", "iris", "--out", "o", "--budget", 200, "--batch-size", 10, "--growth-patience", 1)
+    assert result.exit_code == 0, result.output
+    history = History.load("o/history.json")
+    paid, failed = history.stages
+    for number, stage, pays in ((1, paid, "yes"), (2, failed, "no, undone")):
+        losses = rf"{stage['loss_grown']:.4f} +{stage['loss_training_on']:.4f}"
+        row = rf"{number} +{stage['epoch']} +{stage['widths']['hidden1']} +{losses} +-?[\d.]+ ± [\d.]+ +{pays}"
+        assert re.search(row, result.stdout)
+    said = " ".join(result.stdout.split())
+    assert "budget: 200 epochs; spent: 200 epochs, " in said
+    assert f"Growth ended: {history.growth_ended}. The run ended: the budget of 200 epochs is spent" in said
+    assert "Growth step 2 did not pay and was undone." in said
+    summary = json.loads(run("grow", "--resume", "o", "--json").stdout)
+    assert [(step["kept"], step["undone"]) for step in summary["growth_steps"]] == [(True, False), (False, True)]
+    assert (summary["stages"], summary["growth_ended"]) == (history.stages, history.growth_ended)
+    assert summary["spent"]["epochs"] == pytest.approx(200, abs=1)
+
+
+def test_a_linear_model_that_is_as_good_is_kept_and_said_so(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    rows = np.column_stack([X, X @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=120)])
+    np.savetxt(tmp_path / "line.csv", rows, delimiter=",", header="a,b,c,y", comments="")
+    options = ("--task", "regression", "--when", 4, "--budget", 12)
+    result = run("grow", "line.csv", "--out", "o", *options)
+    said = " ".join(result.stdout.split())
+    assert "The linear model predicts the held-out rows as well; it is kept, fitted to them too." in said
+    assert "The run ended: the budget of 12 epochs is spent." in said
+    assert "are not in the network" in said or "is not in the network" in said
+    assert re.search(r"network \(the linear model\) +\d", result.stdout)
+    net = creases.read("o/model.safetensors")
+    assert np.allclose(net(X) + net(X[::-1]), 2 * net((X + X[::-1]) / 2))
+    assert History.load("o/history.json").kept == 0
 
 
 def test_reasons_give_rows_as_they_are_in_the_table(run, orchard, tmp_path):
@@ -182,11 +222,11 @@ def test_a_run_is_not_resumed_on_other_data(run, orchard):
         (("grow", "moons", "--target", "y", "--out", "o"), "--target must not be given for a built-in problem, got 'y'"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--hidden", "2,x"), "--hidden must be comma-separated numbers, got '2,x'"),
         (("grow", "moons", "--out", "o", "--hidden", "0"), "--hidden must be auto, or positive widths such as 2 or 4,4, got '0'"),  # noqa: E501
-        (("grow", "moons", "--out", "o", "--budget", "0"), "--budget must be a positive integer, got 0"),
+        (("grow", "moons", "--out", "o", "--budget", "0"), "--budget must be positive and finite, got 0 epochs"),
         (("grow", "moons", "--out", "o", "--lr", "0"), "--lr must be a finite number above 0, got 0"),
         (("grow", "moons", "--out", "o", "--test-fraction", "0.9"), "--validation-fraction must leave rows to train on, got 0.15, with test_fraction 0.9"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--max-parameters", "3"), "--max-parameters must be at least 12, the size of the network at the start, got 3"),  # noqa: E501
-        (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where must be 'bottleneck', 'round robin', 'gain', 'width or depth', 'hidden1', got 'elsewhere'"),  # noqa: E501
+        (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where must be 'all', 'bottleneck', 'round robin', 'gain', 'width or depth', 'hidden1', got 'elsewhere'"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--when", "never"), "--when must be a number of epochs, a function, or one of"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--device", "abacus"), "--device must be a device that torch can use, got 'abacus'"),  # noqa: E501
         (("grow", "--resume", "o"), "o holds no growth run (there is no run.json in it)"),

@@ -49,7 +49,7 @@ def test_growth_steps_after_the_network_that_was_kept_are_hollow(grown):
     marks = [line for line in loss.lines if line.get_marker() in ("v", "D", "s") and len(line.get_xdata())]
     assert {line.get_color() for line in marks} == {"#FFFFFF"}
     shown = [text.get_text() for text in plot_growth_curves(history, kept_epoch=kept)[1].get_legend().get_texts()]
-    assert "of no use, undone" in shown
+    assert "did not pay, undone" in shown
     assert "network kept" in shown
 
 

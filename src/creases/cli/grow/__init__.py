@@ -246,7 +246,7 @@ def _resume_settings(folder: Path, changed: set[str], limits: dict[str, Any]) ->
     other = sorted(changed - {"resume", "as_json", *limits})
     if other:
         expected = "not be given with --resume: a run is resumed with its settings"
-        raise InputError(other[0], expected, hint="only --max-epochs, --max-units and --max-parameters may change")
+        raise InputError(other[0], expected, hint="only --budget, --max-units and --max-parameters may change")
     settings = RunSettings.load(folder)
     options: dict[str, Any] = {name: limit for name, limit in limits.items() if name in changed}
     return replace(settings, config=replace(settings.config, **options))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,9 +75,12 @@ class Report:
             **self.description(),
             "rows": {"train": len(data.train), "validation": len(data.validation), "test": len(data.test)},
             "how": self.settings.config.how,
+            "budget": history.setting["budget"],
+            "spent": {name: history.last[name] for name in ("epochs", "seconds", "multiply_adds")},
             "epochs": len(history.epochs),
             "kept_epoch": self.experiment.best_epoch,
-            "seconds": history.last["seconds"],
+            "stages": history.stages,
+            "growth_ended": history.growth_ended,
             "ended": history.ended,
             "growth_steps": [self._step(record) for record in history.records],
             "files": {name: str(path) for name, path in files.items()},
@@ -93,6 +96,7 @@ class Report:
             "removed": record.removed,
             "width": list(record.width),
             "kept": self.includes(record),
+            "undone": record.undone,
             "why": record.why(**self.data.names),
             "loss_before": record.before["loss"],
             "loss_after": record.later.get("loss"),
@@ -118,6 +122,10 @@ def parts(report: Report, *, max_reasons: int = PRINTED) -> Iterator[RenderableT
     """Yield the parts of the report, with the reasons of the first ``max_reasons`` growth steps."""
     yield from _opening(report)
     yield ""
+    if report.experiment.history.stages:
+        yield "[bold]Stages of growth[/] [dim](held-out loss, grown or trained on for the same compute)[/]"
+        yield _stages(report)
+        yield ""
     if report.experiment.history.records:
         yield _steps(report)
         loss = "squared error, 1 for predicting the mean" if report.data.problem.classes is None else "cross-entropy"
@@ -150,18 +158,35 @@ def _opening(report: Report) -> Iterator[RenderableType]:
     inputs = plural(len(problem.features), "input")
     if columns < len(problem.features):
         inputs += f" (from {columns} columns; text became columns of 0 and 1)"
-    yield escape(f"{inputs}; {len(data.train)} rows to train on, {len(data.validation)} for early stopping, "
+    yield escape(f"{inputs}; {len(data.train)} rows to train on, {len(data.validation)} held out to judge by, "
                  f"{len(data.test)} for testing")  # fmt: skip
-    first = history.epochs[0]
+    first, last = history.epochs[0], history.last
     yield escape(
         f"hidden units: {_widths(first['widths'].values())} at the start, {_widths(report.experiment.widths)} at the "
-        f"end; parameters: {first['parameters']} and {parameters(report)}; {len(history.epochs)} epochs in "
-        f"{history.last['seconds']:.3g} s"
+        f"end; parameters: {first['parameters']} and {parameters(report)}"
+    )
+    yield escape(
+        f"budget: {history.setting['budget']}; spent: {last['epochs']:.4g} epochs, {last['seconds']:.3g} s, "
+        f"{last['multiply_adds']:.2g} multiply-adds"
     )
 
 
 def _widths(widths: Iterable[int]) -> str:
     return "-".join(map(str, widths))
+
+
+def _stages(report: Report) -> Table:
+    """Return a table with a row for each stage of growth."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for head in ("stage", "epoch", "units", "grown", "trained on", "lower by"):
+        table.add_column(head, justify="right")
+    table.add_column("pays")
+    for number, stage in enumerate(report.experiment.history.stages, 1):
+        cells = [str(number), str(stage["epoch"]), _widths(stage["widths"].values())]
+        cells += [f"{stage[name]:.4f}" for name in ("loss_grown", "loss_training_on")]
+        cells.append(f"{stage['gain']:.4f} ± {stage['error']:.4f}")
+        table.add_row(*cells, "yes" if stage["pays"] else "no, undone", style=None if stage["pays"] else "dim")
+    return table
 
 
 def _steps(report: Report) -> Table:
@@ -179,7 +204,7 @@ def _steps(report: Report) -> Table:
         what = (
             describe_step(record)
             + (f" in {record.place}" if many else "")
-            + ("" if report.includes(record) else ", undone")
+            + (", undone" if record.undone else "" if report.includes(record) else ", not kept")
         )
         before = scored[record.epoch - 1]["validation_score"] if record.epoch else None
         after = record.later.get("validation_score")
@@ -224,13 +249,30 @@ def _numbered(number: int, text: str) -> Table:
 
 def _ending(report: Report) -> str:
     history = report.experiment.history
-    undone = [record for record in history.records if not report.includes(record)]
-    text = f"It ended: {history.ended}."
+    undone = [record.number for record in history.records if record.undone]
+    left_out = [record.number for record in history.records if not record.undone and not report.includes(record)]
+    sentences = [f"Growth ended: {history.growth_ended}."] if history.growth_ended else []
+    is_linear = report.experiment.best_epoch == 0
+    sentences.append(
+        f"The run ended: {history.ended.partition('; the network is')[0] if is_linear else history.ended}."
+    )
     if undone:
-        numbers = f"{undone[0].number}" + (f" to {undone[-1].number}" if len(undone) > 1 else "")
-        steps = "Growth steps" if len(undone) > 1 else "Growth step"
-        text += f" {steps} {numbers} {'are' if len(undone) > 1 else 'is'} not in it."
-    return escape(text)
+        did = "did not pay and was undone" if len(undone) == 1 else "did not pay and were undone"
+        sentences.append(f"{_growth_steps(undone)} {did}.")
+    if left_out:
+        sentences.append(f"{_growth_steps(left_out)} {'is' if len(left_out) == 1 else 'are'} not in the network.")
+    if is_linear:
+        linear = "The linear model predicts the held-out rows as well; it is kept, fitted to them too."
+        sentences.append(f"[bold]{linear}[/]")
+    return " ".join(part if part.startswith("[bold]") else escape(part) for part in sentences)
+
+
+def _growth_steps(numbers: Sequence[int]) -> str:
+    """Return growth steps by their numbers: ``Growth steps 3 and 5``."""
+    is_row = len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1
+    texts = [f"{numbers[0]} to {numbers[-1]}"] if is_row else [str(number) for number in numbers]
+    listing = " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
+    return f"Growth step{'s' if len(numbers) > 1 else ''} {listing}"
 
 
 def _scores(report: Report) -> Table:
@@ -240,6 +282,8 @@ def _scores(report: Report) -> Table:
         table.add_column(head, justify="left" if head == report.measure else "right")
     for k, baseline in enumerate(report.baselines):
         name = baseline.name + (f" ({_most_frequent(report)})" if baseline.name == "most frequent class" else "")
+        if not k and report.experiment.best_epoch == 0:
+            name = "network (the linear model)"
         cells = [name, *(f"{value:.3f}" for value in (baseline.train, baseline.validation, baseline.test))]
         cells += [] if baseline.error is None else [format_number(baseline.error)]
         table.add_row(*map(escape, cells), style=None if k else "bold")

@@ -116,6 +116,7 @@ class Stages:
         """Return why growth ends after the last stages, in one sentence."""
         last = stages[-1]
         losses = f"held-out loss {last['loss_grown']:.4g} grown, {last['loss_training_on']:.4g} without"
+        losses += f", standard error {last['error']:.2g}"
         return f"{plural(self.failures(stages), 'stage')} in a row did not pay ({losses})"
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from creases._text import plural
 from creases.errors import InputError
+from creases.growth.methods.folding import fold_entries
 from creases.regions import LinePartition
 from creases.show import style
 from creases.show.figures._plane import plot_plane
@@ -165,7 +166,7 @@ def _draw_sizes(ax: Axes, epochs: list[int], history: History, kept_epoch: int |
     if len(names) > 1:
         ax.legend(loc="best", **_SOLID)
     first = history.epochs[0]["parameters"]
-    last = history.epochs[-1 if kept_epoch is None else kept_epoch - 1]["parameters"]
+    last = first if kept_epoch == 0 else history.epochs[-1 if kept_epoch is None else kept_epoch - 1]["parameters"]
     ax.set_title(f"{first} parameters grow to {last}" if last != first else f"{first} parameters", pad=9)
 
 
@@ -174,12 +175,17 @@ def _mark_steps(ax: Axes, history: History, kept_epoch: int | None) -> None:
     across = ax.get_xaxis_transform()
     for record in history.records:
         ax.axvline(record.epoch, color=style.active_theme().crease_first, linewidth=0.6, zorder=0)
-        undone = kept_epoch is not None and record.epoch >= kept_epoch
-        face = style.active_theme().paper if undone else style.active_theme().crease_last
+        included = _is_included(record, kept_epoch)
+        face = style.active_theme().crease_last if included else style.active_theme().paper
         look: dict[str, Any] = {"markersize": 4.5, "color": face, "markeredgecolor": style.active_theme().crease_last}
         ax.plot([record.epoch], [1.0], _MARKS[record.action], transform=across, clip_on=False, zorder=5, **look)
     if kept_epoch is not None and kept_epoch < len(history.epochs):
         ax.axvline(kept_epoch, color=style.active_theme().ink, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+
+
+def _is_included(record: Record, kept_epoch: int | None) -> bool:
+    """Return whether a growth step is in the network that was kept."""
+    return not record.undone and (kept_epoch is None or record.epoch < kept_epoch)
 
 
 def _add_step_legend(ax: Axes, history: History, kept_epoch: int | None) -> None:
@@ -189,14 +195,18 @@ def _add_step_legend(ax: Axes, history: History, kept_epoch: int | None) -> None
             [], [], _MARKS[action], color=style.active_theme().crease_last, markersize=4.5, label=_LABELS[action]
         )
         handles.append(mark)
-    if kept_epoch is not None and any(record.epoch >= kept_epoch for record in history.records):
+    if not all(_is_included(record, kept_epoch) for record in history.records):
         look: dict[str, Any] = {
             "color": style.active_theme().paper,
             "markeredgecolor": style.active_theme().crease_last,
         }
-        handles.append(ax.plot([], [], "v", markersize=4.5, label="of no use, undone", **look)[0])
+        handles.append(ax.plot([], [], "v", markersize=4.5, label="did not pay, undone", **look)[0])
     if kept_epoch is not None and kept_epoch < len(history.epochs):
-        dashed: dict[str, Any] = {"linewidth": 1.0, "linestyle": (0, (4, 2)), "label": "network kept"}
+        dashed: dict[str, Any] = {
+            "linewidth": 1.0,
+            "linestyle": (0, (4, 2)),
+            "label": "network kept" if kept_epoch else "linear model kept",
+        }
         handles.append(ax.plot([], [], color=style.active_theme().ink, **dashed)[0])
     if handles:
         ax.legend(handles=handles, loc="best", **_SOLID)
@@ -224,10 +234,11 @@ def _draw_view(
 
 def _fold_points(history: History, kept_epoch: int | None, scaling: Scaling | None) -> Marks:
     """Return number and fold point of the growth steps that folded the input space and are still in the network."""
-    records = [record for record in history.records if kept_epoch is None or record.epoch < kept_epoch]
+    records = [record for record in history.records if _is_included(record, kept_epoch)]
     points = []
     for k, record in enumerate(records):
-        where = record.explanation.get("where")
+        strongest = next(iter(fold_entries(record.explanation)), {})
+        where = strongest.get("where")
         if where and where["space"] == "input" and not _is_replaced(record, records[k + 1 :]):
             point = np.asarray(where["fold_point"])
             points.append((record.number, point if scaling is None else scaling.point(point)))

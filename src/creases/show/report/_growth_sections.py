@@ -21,6 +21,7 @@ from creases.show.report._subject import Section
 from creases.show.viewer._run import score_name
 
 if TYPE_CHECKING:
+    from creases.growth import Record
     from creases.regions import LinePartition, PlanePartition
 
 
@@ -43,6 +44,7 @@ def growth_sections(run: SavedRun, partition: LinePartition | PlanePartition, mo
     )
     return [
         _overview(run, models),
+        *([_stages(run)] if run.history.stages else []),
         *([_ledger(run)] if run.history.records else []),
         _scores(run, models),
         hardest_section(run.net, run.data, order),
@@ -54,25 +56,59 @@ def growth_sections(run: SavedRun, partition: LinePartition | PlanePartition, mo
 
 def _overview(run: SavedRun, models: Sequence[Baseline]) -> Section:
     data, history = run.data, run.history
-    records = [record for record in history.records if record.epoch < run.epoch or not history.ended]
-    last = max(1, min(run.epoch, len(history.epochs)))
-    first, final = history.epochs[0], history.epochs[last - 1]
+    records = [record for record in history.records if _is_included(record, run)]
+    first = history.epochs[0]
+    final = history.epochs[min(run.epoch, len(history.epochs)) - 1] if run.epoch else first
     before, after = ("-".join(map(str, epoch["widths"].values())) for epoch in (first, final))
+    kept = f"that of epoch {run.epoch}" if run.epoch or not history.ended else "the linear model of the start"
+    spent = history.last
     rows = [
         ["rows: training, validation, test", f"{len(data.train)}, {len(data.validation)}, {len(data.test)}"],
         ["inputs", str(data.problem.X.shape[1])],
         ["hidden units", f"{before} at the start, {after} at the end"],
         ["parameters", f"{first['parameters']} at the start, {final['parameters']} at the end"],
         ["growth steps", f"{len(records)} in the network, {len(history.records) - len(records)} undone"],
-        ["epochs", f"{len(history.epochs)}; the network is that of epoch {run.epoch}"],
-        ["time to train", f"{history.last['seconds']:.3g} s"],
+        ["network", kept],
+        ["budget", history.setting.get("budget", "–")],
+        [
+            "spent",
+            f"{spent['epochs']:.4g} epochs, {spent['seconds']:.3g} s, {spent['multiply_adds']:.2g} multiply-adds",
+        ],
         [
             f"test {score_name(data.problem.task)}",
             f"{_format_score(models[0].test)} ({models[1].name}: {_format_score(models[1].test)})",
         ],
     ]
+    sentences = [f"Growth ended: {history.growth_ended}."] if history.growth_ended else []
     ended = f"The run ended: {history.ended}." if history.ended else "The run has not ended; this is its state so far."
-    return {"title": "Overview", "text": ended, "table": {"columns": ["what", "value"], "rows": rows}}
+    sentences.append(ended)
+    return {"title": "Overview", "text": " ".join(sentences), "table": {"columns": ["what", "value"], "rows": rows}}
+
+
+def _is_included(record: Record, run: SavedRun) -> bool:
+    """Return whether a growth step is in the network: that which was kept, or the latest of a run that goes on."""
+    return not record.undone and (record.epoch < run.epoch or not run.history.ended)
+
+
+def _stages(run: SavedRun) -> Section:
+    """Return a row for each stage of growth: the widths, both held-out losses, whether it pays."""
+    rows = [
+        [
+            str(number),
+            str(stage["epoch"]),
+            "-".join(map(str, stage["widths"].values())),
+            *(_format_loss(stage[name]) for name in ("loss_grown", "loss_training_on")),
+            f"{_format_loss(stage['gain'])} ± {_format_loss(stage['error'])}",
+            "yes" if stage["pays"] else "no, undone",
+        ]
+        for number, stage in enumerate(run.history.stages, 1)
+    ]
+    text = (
+        "In each stage the network is trained on, then grown instead and trained for the same compute. Growth pays if "
+        "the loss on held-out rows is lower by more than the standard error; otherwise it is undone."
+    )
+    heads = ["stage", "epoch", "hidden units", "loss when grown", "loss when trained on", "lower by", "pays"]
+    return {"title": "Stages of growth", "text": text, "table": {"columns": heads, "rows": rows}}
 
 
 def _ledger(run: SavedRun) -> Section:
@@ -80,13 +116,13 @@ def _ledger(run: SavedRun) -> Section:
     rows = []
     changes = _changes(run)
     for record in run.history.records:
-        is_included = not run.history.ended or record.epoch < run.epoch
+        tag = " (did not pay, undone)" if record.undone else "" if _is_included(record, run) else " (not kept)"
         later = record.later.get("loss")
         rows.append(
             [
                 str(record.number),
                 str(record.epoch),
-                describe_step(record) + ("" if is_included else " (undone)"),
+                describe_step(record) + tag,
                 record.place,
                 _format_loss(record.before.get("loss")),
                 _format_loss(record.after.get("loss")),
