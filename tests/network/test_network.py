@@ -36,6 +36,7 @@ def test_points_come_in_any_shape_and_go_out_in_kind() -> None:
     torch.testing.assert_close(net(x[0].flatten()), batch[0])
     assert isinstance(net(x.numpy()), np.ndarray)
     np.testing.assert_allclose(net(x.numpy().tolist()), batch.numpy())
+    np.testing.assert_allclose(net(x.numpy()[::-1]), batch.numpy()[::-1])
     with pytest.raises(InputError, match=r"x must have shape \(2, 4, 4\).*got \(3,\)"):
         net(np.zeros(3))
     with pytest.raises(InputError, match="x must be an array of numbers"):

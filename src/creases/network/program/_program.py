@@ -141,7 +141,7 @@ class Program:
         ``name`` is what errors call the argument.
         """
         try:
-            tensor = torch.as_tensor(np.asarray(x) if not isinstance(x, Tensor) else x)
+            tensor = x if isinstance(x, Tensor) else torch.as_tensor(np.asarray(x, order="C"))  # no negative strides
             if tensor.is_complex():
                 raise TypeError("entries are complex")
         except (ValueError, TypeError) as error:
