@@ -5,7 +5,7 @@ import { StepList } from "./StepList";
 import { frame, number, run } from "./state";
 
 export function About() {
-  const { problem, records, epochs, kept, measure, ended, moments } = run.value!;
+  const { problem, records, epochs, kept, measure, growth_ended, ended, moments } = run.value!;
   const at = Math.max(0, (kept ?? epochs.epoch.length) - 1);
   const inIt = records.filter((record) => !record.undone);
   const pieces = frame.value?.regions ?? moments.at(-1)?.regions ?? 0;
@@ -34,7 +34,13 @@ export function About() {
               <dd>{widths[0]} → {widths[1]} parameters in {inIt.length} growth steps</dd>
             </>
           )}
-          {epochs.score[at] != null && (
+          {kept === 0 && records.length > 0 && (
+            <>
+              <dt>Network</dt>
+              <dd>the linear model, which predicts the held-out rows as well</dd>
+            </>
+          )}
+          {kept !== 0 && epochs.score[at] != null && (
             <>
               <dt>{measure}</dt>
               <dd>{number(epochs.score[at])} in training, {number(epochs.validation_score[at])} in validation</dd>
@@ -46,7 +52,8 @@ export function About() {
         <section aria-labelledby="steps-title">
           <h2 id="steps-title">Growth steps</h2>
           <StepList />
-          {ended && <p class="quiet">It ended: {ended}.</p>}
+          {growth_ended && <p class="quiet">Growth ended: {growth_ended}.</p>}
+          {ended && <p class="quiet">The run ended: {ended}.</p>}
         </section>
       )}
     </>

@@ -1,9 +1,16 @@
 /** Why a unit exists: the growth step in words and numbers. */
 
 import { atStep, goToStep, moment, number, run, step } from "./state";
+import { named } from "./StepList";
 import type { Step } from "./types";
 
-const TITLES = { grow: "New unit", deepen: "New layer", recycle: "Unit replaced", revive: "Unit revived" };
+/** For one unit, and for several. */
+const TITLES = {
+  grow: ["New unit", "New units"],
+  deepen: ["New layer", "New layer"],
+  recycle: ["Unit replaced", "Units replaced"],
+  revive: ["Unit revived", "Units revived"],
+};
 
 export function Card() {
   const grown = step.value;
@@ -19,8 +26,8 @@ export function Card() {
   return (
     <article class="card" aria-live="polite">
       <h3>
-        {TITLES[grown.action]} · growth step {grown.number}
-        {grown.undone && <em class="tag">not kept</em>}
+        {TITLES[grown.action][grown.units.length > 1 ? 1 : 0]} · growth step {grown.number}
+        {grown.tag && <em class="tag">{grown.tag}</em>}
       </h3>
       <p>{sentence(grown)}</p>
       <Facts grown={grown} measure={all.measure} />
@@ -39,13 +46,17 @@ export function Card() {
 
 /** The growth step in one sentence: what was added and why, where its crease passes, what came of it. */
 function sentence({ why, text, action, units, epoch, marks, outcome: { fixed, broken } }: Step): string {
-  const because = /^(?:\d+ )?units? added to [^]*? because ([^]*?)\.?$/i.exec(why)?.[1];
+  const [, because, filler] = /^(?:\d+ )?units? added to [^]*? because ([^]*?)\.?(?: (\S+(?: split)? supplied \d+ of [^]*))?$/i.exec(why) ?? [];
   if (action !== "grow" || !because) return why || text;
-  const parts = [`Unit${units.length === 1 ? "" : "s"} ${units.join(", ")} ${units.length === 1 ? "was" : "were"} added at epoch ${epoch} because ${because}`];
-  if (marks.fold_point?.length === 1) parts.push(`its breakpoint is at ${number(marks.fold_point[0])}`);
-  else if (marks.fold_point) parts.push(`its crease passes through (${marks.fold_point.map((value) => number(value)).join(", ")})`);
-  if (fixed.length || broken.length) parts.push(`it corrected ${fixed.length} ${fixed.length === 1 ? "point" : "points"} and broke ${broken.length}`);
-  return `${parts.join("; ")}.`;
+  const several = units.length > 1;
+  const who = named(units);
+  const parts = [`${who[0].toUpperCase()}${who.slice(1)} ${several ? "were" : "was"} added at epoch ${epoch} because ${because}`];
+  if (marks.fold_point?.length === 1) parts.push(`${several ? "the first breakpoint" : "its breakpoint"} is at ${number(marks.fold_point[0])}`);
+  else if (marks.fold_point)
+    parts.push(`${several ? "the first crease" : "its crease"} passes through (${marks.fold_point.map((value) => number(value)).join(", ")})`);
+  if (fixed.length || broken.length)
+    parts.push(`${several ? "they" : "it"} corrected ${fixed.length} ${fixed.length === 1 ? "point" : "points"} and broke ${broken.length}`);
+  return `${parts.join("; ")}.${filler ? ` ${filler}` : ""}`;
 }
 
 function Facts({ grown, measure }: { grown: Step; measure: string }) {

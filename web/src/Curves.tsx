@@ -52,7 +52,7 @@ function Curve({ all, now: index, still, name, train, held, zero = false }: Prop
       <text x={W - RIGHT} y={11} text-anchor="end">
         {number(train[here])} / {number(held[here])}
       </text>
-      {all.records.map((r) => <line key={r.number} class="growth" x1={x(r.epoch)} x2={x(r.epoch)} y1={BOTTOM} y2={BOTTOM - 6} />)}
+      {all.records.map((r) => <line key={r.number} class={r.undone ? "growth undone" : "growth"} x1={x(r.epoch)} x2={x(r.epoch)} y1={BOTTOM} y2={BOTTOM - 6} />)}
       <text x={LEFT - 5} y={TOP + 5} text-anchor="end">{number(high)}</text>
       <text x={LEFT - 5} y={BOTTOM + 2} text-anchor="end">{number(low)}</text>
       <path class="axis" d={`M${LEFT} ${TOP}V${BOTTOM}H${W - RIGHT}`} />

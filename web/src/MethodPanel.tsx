@@ -20,7 +20,13 @@ export function MethodPanel() {
           </label>
           <label>
             Learning rate
-            <input type="number" min={0} step="any" value={draft.value.lr} onInput={(event) => change({ lr: event.currentTarget.valueAsNumber })} />
+            <input class="code" value={draft.value.lr} onInput={(event) => change({ lr: event.currentTarget.value })} title="At the start: auto, or such as 0.01; it falls to zero" />
+          </label>
+        </div>
+        <div class="row">
+          <label>
+            Epochs
+            <input class="code" value={draft.value.epochs} onInput={(event) => change({ epochs: event.currentTarget.value })} title="What the run may spend, stages that are undone included: auto, or a number" />
           </label>
           <label>
             Seed

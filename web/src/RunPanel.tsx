@@ -24,10 +24,10 @@ export function RunPanel() {
       </div>
       <div class="row">
         <button onClick={() => send("step")} disabled={state !== "paused"} title="Train one epoch">Step</button>
-        <button onClick={() => send("grow")} disabled={state !== "running" && state !== "paused"} title="Add a unit now">Grow now</button>
-        <button onClick={() => send("undo")} disabled={!begun || !run.value?.records.length} title="Undo the last growth step">Undo</button>
+        <button onClick={() => send("grow")} disabled={state !== "running" && state !== "paused"} title="Add units now">Grow now</button>
+        <button onClick={() => send("undo")} disabled={!begun || !run.value?.records.some((record) => record.pays)} title="Undo the last growth step">Undo</button>
       </div>
-      <p class="state" role="status">{busy.value || notice.value || STATES[state]}</p>
+      <p class="state" role="status">{busy.value || notice.value || (state === "running" && run.value?.phase) || STATES[state]}</p>
       <p class="error" role="alert">{errors.value.run}</p>
       <ExportPanel />
     </section>
@@ -38,15 +38,17 @@ function start(): void {
   errors.value = {};
   const problem = problemMessage();
   if (!problem) return;
-  const { how, where, when, hidden, seed, lr } = draft.value;
+  const { how, where, when, hidden, seed } = draft.value;
   const automatic = hidden.trim() === "auto";
   const widths = hidden.split(",").map((part) => Number(part.trim()));
   if (!automatic && !widths.every((width) => Number.isInteger(width) && width > 0)) {
     say("method", `Hidden layers must be auto, or widths such as 2 or 4,4, got “${hidden}”.`);
     return;
   }
-  if (!(lr > 0)) return say("method", "Learning rate must be above 0, such as 0.02.");
+  const [lr, epochs] = [draft.value.lr, draft.value.epochs].map((text) => (text.trim() === "auto" ? undefined : Number(text)));
+  if (lr !== undefined && !(lr > 0)) return say("method", "Learning rate must be auto, or above 0, such as 0.01.");
+  if (epochs !== undefined && !(Number.isInteger(epochs) && epochs > 0)) return say("method", "Epochs must be auto, or a number such as 200.");
   editing.value = false;
-  ask({ do: "start", problem, how, where, when, hidden: automatic ? "auto" : widths, seed, lr }, STARTING, "run");
+  ask({ do: "start", problem, how, where, when, hidden: automatic ? "auto" : widths, seed, lr, epochs }, STARTING, "run");
   if (innerWidth <= 1000) document.querySelector(".middle")?.scrollIntoView();
 }

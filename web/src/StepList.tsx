@@ -11,14 +11,14 @@ export function StepList() {
       {all.records.map((record) => (
         <li key={record.number}>
           <button
-            class={step.value?.number === record.number ? "here" : ""}
+            class={`${step.value?.number === record.number ? "here" : ""} ${record.undone ? "undone" : ""}`.trim()}
             aria-current={step.value?.number === record.number ? "step" : undefined}
             onClick={() => goToStep(record.number)}
           >
             <b>{record.number}</b>
             <span>
               {line(record)}
-              {record.undone && <em class="tag">not kept</em>}
+              {record.tag && <em class="tag">{record.tag}</em>}
             </span>
           </button>
         </li>
@@ -29,10 +29,16 @@ export function StepList() {
 
 function line({ action, place, units, removed, epoch, outcome: { fixed, broken } }: Step): string {
   const what = {
-    grow: `unit ${units.join(", ")} added`,
+    grow: `${named(units)} added`,
     deepen: `layer ${place} inserted`,
-    recycle: `unit ${removed.join(", ")} replaced`,
-    revive: `unit ${units.join(", ")} revived`,
+    recycle: `${named(removed)} replaced`,
+    revive: `${named(units)} revived`,
   }[action];
   return `epoch ${epoch}: ${what}${fixed.length || broken.length ? `; ${fixed.length} put right, ${broken.length} broken` : ""}`;
+}
+
+/** Units by their numbers, or how many, if they are many. */
+export function named(units: number[]): string {
+  if (units.length > 4) return `${units.length} units`;
+  return `unit${units.length === 1 ? "" : "s"} ${units.join(", ")}`;
 }

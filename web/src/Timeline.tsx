@@ -106,6 +106,7 @@ function describe(now: Moment): string {
   const what = frame.value?.kind === "line" ? "piece" : "region";
   const regions = now.regions === null ? "" : `: ${now.regions.toLocaleString("en")} ${what}${now.regions === 1 ? "" : "s"}`;
   if (now.kind === "start") return `Start${regions}`;
+  if (now.kind === "end" && now.epoch === 0) return `The linear model, which was kept${regions}`;
   if (now.kind === "end") return `The network that was kept, of epoch ${now.epoch}${regions}`;
   if (now.kind === "grown") return `Growth step ${now.record}, epoch ${now.epoch}${regions}`;
   return `Epoch ${now.epoch}${now.kind === "before" ? ", just before a growth step" : ""}${regions}`;

@@ -146,7 +146,7 @@ export function connect(fresh: () => void): Source {
   };
 }
 
-/** Apply new epochs, growth steps and moments; after an undo, truncate them first. */
+/** Apply new epochs, growth steps and moments; where the run went back, truncate them first. */
 function applyChanges(message: any): void {
   const old = run.value;
   if (!old) return;
@@ -156,7 +156,7 @@ function applyChanges(message: any): void {
     epochs[key] = [...cut(old.epochs[key], message.keep?.epochs), ...(message.epochs?.[key] ?? [])];
   const records = cut(old.records, message.keep?.records).map((record) => message.later?.[record.number] ?? record);
   const gone = new Set<number>(message.gone ?? []); // long runs are thinned
-  const moments = [...cut(old.moments, message.keep?.moments).filter((m) => !gone.has(m.id)), ...(message.moments ?? [])];
+  const moments = [...old.moments.filter((m) => !gone.has(m.id)), ...(message.moments ?? [])];
   const current = old.moments[moment.value]?.id;
   batch(() => {
     run.value = {
@@ -164,8 +164,10 @@ function applyChanges(message: any): void {
       epochs,
       records: [...records, ...(message.records ?? [])],
       moments,
+      growth_ended: message.growth_ended ?? old.growth_ended,
       ended: message.ended ?? old.ended,
-      kept: message.kept ?? old.kept,
+      kept: "kept" in message ? message.kept : old.kept,
+      phase: message.phase ?? old.phase,
     };
     const last = Math.max(0, moments.length - 1);
     const same = moments.findIndex((m) => m.id === current);

@@ -16,12 +16,13 @@ export type Draft = {
   when: string;
   hidden: string;
   seed: number;
-  lr: number;
+  lr: string; // a number, or auto
+  epochs: string; // likewise
 };
 
 const DEFAULTS: Draft = {
   kind: "builtin", name: "xor_circles", formula: "sin(3*x)", rows: 400, noise: 0, target: "", missing: "error",
-  how: "fold", where: "bottleneck", when: "plateau", hidden: "auto", seed: 0, lr: 0.02,
+  how: "fold", where: "all", when: "stages", hidden: "auto", seed: 0, lr: "auto", epochs: "auto",
 };
 
 export const draft = signal<Draft>(fromAddress());

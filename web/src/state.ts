@@ -78,7 +78,7 @@ export const step = computed<Step | null>(() => {
   if (!all || !now) return null;
   if (now.kind === "end") return all.records.findLast((record) => !record.undone) ?? null;
   if (now.record !== null) return all.records.find((record) => record.number === now.record) ?? null;
-  return all.records.findLast((record) => record.epoch < now.epoch) ?? null;
+  return all.records.findLast((record) => record.pays && record.epoch < now.epoch) ?? null;
 });
 
 /** Whether the current moment is a growth step, not the training after it. */
@@ -105,7 +105,8 @@ export function goToStep(number: number): void {
   const all = run.value;
   const record = all?.records.find((one) => one.number === number);
   if (!all || !record) return;
-  const index = all.moments.findIndex((m) => m.record === number);
+  let index = all.moments.findIndex((m) => m.record === number);
+  if (index < 0) index = all.moments.findIndex((m) => m.record !== null && m.epoch === record.epoch); // several layers at once
   goTo(index >= 0 ? index : all.moments.findIndex((m) => m.epoch > record.epoch)); // long runs do not keep every moment
 }
 

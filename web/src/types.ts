@@ -27,7 +27,9 @@ export type Step = {
   after: Measured;
   later: Measured;
   changed: number | null;
+  pays: boolean; // false once its stage did not pay
   undone: boolean;
+  tag: string; // why it is undone, "" if it is not
   why: string;
   text: string;
   marks: { instance?: number; mistakes?: number[]; fold_point?: number[] };
@@ -57,8 +59,10 @@ export type Run = {
   epochs: Epochs;
   records: Step[];
   moments: Moment[];
+  growth_ended?: string;
   ended: string;
-  kept: number | null; // null before the end of the run
+  kept: number | null; // 0: the linear model of the start; null before the end of the run
+  phase?: string; // of a live run: what is being trained
   sections: Section[];
   slices?: string[]; // names of the slices, if there are several
   slices_are?: string; // label of the slices, "Slice" by default

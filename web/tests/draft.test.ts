@@ -20,8 +20,8 @@ describe("the draft", () => {
   });
 
   it("ignores what is no number", async () => {
-    const { draft } = await load("#rows=many&lr=0.1");
-    expect([draft.value.rows, draft.value.lr]).toEqual([400, 0.1]);
+    const { draft } = await load("#rows=many&seed=3&lr=0.1");
+    expect([draft.value.rows, draft.value.seed, draft.value.lr]).toEqual([400, 3, "0.1"]);
   });
 
   it("survives the address", async () => {

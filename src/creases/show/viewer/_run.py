@@ -100,6 +100,7 @@ def record_json(
     step: dict[str, Any] = to_json(
         {
             **{name: getattr(record, name) for name in (*same, "before", "after", "later", "changed")},
+            "pays": not record.undone,
             "undone": bool(tag),
             "tag": tag,
             "why": record.why(**data.names),
