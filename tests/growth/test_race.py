@@ -1,0 +1,428 @@
+"""A stage of growth against training on: what is compared, what is kept, and what is undone."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional as F
+from torch.optim.swa_utils import AveragedModel
+
+import creases.growth._grower as growing
+from creases.growth import Grower, GrowthConfig, Run, grow
+from creases.growth._growth_steps import grow_places
+from creases.growth._objective import objective
+from creases.growth._race import BLOCKS, block_losses, compare_losses
+from creases.growth._samples import as_samples
+from creases.growth._training import measure
+from creases.growth.policies import SizeLimit, _stages
+from growth_runs import Residual, adam, classes, conv, mlp, normed, same_tensors, timeless, values
+
+OPTIONS = {"how": "random", "growth_share": 0.8, "batch_size": 20, "budget": 24, "schedule": "constant", "lr": 0.03}
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch):
+    """Stages of a few steps."""
+    monkeypatch.setattr(_stages, "MIN_STEPS", 5)
+
+
+@pytest.fixture
+def verdict(monkeypatch):
+    """Decides all stages."""
+
+    def decide(pays: bool) -> None:
+        monkeypatch.setattr(growing, "compare_losses", lambda *losses: (1.0, 0.0) if pays else (0.0, 1.0))
+
+    return decide
+
+
+def begun(model=None, data=None, validation=0.2, loss="classification", **options) -> Run:
+    config = GrowthConfig(**{**OPTIONS, **options})
+    run = Run(model or mlp(3, 2, 2, seed=1), data or classes(100), loss, config, validation=validation)
+    run.start()
+    return run
+
+
+def epochs(run: Run) -> Iterator[Run]:
+    while not run.history.ended:
+        run.epoch()
+        yield run
+
+
+def model(run: Run) -> torch.nn.Module:
+    return run.grower.state.model
+
+
+def assert_same_optimizers(one: dict, other: dict) -> None:
+    assert one["param_groups"] == other["param_groups"]
+    assert one["state"].keys() == other["state"].keys()
+    for k, values_ in one["state"].items():
+        for name, value in values_.items():
+            assert torch.equal(value, other["state"][k][name])
+            assert value.dtype == other["state"][k][name].dtype
+
+
+# the held-out losses
+
+
+@given(st.integers(1, 130), st.integers(0, 3), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_the_losses_of_blocks_are_those_of_their_samples(n, seed, weighted):
+    net, (x, y) = mlp(3, 2, 2, seed=seed, dropout=0.3), classes(n, seed=seed)
+    weight = torch.rand(n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) + 0.1
+    samples = as_samples((x, y, weight) if weighted else (x, y), net)
+    found = block_losses(net, samples, objective("classification", weighted=weighted))
+    net.eval()
+    each = F.cross_entropy(net(x), y, reduction="none").detach().numpy()
+    each = each * (weight / weight.mean()).numpy() if weighted else each
+    blocks = np.array_split(np.arange(n), min(n, 50))
+    assert found == pytest.approx([each[rows].mean() for rows in blocks])
+
+
+@given(st.integers(1001, 2500))
+@settings(max_examples=5, deadline=None)
+def test_many_samples_are_spread_over_the_blocks_and_their_mean_is_the_loss(n):
+    net, (x, y) = mlp(1, 3, 1), values(n)
+    samples = as_samples((x, y), net)
+    goal = objective("regression", weighted=False)
+    sums, counts = np.zeros(BLOCKS), np.zeros(BLOCKS)
+    errors = (net(x) - y).detach().square().sum(1).numpy()
+    number = 0
+    for start in range(0, n, 1000):  # the parts that a run looks at at a time
+        rows = np.arange(start, min(start + 1000, n))
+        for block in np.array_split(rows, min(len(rows), BLOCKS)):
+            sums[number % BLOCKS] += errors[block].sum()
+            counts[number % BLOCKS] += len(block)
+            number += 1
+    found = block_losses(net, samples, goal)
+    scale = measure(net, samples, goal).loss / errors.mean()  # of the loss: its factor before the square
+    assert found == pytest.approx(scale * sums / counts)
+    assert np.average(found, weights=counts) == pytest.approx(measure(net, samples, goal).loss)
+
+
+def test_losses_are_measured_in_eval_mode_and_nothing_changes():
+    net, (x, y) = normed().train(), classes(30)
+    before, numbers = copy.deepcopy(net.state_dict()), torch.random.get_rng_state()
+    block_losses(net, as_samples((x, y), net), objective("classification", weighted=False))
+    assert all(torch.equal(a, b) for a, b in zip(before.values(), net.state_dict().values(), strict=True))
+    assert net.training
+    assert torch.equal(numbers, torch.random.get_rng_state())
+
+
+@given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=1, max_size=60))
+def test_the_gain_is_the_mean_of_the_paired_differences_with_its_standard_error(pairs):
+    on, wide = map(list, zip(*pairs, strict=True))
+    gain, error = compare_losses(on, wide)
+    difference = np.array(on) - np.array(wide)
+    assert gain == pytest.approx(difference.mean(), abs=1e-12)
+    expected = difference.std(ddof=1) / len(pairs) ** 0.5 if len(pairs) > 1 else 0.0
+    assert error == pytest.approx(expected, abs=1e-12)
+
+
+# stages that do not pay
+
+
+CASES = {
+    "two layers": (lambda: mlp(3, 2, 2, 2, seed=1), (3,), {"how": "fold"}),
+    "dropout": (lambda: mlp(3, 2, 2, seed=1, dropout=0.2), (3,), {"how": "fold"}),
+    "float32": (lambda: mlp(3, 2, 2, seed=1, dtype=torch.float32), (3,), {"how": "tiny"}),
+    "one unit": (lambda: mlp(3, 1, 1, 2, seed=0), (3,), {"how": "random"}),
+    "convolutions": (conv, (1, 6, 6), {"how": "gradmax"}),
+    "batch norm": (normed, (3,), {"how": "random"}),
+    "a residual block": (Residual, (3,), {"how": "split"}),
+    "momentum": (
+        lambda: mlp(3, 2, 2),
+        (3,),
+        {"optimizer": lambda parameters: torch.optim.SGD(parameters, lr=0.05, momentum=0.9)},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_whose_stages_do_not_pay_is_bit_for_bit_one_without_growth(case, verdict):
+    make, shape, options = CASES[case]
+    verdict(False)
+    data = classes(100, shape)
+    run = begun(make(), data, keep="last", growth_patience=2, **options)
+    for _ in epochs(run):
+        pass
+    assert [stage["pays"] for stage in run.history.stages] == [False, False]
+    assert run.history.growth_ended.startswith("2 stages in a row did not pay (held-out loss ")
+    grown = [record for record in run.history.records if record.action != "revive"]
+    assert grown
+    assert all(record.undone for record in grown)
+    assert "It did not pay and was undone." in grown[0].explain()
+    plain = begun(make(), data, keep="last", when=10**6, **options)
+    starts = [0, *(epoch["steps"] for epoch in run.history.epochs)]
+    for start, end in pairwise(starts):
+        plain._epoch_steps = lambda steps=end - start: steps
+        plain.epoch()
+    assert same_tensors(model(run), model(plain))
+    assert_same_optimizers(run.optimizer.state_dict(), plain.optimizer.state_dict())
+    for one, other in zip(run.history.epochs, plain.history.epochs, strict=True):
+        names = ("epoch", "steps", "loss", "score", "validation_loss", "smoothed_loss", "parameters", "widths")
+        assert {name: one[name] for name in names} == {name: other[name] for name in names}
+
+
+def test_companions_and_their_counts_are_as_without_growth(verdict):
+    verdict(False)
+    x, y = classes(40)
+    found = []
+    for grows in (True, False):
+        net = mlp(3, 2, 2, seed=2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        average, target = AveragedModel(net), copy.deepcopy(net)
+        options = {"how": "random", "growth_share": 0.9, "companions": [average, target]}
+        when = "stages" if grows else 10**6
+        grower = Grower(net, optimizer, (x, y), "classification", when=when, budget=60, **options)
+        while not grower.history.growth_ended if grows else len(grower.history.epochs) < found[0][-1]:
+            optimizer.zero_grad()
+            F.cross_entropy(net(x), y).backward()
+            optimizer.step()
+            average.update_parameters(net)
+            with torch.no_grad():
+                for mine, new in zip(target.parameters(), net.parameters(), strict=True):
+                    mine.lerp_(new, 0.1)
+            grower.step()
+        assert bool(grower.history.stages) == grows
+        found.append((net, average, target, optimizer, len(grower.history.epochs)))
+    with_growth, without = found
+    assert int(with_growth[1].n_averaged) == int(without[1].n_averaged) == with_growth[-1]
+    for k in range(3):
+        assert same_tensors(with_growth[k], without[k])
+    assert_same_optimizers(with_growth[3].state_dict(), without[3].state_dict())
+
+
+# stages that pay
+
+
+def test_a_stage_that_pays_keeps_the_network_that_was_grown_at_its_beginning(verdict):
+    verdict(True)
+    run = begun(keep="last", stop=SizeLimit(growth_steps=1))
+    for _ in epochs(run):
+        pass
+    (stage,), (record,) = run.history.stages, run.history.records
+    assert stage["pays"]
+    assert not record.undone
+    assert run.history.growth_ended == "1 growth steps were made"
+    assert (record.width, record.epoch) == ((2, 4), stage["epoch"])
+    by_hand = begun(keep="last", when=10**6)
+    starts = [0, *(epoch["steps"] for epoch in run.history.epochs)]
+    for number, (start, end) in enumerate(pairwise(starts)):
+        if number == stage["epoch"]:
+            grow_places(by_hand.grower.state, [], 2.0)
+        by_hand._epoch_steps = lambda steps=end - start: steps
+        by_hand.epoch()
+    assert same_tensors(model(run), model(by_hand))
+    assert_same_optimizers(run.optimizer.state_dict(), by_hand.optimizer.state_dict())
+
+
+@pytest.mark.slow
+def test_growth_pays_where_two_units_cannot_learn_and_not_where_there_is_nothing_to_learn():
+    options = {"budget": 600, "growth_share": 0.5, "how": "fold", "schedule": "cosine", "lr": 0.02, "progress": False}
+    held = classes(400, seed=8)
+    _, history = grow(mlp(3, 2, 2, seed=1), classes(200), "classification", validation=held, **options)
+    assert history.stages[0]["pays"]
+    assert history.last["widths"]["0"] >= 8
+    x, _ = held
+    noise = torch.randint(0, 2, (400,), generator=torch.Generator().manual_seed(0))
+    _, history = grow(
+        mlp(3, 2, 2, seed=1), (x[:60], noise[:60]), "classification", validation=(x[60:], noise[60:]), **options
+    )
+    assert not all(stage["pays"] for stage in history.stages)
+    assert history.last["widths"]["0"] <= 4
+
+
+# fairness, and the budget
+
+
+@pytest.mark.parametrize("pays", [True, False])
+@pytest.mark.parametrize("budget", [24, "2e5 multiply-adds"])
+def test_both_networks_of_a_stage_are_trained_for_as_many_steps_on_the_same_batches(pays, budget, verdict):
+    verdict(pays)
+    seen: list[torch.Tensor] = []
+    run = begun(budget=budget, growth_patience=3)
+    model(run).register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0]) if module.training else None)
+    batches, stages = [], 0
+    for _ in epochs(run):
+        race, history = run.grower.race, run.history
+        if race is not None and race.rival is not None and len(history.epochs) == race.epoch:  # it has just grown
+            batches = seen[-race.steps :]
+            assert race.epochs[-1]["steps"] - history.last["steps"] == race.steps
+        if len(history.stages) > stages:
+            stages += 1
+            stage = history.stages[-1]
+            assert stage["steps"] - history.epochs[stage["epoch"] - 1]["steps"] == len(batches)
+            assert all(map(torch.equal, batches, seen[-len(batches) :]))
+    assert stages >= 2
+
+
+@given(
+    st.sampled_from([12, 20, "1e5 multiply-adds", "3e5 multiply-adds"]),
+    st.floats(0.05, 0.95),
+    st.floats(1.2, 4.0),
+    st.integers(1, 2),
+    st.booleans(),
+)
+@settings(max_examples=10, deadline=None)
+def test_growth_ends_within_its_share(budget, share, factor, width, validated):
+    options = {"growth_share": share, "growth_factor": factor, "budget": budget, "growth_patience": None}
+    held = classes(30, seed=4) if validated else None
+    run = begun(mlp(3, width, 2), classes(80), held, **options)
+    meter = run.grower.state.meter
+    charged, charge = [0], meter.charge
+    meter.charge = lambda cost: (charged.append(cost), charge(cost))
+    unplanned, over = 0.0, False  # the growth step of the last stage; whether growth has ended
+    for _ in epochs(run):
+        if meter.budget.unit == "multiply-adds":
+            unplanned = charged[-1] / meter.budget.amount
+        if run.grower.race is not None or (run.history.growth_ended and run.history.stages and not over):
+            assert meter.progress <= share + unplanned + 1e-6
+        over = bool(run.history.growth_ended)
+    assert run.history.ended.startswith("the budget of")
+
+
+def test_a_budget_that_ends_in_a_race_ends_with_the_better_network(verdict):
+    """A user's own loop may have fewer epochs than a stage was planned with."""
+    verdict(False)
+    run = begun(keep="last", budget=24)
+    for _ in epochs(run):
+        race = run.grower.race
+        if race is not None and race.rival is not None:
+            rival = race.rival
+            run.grower.state.meter.epochs = 24.0  # something took all the rest
+    assert run.history.ended == "the budget of 24 epochs is spent"
+    assert [stage["pays"] for stage in run.history.stages] == [False]
+    for name, tensor in model(run).state_dict().items():
+        assert torch.equal(tensor, rival.network.tensors[name])
+
+
+# the history
+
+
+def test_epochs_are_numbered_by_their_place_at_every_moment():
+    run = begun(mlp(3, 2, 2, seed=1, dropout=0.1))
+    lengths = []
+    for _ in epochs(run):
+        lengths.append(len(run.history.epochs))
+        assert [epoch["epoch"] for epoch in run.history.epochs] == list(range(1, lengths[-1] + 1))
+        steps = [epoch["steps"] for epoch in run.history.epochs]
+        assert steps == sorted(set(steps))
+    assert lengths != sorted(lengths)  # a stage began again
+
+
+def test_a_stage_is_described():
+    run = begun(budget=60)
+    for _ in epochs(run):
+        pass
+    for stage in run.history.stages:
+        assert stage["gain"] == pytest.approx(stage["loss_training_on"] - stage["loss_grown"])
+        assert stage["pays"] == (stage["gain"] > stage["error"])
+    undone = [record for record in run.history.records if record.undone]
+    failed = [stage for stage in run.history.stages if not stage["pays"]]
+    assert {record.epoch for record in undone} == {stage["epoch"] for stage in failed}
+    assert not any(run.history.keeps(record) for record in undone)
+
+
+# a user's own loop, with its own count of steps
+
+
+def test_the_grown_network_gets_its_stage_where_the_loop_counts_steps_on(verdict):
+    verdict(False)
+    net, (x, y) = mlp(3, 2, 2), classes(40)
+    optimizer = adam(net)
+    grower = Grower(net, optimizer, (x, y), "classification", how="random", budget=80, growth_share=0.9)
+    total = 0
+    while not grower.history.ended:
+        for _ in range(3):
+            optimizer.zero_grad()
+            F.cross_entropy(net(x), y).backward()
+            optimizer.step()
+        total += 3
+        race = grower.race
+        grower.step(steps=total)
+        if race is not None and grower.race is None:
+            stage = grower.history.stages[-1]
+            steps = stage["steps"] - grower.history.epochs[stage["epoch"] - 1]["steps"]
+            assert race.steps <= steps < race.steps + 3  # it ends with an epoch
+    assert total == 240
+    assert grower.history.stages
+    assert grower.history.last["steps"] < 240
+
+
+# stopped and resumed
+
+
+class Stopped(Exception):
+    """What stops a run at the end of an epoch."""
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (lambda: mlp(3, 2, 2, seed=1, dropout=0.2), {"how": "fold", "budget": 24}),
+        (lambda: mlp(3, 2, 2, 2, seed=1), {"how": "gradmax", "budget": "6e5 multiply-adds", "schedule": "cosine"}),
+        (lambda: mlp(3, 1, 1, 2, seed=0), {"how": "tiny", "budget": 20, "where": "round robin"}),
+        (
+            lambda: mlp(3, 3, 2),
+            {"budget": 16, "schedule": lambda optimizer: torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.99)},
+        ),
+    ],
+)
+def test_stopped_and_resumed_after_every_epoch_a_race_ends_the_same(make, options, tmp_path):
+    given_ = {**OPTIONS, "validation": 0.2, "growth_patience": None, "progress": False, **options}
+    calls: list[int] = []
+    whole = grow(make(), classes(100), "classification", callbacks=[lambda state: calls.append(1)], **given_)
+    assert whole.history.stages
+    path, struck, races = tmp_path / "run.pt", 0, 0
+    while True:
+        seen: list[int] = []
+
+        def strike(state, seen=seen):
+            if seen:  # the checkpoint of the epoch before is written by then
+                raise Stopped
+            seen.append(1)
+
+        try:
+            again = grow(
+                make(),
+                classes(100),
+                "classification",
+                checkpoint=path,
+                checkpoint_seconds=0,
+                callbacks=[strike],
+                **given_,
+            )
+        except Stopped:
+            struck += 1
+            races += torch.load(path, weights_only=True)["race"] is not None
+        else:
+            break
+    assert struck == len(calls) - 1
+    assert races > 8
+    assert same_tensors(whole.model, again.model)
+    assert timeless(whole.history) == timeless(again.history)
+
+
+def test_a_run_that_goes_back_into_a_race_runs_as_if_nothing_had_been():
+    straight, turned = begun(), begun()
+    marks = []
+    for _ in epochs(turned):
+        if turned.grower.race is not None:
+            marks.append(turned.snapshot())
+    for _ in epochs(straight):
+        pass
+    assert len(marks) > 8
+    for mark in (marks[0], marks[len(marks) // 2], marks[-1]):
+        turned.restore(mark)
+        for _ in epochs(turned):
+            pass
+        assert same_tensors(model(straight), model(turned))
+        assert timeless(straight.history) == timeless(turned.history)
