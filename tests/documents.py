@@ -45,6 +45,20 @@ def run_line(line):
         assert words[:2] == ["pip", "install"], line
 
 
+def run_until(path, call):
+    """Run the Python blocks of a document up to the first with a call, and return the names it leaves."""
+    names: dict[str, object] = {}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        for language, text in blocks(path):
+            if language == "python":
+                exec(compile(text, str(path), "exec"), names)
+                if call in text:
+                    break
+    plt.close("all")
+    return names
+
+
 def run_blocks(path):
     """Run every block of a document in order, in the working directory."""
     names: dict[str, object] = {}
