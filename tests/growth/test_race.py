@@ -150,7 +150,8 @@ def test_a_run_whose_stages_do_not_pay_is_bit_for_bit_one_without_growth(case, v
     make, shape, options = CASES[case]
     verdict(False)
     data = classes(100, shape)
-    run = begun(make(), data, keep="last", growth_patience=2, **options)
+    held = classes(25, shape, seed=4)
+    run = begun(make(), data, held, keep="last", growth_patience=2, **options)
     for _ in epochs(run):
         pass
     assert [stage["pays"] for stage in run.history.stages] == [False, False]
@@ -159,7 +160,7 @@ def test_a_run_whose_stages_do_not_pay_is_bit_for_bit_one_without_growth(case, v
     assert grown
     assert all(record.undone for record in grown)
     assert "It did not pay and was undone." in grown[0].explain()
-    plain = begun(make(), data, keep="last", when=10**6, **options)
+    plain = begun(make(), data, held, keep="last", when=10**6, **options)
     starts = [0, *(epoch["steps"] for epoch in run.history.epochs)]
     for start, end in pairwise(starts):
         plain._epoch_steps = lambda steps=end - start: steps
@@ -205,7 +206,8 @@ def test_companions_and_their_counts_are_as_without_growth(verdict):
 
 def test_a_stage_that_pays_keeps_the_network_that_was_grown_at_its_beginning(verdict):
     verdict(True)
-    run = begun(keep="last", stop=SizeLimit(growth_steps=1))
+    held = classes(25, seed=4)
+    run = begun(validation=held, keep="last", stop=SizeLimit(growth_steps=1))
     for _ in epochs(run):
         pass
     (stage,), (record,) = run.history.stages, run.history.records
@@ -213,7 +215,7 @@ def test_a_stage_that_pays_keeps_the_network_that_was_grown_at_its_beginning(ver
     assert not record.undone
     assert run.history.growth_ended == "1 growth steps were made"
     assert (record.width, record.epoch) == ((2, 4), stage["epoch"])
-    by_hand = begun(keep="last", when=10**6)
+    by_hand = begun(validation=held, keep="last", when=10**6)
     starts = [0, *(epoch["steps"] for epoch in run.history.epochs)]
     for number, (start, end) in enumerate(pairwise(starts)):
         if number == stage["epoch"]:
@@ -292,7 +294,7 @@ def test_growth_ends_within_its_share(budget, share, factor, width, validated):
 def test_a_budget_that_ends_in_a_race_ends_with_the_better_network(verdict):
     """A user's own loop may have fewer epochs than a stage was planned with."""
     verdict(False)
-    run = begun(keep="last", budget=24)
+    run = begun(validation=classes(25, seed=4), keep="last", budget=24)
     for _ in epochs(run):
         race = run.grower.race
         if race is not None and race.rival is not None:
