@@ -37,7 +37,10 @@ def test_curves_are_the_historys_numbers(grown):
     *_, history = grown
     loss, score, size = plot_growth_curves(history, score="accuracy")
     assert loss.lines[0].get_ydata().tolist() == [epoch["loss"] for epoch in history.epochs]
-    assert score.lines[1].get_ydata().tolist() == [epoch["validation_score"] for epoch in history.epochs]
+    held_out = np.array([epoch["validation_score"] for epoch in history.epochs], float)
+    assert np.isnan(held_out[-1])  # once growth has ended, these samples are trained on too
+    assert not np.isnan(held_out[: history.records[-1].epoch]).any()
+    np.testing.assert_array_equal(score.lines[1].get_ydata(), held_out)
     assert size.lines[0].get_ydata().tolist() == [epoch["widths"]["0"] for epoch in history.epochs]
     assert score.get_ylabel() == "accuracy"
 
@@ -51,6 +54,23 @@ def test_growth_steps_after_the_network_that_was_kept_are_hollow(grown):
     shown = [text.get_text() for text in plot_growth_curves(history, kept_epoch=kept)[1].get_legend().get_texts()]
     assert "did not pay, undone" in shown
     assert "network kept" in shown
+
+
+def test_growth_steps_that_did_not_pay_are_hollow(grown):
+    *_, history = grown
+    first, *others = history.records
+    loss, score, _ = plot_growth_curves(replace(history, records=[replace(first, undone=True), *others]))
+    marks = [line for line in loss.lines if line.get_marker() in ("v", "D", "s") and len(line.get_xdata())]
+    hollow = [int(line.get_xdata()[0]) for line in marks if line.get_color() == "#FFFFFF"]
+    assert hollow == [first.epoch]
+    assert "did not pay, undone" in [text.get_text() for text in score.get_legend().get_texts()]
+
+
+def test_a_linear_model_that_was_kept_has_the_size_of_the_start(grown):
+    *_, history = grown
+    _, score, size = plot_growth_curves(history, kept_epoch=0)
+    assert size.get_title() == f"{history.epochs[0]['parameters']} parameters"
+    assert "linear model kept" in [text.get_text() for text in score.get_legend().get_texts()]
 
 
 def test_the_network_is_drawn_with_its_fold_points_in_the_data_s_units(grown):

@@ -118,9 +118,8 @@ def _draw_curves(history: History, axes: Sequence[Axes], kept_epoch: int | None,
     epochs = [epoch["epoch"] for epoch in history.epochs]
     _draw_curve(loss, epochs, history, "loss")
     loss.set_ylabel("loss")
-    positive = all(value > 0 for line in loss.lines for value in np.asarray(line.get_ydata()))
-    values = [float(np.min(line.get_ydata())) for line in loss.lines]
-    if positive and max(float(np.max(line.get_ydata())) for line in loss.lines) > 20 * min(values):
+    values = np.concatenate([np.asarray(line.get_ydata(), np.float64) for line in loss.lines])
+    if np.nanmin(values) > 0 and np.nanmax(values) > 20 * np.nanmin(values):
         loss.set_yscale("log")
         loss.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         loss.yaxis.set_major_formatter("{x:g}")
@@ -149,8 +148,8 @@ def draw_score(ax: Axes, history: History) -> None:
 
 def _draw_curve(ax: Axes, epochs: list[int], history: History, name: str) -> None:
     for k, (key, label) in enumerate(((name, "training"), (f"validation_{name}", "validation"))):
-        values = [epoch[key] for epoch in history.epochs]
-        if all(value is not None for value in values):
+        values = np.array([epoch[key] for epoch in history.epochs], np.float64)  # NaN where it is not known
+        if not np.isnan(values).all():
             ax.plot(epochs, values, color=style.class_color(k), linewidth=1.3, label=label)
 
 
