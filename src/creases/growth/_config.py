@@ -103,8 +103,8 @@ class GrowthConfig:
     Examples
     --------
     >>> config = GrowthConfig(how="tiny", budget=100)
-    >>> config.lr
-    0.02
+    >>> config.when
+    'stages'
     >>> GrowthConfig.from_dict(config.to_dict()) == config
     True
     """

@@ -70,7 +70,8 @@ class Grower:
     stop
         Policies such as ``Target(score=0.99)`` and ``SizeLimit(parameters=500)``, or functions of the state.
     budget
-        What the run may spend, for the stages and for ``history.ended``: the number of epochs that you will train.
+        What the run may spend, for the stages and for ``history.ended``: the number of epochs that you will train,
+        those of networks that are not kept included.
     growth_share, growth_factor, growth_patience
         Share of the budget that growth may take; by how much a stage widens a layer; stages in a row that may fail to
         pay before they are undone and growth ends.
@@ -99,10 +100,12 @@ class Grower:
     >>> from creases.growth import Grower
     >>> x = torch.linspace(-2, 2, 100)[:, None]
     >>> y = x.abs()
-    >>> model = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU(), torch.nn.Linear(1, 1))
+    >>> with torch.random.fork_rng():
+    ...     _ = torch.manual_seed(0)
+    ...     model = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU(), torch.nn.Linear(1, 1))
     >>> optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
-    >>> grower = Grower(model, optimizer, (x, y), "regression", how="fold", budget=100)
-    >>> while not grower.history.ended and len(grower.history.epochs) < 100:
+    >>> grower = Grower(model, optimizer, (x, y), "regression", how="fold", budget=400)
+    >>> while not grower.history.ended:
     ...     loss = torch.nn.functional.mse_loss(model(x), y)
     ...     optimizer.zero_grad(); loss.backward(); optimizer.step()
     ...     record = grower.step()
