@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from creases.regions import PlanePartition
 
 PROBLEM = "xor_circles"
-EPOCHS = 300
+EPOCHS = 600
+HIDDEN = (8,)  #: the problem is far from linear: fewer units would have to grow through stages that hardly pay
 MAP = "map.png"
 
 
@@ -35,7 +36,7 @@ def run_demo(
 
     Takes under a minute.
     """
-    settings = RunSettings(PROBLEM, config=GrowthConfig(budget=EPOCHS, seed=seed))
+    settings = RunSettings(PROBLEM, config=GrowthConfig(budget=EPOCHS, hidden=HIDDEN, seed=seed))
     report, files = interruptible(folder, lambda: grow_into(settings, folder, force=is_demo(folder), fresh=True))
     partition, result = map_grown(report)
     files["map"] = draw(report, partition, folder / MAP)
