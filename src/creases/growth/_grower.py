@@ -19,7 +19,7 @@ from creases.growth._growth_steps import MAX_SAMPLES, grow_places, recycle_units
 from creases.growth._loss_sum import Loss
 from creases.growth._objective import objective
 from creases.growth._precision import full_precision
-from creases.growth._race import NetworkState, Race, block_losses, compare_losses
+from creases.growth._race import MIN_GAIN, NetworkState, Race, block_losses, compare_losses
 from creases.growth._records import History, Record, smooth_loss
 from creases.growth._samples import as_samples
 from creases.growth._state import State
@@ -354,7 +354,7 @@ class Grower:
             "loss_training_on": sum(race.losses) / len(race.losses),
             "gain": gain,
             "error": error,
-            "pays": gain > error,
+            "pays": gain > MIN_GAIN * error,
         }
         if not stage["pays"]:
             self._undo(race)

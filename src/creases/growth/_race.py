@@ -18,6 +18,10 @@ from creases.growth._state import State
 from creases.growth._training import preserve_modes
 from creases.network.surgery import without_side_effects
 
+#: Standard errors by which a loss must be lower to count as lower: with none, luck decides; with one, small tables
+#: whose few held-out rows make every difference uncertain would never grow.
+MIN_GAIN = 0.5
+
 #: Blocks of held-out samples whose mean losses are compared in pairs.
 BLOCKS = 50
 

@@ -32,7 +32,7 @@ class Stages:
 
     In each stage the network is first trained on; then it goes back to the beginning of the stage, every place (or the
     first of the policy ``where``) is widened by a factor, and it is trained for as many steps. The stage pays if the
-    grown network's held-out loss is lower by more than the standard error of the difference; otherwise growth is
+    grown network's held-out loss is lower by more than half the standard error of the difference; otherwise growth is
     undone, and the network that was trained on is kept. After ``patience`` stages in a row that do not pay growth ends;
     it also ends when its share of the budget is spent.
 
@@ -41,9 +41,9 @@ class Stages:
     share, and by the epochs that a budget in multiply-adds leaves them.
     """
 
-    share: float = 0.15  #: of the budget
+    share: float = 0.2  #: of the budget
     factor: float = 2.0  #: of the widths
-    patience: int = 2  #: stages
+    patience: int = 3  #: stages
 
     def __post_init__(self) -> None:
         check_number(self.share, "growth_share", above=0, below=1)
