@@ -55,7 +55,15 @@ def loader(checkpoint, **options):
     return grow(model, data, "classification", checkpoint=checkpoint, checkpoint_seconds=0.2, **given, **options)
 
 
-VARIANTS = {"fold": fold, "tiny": tiny, "loader": loader}
+def stages(checkpoint, **options):
+    """Stages against training on, the learning rate annealed, every epoch written."""
+    model = mlp(3, 2, 2, seed=3, dropout=0.1)
+    given = {"how": "fold", "budget": 150, "growth_share": 0.8, "validation": 0.3, "batch_size": 30}
+    given |= {"growth_patience": None, "checkpoint_seconds": 0}
+    return grow(model, classes(), "classification", checkpoint=checkpoint, **given, **options)
+
+
+VARIANTS = {"fold": fold, "tiny": tiny, "loader": loader, "stages": stages}
 
 
 def left_alone(variant: str, folder: Path) -> None:

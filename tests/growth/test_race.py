@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 from torch.optim.swa_utils import AveragedModel
 
+import creases
 import creases.growth._grower as growing
-from creases.growth import Grower, GrowthConfig, Run, grow
+from creases.growth import Grower, GrowthConfig, History, Run, grow
 from creases.growth._growth_steps import grow_places
 from creases.growth._objective import objective
 from creases.growth._race import BLOCKS, block_losses, compare_losses
@@ -428,3 +429,41 @@ def test_a_run_that_goes_back_into_a_race_runs_as_if_nothing_had_been():
             pass
         assert same_tensors(model(straight), model(turned))
         assert timeless(straight.history) == timeless(turned.history)
+
+
+# any run
+
+
+@given(
+    widths=st.lists(st.integers(1, 3), min_size=1, max_size=2),
+    n=st.sampled_from([1, 2, 5, 30]),
+    one_class=st.booleans(),
+    held=st.sampled_from([None, 1, 20]),
+    budget=st.sampled_from([1, 2.5, 8, "3e4 multiply-adds"]),
+    batch=st.sampled_from([1, 7, None, "auto"]),
+    how=st.sampled_from(["random", "fold", "tiny", "gradmax", "split"]),
+    keep=st.sampled_from(["best", "last"]),
+)
+@settings(max_examples=25, deadline=None)
+def test_any_run_in_stages_ends_whole(widths, n, one_class, held, budget, batch, how, keep):
+    x, y = classes(n)
+    net = mlp(3, *widths, 2, seed=1)
+    optimizer = adam(net)
+    options = {"how": how, "budget": budget, "batch_size": batch, "keep": keep, "growth_share": 0.8}
+    options |= {"validation": None if held is None else classes(held, seed=5), "optimizer": optimizer}
+    data = (x, torch.zeros_like(y) if one_class else y)
+    history = grow(net, data, "classification", progress=False, **options).history
+    assert history.ended.startswith("the budget of")
+    assert [epoch["epoch"] for epoch in history.epochs] == list(range(1, len(history.epochs) + 1))
+    assert 1 <= history.kept <= len(history.epochs)
+    assert history.kept == len(history.epochs) or (held is not None and keep == "best")
+    now = {place.name: place.width for place in creases.places(net)}
+    assert now == history.epochs[history.kept - 1]["widths"]
+    for name, width in now.items():  # the growth steps that are in the result made it
+        grew = [record for record in history.records if record.place == name and history.keeps(record)]
+        assert width == (grew[-1].width[1] if grew else dict(zip(now, widths, strict=True))[name])
+    assert all(parameter.isfinite().all() for parameter in net.parameters())
+    kept = [id(parameter) for group in optimizer.param_groups for parameter in group["params"]]
+    assert kept == [id(parameter) for parameter in net.parameters()]
+    assert all(state["exp_avg"].shape == parameter.shape for parameter, state in optimizer.state.items())
+    assert History.from_json(history.to_json()) == history
