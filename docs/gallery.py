@@ -90,8 +90,8 @@ def keep(state):
 
 
 data = (moons.X, moons.y)
-options = {"how": "fold", "when": 5, "budget": 32, "lr": 0.02, "validation": 0.2, "recycle": False}
-model, history = grow(model, data, "classification", callbacks=[keep], **options)
+options = {"lr": 0.05, "weight_decay": 0.1, "recycle": False, "validation": 0.2, "callbacks": [keep]}
+model, history = grow(model, data, "classification", how="fold", when=5, budget=60, **options)
 net, record = grown[3]
 partition = creases.plane(net, box=[(-2.2, 2.4), (-2.2, 2.2)])
 
@@ -107,7 +107,7 @@ curves = show.plot_growth(history, score="accuracy")
         "`show.animate_training` for networks that only train; MP4 needs `pip install 'creases[video]'`.",
         {"film": "an animation of a network that grows: regions, boundary, curve and network"},
         """
-creases grow moons --when 8 --budget 80 --out run
+creases grow moons --when 8 --budget 80 --lr 0.05 --weight-decay 0.1 --out run
 creases animate run --out film.gif
 """,
         "sh",

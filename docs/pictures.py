@@ -12,9 +12,9 @@ PICTURE = Path(__file__).with_name("growth.png")
 
 
 def main() -> None:
-    problem = problems.get("xor_circles")
+    problem = problems.get("circle")
     with TemporaryDirectory() as folder:  # for the network before growth
-        experiment = Experiment.from_problem(problem, GrowthConfig(budget=300), folder=Path(folder))
+        experiment = Experiment.from_problem(problem, GrowthConfig(max_units=16), folder=Path(folder))
         history = experiment.run(progress=False)
         assert experiment.snapshots is not None
         start = experiment.snapshots.before_growth
