@@ -23,7 +23,7 @@ from creases.growth._race import BLOCKS, block_losses, compare_losses
 from creases.growth._samples import as_samples
 from creases.growth._training import measure
 from creases.growth.policies import SizeLimit, _stages
-from growth_runs import Residual, adam, classes, conv, mlp, normed, same_tensors, timeless, values
+from growth_runs import Residual, adam, classes, conv, mlp, normed, same_tensors, timeless, trained, values
 
 OPTIONS = {"how": "random", "growth_share": 0.8, "batch_size": 20, "budget": 24, "schedule": "constant", "lr": 0.03}
 
@@ -358,6 +358,25 @@ def test_the_grown_network_gets_its_stage_where_the_loop_counts_steps_on(verdict
     assert total == 240
     assert grower.history.stages
     assert grower.history.last["steps"] < 240
+
+
+@pytest.mark.parametrize("at", [4, 9, 14, 19])
+def test_a_grower_goes_on_from_its_state_beside_a_copy_of_the_model_and_the_optimizer(at):
+    data = classes(40)
+    options = {"how": "random", "budget": 40, "growth_share": 0.9, "validation": classes(20, seed=5)}
+    net = mlp(3, 2, 2)
+    optimizer = adam(net)
+    grower = trained(Grower(net, optimizer, data, "classification", **options), data, at)
+    assert grower.race is not None
+    other, copied = copy.deepcopy((net, optimizer))
+    again = Grower(other, copied, data, "classification", **options)
+    again.load_state_dict(copy.deepcopy(grower.state_dict()))
+    for one in (grower, again):
+        trained(one, data, 40)
+        assert one.history.ended == "the budget of 40 epochs is spent"
+    assert grower.history.stages
+    assert same_tensors(net, other)
+    assert timeless(grower.history) == timeless(again.history)
 
 
 # stopped and resumed
