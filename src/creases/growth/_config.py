@@ -45,8 +45,9 @@ class GrowthConfig:
     Parameters
     ----------
     how
-        Growth method: ``"fold"``, ``"tiny"``, ``"gradmax"``, ``"split"``, ``"steepest_split"``, ``"random"``,
-        ``"search"``, a method object, or a function of (model, place, evidence) to a proposal.
+        Growth method: ``"auto"`` (folds in layers of few inputs, random units in others), ``"fold"``, ``"tiny"``,
+        ``"gradmax"``, ``"split"``, ``"steepest_split"``, ``"random"``, ``"search"``, a method object, or a function of
+        (model, place, evidence) to a proposal.
     where
         Layers to grow: ``"all"``, ``"bottleneck"``, ``"round robin"``, ``"gain"``, a layer's name, or a function of the
         state. ``"width or depth"`` also inserts layers, where that lowers the held-out loss more per multiply-add.
@@ -109,7 +110,7 @@ class GrowthConfig:
     True
     """
 
-    how: str | GrowthMethod = "fold"
+    how: str | GrowthMethod = "auto"
     where: str | Where = "all"
     when: str | int | When = "stages"
     stop: Stop | Sequence[Stop] = ()

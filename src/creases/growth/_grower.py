@@ -60,7 +60,7 @@ class Grower:
     loss
         ``"classification"``, ``"regression"``, or a function of outputs and targets.
     how
-        A method's name (``"fold"``, ``"tiny"``, ``"gradmax"``, ``"random"``, ``"split"``, ``"search"``), an object
+        A method's name (``"auto"``, ``"fold"``, ``"tiny"``, ``"gradmax"``, ``"random"``, ``"split"``, ...), an object
         such as ``Tiny(count=20)``, or a function of (model, place, evidence) to a proposal.
     where
         ``"all"``, ``"bottleneck"``, ``"round robin"``, ``"gain"``, ``"width or depth"`` (new layers too), a place's

@@ -60,7 +60,7 @@ def grow_places(state: State, stops: Sequence[Stop], factor: float | None = None
 def _grow_place(state: State, stops: Sequence[Stop], place: Place, factor: float | None) -> Record | None:
     room = available_units(stops, state, place)
     if factor is not None:
-        return _widen_place(state, place, min(room, max(math.ceil(factor * place.width - 1e-9) - place.width, 1)))
+        return _widen_place(state, place, min(room, _stage_width(state, place, factor) - place.width))
     proposal = state.propose(place)
     if not is_worth_adding(stops, state, proposal):
         return None
@@ -68,6 +68,15 @@ def _grow_place(state: State, stops: Sequence[Stop], place: Place, factor: float
     if not proposal.count:
         return None
     return _record_step(state, "grow", proposal, [], partial(apply, proposal, state.model, optimizer=state.optimizer))
+
+
+def _stage_width(state: State, place: Place, factor: float) -> int:
+    """Return the width of a place after a stage: a dense layer gets at least as many units as the model has outputs.
+
+    With fewer its rank limits the outputs, and a race between such layers says nothing.
+    """
+    width = max(math.ceil(factor * place.width - 1e-9), place.width + 1)
+    return max(width, state.n_outputs) if isinstance(state.model.get_submodule(place.name), nn.Linear) else width
 
 
 def _widen_place(state: State, place: Place, count: int) -> Record | None:

@@ -95,6 +95,13 @@ class State:
         return count_parameters(self.model)
 
     @property
+    def n_outputs(self) -> int:
+        """Return the number of outputs for one sample, such as classes; 1 where outputs are no rows of numbers."""
+        with without_side_effects():
+            outputs = copy_sharing_parameters(self.model)(self.samples.example())
+        return outputs.shape[1] if isinstance(outputs, Tensor) and outputs.ndim == 2 else 1
+
+    @property
     def flops(self) -> int:
         """Return the floating-point operations of one forward pass for one sample, as torch counts them."""
         if self._flops is None:

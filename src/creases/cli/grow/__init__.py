@@ -28,6 +28,7 @@ _GROWTH_PATIENCE: int = GrowthConfig.growth_patience
 class Method(StrEnum):
     """Growth methods."""
 
+    auto = "auto"
     fold = "fold"
     tiny = "tiny"
     gradmax = "gradmax"
@@ -71,7 +72,7 @@ def grow_table(
     folder: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for the network, the report and the pictures.")
     ] = None,
-    how: Annotated[Method, typer.Option(help="Growth method.")] = Method.fold,
+    how: Annotated[Method, typer.Option(help="Growth method.")] = Method.auto,
     where: Annotated[
         str,
         typer.Option(

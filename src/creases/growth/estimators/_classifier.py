@@ -33,9 +33,9 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     Parameters
     ----------
     how
-        Growth method: "fold" (at typical mistakes, on the decision boundary), "tiny", "gradmax", "split", "random",
-        "search", or an object such as ``creases.growth.methods.Fold(k=5)``. Where it supplies too few units for a
-        stage, random units without effect are added.
+        Growth method: "auto" (folds, or random units in wide layers), "fold" (at typical mistakes, on the decision
+        boundary), "tiny", "gradmax", "split", "random", "search", or an object such as
+        ``creases.growth.methods.Fold(k=5)``.
     hidden
         Widths of the hidden layers at the start: "auto" is one layer with two units per class (two for two classes),
         which is what a linear model takes. Layers too narrow for one start at random.

@@ -8,6 +8,7 @@ for example, tells it by :func:`charge`. :func:`count_cost` counts in a loop of 
 """
 
 from creases.growth._cost import charge, count_cost
+from creases.growth.methods._auto import Auto
 from creases.growth.methods._depth import propose_depth
 from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.growth.methods._fold.crease_search import CreaseSearch, crease_search
@@ -21,6 +22,7 @@ from creases.growth.methods._tiny.train_by_growth import train_by_growth
 
 __all__ = [
     "METHODS",
+    "Auto",
     "CreaseSearch",
     "Evidence",
     "Fold",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from torch import nn
 
 from creases.errors import InputError
+from creases.growth.methods._auto import Auto
 from creases.growth.methods._evidence import GrowthMethod, PlaceCheck
 from creases.growth.methods._fold.crease_search import CreaseSearch
 from creases.growth.methods._fold.fold import Fold
@@ -18,6 +19,7 @@ from creases.network.surgery import Place, copy_sharing_parameters, unwrap_modul
 
 #: Growth methods by name, each created with its default options.
 METHODS: Mapping[str, Callable[[], GrowthMethod]] = {
+    "auto": Auto,
     "tiny": Tiny,
     "fold": Fold,
     "gradmax": GradMax,

@@ -32,6 +32,7 @@ _PROBLEMS = {
     "digits": "Digits (64 inputs)",
 }
 _METHODS = {
+    "auto": "Auto: folds, or random units in wide layers",
     "fold": "Fold: at a typical mistake",
     "tiny": "TINY: best first-order unit",
     "gradmax": "GradMax: largest gradient",

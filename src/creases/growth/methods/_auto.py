@@ -1,0 +1,40 @@
+"""The default growth method: folds where they measure best and are cheap, random units elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from creases.growth._proposal import Proposal
+from creases.growth.methods._evidence import Evidence
+from creases.growth.methods._fold.fold import Fold
+from creases.growth.methods._random import Random
+from creases.network.surgery import Place
+
+#: Inputs of a layer up to which folds are worth their time: on MNIST's 784 random units end at higher accuracy for the
+#: same compute, on tables folds do.
+MAX_INPUTS = 100
+
+
+@dataclass(frozen=True)
+class Auto:
+    """Growth by :class:`Fold` in layers of few inputs, by :class:`Random` units in others.
+
+    Random units are also taken where a fold is not defined: in convolutions, behind a batch norm, for losses other than
+    the cross-entropy and the squared error.
+    """
+
+    count: int = 1
+
+    def check(self, model: nn.Module, place: Place) -> str:
+        """Return "": one of the two can grow every place."""
+        return ""
+
+    def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
+        """Return the proposal for a place."""
+        layer = model.get_submodule(place.name)
+        small = isinstance(layer, nn.Linear) and layer.in_features <= MAX_INPUTS
+        if small and evidence.objective.task is not None and not Fold().check(model, place):
+            return Fold(count=self.count)(model, place, evidence)
+        return Random(count=self.count)(model, place, evidence)
