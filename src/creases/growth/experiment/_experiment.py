@@ -17,7 +17,7 @@ from creases.growth._linear_start import LinearModel, linear_start
 from creases.growth._loop import drive
 from creases.growth._objective import objective
 from creases.growth._progress import Callback
-from creases.growth._race import MIN_GAIN, block_losses, compare_losses
+from creases.growth._race import block_losses, compare_losses
 from creases.growth._records import History
 from creases.growth._run import Run
 from creases.growth.experiment._folder import CHECKPOINT_FILE, SNAPSHOTS_FOLDER
@@ -40,7 +40,7 @@ class Experiment:
 
     The network starts as the linear model of the training rows (ridge or logistic regression) and is trained in float64
     on scaled rows. For the same start, rows, split and configuration it is the same network, bit for bit, as that of
-    :func:`creases.grow`; but where it predicts the validation rows no better than the linear model, by half a standard
+    :func:`creases.grow`; but where it predicts the validation rows no better than the linear model, by one standard
     error, the linear model is kept, fitted to the validation rows too.
 
     Parameters
@@ -141,7 +141,7 @@ class Experiment:
             self.snapshots.end(self.model, self.best_epoch)
 
     def _keep_linear_model(self) -> None:
-        """Keep the linear model where the network is no better on validation rows, by half a standard error."""
+        """Keep the linear model where the network is no better on validation rows, by one standard error."""
         data, config = self.data, self.config
         validation = data.samples("validation", config.device)
         if validation is None or config.keep != "best" or not self.history.epochs:
@@ -152,7 +152,7 @@ class Experiment:
         goal = objective(data.task, weighted=validation.weighted)
         start = self._initial_network()
         gain, error = compare_losses(*(block_losses(model, validation, goal) for model in (start, self.model)))
-        if gain > MIN_GAIN * error:
+        if gain > error:
             return
         rows = np.sort(np.concatenate(data.parts[:2]))
         linear = initial_network(data, config, fit_linear_model(data, rows)).to(config.device)

@@ -17,6 +17,9 @@ MAX_ROWS = 20_000
 #: Strengths of the ridge penalty that leave-one-out errors choose from.
 RIDGE_ALPHAS = np.logspace(-2, 4, 13)
 
+#: Inverse penalties of logistic regression that cross-validation chooses from, in tables of few numbers.
+INVERSE_PENALTIES, FOLDS, MAX_NUMBERS = (0.01, 0.1, 1.0, 10.0), 3, 30_000
+
 #: Offset of a class that no row has: a logit well below the others.
 _ABSENT = -5.0
 
@@ -43,13 +46,18 @@ def _fit_ridge(X: Floats, y: Floats, weight: Floats) -> LinearModel:
 
 def _fit_logistic(X: Floats, y: Ints, weight: Floats, n_classes: int) -> LinearModel | None:
     from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
 
     present = np.unique(y[weight > 0])
     if len(present) < 2:
         return None
+    model = LogisticRegression(max_iter=200)
+    if X.size <= MAX_NUMBERS and min(np.bincount(y)[present]) >= FOLDS:
+        model = GridSearchCV(model, {"C": INVERSE_PENALTIES}, cv=FOLDS, scoring="neg_log_loss", refit=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a few more iterations would not change a start
-        model = LogisticRegression(max_iter=200).fit(X, y, sample_weight=weight)
+        model = model.fit(X, y, sample_weight=weight)
+    model = getattr(model, "best_estimator_", model)
     coefficients, offset = np.zeros((n_classes, X.shape[1])), np.full(n_classes, _ABSENT)
     if len(present) == 2:
         coefficients[present] = np.stack([-model.coef_[0] / 2, model.coef_[0] / 2])
