@@ -14,7 +14,7 @@ from creases.errors import InputError
 from creases.growth import Grower, GrowthConfig, grow
 from creases.growth import _budget as budgets
 from creases.growth._budget import Budget, Meter
-from creases.growth._config import AUTO_STEPS, MIN_EPOCHS
+from creases.growth._config import AUTO_STEPS, MAX_EPOCHS, MIN_EPOCHS
 from creases.growth._cost import count_cost
 from growth_runs import adam, classes, conv, mlp, same_tensors, trained
 
@@ -73,8 +73,8 @@ def test_the_automatic_budget_has_enough_epochs_and_enough_steps():
     for steps in (1, 7, 199, 200, 201, 10_000):
         budget = config.resolve_budget(steps)
         assert budget.unit == "epochs"
-        assert budget.amount >= MIN_EPOCHS
-        assert budget.amount * steps >= AUTO_STEPS
+        assert MIN_EPOCHS <= budget.amount <= MAX_EPOCHS
+        assert budget.amount == MAX_EPOCHS or budget.amount * steps >= AUTO_STEPS
         assert budget.amount == MIN_EPOCHS or (budget.amount - 1) * steps < AUTO_STEPS
     assert config.resolve_budget(None) == Budget(MIN_EPOCHS)
 

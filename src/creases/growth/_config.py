@@ -27,8 +27,8 @@ MakeOptimizer = Callable[[Iterable[nn.Parameter]], optim.Optimizer]
 #: An automatic batch holds this fraction of the rows, within these sizes: several steps per epoch, none too noisy.
 BATCH_FRACTION, MIN_BATCH, MAX_BATCH = 1 / 8, 32, 200
 
-#: An automatic budget has at least so many epochs and optimizer steps.
-MIN_EPOCHS, AUTO_STEPS = 20, 3000
+#: An automatic budget has so many epochs, at least and at most, and between them enough for so many optimizer steps.
+MIN_EPOCHS, MAX_EPOCHS, AUTO_STEPS = 20, 400, 3000
 
 #: More stages than any run has.
 NEVER = 10**9
@@ -58,7 +58,7 @@ class GrowthConfig:
         Further reasons to stop, such as ``Target(score=0.99)``; policies or functions of the state to a reason.
     budget
         What the run may spend: a number of epochs, or a text such as ``"60 s"``, ``"5 min"`` or
-        ``"2e12 multiply-adds"``; ``"auto"`` is at least 20 epochs and 3000 optimizer steps. Growth steps, and stages
+        ``"2e12 multiply-adds"``; ``"auto"`` is 20 to 400 epochs, as 3000 optimizer steps take. Growth steps, and stages
         that are undone, are part of it.
     growth_share, growth_factor
         For ``when="stages"``: the share of the budget that growth may take, and by how much a stage widens a layer.
@@ -178,7 +178,8 @@ class GrowthConfig:
         """Return the budget for so many optimizer steps in an epoch; None where a loader does not say."""
         if self.budget != "auto":
             return Budget.parse(self.budget)
-        return Budget(max(MIN_EPOCHS, -(-AUTO_STEPS // steps_per_epoch) if steps_per_epoch else 0))
+        epochs = -(-AUTO_STEPS // steps_per_epoch) if steps_per_epoch else 0
+        return Budget(min(max(MIN_EPOCHS, epochs), MAX_EPOCHS))
 
     def layer_widths(self, n_outputs: int, task: str) -> tuple[int, ...]:
         """Return the widths of the hidden layers of a new network with so many outputs."""
