@@ -49,7 +49,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         Rows in a batch; "auto" is an eighth of them, between 32 and 200; None is all.
     budget, growth_share
         What a fit may spend: a number of epochs, or a text such as "60 s" or "2e12 multiply-adds"; and the share of it
-        that growth may take. "auto" is 20 to 400 epochs, as 3000 optimizer steps take. Stages that are undone count too.
+        that growth may take. "auto" is 20 to 400 epochs, about 3000 steps. Stages that are undone count too.
     patience
         Epochs without progress before the network grows in ``partial_fit``.
     growth_patience
