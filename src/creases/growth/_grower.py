@@ -19,7 +19,8 @@ from creases.growth._growth_steps import MAX_SAMPLES, grow_places, recycle_units
 from creases.growth._loss_sum import Loss
 from creases.growth._objective import objective
 from creases.growth._precision import full_precision
-from creases.growth._race import MIN_GAIN, NetworkState, Race, block_losses, compare_losses
+from creases.growth._race import Race
+from creases.growth._racing import Racing
 from creases.growth._records import History, Record, smooth_loss
 from creases.growth._samples import as_samples
 from creases.growth._state import State
@@ -45,7 +46,7 @@ from creases.growth.policies._where import At, Where, resolve_where
 from creases.network.surgery import check_optimizer, copy_sharing_parameters, without_side_effects
 
 
-class Grower:
+class Grower(Racing):
     """Grows a model while you train it; call :meth:`step` at the end of every epoch.
 
     Options are those of :class:`creases.growth.GrowthConfig`, with its defaults. It never touches the learning rate.
@@ -291,91 +292,6 @@ class Grower:
             self._look_back()
         history.ended, self._progress = reason, state.meter.progress
         return state.record
-
-    def _close_stage(self, stages: Stages) -> None:
-        """At the end of a stage: train on, then grow instead, then judge which was better; or end growth."""
-        history, race = self.history, self.race
-        if race is None:
-            self._begin_race(stages)
-            return
-        if race.rival is None:
-            self._grow_rival(stages, race)
-        else:
-            self._close_race()
-            if stages.failures(history.stages) >= stages.patience:
-                history.growth_ended = stages.explain_failure(history.stages)
-        if self.race is None and not history.growth_ended:
-            self._begin_race(stages)
-
-    def _begin_race(self, stages: Stages) -> None:
-        """Train the present network on, for as many steps as the grown one will get; or end growth."""
-        state, history = self.state, self.history
-        steps = stages.stage_length(state)
-        history.growth_ended = stages.over(state)
-        if not history.growth_ended:
-            self.race = Race(NetworkState.from_state(state), len(history.epochs), len(history.records), steps)
-            state.stage_end = history.last["steps"] + steps
-
-    def _grow_rival(self, stages: Stages, race: Race) -> None:
-        """Keep the network that was trained on, go back to before that, and grow instead."""
-        state, history = self.state, self.history
-        race.rival, race.losses = NetworkState.from_state(state), self._held_out_losses()
-        race.epochs = history.epochs[race.epoch :]
-        del history.epochs[race.epoch :]
-        race.before.restore(state)
-        for hook in self.before_decision:  # the network that grows is this one
-            hook(state)
-        state.stage_end = history.last["steps"] + race.steps
-        self._grow_or_end(stages.factor)
-        if state.record is not None and state.meter.progress > stages.share:
-            history.growth_ended = "a growth step costs more than growth's share of the budget leaves"
-            self._undo(race)
-        elif state.record is None:
-            self._restore_rival(race)
-            self.race = None
-
-    def _close_race(self) -> None:
-        """Keep the better network, where both have been trained, and record the stage."""
-        race, self.race = self.race, None
-        if race is not None and race.rival is not None:
-            self._look_back()
-            self.history.stages.append(self._judge(race))
-
-    def _judge(self, race: Race) -> dict[str, Any]:
-        """Keep the better network of a race, and return the stage's record."""
-        history = self.history
-        losses = self._held_out_losses()
-        gain, error = compare_losses(race.losses, losses)
-        stage = {
-            "epoch": race.epoch,
-            "steps": history.last["steps"],
-            "widths": history.last["widths"],
-            "loss_grown": sum(losses) / len(losses),
-            "loss_training_on": sum(race.losses) / len(race.losses),
-            "gain": gain,
-            "error": error,
-            "pays": gain > MIN_GAIN * error,
-        }
-        if not stage["pays"]:
-            self._undo(race)
-        return stage
-
-    def _undo(self, race: Race) -> None:
-        """Undo the growth steps of a race, and go back to the network that was trained on."""
-        self._restore_rival(race)
-        for record in self.history.records[race.records :]:
-            record.undone = True
-        self.race = None
-
-    def _restore_rival(self, race: Race) -> None:
-        """Go back to the network that was trained on."""
-        assert race.rival is not None
-        self.history.epochs[race.epoch :] = race.epochs
-        race.rival.restore(self.state)
-
-    def _held_out_losses(self) -> list[float]:
-        state = self.state
-        return block_losses(state.model, self.validation or state.inspected, state.objective)
 
     def _grow_or_end(self, factor: float | None = None) -> None:
         """Grow, and charge it to the budget; end growth if there is a reason to."""
