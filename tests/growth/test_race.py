@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from torch.optim.swa_utils import AveragedModel
 
 import creases
-import creases.growth._grower as growing
+import creases.growth._racing as growing
 from creases.growth import Grower, GrowthConfig, History, Run, grow
 from creases.growth._growth_steps import grow_places
 from creases.growth._objective import objective

@@ -139,7 +139,7 @@ STAGES = {"epochs": 200, "batch": 5, "how": "random"}  # growth takes a few doze
 def judged(monkeypatch):
     """Stages pay in turn: the first does, the second does not, ..."""
     gains = itertools.cycle([1.0, -1.0])
-    monkeypatch.setattr("creases.growth._grower.compare_losses", lambda *losses: (next(gains), 0.0))
+    monkeypatch.setattr("creases.growth._racing.compare_losses", lambda *losses: (next(gains), 0.0))
 
 
 def paused(**options):
