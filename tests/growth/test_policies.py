@@ -279,7 +279,7 @@ def test_functions_of_the_state_take_the_place_of_every_policy():
         (resolve_when, Plateau, "when must be a number of epochs"),
         (resolve_where, ["0", "2"], r"where must be one of .* At\(\('0', '2'\)\)"),
         (resolve_where, RoundRobin, "where must be one of"),
-        (resolve_method, "magic", "how must be a function or one of 'tiny', 'fold'.*got 'magic'"),
+        (resolve_method, "magic", "how must be a function or one of 'auto', 'tiny', 'fold'.*got 'magic'"),
         (resolve_method, ["tiny"], "how must be a function"),
         (resolve_method, Random, "how must be a function"),
         (resolve_stops, None, "stop must be a policy"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -16,6 +17,14 @@ from creases.growth.experiment._linear_model import RIDGE_ALPHAS
 from creases.growth.experiment._split import TableSplit
 
 N = 120
+
+
+def logistic_regression() -> GridSearchCV:
+    """Logistic regression whose penalty is chosen by three folds, as in small tables."""
+    choices = {"C": [0.01, 0.1, 1.0, 10.0]}
+    return GridSearchCV(LogisticRegression(max_iter=200), choices, cv=3, scoring="neg_log_loss")
+
+
 X = np.random.default_rng(0).normal(size=(N, 4)) * [1, 10, 0.1, 3] + [0, 5, -1, 2]
 NOISE = np.random.default_rng(1).normal(size=(N, 3))
 SIGNAL = (X - X.mean(axis=0)) / X.std(axis=0) @ np.random.default_rng(2).normal(size=(4, 3))
@@ -47,7 +56,7 @@ def test_two_classes_start_as_logistic_regression(hidden: Any, weighted: bool, c
     rows, y = X[:, columns], (CLASSES == 1).astype(int)
     weight = np.random.default_rng(3).uniform(0.1, 3, N) if weighted else np.ones(N)
     Z = scaled(rows, weight)
-    linear = LogisticRegression(max_iter=200).fit(Z[TRAIN], y[TRAIN], sample_weight=weight[TRAIN])
+    linear = logistic_regression().fit(Z[TRAIN], y[TRAIN], sample_weight=weight[TRAIN])
     logits = start(rows, y, 2, weight, hidden=hidden).network(rows)
     np.testing.assert_allclose(logits[:, 1] - logits[:, 0], linear.decision_function(Z), rtol=0, atol=1e-10)
 
@@ -55,7 +64,7 @@ def test_two_classes_start_as_logistic_regression(hidden: Any, weighted: bool, c
 @pytest.mark.parametrize("hidden", ["auto", (6,), (9, 6)])
 def test_several_classes_start_as_logistic_regression(hidden: Any) -> None:
     Z = scaled(X)
-    linear = LogisticRegression(max_iter=200).fit(Z[TRAIN], CLASSES[TRAIN])
+    linear = logistic_regression().fit(Z[TRAIN], CLASSES[TRAIN])
     chances = softmax(start(X, CLASSES, 3, hidden=hidden).network(X), axis=1)
     np.testing.assert_allclose(chances, linear.predict_proba(Z), rtol=0, atol=1e-10)
 
@@ -65,7 +74,7 @@ def test_a_class_without_training_rows_is_below_the_others(hidden: Any) -> None:
     y = np.where(CLASSES == 2, 1, CLASSES)
     y[HELD[:3]] = 2
     Z = scaled(X)
-    linear = LogisticRegression(max_iter=200).fit(Z[TRAIN], y[TRAIN])
+    linear = logistic_regression().fit(Z[TRAIN], y[TRAIN])
     logits = start(X, y, 3, hidden=hidden).network(X)
     np.testing.assert_allclose(logits[:, 1] - logits[:, 0], linear.decision_function(Z), rtol=0, atol=1e-10)
     np.testing.assert_allclose(logits[:, 2], -5, rtol=0, atol=1e-10)
@@ -108,7 +117,7 @@ def test_where_no_network_is_better_the_classifier_is_the_logistic_regression_of
     assert model.hidden_ == (6,)
     assert model.history_.records
     assert not any(map(model.history_.keeps, model.history_.records))
-    linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=200)).fit(X, CLASSES)
+    linear = make_pipeline(StandardScaler(), logistic_regression()).fit(X, CLASSES)
     np.testing.assert_allclose(model.predict_proba(X), linear.predict_proba(X), rtol=0, atol=1e-10)
     assert model.history_.ended == (
         "the budget of 30 epochs is spent; the network is the linear model, which predicts validation rows as well"

@@ -28,7 +28,7 @@ def at(progress: float = 0.0, model=None, *, budget=100, history=None, stops=(),
 
 
 def stage(pays: bool) -> dict:
-    return {"pays": pays, "loss_grown": 0.25, "loss_training_on": 0.5}
+    return {"pays": pays, "loss_grown": 0.25, "loss_training_on": 0.5, "error": 0.3}
 
 
 # lengths
@@ -138,7 +138,7 @@ def test_failures_in_a_row_are_counted_from_the_end():
     for outcomes, count in [("", 0), ("p", 0), ("f", 1), ("pf", 1), ("fpff", 2), ("ffp", 0)]:
         assert policy.failures([stage(letter == "p") for letter in outcomes]) == count
     said = policy.explain_failure([stage(True), stage(False), stage(False)])
-    assert said == "2 stages in a row did not pay (held-out loss 0.25 grown, 0.5 without)"
+    assert said == "2 stages in a row did not pay (held-out loss 0.25 grown, 0.5 without, standard error 0.3)"
     assert policy.explain_failure([stage(False)]).startswith("1 stage in a row did not pay")
 
 

@@ -340,7 +340,7 @@ def test_a_bad_problem_is_refused_in_its_place(problem, told):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"how": "magic"}, "Method must be one of tiny, "),
+        ({"how": "magic"}, "Method must be one of auto, tiny, "),
         ({"how": "steepest_split"}, "Method must be a method that can grow this model"),
         (
             {"where": "attic"},
