@@ -22,7 +22,7 @@ def grown():
         torch.manual_seed(0)
         model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
         options = {"how": "fold", "when": 4, "budget": 14, "lr": 0.02, "validation": 0.2, "batch_size": 20}
-        options |= {"max_units": 4}  # growth ends in time
+        options |= {"max_units": 4, "recycle": False}  # growth ends in time
         return X, y, *grow(model, (X, y), "classification", keep="last", **options)
 
 
