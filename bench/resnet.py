@@ -43,7 +43,7 @@ from creases.problems import cifar10
 WIDTHS, DEPTH = (16, 32, 64), 3  # channels of the three stages, blocks in each
 START = 0.25  # inner channels at the start, as a share of the twin's
 SCHEDULE = ((0.024, 0.5), (0.094, 1.0))  # at this share of the compute to this share of the twin's inner channels
-RATIOS = (0.4, 0.5, 0.6, 0.7, 0.85)
+RATIOS = (0.55, 0.7, 0.85)
 BATCH, LR, HELD = 128, 0.1, 2000
 METHODS = ("twin", "schedule", "random", "gradmax", "tiny")
 COLUMNS = "method    compute   used  seeds   mean  spread   steps     s  inner channels"
