@@ -12,14 +12,14 @@ from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._random import Random
 from creases.network.surgery import Place
 
-#: Inputs of a layer up to which folds are worth their time: on MNIST's 784 random units end at higher accuracy for the
-#: same compute, on tables folds do.
+#: Inputs of the model, and of a layer, up to which folds are worth their time: on MNIST's 784 random units end at higher
+#: accuracy for the same compute, on tables folds do.
 MAX_INPUTS = 100
 
 
 @dataclass(frozen=True)
 class Auto:
-    """Growth by :class:`Fold` in layers of few inputs, by :class:`Random` units in others.
+    """Growth by :class:`Fold` in narrow layers of models of few inputs, by :class:`Random` units in others.
 
     Random units are also taken where a fold is not defined: in convolutions, behind a batch norm, for losses other than
     the cross-entropy and the squared error.
@@ -33,8 +33,8 @@ class Auto:
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
-        layer = model.get_submodule(place.name)
-        small = isinstance(layer, nn.Linear) and layer.in_features <= MAX_INPUTS
+        layer, inputs = model.get_submodule(place.name), evidence.samples.example()[0].numel()
+        small = isinstance(layer, nn.Linear) and max(inputs, layer.in_features) <= MAX_INPUTS
         if small and evidence.objective.task is not None and not Fold().check(model, place):
             return Fold(count=self.count)(model, place, evidence)
         return Random(count=self.count)(model, place, evidence)
