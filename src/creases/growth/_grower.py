@@ -370,7 +370,7 @@ class Grower(Racing):
         history.epochs.append(
             {
                 "epoch": len(history.epochs) + 1,
-                "steps": (history.last["steps"] if history.epochs else 0) + state.last_epoch[0],
+                "steps": history.steps + state.last_epoch[0],
                 **meter.numbers,
                 "progress": meter.progress,
                 **measured.numbers,

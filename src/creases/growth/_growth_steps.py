@@ -234,7 +234,7 @@ def _record_step(
         number=len(history.records) + 1,
         action=action,
         epoch=len(history.epochs),
-        steps=history.last["steps"] if history.epochs else 0,
+        steps=history.steps,
         place=name,
         method=proposal.method,
         units=list(range(old_width - len(removed), width)) if proposal.count else removed,

@@ -79,8 +79,8 @@ def linear_start(
         pairs = -(-width // 2)
         signals = _draw_weights(pairs, reading, 2.0, numbers)
         if linear is not None:
-            rows = linear.signals if k == 1 else torch.eye(len(linear.signals), len(reading), dtype=torch.float64)
-            signals[: len(rows)] = rows @ (reading if k > 1 else torch.eye(n_inputs, dtype=torch.float64))
+            count = len(linear.signals)
+            signals[:count] = linear.signals if k == 1 else reading[:count]
         layers[f"hidden{k}"] = _make_layer(torch.cat([signals, -signals])[:width])
         layers[f"bend{k}"] = nn.ReLU()
         eye = torch.eye(pairs, dtype=torch.float64)

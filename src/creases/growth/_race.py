@@ -1,4 +1,4 @@
-"""A stage of growth against training on: both are trained for the same compute, and held-out data decide."""
+"""A stage of growth against training on: both are trained for as many steps, and held-out data decide."""
 
 from __future__ import annotations
 

@@ -123,6 +123,11 @@ class History:
             return self.kept
         return int(self.best["epoch"]) if self.epochs else 0
 
+    @property
+    def steps(self) -> int:
+        """Return the optimizer steps so far."""
+        return int(self.last["steps"]) if self.epochs else 0
+
     def keeps(self, record: Record) -> bool:
         """Return whether a growth step is in the network that was kept, or is the best so far."""
         if record.undone:

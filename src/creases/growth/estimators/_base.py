@@ -142,7 +142,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if first:
             self._scaler = IncrementalScaler()
         data = data.rescale(self._scaler) if config.standardize else data
-        experiment = Experiment(data, config)
+        experiment = Experiment(data, config, fit=first)
         if first:
             self._seed, self._model = config.seed, experiment.model
             self._optimizer = config.make_optimizer(self._model)
@@ -158,7 +158,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         options: dict[str, Any] = {"batch_size": config.batch_rows(len(train)), "seed": self._seed + epoch}
         with torch.random.fork_rng(devices=[]), experiment.single_thread():
             metrics, steps = train_epoch(self._model, self._optimizer, train, grower.state.objective, **options)
-            grower.step(metrics, steps=steps + (history.last["steps"] if epoch else 0))
+            grower.step(metrics, steps=steps + history.steps)
         history.ended, history.kept = "", len(history.epochs)  # there is always a next batch
         self._model.eval()
         self._finish(history)

@@ -53,6 +53,8 @@ class Experiment:
         Folder for checkpoints and snapshots; a run that is already there is resumed.
     snapshots
         Networks along the way; by default none are kept without a folder.
+    fit
+        Whether to fit the linear model to start as; otherwise the network starts as a random linear function.
 
     Examples
     --------
@@ -72,13 +74,14 @@ class Experiment:
         *,
         folder: Path | None = None,
         snapshots: Snapshots | None = None,
+        fit: bool = True,
     ) -> None:
         self.data, self.folder = data, folder
         self.config = GrowthConfig() if config is None else config
         if snapshots is None and folder is not None:
             snapshots = Snapshots(data.scaling, folder / SNAPSHOTS_FOLDER)
         self.snapshots = snapshots
-        self._linear: list[LinearModel | None] | None = None  # fitted when first asked for
+        self._linear: LinearModel | None = fit_linear_model(data, data.parts[0]) if fit else None
         self.model = self._initial_network()
         self.optimizer: optim.Optimizer | None = None
         self.history = History()
@@ -146,7 +149,7 @@ class Experiment:
         validation = data.samples("validation", config.device)
         if validation is None or config.keep != "best" or not self.history.epochs:
             return
-        fitted = self._linear[0] if self._linear else None
+        fitted = self._linear
         if fitted is not None and not fitted.fits(config.layer_widths(data.n_outputs, data.task)):
             return
         goal = objective(data.task, weighted=validation.weighted)
@@ -185,9 +188,7 @@ class Experiment:
         layers = [f"hidden{k}" for k in range(1, len(widths) + 1)]
         if isinstance(config.where, str) and config.where not in (*WHERE_POLICIES, *layers):
             raise InputError("where", f"be {', '.join(map(repr, [*WHERE_POLICIES, *layers]))}", repr(config.where))
-        if self._linear is None:
-            self._linear = [fit_linear_model(data, data.parts[0])]
-        model = initial_network(data, config, self._linear[0])
+        model = initial_network(data, config, self._linear)
         least = sum(parameter.numel() for parameter in model.parameters())
         if config.max_parameters is not None and config.max_parameters < least:
             got = f"{config.max_parameters}"

@@ -57,9 +57,8 @@ class Stages:
     def steps_left(self, state: State) -> int:
         """Return the optimizer steps until the end of the stage."""
         if state.stage_end is None:
-            done = state.history.last["steps"] if state.history.epochs else 0
-            state.stage_end = done + self.stage_length(state)
-        return state.stage_end - (state.history.last["steps"] if state.history.epochs else 0)
+            state.stage_end = state.history.steps + self.stage_length(state)
+        return state.stage_end - state.history.steps
 
     def stage_length(self, state: State) -> int:
         """Return the optimizer steps of a stage that begins now.
