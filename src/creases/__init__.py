@@ -8,9 +8,9 @@ Change  ``places`` of a torch module whose width can grow (each a ``Place``); ``
 Grow    ``grow`` a model while it trains, each unit with its reason; ``Grower`` does the same in your own loop;
         ``GrowingClassifier`` and ``GrowingRegressor`` do it for a table, as scikit-learn estimators
 
-Submodules, imported on first use: ``network``, ``regions``, ``certify``, ``growth``, ``splines`` (one-dimensional
-networks), ``compare``, ``prune``, ``lab`` (many trainings at once), ``boolean`` (functions of a few bits), ``problems``
-(data), ``show`` (pictures), ``errors``.
+Submodules, imported on first use: ``network``, ``regions``, ``certify``, ``explain`` (exact attributions), ``growth``,
+``splines`` (one-dimensional networks), ``compare``, ``prune``, ``lab`` (many trainings at once), ``boolean`` (functions
+of a few bits), ``problems`` (data), ``show`` (pictures), ``errors``.
 
 >>> import creases, torch
 >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
@@ -58,6 +58,7 @@ _SUBMODULES = (
     "certify",
     "compare",
     "errors",
+    "explain",
     "growth",
     "lab",
     "network",

@@ -4,6 +4,7 @@ from creases.network.program._affine import AFFINE_OPS
 from creases.network.program._bends import apply_sides, sides_at
 from creases.network.program._contributions import unit_contributions
 from creases.network.program._forward_pass import ForwardPass
+from creases.network.program._gradients import pattern_gradients
 from creases.network.program._patterns import bit_widths, pack_sides, split_sides, unit_of_bit
 from creases.network.program._pieces import forward, forward_sides, memory_limit, pattern_pieces
 from creases.network.program._program import Program
@@ -24,6 +25,7 @@ __all__ = [
     "memory_limit",
     "outgoing_weights",
     "pack_sides",
+    "pattern_gradients",
     "pattern_pieces",
     "propagate",
     "sides_at",
