@@ -7,7 +7,7 @@ from creases.cli._model import load_model
 from creases.regions._cell import cell
 
 
-def test_margin_is_the_offset_and_the_contributions(run, wide, tmp_path):
+def test_margin_is_the_offset_and_input_times_gradient(run, wide, tmp_path):
     net = load_model(str(wide))
     for x in np.random.default_rng(0).normal(size=(5, 5)):
         np.save(tmp_path / "x.npy", x)
@@ -15,9 +15,9 @@ def test_margin_is_the_offset_and_the_contributions(run, wide, tmp_path):
         z = np.sort(net(x))
         assert e["class"] == net(x).argmax()
         assert e["margin"] == pytest.approx(z[-1] - z[-2])
-        assert e["offset"] + sum(row["contribution"] for row in e["inputs"]) == pytest.approx(e["margin"])
+        assert e["offset"] + sum(row["input_times_gradient"] for row in e["inputs"]) == pytest.approx(e["margin"])
         assert e["outputs"] == pytest.approx(net(x).tolist())
-        sizes = [abs(row["contribution"]) for row in e["inputs"]]
+        sizes = [abs(row["input_times_gradient"]) for row in e["inputs"]]
         assert sizes == sorted(sizes, reverse=True)
 
 
@@ -46,11 +46,11 @@ def test_the_region_is_described(run, fold):
     assert e["region"]["bounding_box"] == [[pytest.approx(0), None], [pytest.approx(0), None]]
 
 
-def test_units_are_listed_by_what_they_contribute(run, fold):
+def test_units_are_listed_by_activation_times_gradient(run, fold):
     e = json.loads(run("explain", fold, "0.25,0.5", "--json").stdout)
-    assert [(row["unit"], row["contribution"]) for row in e["units"]] == [(1, 0.5), (0, 0.25)]
+    assert [(row["unit"], row["activation_times_gradient"]) for row in e["units"]] == [(1, 0.5), (0, 0.25)]
     e = json.loads(run("explain", fold, "-0.25,0.5", "--json").stdout)
-    assert [(row["unit"], row["contribution"]) for row in e["units"]] == [(1, -0.5)]
+    assert [(row["unit"], row["activation_times_gradient"]) for row in e["units"]] == [(1, -0.5)]
 
 
 def test_the_explanation_reads_well(run, fold):
@@ -62,14 +62,14 @@ def test_the_explanation_reads_well(run, fold):
         "0.25 away, a tie with class 0",
         "unbounded, holds balls of every size",
         "2 creases: layers.0.bend[0], layers.0.bend[1]",
-        "Margin = -0.5 and these contributions",
+        "Margin = -0.5 and these products",
         "-inf to 0",
         "Units that matter: 1 of 1",
     ):
         assert words in result.stdout
 
 
-def test_only_the_largest_contributions_are_shown(run, tmp_path):
+def test_only_the_largest_products_are_shown(run, tmp_path):
     rng = np.random.default_rng(0)
     np.savez(tmp_path / "n.npz", W0=rng.normal(size=(4, 20)), b0=np.ones(4), W1=np.ones((2, 4)), b1=np.array([0, 1.0]))
     result = run("explain", "n.npz", ",".join(["1"] * 20))

@@ -362,12 +362,14 @@ def test_an_explanation_adds_up_to_the_margin() -> None:
         z = net(x)
         assert (why.predicted, why.runner_up) == tuple(np.argsort(-z)[:2])
         assert why.margin == pytest.approx(z[why.predicted] - z[why.runner_up])
-        assert why.contributions.sum() + why.offset == pytest.approx(why.margin)
-        assert why.contributions == pytest.approx(why.coefficients * x)
+        assert why.input_times_gradient.sum() + why.offset == pytest.approx(why.margin)
+        assert why.input_times_gradient == pytest.approx(why.coefficients * x)
         bias = net.steps[-1].offset.numpy()
-        assert why.unit_contributions.sum() == pytest.approx(why.margin - bias[why.predicted] + bias[why.runner_up])
-        assert (np.diff(np.abs(why.contributions[why.ranked_inputs])) <= 0).all()
-        assert set(why.ranked_units) == set(np.flatnonzero(why.unit_contributions))
+        assert why.activation_times_gradient.sum() == pytest.approx(
+            why.margin - bias[why.predicted] + bias[why.runner_up]
+        )
+        assert (np.diff(np.abs(why.input_times_gradient[why.ranked_inputs])) <= 0).all()
+        assert set(why.ranked_units) == set(np.flatnonzero(why.activation_times_gradient))
 
 
 def test_the_explanation_of_a_large_input_leaves_out_what_takes_too_long() -> None:

@@ -64,7 +64,7 @@ def as_json_data(cell: Cell, why: Explanation) -> dict[str, Any]:
                 "input": [int(i) for i in np.unravel_index(j, cell.net.input_shape)],
                 "value": float(cell.x[j]),
                 "coefficient": float(why.coefficients[j]),
-                "contribution": float(why.contributions[j]),
+                "input_times_gradient": float(why.input_times_gradient[j]),
             }
             for j in why.ranked_inputs
         ],
@@ -78,7 +78,10 @@ def as_json_data(cell: Cell, why: Explanation) -> dict[str, Any]:
         "nearest_boundary": None
         if boundary is None
         else {"class": boundary.classes[1], "distance": boundary.distance, "point": boundary.point.tolist()},
-        "units": [{**unit(int(u)), "contribution": float(why.unit_contributions[u])} for u in why.ranked_units],
+        "units": [
+            {**unit(int(u)), "activation_times_gradient": float(why.activation_times_gradient[u])}
+            for u in why.ranked_units
+        ],
     }
 
 
@@ -132,20 +135,19 @@ def _print_inputs(e: dict[str, Any]) -> None:
     box, rows = e["region"]["bounding_box"], []
     for row in e["inputs"][:SHOWN]:
         index = ", ".join(map(str, row["input"]))
-        numbers = (f"{row[key]:.4g}" for key in ("value", "coefficient", "contribution"))
+        numbers = (f"{row[key]:.4g}" for key in ("value", "coefficient", "input_times_gradient"))
         ends = "" if box is None or len(row["input"]) > 1 else _interval(box[row["input"][0]])
         rows.append((f"x[{index}]", *numbers, ends))
-    heads = ("input", "value", "coefficient", "contribution", "in the region")
+    heads = ("input", "value", "coefficient", "input × gradient", "in the region")
     print_table(f"Margin = {e['offset']:+.6g} {_rest(e['inputs'])}", rows, heads)
 
 
 def _rest(inputs: list[dict[str, Any]]) -> str:
     hidden = inputs[SHOWN:]
     if not hidden:
-        return "and these contributions"
-    return (
-        f"and these contributions, and {sum(row['contribution'] for row in hidden):+.4g} from {len(hidden)} more inputs"
-    )
+        return "and these products"
+    total = sum(row["input_times_gradient"] for row in hidden)
+    return f"and these products, and {total:+.4g} from {len(hidden)} more inputs"
 
 
 def _interval(ends: list[float | None]) -> str:
@@ -154,5 +156,6 @@ def _interval(ends: list[float | None]) -> str:
 
 
 def _print_units(units: list[dict[str, Any]]) -> None:
-    title = f"Units that matter: {min(SHOWN, len(units))} of {len(units)} that contribute to the margin"
-    print_table(title, [(row["name"], f"{row['contribution']:.4g}") for row in units[:SHOWN]], ("unit", "contribution"))
+    title = f"Units that matter: {min(SHOWN, len(units))} of {len(units)} that the margin depends on"
+    rows: list[tuple[str, ...]] = [(row["name"], f"{row['activation_times_gradient']:.4g}") for row in units[:SHOWN]]
+    print_table(title, rows, ("unit", "activation × gradient"))

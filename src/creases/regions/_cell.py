@@ -15,7 +15,7 @@ from creases._typing import Floats, Ints
 from creases._validation import check_box
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
-from creases.network.program import pack_sides, unit_contributions
+from creases.network.program import activation_times_gradient, pack_sides
 from creases.regions import _archive as archive
 from creases.regions._explanation import Explanation, NearestBoundary, NearestCrease, decision
 from creases.regions._halfspaces import (
@@ -185,14 +185,14 @@ class Cell:
         return _nearest_boundary(self)
 
     def explain(self) -> Explanation:
-        """Return what decides ``x``: the margin, the contributions of inputs and units, the nearest alternatives.
+        """Return what decides ``x``: the margin, input and activation times gradient, the nearest alternatives.
 
         Examples
         --------
         >>> import creases
         >>> net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-0.5])])
         >>> why = creases.cell(net, [0.25, 0.5]).explain()
-        >>> why.predicted, why.margin, why.contributions.tolist(), why.offset
+        >>> why.predicted, why.margin, why.input_times_gradient.tolist(), why.offset
         (1, 0.25, [0.25, 0.5], -0.5)
         """
         outputs = self.J @ self.x + self.y
@@ -206,8 +206,8 @@ class Cell:
             margin=float(weights @ outputs),
             offset=float(weights @ self.y),
             coefficients=coefficients,
-            contributions=coefficients * self.x,
-            unit_contributions=unit_contributions(self.net, self.x, weights),
+            input_times_gradient=coefficients * self.x,
+            activation_times_gradient=activation_times_gradient(self.net, self.x, weights),
             nearest_crease=self.nearest_crease,
             nearest_boundary=self.nearest_boundary,
             radius=self.radius if is_small else None,

@@ -1,4 +1,4 @@
-"""What decides one input: the margin as a sum of contributions, and the nearest crease and boundary."""
+"""What decides one input: the margin as a sum of input times gradient, and the nearest crease and boundary."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Explanation:
     """Why a network decides one input as it does; :meth:`creases.regions.Cell.explain` returns one.
 
     The margin is the lead of the predicted class over the runner-up. On the region of the input it is the affine
-    function ``coefficients . x + offset``, so ``contributions.sum() + offset`` is the margin.
+    function ``coefficients . x + offset``, so ``input_times_gradient.sum() + offset`` is the margin.
+    This is a statement about the one region; :func:`creases.explain.attributions` compares with another input.
     """
 
     #: Facets and bounding boxes take a linear program for each row and input: seconds up to here, hours for images.
@@ -44,8 +45,8 @@ class Explanation:
     margin: float
     offset: float
     coefficients: Floats  #: (d,) slope of the margin in each input
-    contributions: Floats  #: (d,) coefficient times input
-    unit_contributions: Floats  #: (n_units,) value of each unit times the slope of the margin in it
+    input_times_gradient: Floats  #: (d,) coefficient times input
+    activation_times_gradient: Floats  #: (n_units,) value of each unit times the slope of the margin in it
     nearest_crease: NearestCrease | None  #: None when no unit bounds the region
     nearest_boundary: NearestBoundary | None  #: None when the boundary does not pass through the region
     radius: float | None  #: of the largest ball in the region; None for large networks, where it takes too long
@@ -54,14 +55,14 @@ class Explanation:
 
     @property
     def ranked_inputs(self) -> Ints:
-        """Inputs (d,) by the magnitude of their contribution, largest first."""
-        return np.argsort(-np.abs(self.contributions), kind="stable")
+        """Inputs (d,) by the magnitude of input times gradient, largest first."""
+        return np.argsort(-np.abs(self.input_times_gradient), kind="stable")
 
     @property
     def ranked_units(self) -> Ints:
-        """Units that contribute to the margin, by the magnitude of their contribution, largest first."""
-        order = np.argsort(-np.abs(self.unit_contributions), kind="stable")
-        return np.asarray(order[self.unit_contributions[order] != 0])
+        """Units whose activation times gradient is not 0, by its magnitude, largest first."""
+        order = np.argsort(-np.abs(self.activation_times_gradient), kind="stable")
+        return np.asarray(order[self.activation_times_gradient[order] != 0])
 
 
 def decision(outputs: Floats) -> tuple[int, int, Floats]:

@@ -1,8 +1,8 @@
 """Programs: networks as affine steps and bends, with functions that evaluate and analyse them."""
 
+from creases.network.program._activation_times_gradient import activation_times_gradient
 from creases.network.program._affine import AFFINE_OPS
 from creases.network.program._bends import apply_sides, sides_at
-from creases.network.program._contributions import unit_contributions
 from creases.network.program._forward_pass import ForwardPass
 from creases.network.program._gradients import pattern_gradients
 from creases.network.program._patterns import bit_widths, pack_sides, split_sides, unit_of_bit
@@ -17,6 +17,7 @@ __all__ = [
     "ForwardPass",
     "Program",
     "Step",
+    "activation_times_gradient",
     "apply_sides",
     "bit_widths",
     "forward",
@@ -30,6 +31,5 @@ __all__ = [
     "propagate",
     "sides_at",
     "split_sides",
-    "unit_contributions",
     "unit_of_bit",
 ]

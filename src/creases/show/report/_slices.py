@@ -114,7 +114,7 @@ def slice_frame(
 
 
 def relevance(net: Network, data: TableSplit) -> Floats:
-    """Return the relevance (d,) of each column: its mean contribution to the prediction.
+    """Return the relevance (d,) of each column: its mean effect on the prediction, by slopes.
 
     That is the mean of |slope times distance from the median| over training rows; for classes the slope of the margin.
     """

@@ -1,4 +1,4 @@
-"""Contribution of each unit to an output: its value times the slope of the output with respect to it."""
+"""Activation times gradient: the value of each unit times the slope of an output with respect to it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from creases.network.program._program import PointsLike, Program
 
 
-def unit_contributions(program: Program, x: PointsLike, weights: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the contribution of every unit to ``weights . f(x)`` within the piece that holds at ``x``: (n_units,).
+def activation_times_gradient(program: Program, x: PointsLike, weights: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the value of every unit times the slope of ``weights . f`` in it, at ``x``: (n_units,).
 
-    Within a region the output is affine in a bend's output h, ``weights . f = g . h + c``; a unit's contribution is
-    ``g_u h_u``. If no connection skips the bend, its contributions and c add up to ``weights . f(x)``. Contributions of
-    two bends in a row decompose the same sum twice, so do not add them.
+    Within a region the output is affine in a bend's output h, ``weights . f = g . h + c``, and unit u has ``g_u h_u``.
+    If no connection skips the bend, these and c add up to ``weights . f(x)``. Two bends in a row decompose the same sum
+    twice, so do not add them.
 
     Parameters
     ----------
