@@ -7,6 +7,7 @@ Change  ``places`` of a torch module whose width can grow (each a ``Place``); ``
         with a ``Certificate`` of what it did to the function
 Grow    ``grow`` a model while it trains, each unit with its reason; ``Grower`` does the same in your own loop;
         ``GrowingClassifier`` and ``GrowingRegressor`` do it for a table, as scikit-learn estimators
+Report  ``report`` of any of these, inside a notebook or as an HTML file
 
 Submodules, imported on first use: ``network``, ``regions``, ``certify``, ``explain`` (exact attributions), ``growth``,
 ``splines`` (one-dimensional networks), ``compare``, ``prune``, ``lab`` (many trainings at once), ``boolean`` (functions
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from creases.growth.estimators import GrowingClassifier, GrowingRegressor
     from creases.network import Certificate, Network, Place, deepen, places, read, remove, widen
     from creases.regions import bounds, cell, line, plane, plane_through, space, tropical
+    from creases.show.notebook import report
 
     __version__: str
 
@@ -48,6 +50,7 @@ __all__ = [
     "plane_through",
     "read",
     "remove",
+    "report",
     "space",
     "tropical",
     "widen",
@@ -76,6 +79,7 @@ _HOMES = {
     "creases.growth.estimators": ("GrowingClassifier", "GrowingRegressor"),
     "creases.network": ("Certificate", "Network", "Place", "deepen", "places", "read", "remove", "widen"),
     "creases.regions": ("bounds", "cell", "line", "plane", "plane_through", "space", "tropical"),
+    "creases.show.notebook": ("report",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from creases.cli import app
-from creases.cli import report as verb
+from creases.show.report import kind_of_result
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_a_run_that_has_not_ended_is_shown_with_the_way_on(run, folder, tmp_path
 )
 def test_a_folder_is_told_by_what_it_holds(tmp_path, name, kind):
     (tmp_path / name).touch()
-    assert verb.kind_of_result(tmp_path) == kind
+    assert kind_of_result(tmp_path) == kind
 
 
 def test_a_map_is_told_by_its_name(run, fold, tmp_path):

@@ -16,13 +16,6 @@ from creases.cli.console import note, print_json, show_progress
 from creases.cli.console import out as stdout
 from creases.errors import InputError
 
-RUN = "run.json"
-COMPARISON = "comparison.json"
-SWEEP = "sweep.json"
-
-#: Files of maps and of networks.
-MAPS = (".npz", ".safetensors", ".onnx")
-
 #: Options that only some results have.
 FOR = {"columns": "growth run", "through": "growth run", "box": "map", "data": "map", "target": "map"}
 
@@ -64,6 +57,8 @@ def write_report(
     The file opens anywhere, without a server or the network. Of a growth run it shows regions to point at, a timeline
     to drag, the reason of every unit, curves, the hardest rows, how to load the network.
     """
+    from creases.show.report import kind_of_result
+
     check_outputs([out], (".html",))
     if out.is_dir():
         raise InputError("out", "be a file name", f"the folder {out}")
@@ -86,26 +81,6 @@ def write_report(
         print_json({"kind": kind, "file": str(out), "bytes": out.stat().st_size, **details})
         return
     stdout.print(f"{out}: {kind}, {out.stat().st_size / 1e6:.2g} MB. Open it in a browser.", soft_wrap=True)
-
-
-def kind_of_result(result: Path) -> str:
-    """Return what a folder or file holds, judging by its files."""
-    kinds = {RUN: "growth run", COMPARISON: "comparison", SWEEP: "sweep"}
-    if result.is_dir():
-        kind = next((kind for name, kind in kinds.items() if (result / name).exists()), None)
-        if kind is None:
-            raise InputError(
-                "result",
-                f"hold a growth run ({RUN}), a comparison ({COMPARISON}) or a sweep ({SWEEP})",
-                str(result),
-                "give the folder that creases grow, compare or sweep wrote",
-            )
-        return kind
-    if not result.exists():
-        raise InputError("result", "be an existing file or folder", str(result))
-    if result.suffix in MAPS:
-        return "map"
-    raise InputError("result", f"be a folder, or a map or network ({', '.join(MAPS)})", repr(result.name))
 
 
 def _growth(folder: Path, path: Path, **options: Any) -> dict[str, Any]:

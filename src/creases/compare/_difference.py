@@ -28,6 +28,11 @@ class Difference:
         """Whether the networks are the same everywhere they were compared."""
         return all(part.empty for part in (self.samples, self.line, self.plane, self.box) if part is not None)
 
+    def _repr_html_(self) -> str:
+        from creases.show.notebook import to_html
+
+        return to_html(self)
+
     def __str__(self) -> str:
         return "\n".join(str(part) for part in (self.samples, self.line, self.plane, self.box) if part is not None)
 

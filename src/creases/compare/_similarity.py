@@ -40,6 +40,11 @@ class Similarity:
         """Return the networks in an order that puts similar ones next to each other, by their CKA."""
         return similarity_order(self.cka)
 
+    def _repr_html_(self) -> str:
+        from creases.show.notebook import to_html
+
+        return to_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain lists, for JSON."""
         measures = {name: getattr(self, name) for name in _MEASURES}

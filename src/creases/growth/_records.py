@@ -6,12 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from creases._files import write_atomically
 from creases.errors import FileError
 from creases.growth._explanation import explain, explain_outcome, explain_reason
 from creases.growth._feature_names import NameOptions
+from creases.growth._frames import epochs_frame, steps_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _VERSION = 2
 
@@ -144,6 +148,46 @@ class History:
         paragraphs = [record.explain(**names) for record in self.records]
         paragraphs += [f"Growth ended: {self.growth_ended}."] if self.growth_ended else []
         return "\n\n".join([*paragraphs, f"The run ended: {self.ended}."] if self.ended else paragraphs)
+
+    def plot(self, axes: Sequence[Any] | None = None) -> list[Any]:
+        """Plot loss, accuracy (or R²) and size by epoch, with every growth step marked.
+
+        ``axes`` are three axes to draw on, new ones by default; see :func:`creases.show.plot_growth_curves`.
+        """
+        from creases.show import plot_growth_curves
+
+        return list(plot_growth_curves(self, axes=axes, kept_epoch=self.kept, score=self.measure))
+
+    @property
+    def measure(self) -> str:
+        """Return what the score is: ``"accuracy"``, ``"R²"``, or ``"score"`` for a loss of your own."""
+        kinds = {"classification": "accuracy", "regression": "R²"}
+        return kinds.get(self.setting.get("loss", "").strip("'"), "score")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a DataFrame with a row for each epoch: losses, scores, size, what was spent.
+
+        ``growth_steps`` counts those after the epoch, ``kept`` marks the epoch whose network is the result.
+
+        Examples
+        --------
+        >>> import creases
+        >>> from creases import problems
+        >>> moons = problems.get("moons")
+        >>> history = creases.GrowingClassifier(budget=3, random_state=0).fit(moons.X, moons.y).history_
+        >>> history.to_frame()["loss"].shape, history.steps_frame().empty
+        ((3,), True)
+        """
+        return epochs_frame(self)
+
+    def steps_frame(self) -> pd.DataFrame:
+        """Return a DataFrame with a row for each growth step: when, where, what, why and its effect."""
+        return steps_frame(self)
+
+    def _repr_html_(self) -> str:
+        from creases.show.notebook import to_html
+
+        return to_html(self)
 
     def to_json(self) -> str:
         """Return the history as JSON; arrays in an explanation become lists, other objects text."""

@@ -42,6 +42,11 @@ class Network(Program):
     return results of the same kind. Coefficients refer to flattened inputs and outputs: ``n_in``, ``n_out``.
     """
 
+    def _repr_html_(self) -> str:
+        from creases.show.notebook import to_html
+
+        return to_html(self)
+
     def unit(self, index: int) -> Unit:
         """Return the unit with a number: its bend, its position and the bend's place in the model."""
         index = check_index(index, self.n_units, "index")

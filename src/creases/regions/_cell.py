@@ -221,6 +221,11 @@ class Cell:
 
         return plot_cell(self, ax=ax)
 
+    def _repr_html_(self) -> str:
+        from creases.show.notebook import to_html
+
+        return to_html(self)
+
     # -- files --------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:

@@ -262,6 +262,15 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Return the network's widths from inputs to outputs."""
         return "-".join(map(str, [self.n_features_in_, *self.hidden_, self._n_outputs]))
 
+    def _repr_html_inner(self) -> str:  # by scikit-learn's _repr_html_, unless its display is text
+        from creases.show.notebook import to_html
+
+        return to_html(self)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        return bundle | ({"text/html": self._repr_html_inner()} if "text/html" in bundle else {})
+
     # -- what differs -------------------------------------------------------------------------------------------------
 
     @property

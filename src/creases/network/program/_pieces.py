@@ -28,6 +28,11 @@ class Piece(NamedTuple):
     J: Any  #: (..., n_out, n_in)
     y: Any  #: (..., n_out)
 
+    def _repr_html_(self) -> str:
+        from creases.show.notebook import to_html
+
+        return to_html(self)
+
 
 def memory_limit() -> int:
     """Return the number of bytes that a block of a streamed computation may take: 1 GiB."""

@@ -168,6 +168,11 @@ class PlanePartition:
                 graph.add_edge(left, right, unit=unit, length=length)
         return graph
 
+    def _repr_html_(self) -> str:
+        from creases.show.notebook import to_html
+
+        return to_html(self)
+
     def save(self, path: str | Path) -> Path:
         """Write the partition to a ``.npz`` file, with its network."""
         return archive.save(self, path)

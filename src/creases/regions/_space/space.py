@@ -150,6 +150,11 @@ class SpacePartition:
 
         return plot_space(self, ax=ax, **options)
 
+    def _repr_html_(self) -> str:
+        from creases.show.notebook import to_html
+
+        return to_html(self)
+
     def save(self, path: str | Path) -> Path:
         """Write the partition to a ``.npz`` file, with its network."""
         return archive.save(self, path)

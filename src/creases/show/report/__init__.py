@@ -2,6 +2,7 @@
 
 from creases.show.report._comparisons import write_comparison_report
 from creases.show.report._growth import write_growth_report
+from creases.show.report._kinds import kind_of_result
 from creases.show.report._maps import write_map_report, write_partition_report
 from creases.show.report._measures import MEASURES, format_number, measure_title, pair_rows, plot_measure
 from creases.show.report._slices import choose_slices
@@ -11,6 +12,7 @@ __all__ = [
     "MEASURES",
     "choose_slices",
     "format_number",
+    "kind_of_result",
     "measure_title",
     "pair_rows",
     "plot_measure",

@@ -1,0 +1,132 @@
+"""Parts of the HTML that notebooks show for a result: escaped text, small tables, no scripts.
+
+Text takes the notebook's own color and nothing has a background, so that a card can be read on light and dark pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from math import isfinite
+from typing import Any
+
+#: Longest text of a cell; what is beyond is left out.
+LONGEST = 200
+
+#: Letters from which a cell has a least width, so that a narrow page does not squeeze it.
+LONG = 40
+
+#: Rows of a table that are shown.
+ROWS = 12
+
+#: Width and height of a curve, in pixels.
+WIDTH, HEIGHT = 260, 64
+
+_LINE = "rgba(128,128,128,.35)"
+_STYLE = f"""
+.creases-card {{ font: 13px/1.5 system-ui, sans-serif; max-width: 60rem; margin: .3rem 0; padding: .5rem .8rem;
+  border: 1px solid {_LINE}; border-radius: 6px; color: inherit; overflow-x: auto; }}
+.creases-card p {{ margin: .2rem 0; }}
+.creases-card .creases-faint {{ opacity: .7; }}
+.creases-card .creases-beside {{ display: flex; flex-wrap: wrap; gap: .4rem 1.6rem; align-items: flex-start; }}
+.creases-card table {{ border-collapse: collapse; margin: .3rem 0; font-variant-numeric: tabular-nums; }}
+.creases-card td, .creases-card th {{ padding: .1rem .6rem .1rem 0; text-align: left; font-weight: 400;
+  vertical-align: top; background: none; color: inherit; border: 0; border-bottom: 1px solid {_LINE}; }}
+.creases-card th {{ opacity: .7; }}
+.creases-card td.creases-number {{ text-align: right; white-space: nowrap; }}
+.creases-card td.creases-long {{ min-width: 16rem; }}
+.creases-card img {{ max-width: 100%; background: #ffffff; border-radius: 4px; }}
+"""
+
+
+def card(title: str, *parts: str) -> str:
+    """Return a card: a title and parts, the results of the functions below."""
+    return f'<div class="creases-card"><style>{_STYLE}</style><p><b>{text(title)}</b></p>{"".join(parts)}</div>'
+
+
+def text(value: Any, longest: int = LONGEST) -> str:
+    """Return a value as escaped text; a long one ends in an ellipsis."""
+    words = str(value)
+    return escape(words if len(words) <= longest else words[: longest - 1] + "…")
+
+
+def paragraph(value: Any, *, faint: bool = False, longest: int = 2000) -> str:
+    """Return a paragraph."""
+    return f"<p{' class=creases-faint' if faint else ''}>{text(value, longest)}</p>"
+
+
+def facts(pairs: Sequence[tuple[str, Any]]) -> str:
+    """Return names and their values, a pair in each row."""
+    rows = "".join(f'<tr><th scope="row">{text(name)}</th><td>{text(value)}</td></tr>' for name, value in pairs)
+    return f"<table>{rows}</table>"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, limit: int = ROWS) -> str:
+    """Return a table; numbers are aligned to the right, rows beyond the limit are counted below it."""
+    top = "".join(f'<th scope="col">{text(head)}</th>' for head in heads)
+    lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:limit])
+    more = len(rows) - limit
+    note = paragraph(f"… and {more} more", faint=True) if more > 0 else ""
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>{note}"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, int | float):
+        return f'<td class="creases-number">{number(value)}</td>'
+    long = ' class="creases-long"' if len(str(value)) > LONG else ""
+    return f"<td{long}>{text(value)}</td>"
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a number briefly: integers in full, others with a few digits, a dash for None and NaN."""
+    if value is None or value != value:
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.{digits}g}" if isfinite(value) else ("∞" if value > 0 else "−∞")
+
+
+def beside(*parts: str) -> str:
+    """Return parts side by side where there is room."""
+    inner = "".join(f"<div>{part}</div>" for part in parts if part)
+    return f'<div class="creases-beside">{inner}</div>'
+
+
+def image(address: str, alternative: str) -> str:
+    """Return a picture by its data URI, with text for those who cannot see it."""
+    return f'<img src="{address}" alt="{text(alternative)}">'
+
+
+def curves(series: Sequence[tuple[str, Sequence[float | None], str]], marks: Sequence[float] = ()) -> str:
+    """Return curves (name, values, color) over the same steps as a small SVG, with marks at some steps."""
+    lines = [(name, _thin(points), color) for name, points, color in series]
+    values = [value for _, points, _ in lines for _, value in points]
+    if not values:
+        return ""
+    low, high = min(values), max(values)
+    size = (high - low) or 1.0
+    last = max(1, max(len(points) for _, points, _ in series) - 1)
+    drawing = "".join(
+        f'<line x1="{mark / last * WIDTH:.1f}" x2="{mark / last * WIDTH:.1f}" y1="0" y2="{HEIGHT}" '
+        'stroke="currentColor" stroke-opacity=".35"/>'
+        for mark in marks
+    )
+    for _, points, color in lines:
+        at = " ".join(f"{k / last * WIDTH:.1f},{(high - y) / size * (HEIGHT - 4) + 2:.1f}" for k, y in points)
+        drawing += f'<polyline points="{at}" fill="none" stroke="{color}" stroke-width="1.5"/>'
+    legend = " ".join(f'<span style="color:{color}">■</span> {text(name)}' for name, _, color in lines)
+    return (
+        f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{text(", ".join(name for name, _, _ in lines))}">{drawing}</svg>'
+        f"<p>{legend}, {number(low)} to {number(high)}</p>"
+    )
+
+
+def _thin(points: Sequence[float | None]) -> list[tuple[int, float]]:
+    """Return finite values with their steps, no more than there are pixels."""
+    step, last = -(-len(points) // WIDTH), len(points) - 1
+    return [
+        (k, value)
+        for k, value in enumerate(points)
+        if value is not None and isfinite(value) and (k % step == 0 or k == last)
+    ]

@@ -1,0 +1,84 @@
+"""Growth in a notebook: histories, and estimators with theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from creases._text import plural
+from creases.growth import History
+from creases.growth.experiment import describe_step
+from creases.show.notebook import _card as card
+from creases.show.style import class_color
+
+
+def history_html(history: History) -> str:
+    """Return a run's curves and growth steps."""
+    return card.card("History", history_parts(history))
+
+
+def history_parts(history: History) -> str:
+    """Return what is said about a run: its end, its curves, its growth steps."""
+    if not history.epochs:
+        return card.paragraph("No epochs yet.")
+    epochs, last = history.epochs, history.epochs[-1]
+    measure = history.measure
+    kept = epochs[history.best_epoch - 1] if history.best_epoch else None
+    about: list[tuple[str, Any]] = [
+        ("epochs", f"{len(epochs)}, {plural(history.steps, 'optimizer step')}"),
+        ("growth steps", f"{len(history.records)}, of which {sum(map(history.keeps, history.records))} in the result"),
+        ("parameters", f"{epochs[0]['parameters']:,} → {(kept or epochs[0])['parameters']:,}"),
+        ("network kept", f"epoch {history.best_epoch}" if kept else "the linear model at the start"),
+    ]
+    for name, key in ((measure, "score"), (f"{measure}, validation", "validation_score")):
+        if kept is not None and kept[key] is not None:
+            about.append((name, card.number(kept[key])))
+    about += [("run ended", history.ended)] if history.ended else [("state", f"running, epoch {last['epoch']}")]
+    marks = [record.epoch - 1 for record in history.records]
+    drawn = [_curve(history, key, marks) for key in ("loss", "score")]
+    return card.beside(card.facts(about), *drawn) + _step_table(history)
+
+
+def estimator_html(estimator: Any) -> str:
+    """Return an estimator: the parameters that were changed and, when it is fitted, its network and its history."""
+    parameters = estimator.get_params(deep=False)
+    defaults = type(estimator)().get_params(deep=False)
+    changed = [(name, repr(value)) for name, value in parameters.items() if repr(value) != repr(defaults[name])]
+    title = type(estimator).__name__
+    settings = card.facts(changed) if changed else card.paragraph("Default parameters.", faint=True)
+    if not hasattr(estimator, "module_"):
+        return card.card(f"{title}, not fitted", settings)
+    widths = [estimator.n_features_in_, *estimator.hidden_, estimator.network_.n_out]
+    about: list[tuple[str, Any]] = [("network", "-".join(map(str, widths)) + " (inputs, hidden units, outputs)")]
+    if hasattr(estimator, "classes_"):
+        about.append(("classes", ", ".join(map(str, estimator.classes_))))
+    if hasattr(estimator, "feature_names_in_"):
+        about.append(("inputs", ", ".join(map(str, estimator.feature_names_in_))))
+    return card.card(title, card.facts(about), settings if changed else "", history_parts(estimator.history_))
+
+
+def _curve(history: History, key: str, marks: Sequence[float]) -> str:
+    name = "loss" if key == "loss" else history.measure
+    series = [
+        (f"{name}{kind}", [epoch[prefix + key] for epoch in history.epochs], class_color(k))
+        for k, (kind, prefix) in enumerate((("", ""), (", validation", "validation_")))
+    ]
+    return card.curves([line for line in series if any(value is not None for value in line[1])], marks)
+
+
+def _step_table(history: History) -> str:
+    rows = [
+        (
+            record.number,
+            record.epoch,
+            describe_step(record) + ("; undone" if record.undone else ""),
+            record.place,
+            f"{record.width[0]} → {record.width[1]}",
+            card.number(record.before["loss"]),
+            card.number(record.after["loss"]),
+            record.why(),
+        )
+        for record in history.records
+    ]
+    heads = ("step", "epoch", "what", "place", "width", "loss before", "after", "why")
+    return card.table(heads, rows) if rows else card.paragraph("No growth steps.", faint=True)

@@ -1,0 +1,86 @@
+"""Pages without a viewer: a history alone, an estimator, a network of many inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from creases._text import plural
+from creases._validation import check_box
+from creases.errors import InputError
+from creases.growth import History
+from creases.growth.experiment import describe_step
+from creases.network import Network
+from creases.regions import line, plane
+from creases.show.figures import plot_growth
+from creases.show.report import _html as page
+from creases.show.report import write_partition_report
+from creases.show.report._formatting import format_float, format_integer
+from creases.show.report._rendering import render_themes
+from creases.show.report._sections import network_sections
+from creases.show.report._static_pages import write_sections
+
+#: The box of a network that is reported on, where none is given.
+BOX = (-1.0, 1.0)
+
+
+def write_history_page(history: History, out: Path, *, estimator: Any = None) -> None:
+    """Write the curves and growth steps of a run, with the names that an estimator knows."""
+    if not history.epochs:
+        raise InputError("history", "have at least one epoch", "none")
+    kept = history.epochs[history.best_epoch - 1] if history.best_epoch else history.epochs[0]
+    score = history.measure
+    rows = [
+        ["epochs", format_integer(len(history.epochs))],
+        ["network", f"that of epoch {history.best_epoch}" if history.best_epoch else "the linear model at the start"],
+        ["parameters", f"{history.epochs[0]['parameters']} at the start, {kept['parameters']} at the end"],
+    ]
+    if history.best_epoch:
+        rows += [
+            [name, format_float(kept[key])]
+            for name, key in ((score, "score"), (f"{score}, validation", "validation_score"))
+            if kept[key] is not None
+        ]
+    ends = [f"Growth ended: {history.growth_ended}."] if history.growth_ended else []
+    ends += [f"The run ended: {history.ended}."] if history.ended else ["The run has not ended."]
+    picture = render_themes(lambda: plot_growth(history, kept_epoch=history.kept, score=score), dpi=110)
+    text = history.explain() if estimator is None else estimator.explain()
+    parts = [
+        page.paragraph(" ".join(ends)),
+        page.table(["", ""], rows),
+        page.heading("Curves"),
+        page.image(picture, "Loss, score and size by epoch; each mark above a curve is a growth step"),
+        *([page.heading("Growth steps"), _ledger(history)] if history.records else []),
+        page.heading("In words"),
+        *map(page.paragraph, text.split("\n\n")),
+    ]
+    name = "Growth" if estimator is None else type(estimator).__name__
+    title = f"{name}: {plural(len(history.records), 'growth step')}"
+    out.write_text(page.page(title, parts), encoding="utf-8")
+
+
+def write_network_page(net: Network, out: Path, box: Any) -> None:
+    """Write the map of a network of one or two inputs, or the statistics of one with more, in a box."""
+    limits = check_box(BOX if box is None else box, net.n_in)
+    if net.n_in == 1:
+        write_partition_report(line(net, limits[:, 0], limits[:, 1]), out, name="network")
+    elif net.n_in == 2:
+        write_partition_report(plane(net, limits), out, name="network")
+    else:
+        lead = f"In the box {BOX} of every input." if box is None else "In the given box of inputs."
+        title = f"network: {plural(net.n_in, 'input')}, {plural(net.n_units, 'unit')}"
+        write_sections(out, title, lead, network_sections(net, box=limits))
+
+
+def _ledger(history: History) -> str:
+    rows = [
+        [
+            f"{record.number}, after epoch {record.epoch}",
+            describe_step(record) + ("; undone" if record.undone else ""),
+            record.place,
+            f"{record.width[0]} → {record.width[1]}",
+            *("–" if part["loss"] is None else format_float(part["loss"]) for part in (record.before, record.after)),
+        ]
+        for record in history.records
+    ]
+    return page.table(["step", "what", "place", "width", "loss before", "loss after"], rows)

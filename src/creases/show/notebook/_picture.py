@@ -1,0 +1,42 @@
+"""Small pictures of results, as PNG data URIs."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable
+from typing import Any
+
+from creases.show.style import new_figure, style_context, theme
+
+#: Bytes of a picture above which it is drawn with fewer colors.
+LARGEST = 60_000
+
+#: Colors of a picture that would be too large otherwise.
+COLORS = 64
+
+
+def draw(plot: Callable[[Any], Any], width: float = 3.4, height: float = 3.2, *, solid: bool = False) -> str:
+    """Return what a function draws on axes as a PNG data URI, on white: readable on any page."""
+    with theme("light"), style_context():
+        if solid:
+            from matplotlib.figure import Figure
+
+            figure = Figure(figsize=(width, height), layout="constrained")
+            axes = figure.add_subplot(projection="3d")
+        else:
+            figure, (axes,) = new_figure(width, height)
+        plot(axes)
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=100, metadata={"Software": None})
+    data = buffer.getvalue()
+    return f"data:image/png;base64,{base64.b64encode(data if len(data) <= LARGEST else _reduce(data)).decode()}"
+
+
+def _reduce(data: bytes) -> bytes:
+    """Return a PNG with a palette: at most a byte for each pixel."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.open(io.BytesIO(data)).convert("RGB").quantize(COLORS).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()

@@ -1,0 +1,129 @@
+"""Reports inside a notebook: the page that ``creases report`` writes, in a frame of its own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import escape, unescape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from creases._files import write_atomically
+from creases._typing import Progress
+from creases._validation import check_count
+from creases.errors import InputError
+from creases.growth import History
+from creases.growth.experiment import SavedRun
+from creases.network import as_network
+from creases.regions import LinePartition, PlanePartition
+from creases.show.notebook._pages import write_history_page, write_network_page
+from creases.show.report import (
+    kind_of_result,
+    write_comparison_report,
+    write_growth_report,
+    write_map_report,
+    write_partition_report,
+    write_sweep_report,
+)
+from creases.show.report._growth import write_run_report
+
+#: Pixels of the frame: tall enough for the map and the curves beside it.
+HEIGHT = 720
+
+
+#: A frame has no address of its own, in which the viewer could keep what is shown.
+_NO_ADDRESS = "<script>history.replaceState = () => {};</script>"
+
+
+@dataclass(frozen=True, eq=False)
+class NotebookReport:
+    """A report as one HTML page; a notebook shows it in a frame that cannot reach the notebook."""
+
+    title: str
+    html: str  #: the whole page, which needs no server and no network access
+    height: int = HEIGHT  #: of the frame, in pixels
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to an ``.html`` file."""
+        if Path(path).suffix not in (".html", ".htm"):
+            raise InputError("path", "end in .html", repr(Path(path).name))
+        with write_atomically(path) as temporary:
+            temporary.write_text(self.html, encoding="utf-8")
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return f"NotebookReport({self.title!r}, {len(self.html) / 1e6:.2g} MB; save it by .save('report.html'))"
+
+    def _repr_html_(self) -> str:
+        page = self.html.replace("<head>", f"<head>{_NO_ADDRESS}", 1)
+        return (
+            f'<iframe title="{escape(self.title)}" sandbox="allow-scripts allow-downloads" '
+            f'srcdoc="{escape(page)}" width="100%" height="{self.height}" '
+            'style="border: 1px solid rgba(128,128,128,.35); border-radius: 6px"></iframe>'
+        )
+
+
+def report(result: Any, *, box: Any = None, height: int = HEIGHT, progress: Progress | None = None) -> NotebookReport:
+    """Return the report of a result, to be shown in a notebook or saved as an HTML file.
+
+    Parameters
+    ----------
+    result
+        A history, a growth run, a fitted estimator, a partition of a line or plane, a network, a torch module, or the
+        name of a file or folder that ``creases report`` takes.
+    box
+        For a network: the inputs to report on, ``(lo, hi)`` or a pair for each; from -1 to 1 by default.
+    height
+        Height of the frame in a notebook, in pixels.
+    progress
+        Called as ``progress(what, done, total)`` as each part of a growth run's report begins.
+
+    Examples
+    --------
+    >>> import creases
+    >>> net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])
+    >>> page = creases.report(net)
+    >>> page.title
+    'network: 4 regions'
+    >>> page.save("network.html")  # doctest: +SKIP
+    """
+    check_count(height, "height")
+    with TemporaryDirectory(prefix="creases-report-") as folder:
+        path = Path(folder, "report.html")
+        _write(result, path, box, progress)
+        html = path.read_text(encoding="utf-8")
+    title = re.search("<title>(.*?)</title>", html, re.DOTALL)
+    return NotebookReport(unescape(title[1]) if title else "report", html, height)
+
+
+def _write(result: Any, out: Path, box: Any, progress: Progress | None) -> None:
+    """Write the page of a result by the writer of its kind."""
+    if isinstance(result, str | Path):
+        _write_file(Path(result), out, box, progress)
+        return
+    if isinstance(result, SavedRun):
+        again = result.settings.command("run")
+        write_run_report(result, out, model="model.safetensors", again=again, progress=progress)
+    elif isinstance(result, History):
+        write_history_page(result, out)
+    elif isinstance(result, LinePartition | PlanePartition):
+        write_partition_report(result, out, name="map")
+    elif hasattr(result, "history_"):
+        write_history_page(result.history_, out, estimator=result)
+    elif hasattr(result, "get_params") and hasattr(result, "partial_fit") and hasattr(result, "how"):
+        raise InputError("result", "be fitted", type(result).__name__, "call fit first")
+    else:
+        write_network_page(as_network(result), out, box)
+
+
+def _write_file(path: Path, out: Path, box: Any, progress: Progress | None) -> None:
+    kind = kind_of_result(path)
+    if kind == "growth run":
+        write_growth_report(path, out, progress=progress)
+    elif kind == "map":
+        write_map_report(path, out, box=box)
+    elif kind == "comparison":
+        write_comparison_report(path, out)
+    else:
+        write_sweep_report(path, out)
