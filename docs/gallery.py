@@ -61,6 +61,28 @@ dual = show.plot_dual(partition, color="class", X=moons.X[::40])
 """,
     ),
     Section(
+        "How far a decision is safe",
+        "The exact distance of every point of the plane to the decision boundary, with lines of equal distance: all"
+        " segments of the boundary are known, so nothing is sampled but the pixels. The ten least safe samples are"
+        " connected to the nearest point where their decision changes.",
+        {"safety": "distance to the decision boundary as colors, with lines of equal distance"},
+        """
+import numpy as np
+
+import creases
+from creases import lab, problems, show
+from creases.certify import safety_map
+
+moons = problems.get("moons")
+start = lab.Batch.initial(1, (2, 8, 8, 1), seed=3)
+trained = lab.train(start, moons.X, moons.y, loss="binary_cross_entropy", epochs=300, lr=0.02)
+picture = safety_map(creases.read(trained.batch.module(0)), box=[(-2.2, 2.4), (-2.2, 2.2)])
+
+least = np.argsort(picture.at(moons.X))[:10]
+safety = show.plot_safety_map(picture, X=moons.X[least], y=moons.y[least], classes=moons.classes, flips=True)
+""",
+    ),
+    Section(
         "A growth step",
         "A network grows by folding. The ring is a typical misclassified sample, the diamond the point of the "
         "boundary where the new crease folds the plane. Next, the network with its newest unit, and the learning "

@@ -1,8 +1,8 @@
 """Certified statements about a network on a box of inputs.
 
 ``output_bounds`` and ``unit_bounds`` bound the outputs and the pre-activations of every unit, ``unit_facts`` reports
-which units are dead, always active or redundant. Bounds of every intermediate value are in
-:mod:`creases.certify.propagation`.
+which units are dead, always active or redundant. ``safety_map`` measures the distance to the decision boundary on a
+plane. Bounds of every intermediate value are in :mod:`creases.certify.propagation`.
 
 >>> import creases
 >>> from creases.certify import output_bounds
@@ -12,6 +12,18 @@ which units are dead, always active or redundant. Bounds of every intermediate v
 """
 
 from creases.certify._bounds import output_bounds, unit_bounds
+from creases.certify._safety_map import SafetyMap, safety_map
 from creases.certify._unit_facts import BOTH, OFF, ON, UNDECIDED, UnitFacts, unit_facts
 
-__all__ = ["BOTH", "OFF", "ON", "UNDECIDED", "UnitFacts", "output_bounds", "unit_bounds", "unit_facts"]
+__all__ = [
+    "BOTH",
+    "OFF",
+    "ON",
+    "UNDECIDED",
+    "SafetyMap",
+    "UnitFacts",
+    "output_bounds",
+    "safety_map",
+    "unit_bounds",
+    "unit_facts",
+]

@@ -16,6 +16,7 @@ from creases.show.figures._network import plot_network
 from creases.show.figures._plane import mark_points, plane_height, plot_plane
 from creases.show.figures._polytope import plot_polytope
 from creases.show.figures._pruning import plot_pruning
+from creases.show.figures._safety_map import plot_safety_map
 from creases.show.figures._sensitivity import (
     plot_active_directions,
     plot_along_direction,
@@ -58,6 +59,7 @@ __all__ = [
     "plot_plane",
     "plot_polytope",
     "plot_pruning",
+    "plot_safety_map",
     "plot_section",
     "plot_similarity",
     "plot_space",

@@ -1,0 +1,165 @@
+"""Maps of safety: the exact distance to the decision boundary at every pixel of a plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._typing import Floats, Ints
+from creases._validation import check_box, check_count, check_points, check_vector
+from creases.errors import InputError
+from creases.network import NetworkLike, as_network
+from creases.regions import Boundary, PlanePartition, plane
+
+#: Pixels on a side of the tiles whose candidate segments are searched together.
+TILE = 16
+
+
+@dataclass(frozen=True, eq=False)
+class SafetyMap:
+    """The distance to the decision boundary on a plane, as :func:`safety_map` returns it.
+
+    Exact within the slice: the nearest change of decision among the inputs of the plane. Off the plane a nearer one may
+    exist unless the network has two inputs.
+    """
+
+    partition: PlanePartition  #: of ``box``, enlarged to contain the nearest boundary of every point of it
+    boundary: Boundary
+    box: Floats  #: (2, 2) of the map, in slice coordinates
+    t1: Floats  #: (w,) pixel centers
+    t2: Floats  #: (h,)
+    distance: Floats  #: (h, w) at least 0
+    classes: Ints  #: (h, w) the decision
+    metric: Floats  #: (2, 2) lower triangular: ``t @ metric`` has the length that distances are measured in
+
+    @property
+    def signed(self) -> Floats:
+        """The distance (h, w), negative where class 0 is decided: for two classes."""
+        if self.classes.max() > 1:
+            raise InputError("classes", "be two for a signed distance", f"{int(self.classes.max()) + 1}")
+        return np.where(self.classes == 0, -self.distance, self.distance)
+
+    def at(self, t: Any) -> Floats:
+        """Return the exact distance (n,) at points (n, 2) of the box, in slice coordinates."""
+        points = check_points(t, 2, "t")
+        if not ((points >= self.box[:, 0]) & (points <= self.box[:, 1])).all():
+            raise InputError("t", "be in the box of the map", f"box {self.box.tolist()}")
+        return self._nearest(points, np.arange(len(points) + 1))[0]
+
+    def flips(self, t: Any) -> Floats:
+        """Return the nearest point (n, 2) of the boundary for each point (n, 2) of the box, in slice coordinates."""
+        points = check_points(t, 2, "t")
+        _, nearest = self._nearest(points, np.arange(len(points) + 1))
+        a, b = self.boundary.segments[nearest].transpose(1, 0, 2)
+        along, away = (b - a) @ self.metric, (points - a) @ self.metric
+        length = (along**2).sum(axis=1)
+        share = np.clip((along * away).sum(axis=1) / np.where(length > 0, length, 1.0), 0.0, 1.0)
+        return np.asarray(a + share[:, None] * (b - a))
+
+    def _nearest(self, points: Floats, starts: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
+        return _nearest_segments(self.boundary, self.metric, points, starts)
+
+
+def safety_map(
+    net: NetworkLike,
+    box: Any,
+    *,
+    origin: Any = None,
+    basis: Any = None,
+    unit: Any = None,
+    resolution: int = 400,
+) -> SafetyMap:
+    """Measure the exact distance to the decision boundary at every pixel of a plane.
+
+    All segments of the boundary on the plane are known, so the distance to the nearest is exact, at pixels and between
+    them. The plane is cut in a larger box than the one of the map where the nearest boundary may be outside of it.
+
+    Parameters
+    ----------
+    net
+        A network, torch module or file name.
+    box, origin, basis
+        As for :func:`creases.plane`.
+    unit
+        What counts as 1 in each input, (n_in,), such as standard deviations of columns; 1 by default. Distances are
+        Euclidean in these units.
+    resolution
+        Pixels along the longer side.
+
+    Examples
+    --------
+    >>> import creases
+    >>> net = creases.read([([[1.0, 0.0]], [0.0])])  # decides by the sign of x0
+    >>> picture = safety_map(net, box=(-1, 1), resolution=4)
+    >>> picture.signed[0].tolist()
+    [-0.75, -0.25, 0.25, 0.75]
+    >>> picture.at([[0.5, 0.9]]).tolist()
+    [0.5]
+    """
+    work = as_network(net)
+    frame = check_box(box, 2)
+    pixels = check_count(resolution, "resolution", least=2)
+    scale = np.ones(work.n_in) if unit is None else check_vector(unit, "unit", work.n_in)
+    if not (scale > 0).all():
+        raise InputError("unit", "be positive", f"{scale.min():g}")
+    partition = plane(work, frame, origin, basis)
+    gram = (partition.basis / scale[:, None] ** 2).T @ partition.basis
+    metric: Floats = np.linalg.cholesky(gram).astype(np.float64)
+    size = frame[:, 1] - frame[:, 0]
+    width, height = np.maximum(1, np.rint(pixels * size / size.max())).astype(int)
+    t1, t2 = (low + (np.arange(n) + 0.5) / n * s for low, n, s in zip(frame[:, 0], (width, height), size, strict=True))
+    points, starts, place = _tiles(t1, t2)
+    boundary = partition.boundary()
+    if not len(boundary.edges):
+        raise InputError("box", "contain a part of the decision boundary", "one decision throughout")
+    distance, _ = _nearest_segments(boundary, metric, points, starts)
+    outer = _enlarge(frame, metric, points, distance, (size / (width, height)))
+    if (outer != frame).any():
+        partition = plane(work, outer, origin, basis)
+        boundary = partition.boundary()
+        distance, _ = _nearest_segments(boundary, metric, points, starts)
+    grid = np.empty(len(points))
+    grid[place] = distance
+    shape = (height, width)
+    return SafetyMap(partition, boundary, frame, t1, t2, grid.reshape(shape), _decisions(partition, t1, t2), metric)
+
+
+def _nearest_segments(
+    boundary: Boundary, metric: Floats, points: Floats, starts: NDArray[np.int64]
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the distance (n,) of points (n, 2) to the boundary, and the segment (n,) it is to."""
+    from creases.certify._segment_kernel import nearest_segments  # numba is slow to import
+
+    ends = (boundary.segments @ metric).reshape(-1, 4)
+    return nearest_segments(np.ascontiguousarray(points @ metric), starts, np.ascontiguousarray(ends))
+
+
+def _tiles(t1: Floats, t2: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+    """Return all pixel centers (n, 2) tile by tile, the start of each tile, and the pixel of each point."""
+    rows, columns = np.indices((len(t2), len(t1))).reshape(2, -1)
+    tile = rows // TILE * (len(t1) // TILE + 1) + columns // TILE
+    order = np.argsort(tile, kind="stable")
+    starts = np.flatnonzero(np.diff(tile[order], prepend=-1))
+    points = np.column_stack([t1[columns[order]], t2[rows[order]]])
+    return points, np.append(starts, len(points)), order
+
+
+def _enlarge(frame: Floats, metric: Floats, points: Floats, distance: Floats, pixel: Floats) -> Floats:
+    """Return the box (2, 2) that contains, for every point of the frame, the ball up to its nearest known boundary."""
+    stretch = np.sqrt(np.diag(np.linalg.inv(metric @ metric.T)))  # extent along each axis of a ball of radius 1
+    between = float(np.linalg.norm(pixel @ np.abs(metric)))  # how much the distance varies between pixel centers
+    reach = (distance[:, None] + between) * stretch
+    low = np.minimum((points - reach - pixel / 2).min(axis=0), frame[:, 0])
+    high = np.maximum((points + reach + pixel / 2).max(axis=0), frame[:, 1])
+    return np.column_stack([low, high])
+
+
+def _decisions(partition: PlanePartition, t1: Floats, t2: Floats) -> Ints:
+    """Return the class (h, w) at every pixel center."""
+    points = np.stack(np.meshgrid(t1, t2), axis=-1).reshape(-1, 2)
+    outputs = np.asarray(partition.net(partition.points(points))).reshape(len(points), -1)
+    label = outputs.argmax(axis=1) if outputs.shape[1] > 1 else (outputs[:, 0] > 0).astype(np.int64)
+    return np.asarray(label.reshape(len(t2), len(t1)))
