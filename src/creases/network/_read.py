@@ -13,6 +13,7 @@ from creases.errors import FileError, InputError
 from creases.network._formats.safetensors import load_program
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays
+from creases.network._reading.sklearn import is_sklearn, read_sklearn
 
 #: What functions that take a network accept: see :func:`as_network`.
 NetworkLike = Network | nn.Module | str | Path
@@ -29,7 +30,8 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
         A ``torch.nn.Module`` (its function in eval mode, read in float64; the module itself does not change), the path
         of an ``.onnx`` file or an ``onnx.ModelProto``, the path of a network saved with :meth:`Network.save`, the path
         of an ``.npz`` file with arrays W0, b0, W1, b1, ... (and perhaps a number ``leak``), a list of ``(W, b)``
-        arrays, or a network, which is returned as it is.
+        arrays, a fitted ``MLPClassifier`` or ``MLPRegressor`` of scikit-learn, also in a ``Pipeline`` after scalers
+        (its outputs without softmax or logistic function: logits), or a network, which is returned as it is.
     input_shape
         Shape of one input, without the batch axis. Needed for modules that do not start with a linear layer.
     leak
@@ -64,10 +66,13 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
         net = read_onnx(model, shape)
     elif isinstance(model, list | tuple):
         net = from_arrays(model, leak=leak)
+    elif is_sklearn(model):
+        net = read_sklearn(model)
     else:
         raise InputError(
             "model",
-            "be a torch.nn.Module, a file name (.onnx, .safetensors or .npz), a list of (W, b) arrays or a Network",
+            "be a torch.nn.Module, a file name (.onnx, .safetensors or .npz), a list of (W, b) arrays, a perceptron of "
+            "scikit-learn or a Network",
             type(model).__name__,
         )
     if shape is not None and shape != net.input_shape:

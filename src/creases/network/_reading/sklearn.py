@@ -1,0 +1,99 @@
+"""Reading scikit-learn's multilayer perceptrons, with the scaling before them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from creases._typing import Floats
+from creases.errors import ReadError
+from creases.network._network import Network
+from creases.network.program._step import Step
+
+#: Hidden activations that are piecewise linear.
+ACTIVATIONS = ("relu", "identity")
+
+#: Functions after the last layer that are left out: the network's outputs are what they are applied to.
+LINKS = ("identity", "logistic", "softmax")
+
+
+def is_sklearn(model: Any) -> bool:
+    """Return whether an object is an estimator of scikit-learn, without importing it."""
+    return any(kind.__module__.partition(".")[0] == "sklearn" for kind in type(model).__mro__)
+
+
+def read_sklearn(model: Any) -> Network:
+    """Read a fitted MLPClassifier or MLPRegressor, alone or at the end of a Pipeline of scalers.
+
+    Outputs are the values before the logistic function or softmax: a logit for each class, for two classes the
+    log-odds of the second.
+    """
+    estimators = [step for _, step in model.steps] if type(model).__name__ == "Pipeline" else [model]
+    *scalers, perceptron = estimators
+    layers = _layers(perceptron)
+    factor, offset = np.ones(layers[0][0].shape[1]), np.zeros(layers[0][0].shape[1])
+    for scaler in scalers:
+        if scaler is None or isinstance(scaler, str):  # "passthrough"
+            continue
+        a, c = _scaling(scaler, len(factor))
+        factor, offset = a * factor, a * offset + c
+    weight, bias = layers[0]
+    layers[0] = (weight * factor, bias + weight @ offset)
+    return _network(layers, perceptron.activation)
+
+
+def _layers(model: Any) -> list[tuple[Floats, Floats]]:
+    name = type(model).__name__
+    if name not in ("MLPClassifier", "MLPRegressor"):
+        raise ReadError(
+            f"cannot read {name}: of scikit-learn's estimators only MLPClassifier and MLPRegressor can be read, alone "
+            "or at the end of a Pipeline of scalers"
+        )
+    if not hasattr(model, "coefs_"):
+        raise ReadError(f"cannot read {name}: it is not fitted; call fit first")
+    if model.activation not in ACTIVATIONS:
+        raise ReadError(
+            f"cannot read {name}: its activation {model.activation!r} is not piecewise linear; train it with "
+            "activation='relu'"
+        )
+    if model.out_activation_ not in LINKS:
+        raise ReadError(f"cannot read {name}: its outputs go through {model.out_activation_!r}, which is not linear")
+    layers = [
+        (np.array(weight.T, np.float64), np.array(bias, np.float64))
+        for weight, bias in zip(model.coefs_, model.intercepts_, strict=True)
+    ]
+    if not all(np.isfinite(part).all() for layer in layers for part in layer):
+        raise ReadError(f"cannot read {name}: it has weights that are NaN or infinite")
+    return layers
+
+
+def _scaling(scaler: Any, d: int) -> tuple[Floats, Floats]:
+    """Return factors (d,) and offsets (d,) of a scaler ``a x + c``."""
+    name, one, zero = type(scaler).__name__, np.ones(d), np.zeros(d)
+    if name not in ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"):
+        raise ReadError(
+            f"cannot read a Pipeline with {name}: only StandardScaler, MinMaxScaler, MaxAbsScaler and RobustScaler can "
+            "be folded into the network; transform the rows first and read the network alone"
+        )
+    if not hasattr(scaler, "n_features_in_"):
+        raise ReadError(f"cannot read a Pipeline whose {name} is not fitted")
+    if getattr(scaler, "clip", False):
+        raise ReadError(f"cannot read a Pipeline whose {name} clips; set clip=False")
+    if name == "MinMaxScaler":
+        return np.asarray(scaler.scale_, np.float64), np.asarray(scaler.min_, np.float64)
+    scale = one if scaler.scale_ is None else np.asarray(scaler.scale_, np.float64)
+    center = getattr(scaler, "mean_" if name == "StandardScaler" else "center_", None)
+    shifts = center is not None and (name != "StandardScaler" or scaler.with_mean)
+    return one / scale, -np.asarray(center, np.float64) / scale if shifts else zero
+
+
+def _network(layers: list[tuple[Floats, Floats]], activation: str) -> Network:
+    steps: list[Step] = []
+    for i, (weight, bias) in enumerate(layers):
+        if i and activation == "relu":
+            steps.append(Step("relu", (len(steps),), (weight.shape[1],), tensors={}, path=f"layers.{i - 1}.relu"))
+        tensors = {"weight": torch.from_numpy(weight), "offset": torch.from_numpy(bias)}
+        steps.append(Step("linear", (len(steps),), (len(bias),), tensors=tensors, path=f"layers.{i}"))
+    return Network(steps, (layers[0][0].shape[1],))
