@@ -74,6 +74,12 @@ def input_interval(net: Network, box: Tensor | None) -> Interval:
 
 def propagate(step: Step, inputs: Sequence[Interval]) -> Interval:
     """Return the bounds of a step's output from the bounds of its inputs."""
+    low, high = propagate_boxes(step, [Interval(low[None], high[None]) for low, high in inputs])
+    return Interval(low[0], high[0])
+
+
+def propagate_boxes(step: Step, inputs: Sequence[Interval]) -> Interval:
+    """Return the bounds of a step's output over many boxes, (b, *shape) each."""
     return _propagate_bend(step, inputs[0]) if step.is_bend else _propagate_affine(step, inputs)
 
 
@@ -156,4 +162,4 @@ def _apply_by_sign(step: Step, plus: Sequence[Tensor], minus: Sequence[Tensor]) 
 
 
 def _linear(step: Step, values: Sequence[Tensor], options: dict[str, object], tensors: dict[str, Tensor]) -> Tensor:
-    return AFFINE_OPS[step.op]([value[None] for value in values], options, tensors)[0]
+    return AFFINE_OPS[step.op](list(values), options, tensors)

@@ -19,7 +19,7 @@ from math import prod
 import torch
 from torch import Tensor
 
-from creases.certify.propagation._intervals import Interval, input_interval, propagate
+from creases.certify.propagation._intervals import Interval, propagate_boxes
 from creases.network import Network
 from creases.network.program import Step
 
@@ -44,70 +44,107 @@ def linear_value_bounds(net: Network, box: Tensor) -> dict[int, Interval]:
     dict
         By the number of the value: those that enter bends, and the output.
     """
-    bounds = _LinearBounds(net, box)
-    with torch.no_grad():
-        return bounds.run()
+    bounds = LinearBounds(net, box[None])
+    last = len(net.steps)
+    known = bounds.entering_values() | {last: bounds.tighten(last, bounds.output)}
+    return {value: Interval(part.low[0], part.high[0]) for value, part in known.items()}
 
 
-class _LinearBounds:
-    """Bounds of all values of a network over a box, computed step by step."""
+class LinearBounds:
+    """Bounds of all values of a network over each of b boxes (b, n_in, 2), computed step by step."""
 
-    def __init__(self, net: Network, box: Tensor) -> None:
+    def __init__(self, net: Network, boxes: Tensor) -> None:
         self.net = net
-        self.start = input_interval(net, box)
-        self.center, self.radius = (part.flatten() for part in (box.mean(dim=1), (box[:, 1] - box[:, 0]) / 2))
-        self.entering: dict[int, Interval] = {}  # of each bend's input, by the number of the step
+        self.center, self.radius = boxes.mean(dim=2), (boxes[:, :, 1] - boxes[:, :, 0]) / 2  # (b, n_in)
+        self.entering: dict[int, Interval] = {}  #: (b, *shape) of each bend's input, by the number of the step
         self.leads: dict[int, Tensor] = {}  # of each choice: by how much any candidate can exceed the reference one
+        with torch.no_grad():
+            self.output = self._forward(boxes)  #: (b, *shape), by intervals after the last bend
 
-    def run(self) -> dict[int, Interval]:
-        steps, values = self.net.steps, [self.start]
-        for i, step in enumerate(steps):
+    def entering_values(self) -> dict[int, Interval]:
+        """Return the bounds of what enters each bend, by the number of the value: (b, *shape)."""
+        return {self.net.steps[i].inputs[0]: interval for i, interval in self.entering.items()}
+
+    def undecided(self) -> Tensor:
+        """Return the number of units (b,) that may change side in each box; a choice counts where any lead can."""
+        total = torch.zeros(len(self.center), dtype=torch.int64)
+        for i, interval in self.entering.items():
+            is_open = interval.straddles_zero if self.net.steps[i].op == "relu" else self.leads[i] > 0
+            total += is_open.flatten(1).sum(1)
+        return total
+
+    def _forward(self, boxes: Tensor) -> Interval:
+        low, high = (boxes[:, :, end].reshape(-1, *self.net.input_shape) for end in (0, 1))
+        values = [Interval(low, high)]
+        for i, step in enumerate(self.net.steps):
             inputs = [values[value] for value in step.inputs]
             if step.is_bend:
                 inputs = [self.tighten(step.inputs[0], inputs[0])]
                 self.entering[i] = inputs[0]
                 if step.op == "choice":
                     self.leads[i] = self._leads(step.inputs[0], inputs[0].low)
-            values.append(propagate(step, inputs))
-        bounds = {steps[i].inputs[0]: interval for i, interval in self.entering.items()}
-        return bounds | {len(steps): self.tighten(len(steps), values[-1])}
+            values.append(propagate_boxes(step, inputs))
+        return values[-1]
 
     def tighten(self, value: int, known: Interval) -> Interval:
-        """Intersect an interval with the linear bounds of the same value, where these are affordable."""
+        """Intersect an interval (b, *shape) with the linear bounds of the same value, where these are affordable."""
         if not self._is_affordable(value):
             return known
         eye = torch.eye(prod(self.net.shapes[value]), dtype=torch.float64)
-        shape = known.low.shape
-        return known.intersect(Interval(-self._upper(value, -eye, shape), self._upper(value, eye, shape)))
+        with torch.no_grad():
+            low, high = (sign * self._upper(value, sign * eye).reshape(known.low.shape) for sign in (-1, 1))
+        return known.intersect(Interval(low, high))
 
     def _leads(self, value: int, low: Tensor) -> Tensor:
-        """Bound (*units) by how much candidates of a choice exceed the one with the largest lower bound.
+        """Bound (b, *units) by how much candidates of a choice exceed the one with the largest lower bound.
 
         Candidates of a window have much in common: their differences can be bounded even where their ranges overlap.
         """
         if not self._is_affordable(value):
             return torch.full(low.shape[:-1], torch.inf, dtype=torch.float64)
-        K, size = low.shape[-1], low.numel()
-        best = low.reshape(-1, K).argmax(dim=-1)
+        K, size = low.shape[-1], low[0].numel()
+        best = low.reshape(len(low), -1, K).argmax(dim=-1)  # (b, units)
         eye = torch.eye(size, dtype=torch.float64)
-        rows = eye - eye[torch.arange(len(best)) * K + best].repeat_interleave(K, dim=0)
-        return self._upper(value, rows, low.shape).amax(dim=-1).clamp(min=0)  # the candidate itself leads by 0
+        rows = eye - eye[torch.arange(best.shape[1]) * K + best].repeat_interleave(K, dim=1)  # (b, size, size)
+        return self._upper(value, rows).reshape(low.shape).amax(dim=-1).clamp(min=0)  # the candidate itself leads by 0
 
     def _is_affordable(self, value: int) -> bool:
         size = prod(self.net.shapes[value])
         is_output = value == len(self.net.steps)
         return size > 0 and (is_output or size * sum(self.net.sizes[: value + 1]) <= BACKWARDS)
 
-    def _upper(self, value: int, rows: Tensor, shape: torch.Size) -> Tensor:
-        """Bound rows (k, size) times a value from above, a block of rows at a time."""
-        block = max(1, BACKWARDS // max(1, sum(self.net.sizes[: value + 1])))
-        parts = [self._block_upper(value, rows[start : start + block]) for start in range(0, len(rows), block)]
-        return torch.cat(parts).reshape(shape)
+    def _upper(self, value: int, rows: Tensor) -> Tensor:
+        """Bound rows (k, size), or (b, k, size), times a value from above: (b, k)."""
+        block = max(1, BACKWARDS // max(1, sum(self.net.sizes[: value + 1]) * len(self.center)))
+        parts = [
+            self.worst(*self.linear_upper(rows[..., first : first + block, :], value))
+            for first in range(0, rows.shape[-2], block)
+        ]
+        return torch.cat(parts, dim=1)
 
-    def _block_upper(self, value: int, rows: Tensor) -> Tensor:
-        """Bound rows (k, size) times a value from above, (k,): affine functions of the input at their worst."""
-        coefficients = {value: rows.reshape(len(rows), *self.net.shapes[value])}
-        constant = rows.new_zeros(len(rows))
+    def worst(self, G: Tensor, constant: Tensor) -> Tensor:
+        """Return the largest value (b, k) of affine functions ``G x + constant`` (b, k, n_in) over each box."""
+        reach = torch.einsum("bkn,bn->bk", G, self.center) + torch.einsum("bkn,bn->bk", G.abs(), self.radius)
+        return constant + reach
+
+    def linear_upper(self, rows: Tensor, value: int | None = None) -> tuple[Tensor, Tensor]:
+        """Return affine functions of the input that rows times a value (by default the output) never exceed.
+
+        Parameters
+        ----------
+        rows
+            (k, size), or (b, k, size) for each box its own.
+        value
+            Number of the value.
+
+        Returns
+        -------
+        G (b, k, n_in), constant (b, k)
+        """
+        value = len(self.net.steps) if value is None else value
+        boxes, k = len(self.center), rows.shape[-2]
+        coefficients = {value: rows.expand(boxes, k, -1).reshape(boxes, k, *self.net.shapes[value])}
+        constant = rows.new_zeros(boxes, k)
         for i in reversed(range(value)):
             G = coefficients.pop(i + 1, None)
             if G is None:
@@ -116,25 +153,27 @@ class _LinearBounds:
             if step.is_bend:
                 back, terms = self._bend_back(i, G)
             else:
-                terms = G * step.offset if step.offset is not None else G.new_zeros(len(G), 1)
-                back = _transpose(step, [self.net.shapes[v] for v in step.inputs], G)
-            constant += terms.flatten(1).sum(1)
+                terms = G * step.offset if step.offset is not None else G.new_zeros(boxes, k, 1)
+                back = transpose_step(step, [self.net.shapes[v] for v in step.inputs], G)
+            constant += terms.flatten(2).sum(2)
             for v, part in zip(step.inputs, back, strict=True):
                 coefficients[v] = coefficients[v] + part if v in coefficients else part
-        G = coefficients.get(0, rows.new_zeros(len(rows), *self.net.input_shape)).flatten(1)
-        return constant + G @ self.center + G.abs() @ self.radius
+        G = coefficients.get(0, rows.new_zeros(boxes, k, *self.net.input_shape)).flatten(2)
+        return G, constant
 
     def _bend_back(self, i: int, G: Tensor) -> tuple[list[Tensor], Tensor]:
-        """Return coefficients (k, *shape) of a bend's input in place of its output, and the constant terms."""
+        """Return coefficients (b, k, *shape) of a bend's input in place of its output, and the constant terms."""
         step, (low, high) = self.net.steps[i], self.entering[i]
         if step.op == "choice":
-            return _choice_back(G, low, high, self.leads[i])
-        (above, above_intercept), (below, below_intercept) = _relu_lines(low, high, step.leak)
+            return _choice_back(G, low[:, None], high[:, None], self.leads[i][:, None])
+        (above, above_intercept), (below, below_intercept) = (
+            [part[:, None] for part in line] for line in relu_lines(low, high, step.leak)
+        )
         up, down = G.clamp(min=0), G.clamp(max=0)
         return [up * above + down * below], up * above_intercept + down * below_intercept
 
 
-def _relu_lines(low: Tensor, high: Tensor, leak: Tensor | None) -> tuple[Line, Line]:
+def relu_lines(low: Tensor, high: Tensor, leak: Tensor | None) -> tuple[Line, Line]:
     """Return lines above and below a relu over an interval: its chord, and one through 0 along one of its sides."""
     a = torch.zeros_like(low) if leak is None else leak.expand_as(low)
     at_low, at_high = torch.where(low > 0, low, a * low), torch.where(high > 0, high, a * high)
@@ -171,8 +210,12 @@ def _choice_back(G: Tensor, low: Tensor, high: Tensor, lead: Tensor) -> tuple[li
     return [back], (up * intercept).squeeze(-1)
 
 
-def _transpose(step: Step, shapes: Sequence[tuple[int, ...]], G: Tensor) -> list[Tensor]:
-    """Apply the transpose of an affine step's linear part to rows (k, *shape): for each input (k, *its shape)."""
+def transpose_step(step: Step, shapes: Sequence[tuple[int, ...]], G: Tensor) -> list[Tensor]:
+    """Apply the transpose of an affine step's linear part to rows (b, k, *shape): for each input (b, k, *its shape)."""
+    if step.op == "linear":
+        return [G @ step.tensors["weight"]]
+    flat = G.flatten(0, 1)
     with torch.enable_grad():
-        xs = [torch.zeros(len(G), *shape, dtype=G.dtype, requires_grad=True) for shape in shapes]
-        return list(torch.autograd.grad(step.linear(xs), xs, G))
+        xs = [torch.zeros(len(flat), *shape, dtype=G.dtype, requires_grad=True) for shape in shapes]
+        parts = torch.autograd.grad(step.linear(xs), xs, flat)
+    return [part.reshape(*G.shape[:2], *part.shape[1:]) for part in parts]
