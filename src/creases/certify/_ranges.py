@@ -1,0 +1,282 @@
+"""The exact range of outputs, differences of outputs and coefficients over a box, a polytope or regions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from creases._typing import Bools, Floats, Progress
+from creases._validation import check_choice, check_number
+from creases.certify._maximize.by_partition import list_regions, vertices_inside
+from creases.certify._maximize.domain import Domain, check_domain, maximize_in
+from creases.certify._maximize.objectives import Coefficient, LeastRow, Objective
+from creases.certify._maximize.search import Limits, maximize_objective, sample_points
+from creases.errors import InputError
+from creases.network import Network, NetworkLike, as_network
+from creases.regions import SpacePartition
+
+Quantity = Literal["outputs", "differences", "coefficients"]
+
+#: Bounds that agree to this, relative to the larger, are called exact: the tolerance of the solvers.
+EXACT = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class OutputRange:
+    """The smallest and the largest value of quantities of a network over a set of inputs.
+
+    Each array has the shape of the quantity: outputs (m,); differences (m, m), entry (i, j) is output i less output j;
+    coefficients (m, n_in).
+    """
+
+    quantity: str  #: ``"outputs"``, ``"differences"`` or ``"coefficients"``
+    low: Floats  #: proved: no input has less
+    minimum: Floats  #: the smallest value reached
+    argmin: Floats  #: (..., n_in) where
+    maximum: Floats  #: the largest value reached
+    argmax: Floats  #: (..., n_in) where
+    high: Floats  #: proved: no input has more
+    method: str  #: how it was computed: ``"partition"``, ``"search"`` or ``"regions"``
+    seconds: float
+
+    @property
+    def exact(self) -> Bools:
+        """Whether what is reached is what is proved, for each quantity, to the solvers' tolerance of 1e-5."""
+        size = np.maximum(np.abs(self.low), np.abs(self.high))
+        near = (self.minimum - self.low <= EXACT * size) & (self.high - self.maximum <= EXACT * size)
+        return np.asarray(near)
+
+    def __str__(self) -> str:
+        lines = []
+        for index in np.ndindex(self.low.shape):
+            if self.quantity == "differences" and index[0] >= index[1]:
+                continue
+            name = _name(self.quantity, index)
+            if self.exact[index]:
+                lines.append(f"{name}: {self.minimum[index]:.6g} to {self.maximum[index]:.6g}, exactly")
+            else:
+                lines.append(
+                    f"{name}: minimum between {self.low[index]:.6g} and {self.minimum[index]:.6g}, "
+                    f"maximum between {self.maximum[index]:.6g} and {self.high[index]:.6g}"
+                )
+        return "\n".join(lines)
+
+
+def output_range(
+    net: NetworkLike,
+    box: Any,
+    *,
+    A: Any = None,
+    b: Any = None,
+    quantity: Quantity = "outputs",
+    budget: float = 10.0,
+    tolerance: float = 1e-6,
+    progress: Progress | None = None,
+) -> OutputRange:
+    """Return the smallest and largest value of each output, each difference of outputs or each coefficient.
+
+    With up to four inputs all regions are listed, if they are no more than 50,000. Otherwise boxes are split,
+    those with the largest bounds first, and boxes with few undecided units are solved by mixed-integer programs [1]_.
+    When the budget is over, what is reached and what is proved are apart.
+
+    Parameters
+    ----------
+    net
+        A :class:`creases.Network`, a torch module or a file name; computed in float64.
+    box
+        ``(lo, hi)`` for all inputs, or a pair for each. Or regions: a :class:`creases.SpacePartition` of the network,
+        or a list of regions with ``Q x <= p`` and the piece ``J x + y``, such as :func:`creases.cell` returns.
+    A, b
+        (r, n_in) and (r,): only inputs of the box with ``A x <= b``.
+    quantity
+        ``"outputs"``; ``"differences"``, of every two outputs; or ``"coefficients"``, the entries of the Jacobian in
+        all regions.
+    budget
+        Seconds, for all quantities together. One box may exceed it by a little.
+    tolerance
+        Relative gap at which the search for a quantity ends.
+    progress
+        Called with the number of quantities done, now and then.
+
+    References
+    ----------
+    .. [1] Tjeng, Xiao, Tedrake, "Evaluating Robustness of Neural Networks with Mixed Integer Programming", ICLR 2019.
+
+    Examples
+    --------
+    >>> import creases
+    >>> net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])  # |x|
+    >>> found = output_range(net, (-1, 2))
+    >>> found.minimum.tolist(), found.argmin.tolist(), found.maximum.tolist(), found.argmax.tolist()
+    ([0.0], [[0.0]], [2.0], [[2.0]])
+    >>> print(output_range(net, (-1, 2), quantity="coefficients"))
+    coefficient of x[0] in output 0: -1 to 1, exactly
+    >>> output_range(net, (-1, 2), A=[[1.0]], b=[-0.5]).maximum.tolist()  # x <= -0.5
+    [1.0]
+    """
+    check_choice(quantity, ["outputs", "differences", "coefficients"], "quantity")
+    seconds = check_number(budget, "budget", above=0)
+    work = as_network(net).to("cpu").to(torch.float64)
+    begin = time.monotonic()
+    report = progress or (lambda what, done, total: None)
+    if _is_regions(box):
+        if A is not None or b is not None:
+            raise InputError("A", "be left out with regions", hint="give a box, or add the rows to the regions")
+        parts = _of_regions(_affine_parts(box, work), quantity)
+        return OutputRange(quantity, *parts, method="regions", seconds=time.monotonic() - begin)
+    domain = check_domain(box, A, b, work.n_in)
+    by_partition = _of_partition(work, domain, quantity, begin + seconds)
+    if by_partition is not None:
+        return OutputRange(quantity, *by_partition, method="partition", seconds=time.monotonic() - begin)
+    parts = _of_search(work, domain, quantity, begin + seconds, tolerance, report)
+    return OutputRange(quantity, *parts, method="search", seconds=time.monotonic() - begin)
+
+
+Parts = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
+
+
+def _name(quantity: str, index: tuple[int, ...]) -> str:
+    if quantity == "outputs":
+        return f"output {index[0]}"
+    if quantity == "differences":
+        return f"output {index[0]} - output {index[1]}"
+    return f"coefficient of x[{index[1]}] in output {index[0]}"
+
+
+def _of_partition(net: Network, domain: Domain, quantity: str, deadline: float) -> Parts | None:
+    listed = list_regions(net, domain, deadline)
+    if listed is None:
+        return None
+    partition, inside = listed
+    if quantity == "coefficients":
+        values = partition.pieces().J[inside][:, : net.n_out]  # (R, m, n)
+        points = partition.inner[inside]
+    else:
+        points = vertices_inside(partition, inside)
+        values = np.asarray(net(points)).reshape(len(points), -1)
+        if quantity == "differences":
+            values = values[:, :, None] - values[:, None, :]
+    return _extremes(values, points)
+
+
+def _extremes(values: Floats, points: Floats) -> Parts:
+    """Return the extremes of values (p, ...) at points (p, n), which are exact."""
+    least, most = values.argmin(axis=0), values.argmax(axis=0)
+    low, high = values.min(axis=0), values.max(axis=0)
+    return low, low, points[least], high, points[most], high
+
+
+# -- regions ----------------------------------------------------------------------------------------------------------
+
+
+def _is_regions(box: Any) -> bool:
+    if isinstance(box, SpacePartition):
+        return True
+    return isinstance(box, Sequence) and len(box) > 0 and all(hasattr(region, "Q") for region in box)
+
+
+def _affine_parts(regions: Any, net: Network) -> list[Any]:
+    """Return regions, each with Q, p, J and y; those of a partition as the corners of each."""
+    if isinstance(regions, SpacePartition):
+        if not len(regions.vertices):
+            raise InputError("box", "be a partition with regions and vertices", repr(regions), "use method='vertices'")
+        piece = regions.pieces()
+        ends = zip(regions.starts[:-1], regions.starts[1:], strict=True)
+        return [
+            (regions.vertices[regions.corners[start:stop]], J, y)
+            for (start, stop), J, y in zip(ends, piece.J, piece.y, strict=True)
+        ]
+    for region in regions:
+        if np.shape(region.J) != (net.n_out, net.n_in):
+            raise InputError("box", "hold regions of the network", f"a piece of shape {np.shape(region.J)}")
+    return list(regions)
+
+
+def _of_regions(regions: list[Any], quantity: str) -> Parts:
+    """Return extremes over regions: at the vertices where they are known, else by linear programs."""
+    values, points = [], []
+    for region in regions:
+        J, y = (region[1], region[2]) if isinstance(region, tuple) else (region.J, region.y)
+        C, d = _functions(np.asarray(J), np.asarray(y), quantity)
+        corners = region[0] if isinstance(region, tuple) else _extreme_points(region, C)
+        values.append(corners @ C.T + d)
+        points.append(corners)
+    shape = _shape(quantity, len(y), np.shape(J)[1])
+    stacked = np.concatenate(values)
+    return _extremes(stacked.reshape(len(stacked), *shape), np.concatenate(points))
+
+
+def _functions(J: Floats, y: Floats, quantity: str) -> tuple[Floats, Floats]:
+    """Return the quantities on a region as affine functions C (k, n), d (k,)."""
+    m, n = J.shape
+    if quantity == "outputs":
+        return J, y
+    if quantity == "differences":
+        return (J[:, None] - J[None]).reshape(m * m, n), (y[:, None] - y[None]).reshape(m * m)
+    return np.zeros((m * n, n)), J.reshape(m * n)
+
+
+def _extreme_points(region: Any, C: Floats) -> Floats:
+    """Return points of a bounded region ``Q x <= p`` where each of the functions C (k, n) is smallest and largest."""
+    Q, p = np.asarray(region.Q), np.asarray(region.p)
+    n = Q.shape[1]
+    box = getattr(region, "bounding_box", None)
+    ends = np.asarray(box) if box is not None else None
+    if ends is None or not np.isfinite(ends).all():
+        raise InputError("box", "hold bounded regions", "one without a finite bounding box", "give cell a box")
+    ends = np.stack([ends[:, 0] - 1e-9, ends[:, 1] + 1e-9], axis=1)
+    points = [maximize_in(ends, Q, p, sign * row[None], np.zeros(1))[1] for row in C for sign in (-1.0, 1.0)]
+    return np.array([x for x in points if x is not None]).reshape(-1, n)
+
+
+# -- search -----------------------------------------------------------------------------------------------------------
+
+
+def _shape(quantity: str, m: int, n: int) -> tuple[int, ...]:
+    return {"outputs": (m,), "differences": (m, m), "coefficients": (m, n)}[quantity]
+
+
+def _objectives(net: Network, quantity: str) -> dict[tuple[int, ...], tuple[Objective, Objective]]:
+    """Return for each quantity what to maximize for its minimum, negated, and for its maximum."""
+    eye = np.eye(net.n_out)
+    if quantity == "coefficients":
+        entries = np.ndindex(net.n_out, net.n_in)
+        return {(i, j): (Coefficient(net, -eye[i], j), Coefficient(net, eye[i], j)) for i, j in entries}
+    rows: dict[tuple[int, ...], Floats] = {(i,): eye[i] for i in range(net.n_out)}
+    if quantity == "differences":
+        rows = {(i, j): eye[i] - eye[j] for i, j in combinations(range(net.n_out), 2)}
+    zero = np.zeros(1)
+    return {index: (LeastRow(net, -row[None], zero), LeastRow(net, row[None], zero)) for index, row in rows.items()}
+
+
+def _of_search(
+    net: Network, domain: Domain, quantity: str, deadline: float, tolerance: float, report: Progress
+) -> Parts:
+    shape = _shape(quantity, net.n_out, net.n_in)
+    low, minimum, maximum, high = (np.zeros(shape) for _ in range(4))
+    argmin, argmax = (np.broadcast_to(domain.box.mean(axis=1), (*shape, net.n_in)).copy() for _ in range(2))
+    start, objectives = sample_points(domain), _objectives(net, quantity)
+    left = 2 * len(objectives)
+    for done, (index, (negated, itself)) in enumerate(objectives.items()):
+        report("bounding outputs", done, len(objectives))
+        extremes = []
+        for objective in (negated, itself):
+            now = time.monotonic()
+            until = now + max(deadline - now, 0.0) / left  # every quantity gets the same share of what is left
+            extremes.append(maximize_objective(objective, domain, Limits(until, tolerance), start=start))
+            left -= 1
+        least, most = extremes
+        low[index], minimum[index], argmin[index] = -least.upper, -least.lower, least.where
+        high[index], maximum[index], argmax[index] = most.upper, most.lower, most.where
+        if quantity == "differences":
+            back = index[::-1]
+            low[back], minimum[back], argmin[back] = -most.upper, -most.lower, most.where
+            high[back], maximum[back], argmax[back] = least.upper, least.lower, least.where
+    report("bounding outputs", len(objectives), len(objectives))
+    return low, minimum, argmin, maximum, argmax, high

@@ -1,0 +1,145 @@
+"""Ranges are those of the partition by every way, contain every sample, and are reached where they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+import creases
+from agreement import seeded
+from creases.certify import OutputRange, output_bounds, output_range
+from creases.certify._maximize import by_partition, search
+from creases.errors import InputError
+from strategies import Case, cases
+
+MODEL = nn.Sequential(nn.Linear(2, 6), nn.ReLU(), nn.Linear(6, 5), nn.LeakyReLU(0.2), nn.Linear(5, 3)).double()
+BOX = [(-1.0, 1.0), (-0.5, 2.0)]
+
+
+@pytest.fixture(scope="module")
+def net() -> creases.Network:
+    return creases.read(seeded(MODEL))
+
+
+@pytest.fixture
+def without_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_partition, "MAX_INPUTS", 0)
+    monkeypatch.setattr(search, "PROGRAM_UNITS", 4)
+
+
+def check(net: creases.Network, found: OutputRange, X: np.ndarray) -> None:
+    """Check the order of what is proved and reached, that it is reached, and that it contains samples (p, n)."""
+    slack = 1e-9 * (1 + np.abs(found.high) + np.abs(found.low))
+    assert (found.low <= found.minimum + slack).all()
+    assert (found.minimum <= found.maximum + slack).all()
+    assert (found.maximum <= found.high + slack).all()
+    at = {"outputs": lambda x, i: net(x)[i[0]], "differences": lambda x, i: net(x)[i[0]] - net(x)[i[1]],
+          "coefficients": lambda x, i: net.piece(x).J[i]}[found.quantity]  # fmt: skip
+    for index in np.ndindex(found.low.shape):
+        assert at(found.argmin[index], index) == pytest.approx(found.minimum[index], abs=1e-9)
+        assert at(found.argmax[index], index) == pytest.approx(found.maximum[index], abs=1e-9)
+    values = {"outputs": lambda: net(X), "differences": lambda: net(X)[:, :, None] - net(X)[:, None],
+              "coefficients": lambda: net.piece(X).J}[found.quantity]()  # fmt: skip
+    assert (values >= found.low - slack).all()
+    assert (values <= found.high + slack).all()
+
+
+@pytest.mark.parametrize("quantity", ["outputs", "differences", "coefficients"])
+def test_the_search_finds_what_the_partition_has(net, quantity, monkeypatch) -> None:
+    exact = output_range(net, BOX, quantity=quantity)
+    assert exact.method == "partition"
+    X = np.random.default_rng(0).uniform(*np.transpose(BOX), size=(2000, 2))
+    check(net, exact, X)
+    monkeypatch.setattr(by_partition, "MAX_INPUTS", 0)
+    monkeypatch.setattr(search, "PROGRAM_UNITS", 4)
+    found = output_range(net, BOX, quantity=quantity, budget=60)
+    assert found.method == "search"
+    check(net, found, X)
+    assert found.exact.all()
+    np.testing.assert_allclose(found.minimum, exact.minimum, atol=1e-6)
+    np.testing.assert_allclose(found.maximum, exact.maximum, atol=1e-6)
+
+
+@pytest.mark.parametrize("quantity", ["outputs", "differences", "coefficients"])
+def test_a_polytope_is_that_part_of_the_box(net, quantity, monkeypatch) -> None:
+    A, b = [[1.0, 1.0], [-1.0, 2.0]], [0.5, 0.75]
+    X = np.random.default_rng(0).uniform(*np.transpose(BOX), size=(5000, 2))
+    X = X[(X @ np.transpose(A) <= b).all(axis=1)]
+    exact = output_range(net, BOX, A=A, b=b, quantity=quantity)
+    check(net, exact, X)
+    for x in (*exact.argmin.reshape(-1, 2), *exact.argmax.reshape(-1, 2)):
+        assert (np.array(A) @ x <= np.array(b) + 1e-9).all()
+    monkeypatch.setattr(by_partition, "MAX_INPUTS", 0)
+    found = output_range(net, BOX, A=A, b=b, quantity=quantity, budget=60)
+    check(net, found, X)
+    np.testing.assert_allclose(found.minimum, exact.minimum, atol=1e-6)
+    np.testing.assert_allclose(found.maximum, exact.maximum, atol=1e-6)
+
+
+def test_regions_have_the_range_of_their_corners(net) -> None:
+    partition = creases.space(net, BOX, method="vertices")
+    whole = output_range(net, BOX)
+    of_regions = output_range(net, partition)
+    np.testing.assert_allclose(of_regions.maximum, whole.maximum, atol=1e-12)
+    region = creases.cell(net, [0.3, 0.4], box=BOX)
+    for quantity in ("outputs", "differences", "coefficients"):
+        check(net, output_range(net, [region], quantity=quantity), np.array([[0.3, 0.4]]))
+    values = region.vertices @ region.J.T + region.y
+    np.testing.assert_allclose(output_range(net, [region]).high, values.max(axis=0), atol=1e-9)
+
+
+def test_a_search_that_is_cut_short_says_so() -> None:
+    model = nn.Sequential(nn.Linear(12, 40), nn.ReLU(), nn.Linear(40, 40), nn.ReLU(), nn.Linear(40, 1)).double()
+    net = creases.read(seeded(model))
+    calls: list[tuple[str, int, int | None]] = []
+    found = output_range(net, (-2, 2), budget=0.2, progress=lambda *call: calls.append(call))
+    check(net, found, np.random.default_rng(0).uniform(-2, 2, size=(2000, 12)))
+    low, high = output_bounds(net, (-2, 2))
+    assert (found.low >= low - 1e-9).all()
+    assert (found.high <= high + 1e-9).all()
+    assert not found.exact.all()
+    assert "maximum between" in str(found)
+    assert calls[-1] == ("bounding outputs", 1, 1)
+
+
+def test_networks_without_bends_and_with_dead_units_are_ordinary(without_partition) -> None:
+    linear = output_range(creases.read([([[1.0, -2.0]], [0.5])]), (0, 1))
+    assert (linear.minimum.tolist(), linear.maximum.tolist()) == ([-1.5], [1.5])
+    dead = output_range(creases.read([([[0.0], [1.0]], [-1.0, -5.0]), ([[1.0, 1.0]], [2.0])]), (-1, 1))
+    assert (dead.minimum.tolist(), dead.maximum.tolist()) == ([2.0], [2.0])
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(1, 3).flatmap(lambda n: cases(n, max_depth=2, max_width=5)))
+def test_degenerate_networks_have_the_range_of_their_partition(case: Case) -> None:
+    net, box = case.net, np.array(case.box)
+    exact = output_range(net, box)
+    limit, by_partition.MAX_INPUTS = by_partition.MAX_INPUTS, 0
+    try:
+        found = output_range(net, box, budget=20)
+    finally:
+        by_partition.MAX_INPUTS = limit
+    size = 1e-5 * (1e-9 + np.abs(exact.low) + np.abs(exact.high) + np.ptp(box))
+    assert (found.low <= exact.minimum + size).all()
+    assert (found.high >= exact.maximum - size).all()
+    assert (np.abs(found.minimum - exact.minimum) <= size).all()
+    assert (np.abs(found.maximum - exact.maximum) <= size).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda net: output_range(net, BOX, A=[[1.0, 0.0]]), "b must come with the other of A and b"),
+        (lambda net: output_range(net, BOX, A=[[1.0]], b=[0.0]), r"A must have shape \(rows, 2\)"),
+        (lambda net: output_range(net, BOX, A=[[1.0, 0.0]], b=[-5.0]), "A must leave some input of the box"),
+        (lambda net: output_range(net, BOX, quantity="slopes"), "quantity must be 'outputs'"),
+        (lambda net: output_range(net, BOX, budget=0), "budget must be a finite number above 0"),
+        (lambda net: output_range(net, [creases.cell(net, [0.1, 0.2])]), "bounded regions"),
+    ],
+)
+def test_what_has_no_range_is_refused(net, call, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call(net)
