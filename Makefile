@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
-PIP_INSTALL := $(BIN)/python -m pip install -qq -c constraints.txt
+PIP_INSTALL := $(BIN)/python -m pip install -qq --no-compile -c constraints.txt
 
 # One thread per process: the tests run in $(JOBS) processes, the demo is small.
 export OMP_NUM_THREADS ?= 1

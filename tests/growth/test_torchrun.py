@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 
-import creases
 import torchrun_runs
-
-TESTS = Path(__file__).parents[1]
-PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  # the creases that is tested here
+from torchrun import run_ranks
 
 pytestmark = [
     pytest.mark.slow,
@@ -25,13 +17,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
     """What each of two processes has after all runs."""
-    folder = tmp_path_factory.mktemp("torchrun")
-    program = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
-    environment = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"}
-    command = [*program, str(TESTS / "torchrun_runs.py"), str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400)
-    assert not done.returncode, done.stderr[-3000:]
-    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in (0, 1)]
+    return run_ranks(tmp_path_factory, "torchrun_runs.py")
 
 
 def assert_alike(one: dict, two: dict, rtol: float = 1e-5, atol: float = 1e-7) -> None:

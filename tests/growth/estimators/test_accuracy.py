@@ -1,6 +1,6 @@
 """On the tables that scikit-learn ships the estimators are about as good as its linear models at their defaults.
 
-The folds are not those on which the estimators' defaults were chosen.
+The folds are not those on which the estimators' defaults were chosen; bench/growth_tables.py has more tables.
 """
 
 import pytest
@@ -13,10 +13,10 @@ from creases import GrowingClassifier, GrowingRegressor
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits"])
+@pytest.mark.parametrize("name", ["wine", "breast_cancer"])
 def test_it_classifies_within_two_hundredths_of_a_logistic_regression(name: str) -> None:
     X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
-    folds = StratifiedKFold(5, shuffle=True, random_state=11)
+    folds = StratifiedKFold(3, shuffle=True, random_state=11)
     grown, linear = (
         cross_val_score(model, X, y, cv=folds).mean()
         for model in (GrowingClassifier(random_state=11), LogisticRegression())
@@ -27,7 +27,7 @@ def test_it_classifies_within_two_hundredths_of_a_logistic_regression(name: str)
 @pytest.mark.slow
 def test_it_fits_within_five_hundredths_of_a_linear_regression() -> None:
     X, y = datasets.load_diabetes(return_X_y=True)
-    folds = KFold(5, shuffle=True, random_state=11)
+    folds = KFold(3, shuffle=True, random_state=11)
     grown, linear = (
         cross_val_score(model, X, y, cv=folds).mean()
         for model in (GrowingRegressor(random_state=11), LinearRegression())
