@@ -1,9 +1,10 @@
 """Certified statements about a network on a box of inputs.
 
 ``output_bounds`` and ``unit_bounds`` bound the outputs and the pre-activations of every unit, ``unit_facts`` reports
-which units are dead, always active or redundant. ``output_range`` is the exact range of outputs, of their differences
-and of coefficients, with the inputs where they are reached. ``safety_map`` measures the distance to the decision
-boundary on a plane. Bounds of every intermediate value are in :mod:`creases.certify.propagation`.
+which units are dead, always active or redundant. ``nearest`` is the nearest input that is decided otherwise, with a
+proof that nothing nearer exists. ``output_range`` is the exact range of outputs, of their differences and of
+coefficients, with the inputs where they are reached. ``safety_map`` measures the distance to the decision boundary on a
+plane. Bounds of every intermediate value are in :mod:`creases.certify.propagation`.
 
 >>> import creases
 >>> from creases.certify import output_bounds
@@ -13,6 +14,7 @@ boundary on a plane. Bounds of every intermediate value are in :mod:`creases.cer
 """
 
 from creases.certify._bounds import output_bounds, unit_bounds
+from creases.certify._nearest.nearest import Change, nearest
 from creases.certify._ranges import OutputRange, output_range
 from creases.certify._safety_map import SafetyMap, safety_map
 from creases.certify._unit_facts import BOTH, OFF, ON, UNDECIDED, UnitFacts, unit_facts
@@ -22,9 +24,11 @@ __all__ = [
     "OFF",
     "ON",
     "UNDECIDED",
+    "Change",
     "OutputRange",
     "SafetyMap",
     "UnitFacts",
+    "nearest",
     "output_bounds",
     "output_range",
     "safety_map",

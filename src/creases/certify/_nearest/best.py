@@ -1,0 +1,215 @@
+"""The nearest input decided otherwise so far, and a local search for better ones from region to region."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from creases._typing import Bools, Floats
+from creases.certify._nearest.projection import project
+from creases.certify._nearest.question import Goal, Question, dual_length
+
+#: An input counts as decided otherwise when its margin exceeds this share of the size of the outputs' terms.
+ROUNDING = 1e-13
+
+#: A margin within this share of the size of the terms is a tie.
+TIE = 1e-11
+
+#: Local searches cross at most this many creases of a region.
+CROSSINGS = 4
+
+
+class Best:
+    """The nearest input decided otherwise that was offered; ties count."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.distance = np.inf
+        self.point: Floats | None = None
+        self.size = self._term_size(question.x)
+
+    def _term_size(self, x: Floats) -> float:
+        net, v = self.question.layers, np.abs(x)[None]
+        for layer in net.layers:
+            z = v @ np.abs(layer.W).T + np.abs(layer.c)
+            v = np.concatenate([v, np.maximum(1.0, np.abs(layer.leak)) * z], axis=1)
+        return float((v @ np.abs(net.W).T + np.abs(net.c)).max(initial=1e-300))
+
+    def offer(self, u: Floats, sides: Bools | None = None) -> bool:
+        """Take an input u (n,) if it is nearer and decided otherwise, or can be made so by a tiny step."""
+        question = self.question
+        point = question.to_point(u)
+        distance = question.distance(point)
+        if distance >= self.distance or not self._is_allowed(point):
+            return False
+        margin, strict = question.margin(point), ROUNDING * self.size
+        if margin < strict:
+            better = self._nudge(point, sides, strict - margin)
+            if better is not None:
+                point, distance = better, question.distance(better)
+            elif margin < -TIE * self.size:
+                return False
+        if distance >= self.distance:
+            return False
+        self.point, self.distance = point, distance
+        return True
+
+    def _is_allowed(self, point: Floats) -> bool:
+        return all(abs(point[list(group)].sum() - 1.0) < 1e-9 for group in self.question.one_hot)
+
+    def _nudge(self, point: Floats, sides: Bools | None, missing: float) -> Floats | None:
+        """Return a point a rounding error further on that is decided otherwise for certain, None if there is none."""
+        question = self.question
+        if missing > 1e-8 * self.size:
+            return None
+        u = question.to_local(point)
+        z, at = question.local.values(u[None])
+        goal = max(question.goals, key=lambda goal: goal.margins(z)[0])
+        row = goal.G[(goal.G @ z[0] + goal.g).argmin()][None]
+        low, high = question.limits
+        for pattern in [at] if sides is None else [sides[None], at]:
+            gradient = question.local.gradients(pattern, row)[0]
+            free = ~question.whole & np.where(gradient > 0, u < high, u > low)
+            for mask in (free & (u != 0), free):
+                way = np.where(mask, gradient, 0.0)
+                speed = float(way @ way)
+                if speed <= 0:
+                    continue
+                for factor in (2.0, 20.0, 2000.0):
+                    step = factor * missing / speed
+                    if step * np.linalg.norm(way) > 1e-9 * max(question.length(u), 1e-300) and factor > 2:
+                        break
+                    moved = question.to_point(u + step * way)
+                    if question.margin(moved) >= ROUNDING * self.size:
+                        return moved
+        return None
+
+    def descend(self, u: Floats, deadline: float) -> None:
+        """Go from an input that is decided otherwise to the nearest such input of its region, and of regions beside."""
+        question = self.question
+        z, sides = question.local.values(u[None])
+        goal = max(question.goals, key=lambda goal: goal.margins(z)[0])
+        tried = {sides.tobytes()}
+        value, ahead = self._region_step(goal, sides[0], question.length(u))
+        while time.perf_counter() < deadline:
+            for across in ahead[:CROSSINGS]:
+                beside = question.local.values(across[None])[1]
+                if beside.tobytes() in tried:
+                    continue
+                tried.add(beside.tobytes())
+                new, further = self._region_step(goal, beside[0], max(value, 1e-300))
+                if new < value * (1 - 1e-9):
+                    value, ahead = new, further
+                    break
+            else:
+                return
+
+    def _region_step(self, goal: Goal, sides: Bools, scale: float) -> tuple[float, list[Floats]]:
+        """Return the least distance to the goal in a region, and points across the creases that it is held by."""
+        question, scale = self.question, scale if np.isfinite(scale) and scale > 0 else 1.0
+        N, s = region_rows(question, sides)
+        A, b = goal_rows(question, goal, sides)
+        rows, ends = np.vstack([question.sums[0], N, A]), np.concatenate([question.sums[1], s, b])
+        low, high = question.limits
+        if question.whole.any():  # whole numbers stay where they are: the search moves them
+            return np.inf, []
+        near = project(rows, ends / scale, low / scale, high / scale, question.norm)
+        if near.u is None:
+            return np.inf, []
+        u = near.u * scale
+        self.offer(u, sides)
+        first = len(question.sums[1])
+        held = near.y[first : first + len(s)]
+        order = [i for i in np.argsort(-held) if held[i] > 0]
+        step = 1e-7 * scale
+        return question.length(u), [u + step * N[i] / np.linalg.norm(N[i]) for i in order]
+
+
+def region_rows(question: Question, sides: Bools) -> tuple[Floats, Floats]:
+    """Return the region of sides (units,) as rows ``N u <= s``."""
+    A, a, _, _ = question.local.piece(sides)
+    sign = np.where(sides, -1.0, 1.0)
+    return sign[:, None] * A, -sign * a
+
+
+def goal_rows(question: Question, goal: Goal, sides: Bools) -> tuple[Floats, Floats]:
+    """Return where a goal is reached by the piece of sides (units,), as rows ``N u <= s``."""
+    _, _, J, y = question.local.piece(sides)
+    return -goal.G @ J, goal.G @ y + goal.g
+
+
+def find_changes(question: Question, best: Best, deadline: float, seed: int = 0) -> None:
+    """Look for inputs decided otherwise by steps along gradients and at random, then improve the nearest ones."""
+    rng = np.random.default_rng(seed)
+    n = question.local.n_in
+    if not n:
+        return
+    low, high = question.limits
+    steps = [_linear_steps(question, goal, deadline) for goal in question.goals[:32]]
+    starts = [u for part in steps for u in part]
+    reach = min((question.length(u) for u in starts), default=1.0)
+    directions = rng.normal(size=(64, n))
+    directions /= np.array([question.length(row) for row in directions])[:, None]
+    for level in range(-2, 8 if starts else 30):
+        points = np.clip(reach * 2.0**level * directions, low, high)
+        points[:, question.whole] = _round_local(question, points)[:, question.whole]
+        hits = points[question.local_margins(points) >= 0]
+        if len(hits):
+            starts += list(_shorten(question, hits[:16]))
+            break
+        if time.perf_counter() > deadline:
+            break
+    for u in starts:
+        best.offer(u)
+    for u in sorted(starts, key=question.length)[:6]:
+        if time.perf_counter() > deadline:
+            return
+        best.descend(u, deadline)
+
+
+def _round_local(question: Question, u: Floats) -> Floats:
+    return np.array([question.to_local(question.to_point(row)) for row in u]).reshape(u.shape)
+
+
+def _shorten(question: Question, u: Floats) -> Floats:
+    """Move inputs (b, n) decided otherwise towards the origin while they stay so, by bisection."""
+    near, far = np.zeros(len(u)), np.ones(len(u))
+    for _ in range(30):
+        middle = (near + far) / 2
+        hit = question.local_margins(middle[:, None] * u) >= 0
+        near, far = np.where(hit, near, middle), np.where(hit, middle, far)
+    return far[:, None] * u
+
+
+def _linear_steps(question: Question, goal: Goal, deadline: float, n_steps: int = 25) -> list[Floats]:
+    """Step again and again to where the piece at the last input reaches a goal (DeepFool); return inputs that do."""
+    low, high = question.limits
+    u = np.clip(np.zeros(question.local.n_in), low, high)
+    hits: list[Floats] = []
+    for step in range(n_steps):
+        z, sides = question.local.values(u[None])
+        values = goal.G @ z[0] + goal.g
+        if values.min() >= 0 and step:
+            hits.append(u)
+        row = int(values.argmin())
+        gradient = question.local.gradients(sides, goal.G[row][None])[0]
+        gradient = np.where(low < high, gradient, 0.0)
+        size = dual_length(gradient, question.norm)
+        if size <= 0 or time.perf_counter() > deadline or len(hits) >= 4:
+            break
+        missing = float(gradient @ u - values[row]) * (1.02 + 0.02 * step)  # the linear piece: gradient u' >= missing
+        u = np.clip(_along(gradient, question.norm) * missing / size, low, high)
+    return hits
+
+
+def _along(gradient: Floats, norm: str) -> Floats:
+    """Return the vector of norm 1 along which a linear function grows fastest."""
+    if norm == "linf":
+        return np.sign(gradient)
+    if norm == "l2":
+        return gradient / np.linalg.norm(gradient)
+    out = np.zeros(len(gradient))
+    top = int(np.abs(gradient).argmax())
+    out[top] = np.sign(gradient[top])
+    return out

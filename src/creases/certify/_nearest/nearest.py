@@ -1,0 +1,263 @@
+"""The nearest input that a network decides otherwise, with a proof that nothing nearer exists."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from creases._typing import Floats
+from creases._validation import check_choice, check_count, check_number
+from creases.certify._nearest.best import Best, find_changes
+from creases.certify._nearest.program import solve_programs
+from creases.certify._nearest.question import Norm, Question, pose, predicted_class
+from creases.certify._nearest.search import Search
+from creases.errors import InputError
+from creases.network import NetworkLike
+
+Way = Literal["auto", "search", "milp"]
+
+#: Nodes that a search may take before a mixed-integer program is tried instead, where there is one.
+FIRST_NODES = 300
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """The nearest input decided otherwise, as :func:`nearest` returns it.
+
+    ``lower_bound <= true distance <= distance`` always holds; ``proved`` says that both agree within the tolerance.
+    """
+
+    x: Floats  #: (n_in,) the input asked about
+    point: Floats | None  #: (n_in,) the nearest input decided otherwise, or tied to rounding; None: none was found
+    predicted: int  #: class of x
+    reached: int | None  #: class of the point that ties with or exceeds that of x; None without a point
+    distance: float  #: of the point from x; infinite without a point
+    lower_bound: float  #: no input decided otherwise is nearer; infinite where there is none at all
+    proved: bool  #: whether the bounds agree within the tolerance
+    tolerance: float  #: relative to the distance
+    norm: Norm
+    way: str  #: what proved it: "search", "milp" or "search, milp"
+    nodes: int  #: sets of inputs that were bounded
+    seconds: float
+    outputs: Floats | None  #: (n_out,) of the network at the point
+    others: tuple[Change, ...]  #: further answers, see ``count``
+    question: Question  #: what was asked, checked and in its own units
+
+    @property
+    def change(self) -> Floats | None:
+        """The point minus x: (n_in,)."""
+        return None if self.point is None else self.point - self.x
+
+    def __repr__(self) -> str:
+        if self.point is None:
+            return f"Change(none within {self.lower_bound:g}, {'proved' if self.proved else 'not proved'})"
+        bounds = f"{self.distance:.6g}" if self.proved else f"between {self.lower_bound:.6g} and {self.distance:.6g}"
+        state = "proved" if self.proved else "not proved"
+        return f"Change({self.predicted} to {self.reached}, {self.norm} distance {bounds}, {state})"
+
+
+def nearest(
+    net: NetworkLike,
+    x: Any,
+    target: Any = None,
+    *,
+    norm: Norm = "l2",
+    box: Any = None,
+    fixed: Sequence[int] = (),
+    integer: Sequence[int] = (),
+    one_hot: Sequence[Sequence[int]] = (),
+    weights: Any = None,
+    rising: Sequence[int] = (),
+    falling: Sequence[int] = (),
+    count: int = 1,
+    budget: float = 30.0,
+    tolerance: float = 1e-6,
+    way: Way = "auto",
+) -> Change:
+    """Return the nearest input that a network decides otherwise, with a proven lower bound of its distance.
+
+    The decision is the largest of several outputs, or the sign of a single one (class 1 where it is positive). Ties
+    count as decided otherwise, so that the nearest input exists: it is on the boundary, and the point returned is a
+    rounding error beyond it where that is possible.
+
+    Parameters
+    ----------
+    net
+        A :class:`creases.Network`, a torch module or a file name; computed in float64.
+    x
+        One input, in the model's input shape or flattened.
+    target
+        The class to reach; None is any other. For a network of one output also ``(lo, hi)``, the range that the output
+        is to be in; None or infinity leaves an end open.
+    norm
+        The distance is the norm of ``weights * (point - x)``: the sum of changes (``"l1"``: few columns change),
+        Euclidean (``"l2"``), or the largest change (``"linf"``).
+    box
+        ``(lo, hi)`` for all columns, or a pair for each: inputs outside do not count. Unbounded by default.
+    fixed, rising, falling
+        Columns that must stay, may only rise, or may only fall.
+    integer
+        Columns that are whole numbers.
+    one_hot
+        Groups of columns of which exactly one is 1 and the others are 0.
+    weights
+        (n_in,) positive: what a change by one counts in each column, for example 1 / standard deviation.
+    count
+        How many answers: each further one (``others``) is the nearest that leaves alone the columns which the
+        answers before it changed most.
+    budget
+        Seconds for each answer; when they are over, the bounds that stand are returned, honestly apart.
+    tolerance
+        An answer is proved when ``distance - lower_bound`` is at most this share of the distance.
+    way
+        ``"search"``: best-first over the sides of units, with linear relaxations; its bounds are those of multipliers,
+        which hold whatever a solver's tolerance. ``"milp"``: mixed-integer programs (HiGHS), for L1 and Linf; its
+        bounds hold to the solver's tolerance of about 1e-7. ``"auto"``: the search, and where it does not finish soon,
+        the programs.
+
+    References
+    ----------
+    .. [1] Jordan, Lewis, Dimakis, "Provable Certificates for Adversarial Examples: Fitting a Ball in the Union of
+       Polytopes", NeurIPS 2019.
+    .. [2] Tjeng, Xiao, Tedrake, "Evaluating Robustness of Neural Networks with Mixed Integer Programming", ICLR 2019.
+
+    Examples
+    --------
+    >>> import creases
+    >>> from creases.certify import nearest
+    >>> net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])  # relu(x0) + relu(x1) - 1
+    >>> change = nearest(net, [-0.5, 0.25])  # class 0: class 1 begins at (-0.5, 1)
+    >>> change
+    Change(0 to 1, l2 distance 0.75, proved)
+    >>> change.point.round(6).tolist()
+    [-0.5, 1.0]
+    >>> nearest(net, [-0.5, 0.25], norm="l1", fixed=[1]).point.round(6).tolist()
+    [0.75, 0.25]
+    """
+    check_choice(way, ["auto", "search", "milp"], "way")
+    if way == "milp" and norm == "l2":
+        raise InputError("way", "be 'auto' or 'search' for norm 'l2'", "'milp', whose programs are linear")
+    seconds = check_number(budget, "budget", above=0)
+    share = check_number(tolerance, "tolerance", above=0)
+    answers: list[Change] = []
+    held = list(fixed)
+    for _ in range(check_count(count, "count")):
+        question = pose(net, x, target, norm, box, held, integer, one_hot, weights, rising, falling)
+        answer = _answer(question, seconds, share, way)
+        answers.append(answer)
+        if answer.point is None or not answer.distance:
+            break
+        held.append(int(np.abs(question.weights * (answer.point - answer.x)).argmax()))
+    return replace(answers[0], others=tuple(a for a in answers[1:] if a.point is not None))
+
+
+class _Solver:
+    """Bounds of one question from below and above, which the ways bring together."""
+
+    def __init__(self, question: Question, seconds: float, tolerance: float) -> None:
+        self.question, self.tolerance = question, tolerance
+        self.start = time.perf_counter()
+        self.deadline = self.start + seconds
+        self.best = Best(question)
+        self.lower = 0.0
+        self.nodes = 0
+        self.ways: list[str] = []
+
+    @property
+    def proved(self) -> bool:
+        distance = self.best.distance
+        if np.isinf(distance):
+            return bool(np.isinf(self.lower))
+        return distance - self.lower <= self.tolerance * distance
+
+    @property
+    def is_over(self) -> bool:
+        return self.proved or time.perf_counter() >= self.deadline
+
+    def solve(self, way: str) -> None:
+        question = self.question
+        low, high = question.limits
+        if (low <= 0).all() and (high >= 0).all():
+            self.best.offer(np.zeros(question.local.n_in))
+        if self.best.distance > 0:
+            share = 0.25 * (self.deadline - self.start)
+            find_changes(question, self.best, self.start + share)
+        if np.isinf(self.best.distance):
+            self._widen()
+        linear = question.norm != "l2"
+        if way != "milp" and not self.is_over:
+            self._search(self.best.distance, FIRST_NODES if linear and way == "auto" else np.inf)
+        if linear and way != "search" and not self.is_over:
+            self.ways.append("milp")
+            outcome = solve_programs(question, self.best, self.lower, self.deadline)
+            self.nodes += outcome.nodes
+            self.lower = max(self.lower, min(outcome.lower_bound, self.best.distance))
+        while not linear and not self.is_over:
+            self._deepen()
+
+    def _search(self, radius: float, max_nodes: float = np.inf) -> bool:
+        """Search within a radius; return whether that finished."""
+        if "search" not in self.ways:
+            self.ways.append("search")
+        search = Search(self.question, self.best, self.deadline, max_nodes)
+        outcome = search.run(radius)
+        self.nodes += outcome.nodes
+        self.lower = max(self.lower, min(outcome.lower_bound, self.best.distance))
+        return outcome.finished
+
+    def _deepen(self) -> None:
+        radius = max(1.5 * self.lower, self.best.distance / 64)
+        self._search(min(radius, self.best.distance))
+
+    def _widen(self) -> None:
+        """Search in balls of growing radius until something is found, or the ball holds all that is allowed."""
+        question = self.question
+        reach = np.maximum(*(np.abs(end) for end in question.limits))
+        most = question.length(reach) * (1 + 1e-9) if np.isfinite(reach).all() else np.inf
+        radius = min(most, max(1.0, question.length(question.weights * question.x)))
+        while np.isinf(self.best.distance) and time.perf_counter() < self.deadline:
+            finished = self._search(radius)
+            if np.isinf(self.best.distance) and finished and radius >= most:
+                self.lower = np.inf
+                return
+            if not finished or radius > 1e9:
+                return
+            radius = min(most, 8 * radius)
+
+
+def _answer(question: Question, seconds: float, tolerance: float, way: str) -> Change:
+    solver = _Solver(question, seconds, tolerance)
+    solver.solve(way)
+    point = solver.best.point
+    z = question.layers.values(question.x[None])[0][0]
+    outputs = None if point is None else question.layers.values(point[None])[0][0]
+    predicted = predicted_class(z)
+    return Change(
+        x=question.x,
+        point=point,
+        predicted=predicted,
+        reached=None if outputs is None else _reached(question, outputs, predicted),
+        distance=solver.best.distance,
+        lower_bound=solver.lower,
+        proved=solver.proved,
+        tolerance=tolerance,
+        norm=question.norm,
+        way=", ".join(solver.ways) or "search",
+        nodes=solver.nodes,
+        seconds=time.perf_counter() - solver.start,
+        outputs=outputs,
+        others=(),
+        question=question,
+    )
+
+
+def _reached(question: Question, outputs: Floats, predicted: int) -> int:
+    """Return the class of the goal that is reached best."""
+    goal = max(question.goals, key=lambda goal: goal.margins(outputs[None])[0])
+    if len(outputs) == 1:
+        return int(goal.G[0, 0] > 0) if len(goal.g) == 1 and not goal.g[0] else predicted_class(outputs)
+    return int(goal.G[0].argmax())

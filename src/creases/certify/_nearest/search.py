@@ -1,0 +1,247 @@
+"""Best-first search over the sides of units: the nearest inputs first, each bounded by linear relaxations.
+
+A node is a set of inputs: those where some units are on known sides. Linear bounds of the network inside the ball of
+the best answer so far say where a goal could be reached at all, as half-spaces of the input; the distance to these,
+with its multipliers as proof, bounds the node. The node with the least bound is split on the unit that its bound
+depends on most. Nodes with all sides known are regions, where the bound is the distance itself: so the search comes to
+regions in the order of their distance, as GeoCert [1]_ does from region to neighboring region, without visiting those
+that no relaxation lets reach the goal.
+
+References
+----------
+.. [1] Jordan, Lewis, Dimakis, "Provable Certificates for Adversarial Examples: Fitting a Ball in the Union of
+   Polytopes", NeurIPS 2019.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from creases._typing import Bools, Floats
+from creases.certify._nearest.best import Best
+from creases.certify._nearest.projection import project
+from creases.certify._nearest.question import Goal, Question
+from creases.certify._nearest.relaxation import Ball, Bounds, Lines, Sides, bound_units, lines, upper_bounds
+
+#: Nodes are not looked at when they are no nearer than this share of the best answer.
+CLOSE = 1 - 1e-9
+
+#: Lower lines that goals are bounded with: the steeper side by interval, then all flat, then all steep.
+SLOPES = (None, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """Inputs where some units have known sides, and a bound of their distance."""
+
+    goal: Goal
+    sides: Sides  #: (units,)
+    bounds: Bounds  #: of pre-activations
+    N: Floats  #: (rows, n) ``N u <= s`` holds wherever the known sides do
+    s: Floats  #: (rows,)
+    rows: tuple[int, ...]  #: the unit of each of these rows
+    low: Floats  #: (n,) limits of u
+    high: Floats  #: (n,)
+    bound: float  #: no input of the node that reaches the goal is nearer
+    split: tuple[str, int, float]  #: ("unit", which, 0) or ("column", which, value) to split on; ("", 0, 0): nothing
+
+
+class Outcome(NamedTuple):
+    """What a search within a radius showed."""
+
+    lower_bound: float  #: nothing decided otherwise is nearer
+    nodes: int
+    finished: bool  #: whether nothing is left to look at within the radius
+
+
+class Search:
+    """A search within a radius; better answers go to ``best``."""
+
+    def __init__(self, question: Question, best: Best, deadline: float, max_nodes: float = np.inf) -> None:
+        self.question = question
+        self.net = question.local
+        self.best = best
+        self.deadline = deadline
+        self.max_nodes = max_nodes
+        self.leak = np.concatenate([layer.leak for layer in self.net.layers] or [np.zeros(0)])
+        self.layer_of = np.repeat(np.arange(len(self.net.layers)), [len(layer.c) for layer in self.net.layers])
+        self.nodes = 0
+        self.floor = np.inf  # least bound of what was not looked at because it is no nearer
+        self.radius = np.inf
+        self.heap: list[tuple[float, int, Node]] = []
+
+    @property
+    def cutoff(self) -> float:
+        """The distance within which something nearer would count."""
+        return min(self.radius, self.best.distance) * CLOSE
+
+    def run(self, radius: float) -> Outcome:
+        """Search within a radius, until nothing is left, time is over or nodes are used up."""
+        self.radius, self.floor, self.heap = radius, np.inf, []
+        for goal in self.question.goals:
+            self._add(self._root(goal))
+        while self.heap and self.heap[0][0] < self.cutoff:
+            if time.perf_counter() > self.deadline or self.nodes > self.max_nodes:
+                break
+            self._split(heapq.heappop(self.heap)[2])
+        left = self.heap[0][0] if self.heap else np.inf
+        lower = min(left, self.floor, self.radius, self.best.distance)
+        return Outcome(lower, self.nodes, left >= self.cutoff)
+
+    def _add(self, node: Node | None) -> None:
+        if node is None:
+            return
+        if node.bound >= self.cutoff or not node.split[0]:
+            self.floor = min(self.floor, node.bound)
+        else:
+            heapq.heappush(self.heap, (node.bound, self.nodes, node))
+
+    def _ball(self, low: Floats, high: Floats) -> Ball:
+        return Ball.around(min(self.radius, self.best.distance), low, high, self.question.norm)
+
+    def _root(self, goal: Goal) -> Node | None:
+        low, high = self.question.limits
+        sides = np.full(self.net.n_units, -1, np.int8)
+        ball = self._ball(low, high)
+        bounds = None if ball.is_empty else bound_units(self.net, ball, sides)
+        if bounds is None:
+            return None
+        N, s = self.question.sums
+        return self._look(goal, sides, bounds, N, s, (-1,) * len(s), low, high, 0.0)
+
+    def _look(
+        self,
+        goal: Goal,
+        sides: Sides,
+        bounds: Bounds,
+        N: Floats,
+        s: Floats,
+        rows: tuple[int, ...],
+        low: Floats,
+        high: Floats,
+        least: float,
+    ) -> Node:
+        """Bound a node, offer its nearest point, and choose what to split it on."""
+        self.nodes += 1
+        around = [lines(*bounds, self.leak, sides, slope) for slope in SLOPES]
+        W, c = goal.G @ self.net.W, goal.G @ self.net.c + goal.g
+        above = [upper_bounds(self.net, W, c, part, depends=True) for part in around]
+        bent = (sides < 0) & (bounds.low < 0) & (bounds.high > 0) & (self.leak != 1)
+        if not (above[0].depends[:, bent] != 0).any():  # the goal's rows are exact: make those of the sides so
+            N, s, depends = self._refresh(sides, rows, N, s, around[0])
+            above = above[:1]
+        else:
+            depends = above[0].depends
+        scale = min(self.radius, self.best.distance)
+        scale = scale if np.isfinite(scale) and scale > 0 else 1.0
+        all_rows = np.vstack([N, *(-part.A for part in above)])
+        ends = np.concatenate([s, *(part.b for part in above)])
+        near = project(all_rows, ends / scale, low / scale, high / scale, self.question.norm)
+        bound = max(least, near.bound * scale)
+        u = None if near.u is None else near.u * scale
+        split = ("", 0, 0.0)
+        if bound < self.cutoff:
+            split = self._choose(bounds, bent, depends, around[0], u)
+            if u is not None and (not split[0] or self.question.local_margins(u[None])[0] >= 0):
+                self.best.offer(u, None if split[0] else self._known_sides(sides, bounds))
+            if not split[0] and u is not None:
+                split = self._fraction(u, low, high)
+        return Node(goal, sides, bounds, N, s, rows, low, high, bound, split)
+
+    def _known_sides(self, sides: Sides, bounds: Bounds) -> Bools:
+        known = np.where(sides >= 0, sides == 1, bounds.low >= 0)
+        return np.asarray(known)
+
+    def _refresh(
+        self, sides: Sides, rows: tuple[int, ...], N: Floats, s: Floats, around: Lines
+    ) -> tuple[Floats, Floats, Floats]:
+        """Bound the known sides of units of later layers anew, with all sides that are known by now."""
+        N, s = N.copy(), s.copy()
+        depends = np.zeros((1, self.net.n_units))
+        for i, unit in enumerate(rows):
+            if unit >= 0 and self.layer_of[unit] > 0:
+                N[i], s[i], on = self._side_row(unit, int(sides[unit]), around)
+                depends = depends + np.abs(on)
+        return N, s, depends
+
+    def _side_row(self, unit: int, side: int, around: Lines) -> tuple[Floats, float, Floats]:
+        """Return a row ``N u <= s`` that holds wherever a unit is on a side, and the units that it depends on."""
+        k = int(self.layer_of[unit])
+        layer, first = self.net.layers[k], self.net.units(k).start
+        sign = 1.0 if side == 1 else -1.0
+        W, c = sign * layer.W[unit - first][None], sign * layer.c[unit - first][None]
+        above = upper_bounds(self.net, W, c, around, depends=True)
+        return -above.A[0], float(above.b[0]), above.depends
+
+    def _choose(
+        self, bounds: Bounds, bent: Bools, depends: Floats, around: Lines, u: Floats | None
+    ) -> tuple[str, int, float]:
+        """Return the unit whose lines are farthest from it where it matters; nothing if no unit matters."""
+        weight = np.abs(depends).sum(axis=0) * bent
+        if not weight.any():
+            return "", 0, 0.0
+        gap = np.where(bent, np.minimum(-bounds.low, bounds.high) * np.abs(1 - self.leak), 0.0)
+        score = 0.1 * weight * gap
+        if u is not None:
+            z = self._pre_activations(u)
+            h = np.where(z > 0, z, self.leak * z)
+            up, down = np.maximum(depends, 0.0).sum(axis=0), np.maximum(-depends, 0.0).sum(axis=0)
+            error = up * (around.above * z + around.above_at - h) + down * (h - around.below * z - around.below_at)
+            score = score + np.where(bent, np.maximum(error, 0.0), 0.0)
+        if not (score > 0).any():
+            score = weight
+        return "unit", int(score.argmax()), 0.0
+
+    def _pre_activations(self, u: Floats) -> Floats:
+        v, z = u, [np.zeros(0)]
+        for layer in self.net.layers:
+            z.append(layer.W @ v + layer.c)
+            v = np.concatenate([v, np.where(z[-1] > 0, z[-1], layer.leak * z[-1])])
+        return np.concatenate(z)
+
+    def _fraction(self, u: Floats, low: Floats, high: Floats) -> tuple[str, int, float]:
+        """Return the integer column that is farthest from a whole number at u; nothing if all are whole."""
+        question = self.question
+        point = question.x[question.columns] + u / question.weights[question.columns]
+        away = np.where(question.whole & (low < high), np.abs(point - np.round(point)), 0.0)
+        column = int(away.argmax()) if len(away) else 0
+        return ("column", column, float(point[column])) if away.max(initial=0.0) > 1e-7 else ("", 0, 0.0)
+
+    def _split(self, node: Node) -> None:
+        if node.split[0] == "column":
+            self._split_column(node)
+        else:
+            for side in (0, 1):
+                self._add(self._child(node, node.split[1], side))
+
+    def _child(self, node: Node, unit: int, side: int) -> Node | None:
+        sides = node.sides.copy()
+        sides[unit] = side
+        ball, layer = self._ball(node.low, node.high), int(self.layer_of[unit])
+        low, high = node.bounds.low.copy(), node.bounds.high.copy()
+        (low if side == 1 else high)[unit] = 0.0
+        bounds = bound_units(self.net, ball, sides, Bounds(low, high), layer + 1)
+        if bounds is None:
+            return None
+        row, end, _ = self._side_row(unit, side, lines(*bounds, self.leak, sides))
+        N, s = np.vstack([node.N, row]), np.append(node.s, end)
+        return self._look(node.goal, sides, bounds, N, s, (*node.rows, unit), node.low, node.high, node.bound)
+
+    def _split_column(self, node: Node) -> None:
+        question, (_, column, value) = self.question, node.split
+        weight, x = question.weights[question.columns][column], question.x[question.columns][column]
+        for up in (False, True):
+            low, high = node.low.copy(), node.high.copy()
+            if up:
+                low[column] = weight * (np.ceil(value) - x)
+            else:
+                high[column] = weight * (np.floor(value) - x)
+            ball = self._ball(low, high)
+            bounds = None if ball.is_empty else bound_units(self.net, ball, node.sides, node.bounds)
+            if bounds is not None:
+                self._add(self._look(node.goal, node.sides, bounds, node.N, node.s, node.rows, low, high, node.bound))
