@@ -5,9 +5,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from creases._text import format_number
 from creases.growth._config import GrowthConfig
 from creases.growth._explanation import explain
-from creases.growth._feature_names import format_number
 from creases.growth._grower import Grower
 from creases.growth._linear_start import linear_start
 from creases.growth._loop import GrowthResult, grow

@@ -9,7 +9,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._text import plural
+from creases._text import format_number, plural
 from creases.growth._scaling import Scaling
 
 #: Features of a sample that are written, at most: those in which it differs most from the mean.
@@ -90,11 +90,6 @@ class FeatureNames:
         spread = 1.0 if self.scaling is None else self.scaling.target_spread
         values = [format_number(value) for value in np.asarray(e) * spread]
         return values[0] if len(values) == 1 else "(" + ", ".join(values) + ")"
-
-
-def format_number(value: float) -> str:
-    """Return a number with three digits and all digits before the point: 0.123, 12.3, 2015, 1.2e-07."""
-    return f"{value:.0f}" if 999.5 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
 def _feature_text(name: str, value: float) -> str:

@@ -1,9 +1,9 @@
 """Exact partitions of lines, planes and boxes into the regions where a network is affine.
 
 ``cell`` returns the region of one input, in any dimension; ``line``, ``plane``, ``plane_through`` three points and
-``space`` return all regions of a segment, of a plane through input space and of a box. ``decision_polytopes`` is the
-set where a class is decided, ``bounds`` limits the number of regions, ``tropical`` writes a small network as a
-difference of max-polynomials.
+``space`` return all regions of a segment, of a plane through input space and of a box; ``lines`` follows a network
+along many segments at once. ``decision_polytopes`` is the set where a class is decided, ``bounds`` limits the number of
+regions, ``tropical`` writes a small network as a difference of max-polynomials.
 
 Sub-modules: :mod:`creases.regions.diagnostics` (statistics and verification of a partition),
 :mod:`creases.regions.enclosures` (the smallest networks around a ball) and :mod:`creases.regions.geometry` (polytopes
@@ -30,6 +30,7 @@ from creases.regions._cell import Cell, cell
 from creases.regions._decision import DecisionPolytope, decision_polytopes
 from creases.regions._explanation import Explanation
 from creases.regions._line.line import line
+from creases.regions._line.lines import Polylines, lines
 from creases.regions._line.partition import LinePartition
 from creases.regions._plane.plane import PlanePartition, plane, plane_through
 from creases.regions._plane.warm_up import compile_kernels
@@ -44,6 +45,7 @@ __all__ = [
     "Explanation",
     "LinePartition",
     "PlanePartition",
+    "Polylines",
     "SpacePartition",
     "Tropical",
     "bounds",
@@ -52,6 +54,7 @@ __all__ = [
     "decision_polytopes",
     "iter_space",
     "line",
+    "lines",
     "plane",
     "plane_through",
     "space",

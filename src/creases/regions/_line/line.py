@@ -55,7 +55,7 @@ def line(net: NetworkLike, a: Any, b: Any, *, infinite: bool = False) -> LinePar
         raise InputError("b", "be closer to a", "a distance that overflows float64")
     work = net.to(torch.float64)
     with torch.no_grad():
-        t, patterns = _trace(work, start, direction, infinite)
+        t, patterns = trace(Track(work, start, direction), np.zeros(1) if infinite else np.array([0.0, 1.0]), infinite)
     changed = np.flatnonzero((patterns[1:] != patterns[:-1]).any(axis=1))
     inner = t if infinite else t[1:-1]
     keep = np.append(0, changed + 1)  # the interval after each breakpoint, and the first
@@ -65,13 +65,12 @@ def line(net: NetworkLike, a: Any, b: Any, *, infinite: bool = False) -> LinePar
     return LinePartition(work, start, stop, infinite, breakpoints, ids, starts, patterns[keep], values)
 
 
-def _trace(net: Network, start: Floats, direction: Floats, infinite: bool) -> tuple[Floats, NDArray[np.uint8]]:
-    """Return knots and the pattern of every interval; a knot need not be a breakpoint."""
-    t = np.zeros(1) if infinite else np.array([0.0, 1.0])
-    track = _Track(net, start, direction)
-    rays = [Ray(net, torch.from_numpy(sense * direction).to(net.device)) for sense in (-1.0, 1.0)]
-    before, after = rays if infinite else (None, None)
-    slope = torch.from_numpy(np.abs(direction)).to(net.device) if infinite else None
+def trace(track: Track, t: Floats, infinite: bool = False) -> tuple[Floats, NDArray[np.uint8]]:
+    """Return knots, those given among them, and the pattern of every interval; a knot need not be a breakpoint."""
+    net, before, after, slope = track.net, None, None, None
+    if infinite:
+        direction = torch.from_numpy(track.direction).to(net.device)
+        before, after, slope = Ray(net, -direction), Ray(net, direction), direction.abs()
     todo = [_Part(t, LineForwardPass(net, *track.points(t), slope), before, after, [])]
     done: list[tuple[Floats, NDArray[np.uint8]]] = []
     while todo:
@@ -87,8 +86,8 @@ def _trace(net: Network, start: Floats, direction: Floats, infinite: bool) -> tu
     return np.concatenate([t[cut] for t, cut in zip(ts, ends, strict=True)]), np.concatenate(patterns)
 
 
-class _Track:
-    """The line: its points, the resolution of t, and how many knots fit in memory."""
+class Track:
+    """The line: its points, their weights, the resolution of t, and how many knots fit in memory."""
 
     def __init__(self, net: Network, start: Floats, direction: Floats) -> None:
         self.net, self.start, self.direction = net, start, direction
@@ -96,10 +95,18 @@ class _Track:
         widest = max(net.sizes)
         self.limit = max(64, memory_limit() // (6 * 8 * widest + 4 * net.n_units))
 
+    def inputs(self, t: Floats) -> Floats:
+        """Return inputs (n, n_in)."""
+        return np.asarray(self.start + t[:, None] * self.direction)
+
+    def weights(self, t: Floats) -> Floats:
+        """Return the weights (n,) of inputs: about their distance from the start."""
+        return np.asarray(1 + np.abs(t))
+
     def points(self, t: Floats) -> Pair:
-        """Return inputs (n, n_in) and their weights (n,)."""
-        x = torch.from_numpy(self.start + t[:, None] * self.direction).to(self.net.device)
-        return x, torch.from_numpy(1 + np.abs(t)).to(self.net.device)
+        """Return inputs (n, n_in) and their weights (n,) as tensors."""
+        x, weights = (torch.from_numpy(values).to(self.net.device) for values in (self.inputs(t), self.weights(t)))
+        return x, weights
 
     def resolution(self, t: Floats) -> Floats:
         """Return the smallest change of t that moves x, at each t."""
@@ -140,14 +147,14 @@ class _Part:
         return parts
 
 
-def _refine(track: _Track, part: _Part, pair: Pair) -> None:
+def _refine(track: Track, part: _Part, pair: Pair) -> None:
     """Cut a stretch at the creases of the current bend, and record the sides."""
     bend = len(part.sides)
     step, K = track.net.steps[track.net.bends[bend]], track.net.candidates[bend]
     shape = (-1,) if step.op == "relu" else (-1, K)
     before, after = (_advance_ray(ray, shape) for ray in (part.before, part.after))
     n = len(part.t)
-    ends = Ends(part.t, _array(pair[0], n, *shape), 1 + np.abs(part.t), _array(pair[1], *shape), before, after)
+    ends = Ends(part.t, _array(pair[0], n, *shape), track.weights(part.t), _array(pair[1], *shape), before, after)
     cuts = relu_cuts(ends) if step.op == "relu" else choice_cuts(ends)
     lead = int(part.before is not None)
     knot, new = _new_knots(track, part, cuts)
@@ -187,7 +194,7 @@ def _array(values: torch.Tensor, *shape: int) -> Floats:
     return array
 
 
-def _new_knots(track: _Track, part: _Part, cuts: Cuts) -> tuple[Ints, Floats]:
+def _new_knots(track: Track, part: _Part, cuts: Cuts) -> tuple[Ints, Floats]:
     """Return the knot of each cut, an old or a new one, and the new knots; cuts that coincide share a knot."""
     n, lead = len(part.t), int(part.before is not None)
     knot = np.empty(len(cuts.t), np.int64)

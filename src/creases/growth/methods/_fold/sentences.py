@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from creases.growth._feature_names import FeatureNames, format_number
+from creases._text import format_number
+from creases.growth._feature_names import FeatureNames
 from creases.growth.methods._fold.explanation import fold_entries
 
 #: Kinds of mistakes that the explanation of several units lists.
