@@ -1,7 +1,9 @@
 """Explanations of what a network computes, exact because it is piecewise linear.
 
 ``attributions`` divides the difference of an output between two inputs among the columns: integrated gradients, summed
-over the regions between them instead of sampled.
+over the regions between them instead of sampled. ``scorecard`` writes a network down: the linear function of every
+region that holds rows of a table, and what separates the regions. ``effects`` of a column, ``importance`` of columns
+and their ``interactions`` are exact too.
 
 >>> import creases
 >>> from creases.explain import attributions
@@ -11,5 +13,26 @@ over the regions between them instead of sampled.
 """
 
 from creases.explain._attributions import Attributions, attributions
+from creases.explain._conditions import Condition
+from creases.explain._effects import CategoryEffect, NumberEffect, effects
+from creases.explain._importance import Importance, Interactions, importance, interactions
+from creases.explain._scorecard import Scorecard, ScorecardCheck, ScorecardRegion, scorecard
+from creases.explain._terms import LinearText
 
-__all__ = ["Attributions", "attributions"]
+__all__ = [
+    "Attributions",
+    "CategoryEffect",
+    "Condition",
+    "Importance",
+    "Interactions",
+    "LinearText",
+    "NumberEffect",
+    "Scorecard",
+    "ScorecardCheck",
+    "ScorecardRegion",
+    "attributions",
+    "effects",
+    "importance",
+    "interactions",
+    "scorecard",
+]
