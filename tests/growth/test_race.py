@@ -337,6 +337,16 @@ def test_a_stage_is_described():
 # a user's own loop, with its own count of steps
 
 
+def test_after_a_stage_that_does_not_pay_the_next_widens_more(verdict):
+    verdict(False)
+    run = begun(budget=200, growth_patience=3)
+    for _ in epochs(run):
+        pass
+    widths = [sum(stage["widths"].values()) for stage in run.history.stages]
+    start = sum(run.history.epochs[0]["widths"].values())
+    assert widths == [2 * start, 4 * start, 8 * start]
+
+
 def test_the_grown_network_gets_its_stage_where_the_loop_counts_steps_on(verdict):
     verdict(False)
     net, (x, y) = mlp(3, 2, 2), classes(40)
@@ -363,7 +373,13 @@ def test_the_grown_network_gets_its_stage_where_the_loop_counts_steps_on(verdict
 @pytest.mark.parametrize("at", [4, 9, 14, 19])
 def test_a_grower_goes_on_from_its_state_beside_a_copy_of_the_model_and_the_optimizer(at):
     data = classes(40)
-    options = {"how": "random", "budget": 40, "growth_share": 0.9, "validation": classes(20, seed=5)}
+    options = {
+        "how": "random",
+        "budget": 40,
+        "growth_share": 0.9,
+        "growth_patience": 9,
+        "validation": classes(20, seed=5),
+    }
     net = mlp(3, 2, 2)
     optimizer = adam(net)
     grower = trained(Grower(net, optimizer, data, "classification", **options), data, at)

@@ -33,8 +33,9 @@ class Stages:
     In each stage the network is first trained on; then it goes back to the beginning of the stage, every place (or the
     first of the policy ``where``) is widened by a factor, and it is trained for as many steps. The stage pays if the
     grown network's held-out loss is lower by more than half the standard error of the difference; otherwise growth is
-    undone, and the network that was trained on is kept. After ``patience`` stages in a row that do not pay growth ends;
-    it also ends when its share of the budget is spent.
+    undone, and the network that was trained on is kept. The next stage then widens by the factor once more: some
+    functions, such as parities, need several units before any of them helps. After ``patience`` stages in a row that do
+    not pay growth ends; it also ends when its share of the budget is spent.
 
     Equal steps, not equal compute: early in a run more steps are always better than more units, and a small network
     would win every race of equal compute, which is over before it is full. What larger networks cost is bounded by the
@@ -99,10 +100,15 @@ class Stages:
         if unit == "epochs":
             return 2.0
         ratio = state.cost_ratio(self.factor)
+        grown = number + self.failures(state.history.stages)
         if unit == "seconds":
             fixed = STEP_OVERHEAD / (PASSES_PER_STEP * max(state.batch_size, 1) * max(state.flops // 2, 1))
             ratio = (ratio + fixed) / (1 + fixed)
-        return float(ratio ** (number - 1) + ratio**number)
+        return float(ratio ** (number - 1) + ratio**grown)
+
+    def widening(self, stages: Sequence[dict[str, Any]]) -> float:
+        """Return by what factor the next stage widens the network."""
+        return float(self.factor ** (1 + self.failures(stages)))
 
     def failures(self, stages: Sequence[dict[str, Any]]) -> int:
         """Return how many stages at the end did not pay."""
