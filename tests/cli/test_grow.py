@@ -18,6 +18,7 @@ from creases.growth.experiment import _experiment as experiments
 FILES = {
     "model.safetensors",
     "model.json",
+    "encoding.json",
     "history.json",
     "growth.png",
     "report.txt",
@@ -124,11 +125,13 @@ def test_rows_left_out_for_missing_values_do_not_shift_the_others(run, orchard, 
     lines = orchard.read_text().splitlines()
     lines[1:1] = [",5,apple,late"] * 7
     orchard.write_text("\n".join(lines))
-    refused = run("grow", orchard, "--out", "o", *QUICK)
+    refused = run("grow", orchard, "--missing", "error", "--out", "o", *QUICK)
     assert refused.exit_code == 2
-    assert "leave out those rows by --missing drop or take the means of the columns by --missing mean" in " ".join(
-        refused.stderr.split()
+    assert (
+        "leave out those rows by --missing drop, or give them a column of their own by --missing indicate"
+        in " ".join(refused.stderr.split())
     )
+    assert not (tmp_path / "o").exists()
     summary = json.loads(run("grow", orchard, "--missing", "drop", "--out", "o", "--json", *QUICK).stdout)
     record = History.load(tmp_path / "o" / "history.json").records[-1]
     row = record.explanation["why"]["instance"]
@@ -254,7 +257,7 @@ def test_a_damaged_run_file_is_named(run, tmp_path):
     (tmp_path / "o" / "run.json").write_text('{"creases-run": 7}')
     result = run("grow", "--resume", "o")
     assert result.exit_code == 2
-    assert "run.json is damaged (version 7, expected 2)" in " ".join(result.stderr.split())
+    assert "run.json is damaged (version 7, expected 3)" in " ".join(result.stderr.split())
 
 
 @pytest.mark.parametrize("how", ["tiny", "gradmax", "random", "split", "search"])

@@ -99,12 +99,16 @@ def print_json(value: dict[str, Any]) -> None:
     typer.echo(json.dumps(value, indent=2))
 
 
-def print_table(title: str, rows: list[tuple[str, ...]], heads: tuple[str, ...] | None = None) -> None:
-    """Print a table; without heads, its columns are names and values."""
+def print_table(
+    title: str, rows: list[tuple[str, ...]], heads: tuple[str, ...] | None = None, *, left: tuple[int, ...] = (0,)
+) -> None:
+    """Print a table; without heads, its columns are names and values. ``left`` are the columns of text."""
     out.print(escape(title), style="bold", soft_wrap=True)
     table = Table(box=None, pad_edge=False, show_header=heads is not None, header_style="dim")
     for i, head in enumerate(heads or ("", "")):
-        table.add_column(head, justify="right" if heads and i else "left", style="dim" if not (heads or i) else None)
+        table.add_column(
+            head, justify="right" if heads and i not in left else "left", style="dim" if not (heads or i) else None
+        )
     for row in rows:
         table.add_row(*map(escape, row))
     out.print(table)

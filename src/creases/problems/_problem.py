@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from creases._typing import Floats
 from creases._validation import check_finite
 from creases.errors import InputError
+
+if TYPE_CHECKING:
+    from creases.problems.tables._encoding import TableEncoding
 
 Task = Literal["classification", "regression"]
 
@@ -38,6 +41,7 @@ class Problem:
     citation: str = ""  #: where they come from
     target: str = ""  #: name of the target
     rows: NDArray[np.int64] | None = None  #: (n,) numbers of the rows in their table, from 0; None if they are all
+    encoding: TableEncoding | None = None  #: of a table: its columns, and how they became numbers
 
     def __post_init__(self) -> None:
         X = np.ascontiguousarray(self.X, np.float64)

@@ -10,11 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from creases._files import write_json
 from creases.cli._arguments import parse_numbers
+from creases.cli._columns import print_columns
 from creases.cli.console import note, out, print_json
 from creases.errors import InputError, RequestError
 from creases.growth import GrowthConfig
-from creases.growth.experiment import DESCRIPTION_FILE, SETTINGS_FILE, RunSettings, prepare_folder, resolve_data
+from creases.growth.experiment import (
+    DESCRIPTION_FILE,
+    ENCODING_FILE,
+    SETTINGS_FILE,
+    RunSettings,
+    prepare_folder,
+    resolve_data,
+)
 
 if TYPE_CHECKING:
     from creases.cli.grow._report import Report
@@ -55,9 +64,10 @@ class Task(StrEnum):
 class Missing(StrEnum):
     """What to do about missing values."""
 
-    error = "error"
-    drop = "drop"
+    indicate = "indicate"
     mean = "mean"
+    drop = "drop"
+    error = "error"
 
 
 def grow_table(
@@ -118,8 +128,30 @@ def grow_table(
     ] = GrowthConfig.standardize,
     task: Annotated[Task | None, typer.Option(help="Task; inferred from the column to predict by default.")] = None,
     missing: Annotated[
-        Missing, typer.Option(help="Missing values: refuse them, drop their rows, or fill in the column's mean.")
-    ] = Missing.error,
+        Missing,
+        typer.Option(
+            help="Missing values: fill in the mean and indicate them by a column, only fill in the mean (categories: "
+            "the most frequent value), drop their rows, or refuse them."
+        ),
+    ] = Missing.indicate,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.", show_default=False),
+    ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column to predict from, also if it looks like an ID or text; may be repeated. Default: all usable.",
+            show_default=False,
+        ),
+    ] = None,
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="Column whose numbers are categories; may be repeated.", show_default=False
+        ),
+    ] = None,
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether a CSV file's first row holds names.")
     ] = None,
@@ -181,27 +213,38 @@ def grow_table(
             task=None if task is None else task.value,
             missing=missing.value,
             header=header,
+            inputs=_split_names(inputs) or None,
+            drop=_split_names(drop),
+            categorical=_split_names(categorical),
             config=config,
         )
         home = folder
-    report, files = interruptible(home, lambda: grow_into(settings, home, force=force, fresh=resume is None))
+    report, files = interruptible(
+        home, lambda: grow_into(settings, home, force=force, fresh=resume is None, show_columns=not as_json)
+    )
     if as_json:
         print_json(report.summary(files))
     else:
         print_report(report, files)
 
 
-def grow_into(settings: RunSettings, home: Path, *, force: bool, fresh: bool) -> tuple[Report, dict[str, Path]]:
+def grow_into(
+    settings: RunSettings, home: Path, *, force: bool, fresh: bool, show_columns: bool = False
+) -> tuple[Report, dict[str, Path]]:
     """Start or resume a run, and write all its files; return the report and the files by name."""
     from creases.cli.grow._report import Report
     from creases.cli.grow._write import write
     from creases.growth.experiment import Experiment, baselines
 
     problem = settings.load_problem()
+    if show_columns and problem.encoding is not None:
+        print_columns(problem.encoding)
     data = Experiment.from_problem(problem, settings.config).data  # refuses what cannot start before writing anything
     if fresh:
         prepare_folder(home, force=force)
         settings.save(home)
+    if problem.encoding is not None:
+        write_json(problem.encoding.to_dict(), home / ENCODING_FILE)
     experiment = Experiment(data, settings.config, folder=home)
     experiment.run()
     report = Report(settings, experiment, baselines(experiment.network, data))
@@ -251,6 +294,11 @@ def _resume_settings(folder: Path, changed: set[str], limits: dict[str, Any]) ->
     settings = RunSettings.load(folder)
     options: dict[str, Any] = {name: limit for name, limit in limits.items() if name in changed}
     return replace(settings, config=replace(settings.config, **options))
+
+
+def _split_names(values: list[str] | None) -> tuple[str, ...]:
+    """Return the names of columns, in options that may be repeated and may each hold several, with commas between."""
+    return tuple(name.strip() for value in values or () for name in value.split(",") if name.strip())
 
 
 def _parse_budget(text: str) -> str | int:

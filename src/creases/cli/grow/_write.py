@@ -11,6 +11,7 @@ from creases._files import write_atomically, write_json
 from creases.cli.grow._report import Report, text
 from creases.growth.experiment import (
     DESCRIPTION_FILE,
+    ENCODING_FILE,
     HISTORY_FILE,
     MODEL_FILE,
     ONNX_FILE,
@@ -31,6 +32,8 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
     files = {"picture": folder / PICTURE_FILE, "report": folder / REPORT_FILE}
     files["network"] = net.save(folder / MODEL_FILE)
     files["inputs, classes, scores"] = write_json(report.description(), folder / DESCRIPTION_FILE)
+    if data.problem.encoding is not None:
+        files["encoding of the table"] = folder / ENCODING_FILE  # written before the run began
     if find_spec("onnx") is not None:
         files["network as ONNX"] = net.save(folder / ONNX_FILE)
     named = {"features": data.problem.features, "classes": data.problem.classes, "scaling": data.scaling.to_dict()}

@@ -72,7 +72,7 @@ def table_data(path: Path, *, target: str | None, column: str | None, test: floa
     if any(each.is_text and each.name == column for each in columns):
         raise _text_column(column)
     try:
-        inputs = None if column is None else [column]
+        inputs = [column] if column is not None else [0] if target is None else None
         table = read_table(path, target, task="regression", inputs=inputs, **options)
     except InputError as error:
         param = {"inputs": "x", "data": "table"}.get(error.param, error.param)  # the options of the command

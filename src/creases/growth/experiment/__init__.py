@@ -5,6 +5,7 @@ from creases.growth.experiment._describe import describe_step
 from creases.growth.experiment._experiment import Experiment
 from creases.growth.experiment._folder import (
     DESCRIPTION_FILE,
+    ENCODING_FILE,
     HISTORY_FILE,
     MODEL_FILE,
     ONNX_FILE,
@@ -19,6 +20,7 @@ from creases.growth.experiment._split import MIN_ROWS, TableSplit, data_box
 
 __all__ = [
     "DESCRIPTION_FILE",
+    "ENCODING_FILE",
     "HISTORY_FILE",
     "MIN_ROWS",
     "MODEL_FILE",

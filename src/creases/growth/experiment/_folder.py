@@ -12,6 +12,7 @@ CHECKPOINT_FILE = "checkpoint.pt"
 SNAPSHOTS_FOLDER = "snapshots"
 MODEL_FILE = "model.safetensors"  #: the network, for rows in the table's own units
 DESCRIPTION_FILE = "model.json"  #: names of its inputs and classes, its scores
+ENCODING_FILE = "encoding.json"  #: how the columns of the table become the network's inputs
 ONNX_FILE = "model.onnx"  #: the network as ONNX
 HISTORY_FILE = "history.json"  #: every epoch and every growth step
 PICTURE_FILE = "growth.png"  #: the regions, the learning curves
@@ -23,6 +24,7 @@ RUN_FILES = (
     SNAPSHOTS_FOLDER,
     MODEL_FILE,
     DESCRIPTION_FILE,
+    ENCODING_FILE,
     ONNX_FILE,
     HISTORY_FILE,
     PICTURE_FILE,

@@ -15,7 +15,7 @@ from creases.errors import FileError, InputError
 from creases.growth._config import GrowthConfig
 from creases.problems import Problem
 
-_VERSION = 2
+_VERSION = 3
 SETTINGS_FILE = "run.json"  #: in the run's folder
 
 
@@ -26,8 +26,11 @@ class RunSettings:
     data: str  #: a file, by its absolute path, or the name of a built-in problem
     target: str | None = None
     task: Literal["classification", "regression"] | None = None
-    missing: Literal["error", "drop", "mean"] = "error"
+    missing: Literal["indicate", "mean", "drop", "error"] = "indicate"
     header: bool | None = None
+    inputs: tuple[str, ...] | None = None  #: columns to predict from; None for all that can be used
+    drop: tuple[str, ...] = ()  #: columns to leave out
+    categorical: tuple[str, ...] = ()  #: columns whose numbers are categories
     config: GrowthConfig = field(default_factory=GrowthConfig)
 
     @property
@@ -38,10 +41,11 @@ class RunSettings:
     def load_problem(self) -> Problem:
         """Return the problem that the settings name."""
         if self.is_file:
-            options: dict[str, Any] = {"task": self.task, "missing": self.missing, "header": self.header}
+            names = ("task", "missing", "header", "inputs", "drop", "categorical")
+            options: dict[str, Any] = {name: getattr(self, name) for name in names}
             return problems.read_table(self.data, self.target, **options)
-        for name in ("target", "task"):
-            if getattr(self, name) is not None:
+        for name in ("target", "task", "inputs", "drop", "categorical"):
+            if getattr(self, name):
                 raise InputError(name, "not be given for a built-in problem", f"{getattr(self, name)!r}")
         return problems.get(self.data)
 
@@ -89,6 +93,8 @@ class RunSettings:
             if (version := saved.pop("creases-run")) != _VERSION:
                 raise ValueError(f"version {version}, expected {_VERSION}")
             digest = saved.pop("digest")
+            for name in ("inputs", "drop", "categorical"):
+                saved[name] = None if saved[name] is None else tuple(saved[name])
             settings = cls(**{**saved, "config": GrowthConfig.from_dict(saved["config"])})
         except FileNotFoundError:
             raise FileError(f"{folder} holds no growth run (there is no {SETTINGS_FILE} in it)") from None

@@ -1,4 +1,4 @@
-"""Columns of a table: numbers or text, missing values, and their encoding as numbers."""
+"""Columns of a table as they were read: numbers, dates or text, with missing values."""
 
 from __future__ import annotations
 
@@ -9,26 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._text import plural
-from creases._typing import Floats
-from creases.errors import InputError
-
 #: Cells, without regard to case, that stand for a missing value.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"})
 
 #: What Python writes for a missing value, and pandas reads as one; other spellings are ordinary text.
 NONE = "None"
 
-#: A column of text with more different values than this is not a category.
-MAX_LEVELS = 20
+PANDAS_MISSING = ("NAType", "NaTType")  # what pandas puts for a missing value
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A named column: float64 with NaN for missing values, or strings (object) with None for missing values."""
+    """A named column: float64 with NaN, datetime64[us] with NaT or strings (object) with None for missing values."""
 
     name: str
     values: NDArray[Any]  #: (n,)
+    unreadable: str = ""  #: the type of values that are no numbers, dates or text; they count as missing
 
     @property
     def is_text(self) -> bool:
@@ -36,31 +32,37 @@ class Column:
         return self.values.dtype == object
 
     @property
+    def is_date(self) -> bool:
+        """Whether the values are dates."""
+        return self.values.dtype.kind == "M"
+
+    @property
     def missing(self) -> NDArray[np.bool_]:
         """Whether each value (n,) is missing."""
         if self.is_text:
             return np.array([value is None for value in self.values], bool)
-        gaps: NDArray[np.bool_] = np.isnan(self.values)
+        gaps: NDArray[np.bool_] = np.isnat(self.values) if self.is_date else np.isnan(self.values)
         return gaps
+
+    @property
+    def present(self) -> NDArray[Any]:
+        """The values that are not missing."""
+        return self.values[~self.missing]
 
     def levels(self) -> list[Any]:
         """Return the different values, in order."""
-        return sorted(set(self.values[~self.missing].tolist()))
+        return sorted(set(self.present.tolist()))
 
     def rows(self, mask: NDArray[np.bool_]) -> Column:
         """Return the column with some of the rows only."""
-        return Column(self.name, self.values[mask])
+        return Column(self.name, self.values[mask], self.unreadable)
 
 
 def from_texts(name: str, cells: Sequence[str | None]) -> Column:
-    """Return a column of numbers if every cell that is not missing is a number, else of stripped strings."""
-    texts = [None if cell is None or _is_gap(cell.strip()) else cell.strip() for cell in cells]
-    numbers = [np.nan if text is None else to_number(text) for text in texts]
-    if None in numbers:
-        values = np.empty(len(texts), object)
-        values[:] = texts
-        return Column(name, values)
-    return Column(name, np.array(numbers, np.float64))
+    """Return a column of stripped strings, with None for missing values."""
+    values = np.empty(len(cells), object)
+    values[:] = [None if cell is None or _is_gap(cell.strip()) else cell.strip() for cell in cells]
+    return Column(name, values)
 
 
 def _is_gap(cell: str) -> bool:
@@ -68,7 +70,7 @@ def _is_gap(cell: str) -> bool:
 
 
 def to_number(text: str) -> float | None:
-    """Return the number that a string spells, None if it spells none."""
+    """Return the number that a string spells in Python's way, None if it spells none."""
     if "_" in text:  # Python reads 1_000 as a number; in tables it is text
         return None
     try:
@@ -77,74 +79,41 @@ def to_number(text: str) -> float | None:
         return None
 
 
-def check_finite(columns: Sequence[Column]) -> None:
-    """Refuse infinite numbers, which cannot be averaged, scaled or learned."""
-    for column in columns:
-        if not column.is_text and np.isinf(column.values).any():
-            infinite = np.isinf(column.values)
-            raise InputError(
-                f"column {column.name!r}",
-                "have finite values",
-                f"{plural(int(infinite.sum()), 'infinite value')} {_first(infinite)}",
-                "correct or remove those rows, or leave those cells empty and choose what to do with missing values",
-            )
+def from_values(name: str, values: NDArray[Any]) -> Column:
+    """Return a column of typed values; ``unreadable`` names their type unless they are numbers, dates or text."""
+    if values.dtype.kind in "biuf":
+        return Column(name, values.astype(np.float64))
+    if values.dtype.kind == "M":
+        return Column(name, values.astype("datetime64[us]"))
+    if values.dtype.kind == "U":
+        return from_texts(name, [str(value) for value in values])
+    kind = str(values.dtype)
+    if values.dtype.kind == "O":
+        present = [value for value in values if not is_missing(value)]
+        kinds = {type(value).__name__ for value in present}
+        if all(isinstance(value, str | bool | int | float | np.number | np.bool_) for value in present):
+            if not any(isinstance(value, str) for value in present):
+                return Column(name, np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64))
+            return from_texts(name, [None if is_missing(value) else str(value) for value in values])
+        if kinds <= {"Decimal", "int", "float"}:
+            return Column(name, np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64))
+        if kinds <= {"date", "datetime", "Timestamp"}:
+            return Column(name, _dates(values))
+        kind = ", ".join(sorted(kinds))
+    return Column(name, np.full(len(values), None, object), kind)
 
 
-def check_not_empty(columns: Sequence[Column]) -> None:
-    """Refuse columns without any value."""
-    for column in columns:
-        if column.missing.all():
-            raise InputError(f"column {column.name!r}", "have values", "none", "remove it")
+def _dates(values: NDArray[Any]) -> NDArray[Any]:
+    import pandas as pd
+
+    moments = pd.to_datetime(pd.Series([None if is_missing(value) else value for value in values]), utc=True)
+    return np.asarray(moments.dt.tz_localize(None).to_numpy(), "datetime64[us]")
 
 
-def missing_report(columns: Sequence[Column]) -> str:
-    """List the columns with missing values: ``'age' 3 (the first in row ...), 'cabin' 1 (...)``; empty if none."""
-    parts = []
-    for column in columns:
-        gaps = column.missing
-        if gaps.any():
-            parts.append(f"{column.name!r} {int(gaps.sum())} {_first(gaps)}")
-    return ", ".join(parts[:10]) + (f" and {len(parts) - 10} more columns" if len(parts) > 10 else "")
-
-
-def _first(mask: NDArray[np.bool_]) -> str:
-    """Describe the first row of a mask (n,), numbered as in every report."""
-    return f"(the first in row {int(mask.argmax())}, counted from 0)"
-
-
-def encode(column: Column) -> tuple[list[str], Floats]:
-    """Return feature names and numbers (n, k): k = 1 for numbers, one column of 0 and 1 for each level of text.
-
-    Missing values are NaN in all k.
-    """
-    if not column.is_text:
-        return [column.name], column.values[:, None]
-    levels = column.levels()
-    if len(levels) > MAX_LEVELS:
-        raise _too_many_levels(column, len(levels))
-    index = {level: k for k, level in enumerate(levels)}
-    numbers = np.zeros((len(column.values), len(levels)))
-    for row, value in enumerate(column.values):
-        if value is None:
-            numbers[row] = np.nan
-        else:
-            numbers[row, index[value]] = 1.0
-    return [f"{column.name}={level}" for level in levels], numbers
-
-
-def _too_many_levels(column: Column, count: int) -> InputError:
-    """Return the error for text with too many different values, with a hint that depends on its content."""
-    texts = [value for value in column.values if value is not None]
-    example = next(value for value in texts if to_number(value) is None)
-    if all(to_number(value.replace(",", ".")) is not None for value in texts):
-        hint = "its numbers have decimal commas: write them with points"
-    elif sum(to_number(value) is not None for value in texts) > len(texts) / 2:
-        hint = "most of it is numbers: correct the others, or leave them empty"
-    else:
-        hint = "remove it (names, identifiers and free text are of no use) or group its values"
-    return InputError(
-        f"column {column.name!r}",
-        f"be numbers, or text with at most {MAX_LEVELS} different values",
-        f"text (such as {example!r}) with {count}",
-        hint,
+def is_missing(value: Any) -> bool:
+    """Return whether a cell of a typed table stands for a missing value."""
+    return (
+        value is None
+        or (isinstance(value, float | np.floating) and bool(value != value))
+        or type(value).__name__ in PANDAS_MISSING
     )

@@ -1,13 +1,12 @@
-"""Tables in files: CSV, Parquet and NPZ, as columns."""
+"""Tables in files or in memory, as columns."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +14,35 @@ from numpy.typing import NDArray
 from creases._files import open_npz
 from creases.errors import FileError, InputError
 from creases.problems.images._folder import read_bytes
-from creases.problems.tables._columns import Column, from_texts, to_number
+from creases.problems.tables._columns import Column, from_values
+from creases.problems.tables._csv import csv_columns, decode, distinct_names
+from creases.problems.tables._numbers import find_format
 
-DELIMITERS = (",", ";", "\t", "|")
-PANDAS_MISSING = ("NAType", "NaTType")  # what pandas puts for a missing value; it need not be installed
+if TYPE_CHECKING:
+    import pandas as pd
+
 INDEX = "__index_level_"  # how pandas names the row labels it saves in a Parquet file
 
 
-def read_columns(path: Path, header: bool | None) -> list[Column]:
-    """Read the columns of a .csv, .tsv, .txt, .parquet, .pq or .npz file."""
+def read_columns(path: Path, header: bool | None = None) -> list[Column]:
+    """Read the columns of a .csv, .tsv, .txt, .parquet, .pq or .npz file, text that spells numbers as numbers."""
+    columns = read_raw_columns(path, header)
+    formats = [find_format(column) if column.is_text else None for column in columns]
+    return [
+        column if form is None or (np.isnan(form[1]) & ~column.missing).any() else replace(column, values=form[1])
+        for column, form in zip(columns, formats, strict=True)
+    ]
+
+
+def read_raw_columns(path: Path, header: bool | None) -> list[Column]:
+    """Read the columns of a file; those of a text file are text."""
     ending = path.suffix.lower()
     if path.is_dir():
         raise FileError(f"cannot read {path}: it is a folder; give the name of a file")
     if not path.exists():
         raise FileError(f"cannot read {path}: there is no such file")
     if ending in (".csv", ".tsv", ".txt"):
-        return read_csv(path, header)
+        return csv_columns(decode(read_bytes(path), path), path, header)
     if ending in (".parquet", ".pq"):
         return read_parquet(path)
     if ending == ".npz":
@@ -38,68 +50,43 @@ def read_columns(path: Path, header: bool | None) -> list[Column]:
     raise FileError(f"cannot read {path}: its format is unknown; the name must end in .csv, .parquet or .npz")
 
 
-def read_csv(path: Path, header: bool | None) -> list[Column]:
-    """Read the columns of a text file with one row per line, separated by commas, semicolons, tabs or bars."""
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileError(f"cannot read {path}: it is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
-    return csv_columns(text, path, header)
+def frame_columns(frame: pd.DataFrame) -> list[Column]:
+    """Return the columns of a DataFrame; its index is left out."""
+    from pandas.api import types
+
+    columns = []
+    for k, name in enumerate(distinct_names([str(name) for name in frame.columns])):
+        series = frame.iloc[:, k]
+        if types.is_bool_dtype(series.dtype) or types.is_numeric_dtype(series.dtype):
+            values = series.to_numpy(np.float64, na_value=np.nan) if series.dtype.kind != "c" else series.to_numpy()
+        elif isinstance(series.dtype, np.dtype) and series.dtype.kind == "M":
+            values = series.to_numpy()
+        else:
+            values = _objects(series.astype(object))
+        columns.append(from_values(name, values))
+    return columns
 
 
-def csv_columns(text: str, path: Path, header: bool | None) -> list[Column]:
-    """Return the columns of the text of a CSV file; ``path`` is its name in messages."""
-    if not text.strip():
-        raise InputError(str(path), "have a row of column names and rows of values", "an empty file")
-    try:
-        delimiter = _delimiter(next(line for line in text.splitlines() if line.strip()))
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
-        lines = [(rows.line_num, row) for row in rows if any(cell.strip() for cell in row)]
-    except csv.Error as error:
-        raise FileError(f"cannot read {path}: it is not in CSV format ({error})") from None
-    names = _names(path, lines[0][1], header)
-    body = lines if names is None else lines[1:]
-    if names is None:
-        names = [f"column {i}" for i in range(len(lines[0][1]))]
-    for line, row in body:
-        if len(row) != len(names):
-            raise InputError(
-                f"line {line} of {path}", f"have {len(names)} cells, as the first", f"{len(row)}", "correct that line"
-            )
-    cells = zip(*(row for _, row in body), strict=True) if body else ((),) * len(names)
-    return [from_texts(name, column) for name, column in zip(names, cells, strict=True)]
+def row_columns(rows: Any, names: Sequence[str], header: bool | None = None) -> list[Column]:
+    """Return rows as columns: a file, a DataFrame, mappings, or an array (n, d) in the order of ``names``."""
+    import pandas as pd
 
-
-def _delimiter(line: str) -> str:
-    """Return the delimiter that splits the first line into the most cells."""
-    return max(DELIMITERS, key=lambda delimiter: len(next(csv.reader([line], delimiter=delimiter))))
-
-
-def _names(path: Path, first: list[str], header: bool | None) -> list[str] | None:
-    """Return the column names if the first row has them, None if it is data."""
-    first = [cell.strip() for cell in first]
-    numbers = sum(to_number(cell) is not None for cell in first)
-    if header is None:
-        if 0 < numbers < len(first):
-            raise InputError(
-                "data",
-                "have a first row of names or of data",
-                f"{path} with both numbers and text in it: {', '.join(first)[:80]}",
-                "say which by {0} or {1}",
-                [("header", True), ("header", False)],
-            )
-        header = numbers == 0
-    if not header:
-        return None
-    if "" in first:
-        place = first.index("")
-        raise InputError(
-            f"column {place} of {path}",
-            "have a name",
-            "none",
-            "name it in the first row, or remove it if it has only row numbers",
-        )
-    return first
+    if isinstance(rows, str | Path):
+        return read_raw_columns(Path(rows), header)
+    if isinstance(rows, pd.Series):
+        rows = rows.to_frame().T
+    elif isinstance(rows, Mapping):
+        is_row = all(np.ndim(value) == 0 for value in rows.values())
+        rows = pd.DataFrame([rows] if is_row else dict(rows))
+    elif isinstance(rows, Sequence) and rows and isinstance(rows[0], Mapping):
+        rows = pd.DataFrame(list(rows))
+    elif not isinstance(rows, pd.DataFrame):
+        values = np.asarray(rows, None if isinstance(rows, np.ndarray) else object)
+        values = values[None] if values.ndim == 1 else values
+        if values.ndim != 2 or values.shape[1] != len(names):
+            raise InputError("rows", f"have {len(names)} columns: {', '.join(names[:20])}", f"shape {values.shape}")
+        rows = pd.DataFrame(values, columns=list(names))
+    return frame_columns(rows)
 
 
 def read_parquet(path: Path) -> list[Column]:
@@ -116,7 +103,8 @@ def read_parquet(path: Path) -> list[Column]:
         raise FileError(f"cannot read {path} as Parquet: {error}") from None
     if columns is None:
         raise FileError(f"cannot read {path}: Parquet needs pyarrow; pip install pyarrow, or save it as CSV or NPZ")
-    return [from_values(name, values) for name, values in columns]
+    names = distinct_names([name for name, _ in columns])
+    return [from_values(name, values) for name, (_, values) in zip(names, columns, strict=True)]
 
 
 def _with_pyarrow(path: Path) -> list[tuple[str, NDArray[Any]]] | None:
@@ -134,7 +122,7 @@ def _with_pandas(path: Path) -> list[tuple[str, NDArray[Any]]] | None:
         frame = import_module("pandas").read_parquet(path)
     except ImportError:
         return None
-    return [(str(name), frame.iloc[:, i].to_numpy()) for i, name in enumerate(frame.columns)]
+    return [(str(name), _objects(frame.iloc[:, i])) for i, name in enumerate(frame.columns)]
 
 
 def _objects(values: Iterable[Any]) -> NDArray[Any]:
@@ -167,7 +155,8 @@ def read_npz(path: Path) -> list[Column]:
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} {length}" for name, length in list(lengths.items())[:10])
         raise InputError(str(path), "have arrays with the same number of rows", listed)
-    return columns
+    names = distinct_names([column.name for column in columns])
+    return [replace(column, name=name) for name, column in zip(names, columns, strict=True)]
 
 
 def _columns_of(path: Path, name: str, array: NDArray[Any], features: NDArray[Any] | None) -> list[Column]:
@@ -180,26 +169,3 @@ def _columns_of(path: Path, name: str, array: NDArray[Any], features: NDArray[An
             f"features in {path}", f"be {array.shape[1]} names, one for each column of {name}", f"{len(names)}"
         )
     return [from_values(feature, array[:, i]) for i, feature in enumerate(names)]
-
-
-def from_values(name: str, values: NDArray[Any]) -> Column:
-    """Return a column of typed values; raise an error unless they are numbers or text."""
-    if values.dtype.kind in "biuf":
-        return Column(name, values.astype(np.float64))
-    if values.dtype.kind == "U":
-        return from_texts(name, [str(value) for value in values])
-    if values.dtype.kind == "O":
-        present = [value for value in values if not _is_missing(value)]
-        if all(isinstance(value, str) for value in present):
-            return from_texts(name, [value if isinstance(value, str) else None for value in values])
-        kinds = {type(value).__name__ for value in present}
-        if kinds <= {"bool", "int", "float", "Decimal"}:
-            return Column(name, np.array([np.nan if _is_missing(v) else float(v) for v in values], np.float64))
-        kind = ", ".join(sorted(kinds))
-    else:
-        kind = str(values.dtype)
-    raise InputError(f"column {name!r}", "have numbers or text", f"{kind}", "convert it or remove it")
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ in PANDAS_MISSING

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from operator import index
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,48 +17,74 @@ from creases._typing import Floats
 from creases._validation import check_choice
 from creases.errors import InputError
 from creases.problems._problem import Problem, Task
-from creases.problems.tables._columns import MAX_LEVELS, Column, check_finite, check_not_empty, encode, missing_report
-from creases.problems.tables._files import csv_columns, read_columns
+from creases.problems.tables._columns import Column
+from creases.problems.tables._csv import csv_columns
+from creases.problems.tables._encoding import Missing, check_finite, fit_encoding
+from creases.problems.tables._files import frame_columns, read_raw_columns
+from creases.problems.tables._kinds import MAX_LEVELS, ColumnKind, detect_kinds, format_level
 
-Missing = Literal["error", "drop", "mean"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+Names = Sequence[str | int]
 
 
 def read_table(
-    path: str | Path,
+    path: str | Path | pd.DataFrame,
     target: str | int | None = None,
     *,
     task: Task | None = None,
-    missing: Missing = "error",
+    missing: Missing = "indicate",
     header: bool | None = None,
-    inputs: Sequence[str | int] | None = None,
+    inputs: Names | None = None,
+    drop: Names = (),
+    categorical: Names = (),
 ) -> Problem:
-    r"""Read a table from a CSV, Parquet or NPZ file as a problem.
+    r"""Read a table from a CSV, Parquet or NPZ file, or a DataFrame, as a problem.
 
-    Columns of numbers are used unchanged. A column of text becomes one column of 0 and 1 for each of its values, named
-    ``column=value``; with more than 20 values it is refused. Empty cells, ``NA``, ``N/A``, ``NaN``, ``null`` (in any
-    case), ``None`` and ``?`` are missing values; ``none`` is text, as in pandas.
+    The kind of every column is detected:
+
+    - numbers are used unchanged, also those with decimal commas, thousands separators, percent or currency signs;
+    - yes/no columns become 0 and 1;
+    - categories (text) become a column of 0 and 1 for each value, named ``column=value``; values in fewer than ten rows
+      and less than a hundredth of them are pooled as ``column=other values``, as are all but the 19 most frequent;
+    - dates become year, month, weekday, hour and days since the first one, as far as these vary;
+    - IDs, free text, constant and empty columns are left out.
+
+    ``Problem.encoding`` tells the kinds (``kinds``, ``describe()``), what was left out and why (``left_out``), where
+    every feature comes from (``features``), and encodes new rows in the same way (``transform``). It is fitted to all
+    rows and does not look at the target.
+
+    Empty cells, ``NA``, ``N/A``, ``NaN``, ``null`` (in any case), ``None`` and ``?`` are missing values; ``none`` is
+    text, as in pandas. A column without a name is numbered, a repeated name gets a number behind it.
 
     Parameters
     ----------
     path
-        ``.csv``, ``.tsv`` or ``.txt``: UTF-8 text, cells separated by commas, semicolons, tabs or bars.
-        ``.parquet`` or ``.pq``: needs pyarrow. ``.npz``: 1-D arrays are columns; a 2-D array ``X`` is columns X0,
-        X1, ..., or named by an array ``features``.
+        ``.csv``, ``.tsv`` or ``.txt``: cells separated by commas, semicolons, tabs or bars, as UTF-8, UTF-16 or
+        Windows-1252 (Latin-1). ``.parquet`` or ``.pq``. ``.npz``: 1-D arrays are columns; a 2-D array ``X`` is columns
+        X0, X1, ..., or named by an array ``features``. Or a DataFrame, whose index is ignored.
     target
         The column to predict: its name, or its number (from 0; negative from the end). Default: the column ``y`` of
         an NPZ file, else the last.
     task
-        ``"classification"`` or ``"regression"``. Default: classification if the target is text, or whole numbers with
-        at most 20 different values that on average occur at least twice.
+        ``"classification"`` or ``"regression"``. Default: classification if the target is text or yes/no, or whole
+        numbers with at most 20 different values that on average occur at least twice.
     missing
-        What to do with missing values: ``"error"``; ``"drop"`` drops rows that have any; ``"mean"`` fills in the
-        column's mean (for text: of its columns of 0 and 1, that is the frequency of each value). Targets are never
-        filled in: rows without one can only be dropped.
+        What to do with missing values. ``"indicate"``: fill in the mean and add a column that is 1 where the value is
+        missing; for categories, missing is a value of its own. ``"mean"``: fill in the mean, or the most frequent
+        value of a category. ``"drop"``: drop rows that have any. ``"error"``: refuse them. Rows without a target are
+        dropped, except with ``"error"``.
     header
         Whether the first row of a CSV file has the names of the columns. Default: it does if it has no number; it does
         not if it has nothing else.
     inputs
-        Columns to predict from, by name or number; other columns are ignored. Default: all but the target.
+        Columns to predict from, by name or number, also if they look like an ID or text; other columns are left out.
+        Default: all that can be used.
+    drop
+        Columns to leave out, by name or number.
+    categorical
+        Columns whose values are categories even though they are numbers.
 
     Examples
     --------
@@ -66,16 +92,25 @@ def read_table(
     >>> from creases.problems import read_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "flowers.csv")
-    ...     _ = file.write_text("length,color,kind\n1.5,red,rose\n0.5,blue,violet\n1.4,white,rose\n")
+    ...     _ = file.write_text("length;color;bought;kind\n1,5;red;2.1.2024;rose\n0,5;blue;9.1.2024;violet\n")
     ...     table = read_table(file, "kind")
-    >>> table
-    <Problem flowers: 3 x 4, 2 classes>
     >>> table.features
-    ('length', 'color=blue', 'color=red', 'color=white')
+    ('length', 'color=blue', 'color=red', 'bought days since 2024-01-02')
+    >>> table.encoding.kinds
+    {'length': 'number', 'color': 'category', 'bought': 'date', 'kind': 'category'}
+
+    A DataFrame works as well:
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [31, 42, 25], "member": ["yes", "no", "yes"], "spent": [10.5, 7.25, 9.0]})
+    >>> read_table(frame, "spent").features
+    ('age', 'member=yes')
     """
-    path = Path(path)
     _check_options(task, missing)
-    return _problem(path, read_columns(path, header), target, task, missing, inputs)
+    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "categorical": categorical}
+    if isinstance(path, str | Path):
+        return _problem(Path(path), read_raw_columns(Path(path), header), target, task, missing, **options)
+    return _problem(Path("table"), frame_columns(path), target, task, missing, **options)
 
 
 def parse_table(
@@ -84,9 +119,11 @@ def parse_table(
     target: str | int | None = None,
     *,
     task: Task | None = None,
-    missing: Missing = "error",
+    missing: Missing = "indicate",
     header: bool | None = None,
-    inputs: Sequence[str | int] | None = None,
+    inputs: Names | None = None,
+    drop: Names = (),
+    categorical: Names = (),
 ) -> Problem:
     r"""Return the text of a CSV file as a problem; ``name`` is its file name, the rest as in :func:`read_table`.
 
@@ -98,13 +135,14 @@ def parse_table(
     """
     _check_options(task, missing)
     path = Path(name)
-    return _problem(path, csv_columns(text, path, header), target, task, missing, inputs)
+    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "categorical": categorical}
+    return _problem(path, csv_columns(text, path, header), target, task, missing, **options)
 
 
 def _check_options(task: str | None, missing: str) -> None:
     if task is not None:
         check_choice(task, ("classification", "regression"), "task")
-    check_choice(missing, ("error", "drop", "mean"), "missing")
+    check_choice(missing, ("indicate", "mean", "drop", "error"), "missing")
 
 
 def _problem(
@@ -113,34 +151,43 @@ def _problem(
     target: str | int | None,
     task: Task | None,
     missing: Missing,
-    inputs: Sequence[str | int] | None,
+    *,
+    inputs: Names | None,
+    drop: Names,
+    categorical: Names,
 ) -> Problem:
     """Return the columns of a table as a problem."""
     _check_table(path, columns)
     position = _find_column(columns, target, path)
-    if inputs is not None:
-        columns, position = _select_columns(columns, position, inputs, path)
-    check_not_empty(columns)
-    check_finite(columns)
-    total = len(columns[0].values)
-    columns, rows = _handle_missing(columns, position, missing)
-    dropped = 0 if rows is None else total - len(columns[0].values)
-    y, classes = _encode_target(columns[position], task)
-    features, X = _encode_inputs(
-        [column for i, column in enumerate(columns) if i != position], fill_means=missing == "mean"
-    )
-    changes = f"; {plural(dropped, 'row')} with missing values dropped" if dropped else ""
-    if missing == "mean" and (gaps := int(sum(column.missing.sum() for column in columns))):
-        changes = f"; {plural(gaps, 'missing value')} replaced by the mean of the column"
+    chosen = _chosen_columns(path, columns, position, inputs, drop)
+    forced = {columns[_find_column(columns, name, path, "categorical")].name for name in categorical}
+    names = {columns[k].name for k in chosen} if inputs is not None else set()
+    kinds = detect_kinds(columns, categorical=forced, wanted=names | {columns[position].name})
+    if all(kinds[k].left_out for k in chosen):  # a number that looks like an ID is better than nothing
+        kinds = [replace(kind, kind="number", note="", left_out=False) if kind.is_counter else kind for kind in kinds]
+    uses = ["left out"] * len(columns)
+    for k in chosen:
+        uses[k] = "left out" if kinds[k].left_out else "input"
+    uses[position] = "target"
+    _check_inputs(path, columns, kinds, uses, inputs)
+    used = [k for k, use in enumerate(uses) if use != "left out"]
+    check_finite([columns[k] for k in used], [kinds[k] for k in used])
+    columns = _read_cells(columns, kinds)
+    columns, rows, changes = _handle_missing(path, columns, uses, missing)
+    y, classes = _encode_target(columns[position], kinds[position], task)
+    target_facts = {"task": "regression" if classes is None else "classification", "classes": classes}
+    encoding = fit_encoding(columns, kinds, uses, missing, **target_facts)
+    X = encoding.transform_columns([columns[k] for k in used]).X
     return Problem(
         name=path.stem,
         X=X,
         y=y,
-        features=features,
+        features=tuple(feature.name for feature in encoding.features),
         classes=classes,
         description=f"{plural(len(y), 'row')} of {path.name}, predicting {columns[position].name!r}{changes}",
         target=columns[position].name,
         rows=rows,
+        encoding=encoding,
     )
 
 
@@ -149,19 +196,44 @@ def _check_table(path: Path, columns: Sequence[Column]) -> None:
         raise InputError(str(path), "have rows of values", "none")
     if len(columns) == 1:
         raise InputError(str(path), "have at least two columns, an input and a target", f"only {columns[0].name!r}")
-    repeated = [name for name, count in Counter(column.name for column in columns).items() if count > 1]
-    if repeated:
-        raise InputError(str(path), "have different names of columns", f"{repeated[0]!r} more than once")
 
 
-def _select_columns(
-    columns: Sequence[Column], target: int, inputs: Sequence[str | int], path: Path
-) -> tuple[list[Column], int]:
-    """Return the input columns and, last, the target; and the target's position."""
+def _chosen_columns(path: Path, columns: Sequence[Column], target: int, inputs: Names | None, drop: Names) -> list[int]:
+    """Return the positions of the columns that may be inputs."""
+    dropped = {_find_column(columns, name, path, "drop") for name in drop}
+    if target in dropped:
+        raise InputError("drop", "not hold the target", repr(columns[target].name))
+    if inputs is None:
+        return [k for k in range(len(columns)) if k != target and k not in dropped]
     positions = [_find_column(columns, name, path, "inputs") for name in inputs]
     if not positions or len(set(positions)) < len(positions) or target in positions:
         raise InputError("inputs", "be different columns without the target", f"{list(inputs)}")
-    return [columns[i] for i in (*positions, target)], len(positions)
+    if clash := dropped & set(positions):
+        raise InputError("drop", "not hold inputs", repr(columns[min(clash)].name))
+    return sorted(positions)
+
+
+def _check_inputs(
+    path: Path, columns: Sequence[Column], kinds: Sequence[ColumnKind], uses: list[Any], inputs: Names | None
+) -> None:
+    """Refuse a table without a usable input or target, and inputs that were chosen but cannot be used."""
+    target = kinds[uses.index("target")]
+    if target.left_out or target.kind == "date":
+        got = f"{target.name!r} with {'dates' if target.kind == 'date' else target.note}"
+        raise InputError("target", "be a column of numbers or classes", got)
+    unused = [kind for kind, use in zip(kinds, uses, strict=True) if use == "left out" and kind.left_out]
+    listing = ", ".join(f"column {kind.name!r} ({kind.kind}: {kind.note})" for kind in unused)
+    if inputs is not None and any(kind.name in {columns[_find_column(columns, name, path)].name for name in inputs}
+                                  for kind in unused):  # fmt: skip
+        raise InputError("inputs", "be columns with values", listing)
+    if "input" not in uses:
+        raise InputError(
+            str(path),
+            "have a column to predict from",
+            listing or f"only {target.name!r}",
+            "use one all the same by {0}" if listing else "",
+            [("inputs", unused[0].name)] if listing else (),
+        )
 
 
 def _find_column(columns: Sequence[Column], target: str | int | None, path: Path, param: str = "target") -> int:
@@ -183,44 +255,75 @@ def _find_column(columns: Sequence[Column], target: str | int | None, path: Path
     return position % len(names)
 
 
-def _handle_missing(
-    columns: Sequence[Column], target: int, missing: Missing
-) -> tuple[list[Column], NDArray[np.int64] | None]:
-    """Refuse missing values or drop their rows ("mean" fills them in later).
+def _read_cells(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> list[Column]:
+    """Return the columns with their numbers and dates read, so that cells that are none count as missing."""
+    result = []
+    for column, kind in zip(columns, kinds, strict=True):
+        if kind.date is not None:
+            column = replace(column, values=kind.date.parse(column))
+        elif column.is_text and kind.number is not None:
+            column = replace(column, values=kind.numbers(column))
+        result.append(column)
+    return result
 
-    Returns
-    -------
-    The columns, and the numbers of the remaining rows; None if no row was dropped.
+
+def _handle_missing(
+    path: Path, columns: list[Column], uses: Sequence[str], missing: Missing
+) -> tuple[list[Column], NDArray[np.int64] | None, str]:
+    """Refuse missing values, or drop rows: those without a target, or those with any missing value.
+
+    Return the columns, the numbers of the rows that are left (None if all are), and what to say about it.
     """
-    report = missing_report(columns)
-    if missing == "drop" and report:
-        complete = ~np.logical_or.reduce([column.missing for column in columns])
-        if not complete.any():
-            raise InputError(
-                "missing", "leave some rows", f"'drop' with missing values in {report}", "remove columns first"
-            )
-        return [column.rows(complete) for column in columns], np.flatnonzero(complete)
+    used = [column for column, use in zip(columns, uses, strict=True) if use != "left out"]
+    target = columns[uses.index("target")]
+    report = missing_report(used)
     if missing == "error" and report:
         raise InputError(
             "data",
             "have no missing values",
             report,
-            "fill them in, or leave out those rows by {0} or take the means of the columns by {1}",
-            [("missing", "drop"), ("missing", "mean")],
+            "fill them in, leave out those rows by {0}, or give them a column of their own by {1}",
+            [("missing", "drop"), ("missing", "indicate")],
         )
-    gaps = missing_report([columns[target]])
-    if gaps:
-        raise InputError(
-            "target",
-            "have no missing values",
-            gaps,
-            "fill them in, or leave out those rows by {0}",
-            [("missing", "drop")],
-        )
-    return list(columns), None
+    lacking = used if missing == "drop" else [target]
+    complete = ~np.any([column.missing for column in lacking], axis=0)
+    if complete.all():
+        return columns, None, _say_filled(used, missing)
+    if not complete.any():
+        if missing == "drop":
+            raise InputError(
+                "missing", "leave some rows", f"'drop' with missing values in {report}", "leave columns out first"
+            )
+        raise InputError("target", "have values", f"none in column {target.name!r} of {path}")
+    dropped = plural(int((~complete).sum()), "row")
+    why = "missing values" if missing == "drop" else f"no {target.name!r}"
+    left = [column.rows(complete) for column in columns]
+    filled = _say_filled([column for column, use in zip(left, uses, strict=True) if use == "input"], missing)
+    return left, np.flatnonzero(complete), f"; {dropped} with {why} dropped{filled}"
 
 
-def _encode_target(column: Column, task: Task | None) -> tuple[NDArray[np.int64] | Floats, tuple[str, ...] | None]:
+def _say_filled(columns: Sequence[Column], missing: Missing) -> str:
+    gaps = int(sum(column.missing.sum() for column in columns))
+    if not gaps or missing not in ("indicate", "mean"):
+        return ""
+    said = "indicated" if missing == "indicate" else "replaced by the mean of the column"
+    return f"; {plural(gaps, 'missing value')} {said}"
+
+
+def missing_report(columns: Sequence[Column]) -> str:
+    """List the columns with missing values: ``'age' 3 (the first in row ...), 'cabin' 1 (...)``; empty if none."""
+    parts = []
+    for column in columns:
+        gaps = column.missing
+        if gaps.any():
+            first = f"(the first in row {int(gaps.argmax())}, counted from 0)"
+            parts.append(f"{column.name!r} {int(gaps.sum())} {first}")
+    return ", ".join(parts)
+
+
+def _encode_target(
+    column: Column, kind: ColumnKind, task: Task | None
+) -> tuple[NDArray[np.int64] | Floats, tuple[str, ...] | None]:
     """Return class numbers and the names of the classes, or values and None."""
     levels, n = column.levels(), len(column.values)
     is_integer = not column.is_text and bool((column.values == np.round(column.values)).all())
@@ -230,7 +333,8 @@ def _encode_target(column: Column, task: Task | None) -> tuple[NDArray[np.int64]
             "target", "have different values", f"{levels[0]!r} in all {plural(n, 'row')} of column {column.name!r}"
         )
     if task is None:
-        task = "classification" if column.is_text or (is_integer and few) else "regression"
+        is_classes = column.is_text or kind.kind == "category" or (is_integer and few)
+        task = "classification" if is_classes else "regression"
     if task == "regression":
         if column.is_text:
             raise InputError(
@@ -248,14 +352,4 @@ def _encode_target(column: Column, task: Task | None) -> tuple[NDArray[np.int64]
         raise InputError("target", "be classes", count, "use {0}", [("task", "regression")])
     number = {level: k for k, level in enumerate(levels)}
     y = np.array([number[value] for value in column.values.tolist()], np.int64)
-    return y, tuple(str(int(level)) if is_integer else str(level) for level in levels)
-
-
-def _encode_inputs(columns: Sequence[Column], *, fill_means: bool) -> tuple[tuple[str, ...], Floats]:
-    """Return names and numbers (n, d) of input columns, with means for missing values if asked."""
-    encoded = [encode(column) for column in columns]
-    features = tuple(name for names, _ in encoded for name in names)
-    X = np.concatenate([numbers for _, numbers in encoded], axis=1)
-    if fill_means:
-        X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-    return features, X
+    return y, tuple(format_level(level) if is_integer else str(level) for level in levels)

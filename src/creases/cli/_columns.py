@@ -1,0 +1,30 @@
+"""Show the columns of a table: their kinds, what becomes of them, and what is left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from creases.cli.console import note, print_table
+
+if TYPE_CHECKING:
+    from creases.problems.tables import TableEncoding
+
+#: Columns that are listed at most.
+LISTED = 40
+
+
+def print_columns(encoding: TableEncoding) -> None:
+    """Print the kind and use of every column, before anything is trained."""
+    frame = encoding.describe()
+    rows: list[tuple[str, ...]] = [
+        (str(name), str(kind), str(use), str(missing or ""), str(text))
+        for name, kind, use, missing, text in frame.head(LISTED).itertuples(index=False)
+    ]
+    if len(frame) > LISTED:
+        rows.append((f"... {len(frame) - LISTED:,} more", "", "", "", ""))
+    print_table("Columns", rows, ("column", "kind", "use", "missing", "note"), left=(0, 1, 2, 4))
+    left_out = encoding.left_out
+    if left_out:
+        listing = ", ".join(f"{name!r} ({why})" for name, why in list(left_out.items())[:LISTED])
+        more = f" and {len(left_out) - LISTED:,} more" if len(left_out) > LISTED else ""
+        note(f"Left out: {listing}{more}. Use one all the same with --inputs, leave out others with --drop.")
