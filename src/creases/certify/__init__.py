@@ -14,6 +14,7 @@ plane. Bounds of every intermediate value are in :mod:`creases.certify.propagati
 """
 
 from creases.certify._bounds import output_bounds, unit_bounds
+from creases.certify._nearest.certificate import ChangeCertificate, Verification
 from creases.certify._nearest.nearest import Change, nearest
 from creases.certify._ranges import OutputRange, output_range
 from creases.certify._safety_map import SafetyMap, safety_map
@@ -25,9 +26,11 @@ __all__ = [
     "ON",
     "UNDECIDED",
     "Change",
+    "ChangeCertificate",
     "OutputRange",
     "SafetyMap",
     "UnitFacts",
+    "Verification",
     "nearest",
     "output_bounds",
     "output_range",

@@ -12,6 +12,7 @@ import numpy as np
 from creases._typing import Floats
 from creases._validation import check_choice, check_count, check_number
 from creases.certify._nearest.best import Best, find_changes
+from creases.certify._nearest.certificate import ChangeCertificate
 from creases.certify._nearest.program import solve_programs
 from creases.certify._nearest.question import Norm, Question, pose, predicted_class
 from creases.certify._nearest.search import Search
@@ -46,6 +47,11 @@ class Change:
     outputs: Floats | None  #: (n_out,) of the network at the point
     others: tuple[Change, ...]  #: further answers, see ``count``
     question: Question  #: what was asked, checked and in its own units
+
+    @property
+    def certificate(self) -> ChangeCertificate:
+        """The claim, which ``certificate.check()`` verifies in rational arithmetic."""
+        return ChangeCertificate(self.question, self.point, self.distance, self.lower_bound)
 
     @property
     def change(self) -> Floats | None:
@@ -137,6 +143,9 @@ def nearest(
     [-0.5, 1.0]
     >>> nearest(net, [-0.5, 0.25], norm="l1", fixed=[1]).point.round(6).tolist()
     [0.75, 0.25]
+    >>> verification = change.certificate.check()  # in rational arithmetic
+    >>> verification.point_holds, verification.bound_holds
+    (True, True)
     """
     check_choice(way, ["auto", "search", "milp"], "way")
     if way == "milp" and norm == "l2":
