@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from creases.certify.differences import as_pair
 from creases.compare.differences._at_samples import SampleDifference, difference_at_samples
 from creases.compare.differences._in_box import BoxDifference, difference_in_box
-from creases.compare.differences._joint import as_pair
 from creases.compare.differences._on_partition import PartitionDifference, difference_on_line, difference_through
 from creases.errors import InputError
 from creases.network import Network, PointsLike
@@ -61,8 +61,10 @@ def difference(
         Two points, for the segment between them, or three, for the plane through them: reports all regions with
         different decisions there, and the largest ``|a - b|``, exactly.
     box
-        ``(lo, hi)`` for all inputs, or a pair for each: reports the largest ``|a - b|`` in the box, exactly in up to
-        three dimensions, else a lower bound that a search found and a proved upper bound.
+        ``(lo, hi)`` for all inputs, or a pair for each: reports the largest ``|a - b|`` in the box and the share of it
+        that both decide differently, exactly in up to five dimensions if the regions are not too many. Otherwise a
+        lower bound that is reached and a proved upper bound, and an input that both decide differently or, where the
+        bounds suffice, a proof that there is none.
 
     Examples
     --------

@@ -19,8 +19,8 @@ from creases.certify.propagation._linear import LinearBounds
 from creases.network import Network
 from creases.regions.geometry import Polytope, maximize, region_polytope
 
-#: The most regions that a point climbs through by linear programs.
-MAX_CLIMB = 30
+#: The most regions that a point climbs through by linear programs, and the most numbers in all their rows.
+MAX_CLIMB, CLIMB_SIZE = 30, 2**20
 
 #: A region whose largest ball is no larger, in units of the box's sides, has no interior.
 MIN_RADIUS = 1e-9
@@ -103,7 +103,10 @@ class LeastRow:
         value = float(self.values(x[None])[0])
         size = np.ptp(domain.box, axis=1)
         inside = x
-        for _ in range(MAX_CLIMB):
+        rows = (
+            int(np.diff(self.net.unit_starts) @ (np.array(self.net.candidates, np.int64) - 1)) if self.net.bends else 0
+        )
+        for _ in range(min(MAX_CLIMB, 1 + CLIMB_SIZE // max(1, rows * self.net.n_in))):
             best = climb_region(self.net, domain, np.clip(inside, *domain.box.T), self.rows, self.offsets)
             if not domain.contains(best[None])[0]:
                 break

@@ -57,6 +57,7 @@ class LinearBounds:
         self.net = net
         self.center, self.radius = boxes.mean(dim=2), (boxes[:, :, 1] - boxes[:, :, 0]) / 2  # (b, n_in)
         self.entering: dict[int, Interval] = {}  #: (b, *shape) of each bend's input, by the number of the step
+        self.values: list[Interval] = []  #: (b, *shape) of every value, by intervals from the last bends
         self.leads: dict[int, Tensor] = {}  # of each choice: by how much any candidate can exceed the reference one
         with torch.no_grad():
             self.output = self._forward(boxes)  #: (b, *shape), by intervals after the last bend
@@ -75,7 +76,8 @@ class LinearBounds:
 
     def _forward(self, boxes: Tensor) -> Interval:
         low, high = (boxes[:, :, end].reshape(-1, *self.net.input_shape) for end in (0, 1))
-        values = [Interval(low, high)]
+        values = self.values
+        values.append(Interval(low, high))
         for i, step in enumerate(self.net.steps):
             inputs = [values[value] for value in step.inputs]
             if step.is_bend:
@@ -88,7 +90,7 @@ class LinearBounds:
 
     def tighten(self, value: int, known: Interval) -> Interval:
         """Intersect an interval (b, *shape) with the linear bounds of the same value, where these are affordable."""
-        if not self._is_affordable(value):
+        if not self.is_affordable(value):
             return known
         eye = torch.eye(prod(self.net.shapes[value]), dtype=torch.float64)
         with torch.no_grad():
@@ -100,7 +102,7 @@ class LinearBounds:
 
         Candidates of a window have much in common: their differences can be bounded even where their ranges overlap.
         """
-        if not self._is_affordable(value):
+        if not self.is_affordable(value):
             return torch.full(low.shape[:-1], torch.inf, dtype=torch.float64)
         K, size = low.shape[-1], low[0].numel()
         best = low.reshape(len(low), -1, K).argmax(dim=-1)  # (b, units)
@@ -108,7 +110,8 @@ class LinearBounds:
         rows = eye - eye[torch.arange(best.shape[1]) * K + best].repeat_interleave(K, dim=1)  # (b, size, size)
         return self._upper(value, rows).reshape(low.shape).amax(dim=-1).clamp(min=0)  # the candidate itself leads by 0
 
-    def _is_affordable(self, value: int) -> bool:
+    def is_affordable(self, value: int) -> bool:
+        """Whether all entries of a value are bounded backwards."""
         size = prod(self.net.shapes[value])
         is_output = value == len(self.net.steps)
         return size > 0 and (is_output or size * sum(self.net.sizes[: value + 1]) <= BACKWARDS)
@@ -151,7 +154,7 @@ class LinearBounds:
                 continue
             step = self.net.steps[i]
             if step.is_bend:
-                back, terms = self._bend_back(i, G)
+                back, terms = self.bend_back(i, G)
             else:
                 terms = G * step.offset if step.offset is not None else G.new_zeros(boxes, k, 1)
                 back = transpose_step(step, [self.net.shapes[v] for v in step.inputs], G)
@@ -161,7 +164,7 @@ class LinearBounds:
         G = coefficients.get(0, rows.new_zeros(boxes, k, *self.net.input_shape)).flatten(2)
         return G, constant
 
-    def _bend_back(self, i: int, G: Tensor) -> tuple[list[Tensor], Tensor]:
+    def bend_back(self, i: int, G: Tensor) -> tuple[list[Tensor], Tensor]:
         """Return coefficients (b, k, *shape) of a bend's input in place of its output, and the constant terms."""
         step, (low, high) = self.net.steps[i], self.entering[i]
         if step.op == "choice":
@@ -190,7 +193,7 @@ def relu_lines(low: Tensor, high: Tensor, leak: Tensor | None) -> tuple[Line, Li
 
 
 def _choice_back(G: Tensor, low: Tensor, high: Tensor, lead: Tensor) -> tuple[list[Tensor], Tensor]:
-    """As ``_bend_back``, for a choice: at least a candidate s, at most a line in z_s above the other candidates."""
+    """As ``bend_back``, for a choice: at least a candidate s, at most a line in z_s above the other candidates."""
     K = low.shape[-1]
     s = low.argmax(dim=-1, keepdim=True)
     s_low, s_high = low.gather(-1, s), high.gather(-1, s)

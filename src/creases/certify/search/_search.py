@@ -10,17 +10,17 @@ import torch
 from torch import Tensor
 
 from creases._typing import Floats
+from creases.certify._maximize.domain import Domain
+from creases.certify._maximize.objectives import LeastRow
 from creases.errors import InputError
 from creases.network import Network
 from creases.network.program import forward
-from creases.regions import Cell, cell
-from creases.regions.geometry import UndecidedError, maximize
 
 #: Numbers that gradient ascent may take, over all points, steps and outputs: large networks start from few points.
 ASCENT_SIZE = 5 * 10**8
 
-#: Linear programs are used where a region has no more numbers in its rows.
-LP_SIZE = 2**21
+#: Linear programs are used where regions have no more numbers in their rows.
+LP_SIZE = 2**17
 
 
 def start_points(net: Network, box: Floats, start: Any = None, *, seed: int = 0) -> Tensor:
@@ -63,11 +63,12 @@ def search_largest_outputs(net: Network, box: Floats, points: Tensor) -> tuple[F
     ([2.0], [[2.0]])
     """
     largest, where = np.zeros(net.n_out), np.zeros((net.n_out, net.n_in))
+    domain = Domain(box, np.zeros((0, net.n_in)), np.zeros(0))
     for j in range(net.n_out):
         best = _climb(net, box, points, j)
-        size = net.n_in * (sum(np.diff(net.unit_starts) * (np.array(net.candidates) - 1)) + 2 * net.n_in)
-        if size <= LP_SIZE:
-            best = _climb_regions(net, box, best, j)
+        if net.n_in * net.n_units <= LP_SIZE:
+            sign = 1.0 if float(net(best)[j]) >= 0 else -1.0
+            best = LeastRow(net, sign * np.eye(net.n_out)[j : j + 1], np.zeros(1)).improve(domain, best)
         largest[j], where[j] = abs(float(net(best)[j])), best
     return largest, where
 
@@ -90,35 +91,3 @@ def _climb(net: Network, box: Floats, points: Tensor, j: int, *, steps: int = 40
             best, most = x[top].detach(), float(value[top])
         x = torch.clamp(x.detach() + share * (hi - lo) * gradient.sign(), lo, hi)
     return np.asarray(best.numpy())
-
-
-def _climb_regions(net: Network, box: Floats, x: Floats, j: int, *, max_regions: int = 50) -> Floats:
-    """Move from a point to the best of its region, across to the next region, and so on while ``|output j|`` grows."""
-
-    def value(point: Floats) -> float:
-        return float(net(point)[j])
-
-    sign = 1.0 if value(x) >= 0 else -1.0
-    size = np.ptp(box, axis=1)
-    inside = x
-    for _ in range(max_regions):
-        try:
-            region = cell(net, np.clip(inside, *box.T), box=[(lo, hi) for lo, hi in box.tolist()])
-            top = _best_point(region, sign * region.J[j], size)
-        except (InputError, UndecidedError):  # too close to several creases to tell regions apart: stay
-            break
-        if top is None or sign * value(top) <= sign * value(x) + 1e-12 * abs(value(x)):
-            break
-        x = top
-        inside = x + 1e-6 * size * np.sign(region.J[j]) * sign
-    return x
-
-
-def _best_point(region: Cell, c: Floats, size: Floats) -> Floats | None:
-    """Return the point of a region and its box where ``c x`` is largest, in units of the box's sides."""
-    Q = region.Q * size
-    length = np.linalg.norm(Q, axis=1)
-    rows = length > 0
-    room = np.maximum(region.p[rows] - region.Q[rows] @ region.x, 0.0) / length[rows]
-    _, w = maximize(c * size, Q[rows] / length[rows, None], room)
-    return None if w is None else np.asarray(region.x + size * w)

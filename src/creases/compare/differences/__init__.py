@@ -7,9 +7,9 @@ Box        ``difference_in_box``: a ``BoxDifference``, the largest difference of
 Pairs      ``join_networks``: two networks as one
 """
 
+from creases.certify.differences import join_networks
 from creases.compare.differences._at_samples import SampleDifference, difference_at_samples
 from creases.compare.differences._in_box import BoxDifference, difference_in_box
-from creases.compare.differences._joint import join_networks
 from creases.compare.differences._on_partition import (
     Part,
     PartitionDifference,

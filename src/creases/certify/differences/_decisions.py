@@ -1,0 +1,153 @@
+"""Whether two networks decide alike everywhere in a box: a proof, or an input that they decide differently."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from creases._typing import Floats, Ints
+from creases._validation import check_box, check_number
+from creases.certify._maximize.domain import Domain
+from creases.certify._maximize.objectives import LeastRow
+from creases.certify._maximize.search import Limits, maximize_objective
+from creases.certify.differences._joint import as_pair, join_networks
+from creases.certify.propagation._linear import LinearBounds
+from creases.network import Network, NetworkLike
+
+#: Random inputs at which decisions are compared, and segments between them along which a boundary is looked for.
+SAMPLES, SEGMENTS = 2000, 400
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionComparison:
+    """Whether two networks decide alike everywhere in a box.
+
+    ``"same"`` is proved, ``"different"`` has a ``witness``, ``"unknown"`` is neither.
+    """
+
+    verdict: Literal["same", "different", "unknown"]
+    witness: Floats | None = None  #: (n_in,) an input that both decide differently
+    classes: tuple[int, int] | None = None  #: that a and b decide for there
+
+    def __str__(self) -> str:
+        if self.classes is not None:
+            i, j = self.classes
+            return f"The networks decide differently in the box: at one input a says {i} and b says {j}."
+        if self.verdict == "same":
+            return "The networks decide alike everywhere in the box (proved)."
+        return "No input of the box was found that the networks decide differently; there may be one."
+
+
+def compare_decisions(
+    a: NetworkLike, b: NetworkLike, box: Any, *, start: Any = None, seed: int = 0, budget: float | None = None
+) -> DecisionComparison:
+    """Return an input of a box that two networks decide differently, or a proof that there is none.
+
+    Inputs are looked for at random, and where a's decision changes between two of them: near a's boundary the other
+    network decides differently if its boundary is not the same. The proof bounds, for every two classes i and j, what
+    a puts i before j by and b puts j before i by: one of both is negative everywhere.
+
+    Parameters
+    ----------
+    a, b
+        Networks, torch modules or file names. With one output the decision is its sign, with more the largest.
+    box
+        ``(lo, hi)`` for all inputs, or a pair for each.
+    start
+        PointsLike (k, n_in), further inputs to compare at; those outside the box are moved to its sides.
+    seed
+        Seed of the random inputs.
+    budget
+        Seconds for a proof by branch and bound where the bounds of the whole box do not decide; none by default.
+
+    Examples
+    --------
+    >>> import creases
+    >>> a = creases.read([([[1.0]], [0.0])])  # class 1 where x > 0
+    >>> b = creases.read([([[1.0]], [-0.5])])  # class 1 where x > 0.5
+    >>> compare_decisions(a, b, (-1, 1)).classes
+    (1, 0)
+    >>> compare_decisions(a, b, (0.75, 1)).verdict
+    'same'
+    """
+    first, second = (net.to("cpu").to(torch.float64) for net in as_pair(a, b))
+    ends = check_box(box, first.n_in)
+    witness = _search_witness(first, second, ends, start, seed)
+    if witness is None:
+        seconds = None if budget is None else check_number(budget, "budget", above=0)
+        witness, proved = _prove(first, second, ends, seconds)
+        if witness is None:
+            return DecisionComparison("same" if proved else "unknown")
+    one, other = (int(_classes(net, witness[None])[0]) for net in (first, second))
+    return DecisionComparison("different", witness, (one, other))
+
+
+def _classes(net: Network, X: Floats) -> Ints:
+    outputs = np.asarray(net(X)).reshape(len(X), -1)
+    return np.asarray(outputs.argmax(axis=1) if outputs.shape[1] > 1 else outputs[:, 0] > 0, np.int64)
+
+
+def _search_witness(a: Network, b: Network, box: Floats, start: Any, seed: int) -> Floats | None:
+    rng, (low, high) = np.random.default_rng(seed), box.T
+    X = rng.uniform(low, high, size=(SAMPLES, len(low)))
+    if start is not None:
+        X = np.vstack([np.clip(a.as_batch(start, "start")[0].flatten(1).numpy(), low, high), X])
+    in_a = _classes(a, X)
+    differ = np.flatnonzero(in_a != _classes(b, X))
+    if len(differ):
+        return np.asarray(X[differ[0]])
+    i, j = rng.integers(len(X), size=(2, 20 * SEGMENTS))
+    pairs = np.flatnonzero(in_a[i] != in_a[j])[:SEGMENTS]
+    left, right = X[i[pairs]], X[j[pairs]]
+    for _ in range(60 if len(pairs) else 0):  # halve each segment, the end points stay on either side of a's boundary
+        middle = (left + right) / 2
+        stays = _classes(a, middle) == _classes(a, left)
+        left, right = np.where(stays[:, None], middle, left), np.where(stays[:, None], right, middle)
+        for points in (left, right):
+            differ = np.flatnonzero(_classes(a, points) != _classes(b, points))
+            if len(differ):
+                return np.asarray(points[differ[0]])
+    return None
+
+
+def _prove(a: Network, b: Network, box: Floats, budget: float | None) -> tuple[Floats | None, bool]:
+    """Return a witness, or whether there is provably none."""
+    joint, m = join_networks(a, b), a.n_out
+    bounds = LinearBounds(joint, torch.from_numpy(box)[None])
+    pairs = list(permutations(range(max(m, 2)), 2))
+    rows = {pair: _disagreement(m, *pair) for pair in pairs}
+    with torch.no_grad():
+        stacked = torch.from_numpy(np.concatenate(list(rows.values())))
+        upper = bounds.worst(*bounds.linear_upper(stacked))[0].numpy().reshape(len(pairs), 2)
+    open_pairs = [pair for pair, ends in zip(pairs, upper, strict=True) if (ends >= 0).all()]
+    if not open_pairs or budget is None:
+        return None, not open_pairs
+    deadline, domain = time.monotonic() + budget, Domain(box, np.zeros((0, len(box))), np.zeros(0))
+    proved = True
+    for k, pair in enumerate(open_pairs):
+        now = time.monotonic()
+        until = now + max(deadline - now, 0.0) / (len(open_pairs) - k)
+        objective = LeastRow(joint, rows[pair], np.zeros(2))
+        extreme = maximize_objective(objective, domain, Limits(until, stop_above=0.0, stop_below=-1e-12))
+        at = extreme.where[None]
+        if extreme.lower > 0 and _classes(a, at)[0] != _classes(b, at)[0]:
+            return extreme.where, False
+        proved &= extreme.upper < 0
+    return None, proved
+
+
+def _disagreement(m: int, i: int, j: int) -> Floats:
+    """Return the rows (2, 2 m) that are both at least 0 where a puts class i before j and b puts j before i."""
+    rows = np.zeros((2, 2 * m))
+    if m == 1:  # class 1 is a positive output, class 0 any other
+        sign = 1.0 if i == 1 else -1.0
+        rows[0, 0], rows[1, 1] = sign, -sign
+    else:
+        rows[0, [i, j]] = 1.0, -1.0
+        rows[1, [m + j, m + i]] = 1.0, -1.0
+    return rows
