@@ -12,9 +12,8 @@ from torch import nn
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from creases.errors import InputError
-from creases.growth import GrowthResult
+from creases.growth import GrowthResult, grow
 from creases.growth import _distributed as ranks
-from creases.growth._loop import grow
 from growth_runs import Residual, classes, conv, mlp, timeless, values
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from creases._text import format_number
 from creases.growth._config import GrowthConfig
 from creases.growth._explanation import explain
+from creases.growth._grow import GrowthResult, grow
 from creases.growth._grower import Grower
 from creases.growth._linear_start import linear_start
-from creases.growth._loop import GrowthResult, grow
 from creases.growth._objective import objective
 from creases.growth._proposal import DepthProposal, Proposal, apply
 from creases.growth._records import History, Record

@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn.functional import mse_loss
 
 from creases.errors import InputError
-from creases.growth._loop import grow
+from creases.growth import grow
 from creases.splines import Relocation, Shallow, from_module, optimal_fit, to_module, to_spline
 from creases.splines.relocation._relocate import balance_units, relocate
 from splines_cases import shallow_cases

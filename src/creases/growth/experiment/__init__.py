@@ -17,6 +17,7 @@ from creases.growth.experiment._saved_run import SavedRun, load_run
 from creases.growth.experiment._settings import SETTINGS_FILE, RunSettings, resolve_data
 from creases.growth.experiment._snapshots import Snapshot, Snapshots
 from creases.growth.experiment._split import MIN_ROWS, TableSplit, data_box
+from creases.growth.experiment._table_result import TableResult, grow_table
 
 __all__ = [
     "DESCRIPTION_FILE",
@@ -34,11 +35,13 @@ __all__ = [
     "SavedRun",
     "Snapshot",
     "Snapshots",
+    "TableResult",
     "TableSplit",
     "baselines",
     "compare_with_linear",
     "data_box",
     "describe_step",
+    "grow_table",
     "load_run",
     "prepare_folder",
     "resolve_data",

@@ -7,7 +7,7 @@ from typing import Any
 
 from creases._text import plural
 from creases.growth import History
-from creases.growth.experiment import describe_step
+from creases.growth.experiment import TableResult, describe_step
 from creases.show.notebook import _card as card
 from creases.show.style import class_color
 
@@ -55,6 +55,22 @@ def estimator_html(estimator: Any) -> str:
     if hasattr(estimator, "feature_names_in_"):
         about.append(("inputs", ", ".join(map(str, estimator.feature_names_in_))))
     return card.card(title, card.facts(about), settings if changed else "", history_parts(estimator.history_))
+
+
+def table_html(result: TableResult) -> str:
+    """Return the result of a table: its rows, its scores beside simpler models, its history."""
+    problem, data = result.problem, result.data
+    classes = "" if problem.classes is None else f": {', '.join(problem.classes)}"
+    about: list[tuple[str, Any]] = [
+        ("table", f"{problem.name}, {len(problem.X):,} rows, {plural(problem.X.shape[1], 'input')}"),
+        ("predicts", (problem.target or "y") + classes),
+        ("rows to train, validate, test", f"{len(data.train):,}, {len(data.validation):,}, {len(data.test):,}"),
+        ("network", f"{plural(result.network.n_units, 'hidden unit')}"),
+    ]
+    rows = [(model.name, model.train, model.validation, model.test) for model in result.scores]
+    measure = result.history.measure
+    scores = card.table((measure, "training", "validation", "test"), rows)
+    return card.card("Growth on a table", card.beside(card.facts(about), scores), history_parts(result.history))
 
 
 def _curve(history: History, key: str, marks: Sequence[float]) -> str:

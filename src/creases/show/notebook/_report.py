@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from html import escape, unescape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,8 +13,8 @@ from creases._files import write_atomically
 from creases._typing import Progress
 from creases._validation import check_count
 from creases.errors import InputError
-from creases.growth import History
-from creases.growth.experiment import SavedRun
+from creases.growth import GrowthConfig, History
+from creases.growth.experiment import SavedRun, TableResult
 from creases.network import as_network
 from creases.regions import LinePartition, PlanePartition
 from creases.show.notebook._pages import write_history_page, write_network_page
@@ -70,8 +70,8 @@ def report(result: Any, *, box: Any = None, height: int = HEIGHT, progress: Prog
     Parameters
     ----------
     result
-        A history, a growth run, a fitted estimator, a partition of a line or plane, a network, a torch module, or the
-        name of a file or folder that ``creases report`` takes.
+        What ``creases.grow`` returned for a table, a history, a growth run, a fitted estimator, a partition of a line
+        or plane, a network, a torch module, or the name of a file or folder that ``creases report`` takes.
     box
         For a network: the inputs to report on, ``(lo, hi)`` or a pair for each; from -1 to 1 by default.
     height
@@ -102,7 +102,10 @@ def _write(result: Any, out: Path, box: Any, progress: Progress | None) -> None:
     if isinstance(result, str | Path):
         _write_file(Path(result), out, box, progress)
         return
-    if isinstance(result, SavedRun):
+    if isinstance(result, TableResult):
+        again = _code(result)
+        write_run_report(result.saved_run(), out, model="model.safetensors", again=again, progress=progress)
+    elif isinstance(result, SavedRun):
         again = result.settings.command("run")
         write_run_report(result, out, model="model.safetensors", again=again, progress=progress)
     elif isinstance(result, History):
@@ -115,6 +118,15 @@ def _write(result: Any, out: Path, box: Any, progress: Progress | None) -> None:
         raise InputError("result", "be fitted", type(result).__name__, "call fit first")
     else:
         write_network_page(as_network(result), out, box)
+
+
+def _code(result: TableResult) -> str:
+    """Return the code that repeats a run on a table in memory."""
+    config, usual = result.experiment.config, GrowthConfig()
+    changed = [entry.name for entry in fields(config) if getattr(config, entry.name) != getattr(usual, entry.name)]
+    options = "".join(f", {name}={getattr(config, name)!r}" for name in changed)
+    target = f", {result.problem.target!r}" if result.problem.target else ""
+    return f"result = creases.grow(table{target}{options})\nresult.network.save('model.safetensors')"
 
 
 def _write_file(path: Path, out: Path, box: Any, progress: Progress | None) -> None:

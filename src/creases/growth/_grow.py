@@ -1,0 +1,282 @@
+"""``creases.grow``: training and growth in one, of a torch module or on a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+
+from torch import nn, optim
+from torch.optim.lr_scheduler import LRScheduler
+
+from creases.errors import InputError
+from creases.growth._budget import Budget
+from creases.growth._config import GrowthConfig, MakeOptimizer
+from creases.growth._loop import drive
+from creases.growth._loss_sum import Loss
+from creases.growth._progress import Callback
+from creases.growth._records import History
+from creases.growth._run import Run
+from creases.growth._schedule import MakeScheduler
+from creases.growth.methods._evidence import GrowthMethod
+from creases.growth.policies._stop import Stop
+from creases.growth.policies._when import When
+from creases.growth.policies._where import Where
+from creases.problems import Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from creases.growth.experiment import TableResult
+
+#: Options that only a run on a table has.
+_OF_TABLES = ("hidden", "validation_fraction", "test_fraction", "standardize", "device")
+
+
+class GrowthResult(NamedTuple):
+    """What :func:`grow` returns."""
+
+    model: nn.Module  #: the module that was given, changed in place
+    history: History
+
+
+@overload
+def grow(
+    model: nn.Module,
+    data: Any,
+    loss: str | Loss,
+    *,
+    how: str | GrowthMethod = ...,
+    where: str | Where = ...,
+    when: str | int | When = ...,
+    stop: Stop | Sequence[Stop] = ...,
+    budget: str | float | Budget = ...,
+    growth_share: float = ...,
+    growth_factor: float = ...,
+    max_units: int | None = ...,
+    max_parameters: int | None = ...,
+    patience: int = ...,
+    growth_patience: int | None = ...,
+    validation: Any = ...,
+    recycle: bool = ...,
+    optimizer: str | optim.Optimizer | MakeOptimizer = ...,
+    lr: float = ...,
+    schedule: str | LRScheduler | MakeScheduler = ...,
+    weight_decay: float = ...,
+    batch_size: str | int | None = ...,
+    epoch_steps: int | None = ...,
+    keep: Literal["best", "last"] = ...,
+    seed: int = ...,
+    checkpoint: str | Path | None = ...,
+    checkpoint_seconds: float = ...,
+    callbacks: Sequence[Callback] = ...,
+    tensorboard: str | Path | None = ...,
+    progress: bool | None = ...,
+) -> GrowthResult: ...
+
+
+@overload
+def grow(
+    model: pd.DataFrame | Problem,
+    data: str | int | None = ...,
+    loss: Literal["classification", "regression"] | None = ...,
+    **options: Any,
+) -> TableResult: ...
+
+
+def grow(  # type: ignore[misc]  # any options of a table are checked here
+    model: nn.Module | pd.DataFrame | Problem,
+    data: Any = None,
+    loss: str | Loss | None = None,
+    *,
+    how: str | GrowthMethod = GrowthConfig.how,
+    where: str | Where = GrowthConfig.where,
+    when: str | int | When = GrowthConfig.when,
+    stop: Stop | Sequence[Stop] = GrowthConfig.stop,
+    budget: str | float | Budget = GrowthConfig.budget,
+    growth_share: float = GrowthConfig.growth_share,
+    growth_factor: float = GrowthConfig.growth_factor,
+    max_units: int | None = GrowthConfig.max_units,
+    max_parameters: int | None = GrowthConfig.max_parameters,
+    patience: int = GrowthConfig.patience,
+    growth_patience: int | None = GrowthConfig.growth_patience,
+    validation: Any = None,
+    recycle: bool = GrowthConfig.recycle,
+    optimizer: str | optim.Optimizer | MakeOptimizer = GrowthConfig.optimizer,
+    lr: float = GrowthConfig.lr,
+    schedule: str | LRScheduler | MakeScheduler = GrowthConfig.schedule,
+    weight_decay: float = GrowthConfig.weight_decay,
+    batch_size: str | int | None = GrowthConfig.batch_size,
+    epoch_steps: int | None = GrowthConfig.epoch_steps,
+    keep: Literal["best", "last"] = GrowthConfig.keep,
+    seed: int = GrowthConfig.seed,
+    checkpoint: str | Path | None = None,
+    checkpoint_seconds: float = 30.0,
+    callbacks: Sequence[Callback] = (),
+    tensorboard: str | Path | None = None,
+    progress: bool | None = None,
+    hidden: str | int | Sequence[int] = GrowthConfig.hidden,
+    validation_fraction: float = GrowthConfig.validation_fraction,
+    test_fraction: float = GrowthConfig.test_fraction,
+    standardize: bool = GrowthConfig.standardize,
+    device: str = GrowthConfig.device,
+) -> GrowthResult | TableResult:
+    """Train a model and grow it early in the run, as long as that pays; it is changed in place.
+
+    A run has two phases and one budget. In the first, at most a share of the budget, the network grows in stages that
+    about double its layers, with units that the method ``how`` supplies; a stage that does not pay on held-out data is
+    undone exactly, and growth ends. In the second it is trained on. The learning rate is annealed to zero over both.
+
+    The options are those of :class:`creases.growth.GrowthConfig`, with its defaults.
+
+    For the same seed, on CPU, the result is the same, also when the run is killed and resumed. Under torchrun (with
+    ``torch.distributed`` initialised) every process makes the same call; batches, statistics and measurements are
+    shared between them, and the network is that of one process up to rounding (dropout, and batch-norm's batch
+    statistics, are each process's own; so is a DataLoader, which has the process's share of the samples).
+
+    Parameters
+    ----------
+    model
+        The module to train; its layers are widened in place. Or a table, as a DataFrame or a problem: then the network
+        starts as the linear model of its rows, as with ``creases grow FILE``, and with the same options it is the same
+        network, bit for bit.
+    data
+        Training samples: ``(X, y)``, ``(X, y, weights)``, a problem, a Dataset or a DataLoader of pairs. For a table
+        the name or number of the column to predict, by default the last.
+    loss
+        ``"classification"``, ``"regression"``, or a function of outputs and targets. For a table one of the first two,
+        by default what the column looks like.
+    how, where, when, stop
+        Growth method, place, time, and further reasons to stop.
+    budget
+        What the run may spend: a number of epochs, or a text such as ``"60 s"`` or ``"2e12 multiply-adds"``.
+    growth_share, growth_factor, growth_patience
+        Share of the budget that growth may take; by how much a stage widens a layer; stages in a row that may fail to
+        pay before they are undone and growth ends.
+    max_units, max_parameters
+        Limits of the size.
+    patience
+        Epochs without progress before the network grows, for ``when="plateau"``.
+    validation
+        Samples to validate with; a number is the fraction of the data (in memory) to hold out for that. With
+        ``keep="last"`` nothing is chosen by them after growth, so that a fraction is trained on from then on.
+    recycle
+        Whether redundant units are replaced before new ones are added.
+    optimizer, lr, weight_decay
+        ``"adamw"`` or ``"adam"`` with this learning rate and weight decay, an optimizer of the model's parameters, or
+        a function that makes one.
+    schedule
+        ``"cosine"`` anneals the learning rate to zero over the budget; ``"constant"``; or a torch scheduler of your
+        optimizer, or a function that makes one, stepped after every optimizer step.
+    batch_size
+        Samples in a batch; ``"auto"`` is an eighth of them, between 32 and 200; None is all.
+    epoch_steps
+        Optimizer steps in an epoch, so that growth need not wait for all samples; by default an epoch ends when all
+        were seen.
+    keep
+        "best": with validation data, end with the network whose loss on them was lowest, smoothed over epochs.
+        "last": with the last one.
+    seed
+        Seed of the training and of every random choice in growth.
+    checkpoint
+        A file to save the run in after growth steps and every ``checkpoint_seconds``; where it is there already, the
+        run goes on from it (the model is the one the run began with).
+    callbacks
+        Called with the run's :class:`creases.growth.State` at the end of every epoch.
+    tensorboard
+        A folder for TensorBoard's curves.
+    progress
+        Whether to show progress on stderr; by default at a terminal.
+    hidden, validation_fraction, test_fraction, standardize, device
+        For a table: widths at the start, rows held out to judge growth and to test, whether columns are scaled for
+        training, where to train.
+
+    Returns
+    -------
+    GrowthResult or TableResult
+        ``model, history``; of a table also ``predict``, ``network`` and more.
+
+    Examples
+    --------
+    >>> import creases, torch
+    >>> from creases import problems
+    >>> problem = problems.get("moons", n=200)
+    >>> with torch.random.fork_rng():
+    ...     _ = torch.manual_seed(0)
+    ...     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
+    >>> model, history = creases.grow(model, problem, "classification", how="fold", where="0", budget=150)
+    >>> model[0].out_features > 2
+    True
+
+    A table with the name of the column to predict:
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame(problem.X, columns=["x", "y"]).assign(moon=["upper" if k else "lower" for k in problem.y])
+    >>> result = creases.grow(table, "moon", budget=5)
+    >>> result.predict(table[:2]).tolist(), result.network.n_in
+    (['lower', 'lower'], 2)
+    """
+    config = GrowthConfig(
+        how=how,
+        where=where,
+        when=when,
+        stop=stop,
+        budget=budget,
+        growth_share=growth_share,
+        growth_factor=growth_factor,
+        max_units=max_units,
+        max_parameters=max_parameters,
+        patience=patience,
+        growth_patience=growth_patience,
+        recycle=recycle,
+        optimizer=optimizer,
+        lr=lr,
+        schedule=schedule,
+        weight_decay=weight_decay,
+        batch_size=batch_size,
+        epoch_steps=epoch_steps,
+        keep=keep,
+        seed=seed,
+        hidden=hidden,
+        validation_fraction=validation_fraction,
+        test_fraction=test_fraction,
+        standardize=standardize,
+        device=device,
+    )
+    if not isinstance(model, nn.Module):
+        of_modules = {"validation": validation, "checkpoint": checkpoint, "tensorboard": tensorboard}
+        return _grow_table(model, data, loss, config, of_modules, callbacks, progress)
+    _check_module_options(data, loss, config)
+    assert loss is not None
+    run = Run(model, data, loss, config, validation=validation, checkpoint=checkpoint)
+    drive(run, checkpoint_seconds=checkpoint_seconds, callbacks=callbacks, tensorboard=tensorboard, progress=progress)
+    return GrowthResult(run.grower.state.model, run.history)
+
+
+def _check_module_options(data: Any, loss: Any, config: GrowthConfig) -> None:
+    """Refuse what a module cannot do without, and what it has no use for."""
+    for name, value in (("data", data), ("loss", loss)):
+        if value is None:
+            raise InputError(name, "be given with a torch module")
+    for name in _OF_TABLES:
+        if getattr(config, name) != getattr(GrowthConfig, name):
+            raise InputError(name, "be given for a table only", f"{getattr(config, name)!r} with a torch module")
+
+
+def _grow_table(
+    table: Any,
+    target: Any,
+    task: Any,
+    config: GrowthConfig,
+    of_modules: Mapping[str, Any],
+    callbacks: Sequence[Callback],
+    progress: bool | None,
+) -> TableResult:
+    from creases.growth.experiment import grow_table  # scikit-learn is slow to import
+
+    if not isinstance(table, Problem) and not hasattr(table, "columns"):
+        raise InputError("model", "be a torch.nn.Module, a DataFrame or a problem", type(table).__name__)
+    for name, value in of_modules.items():
+        if value is not None:
+            raise InputError(name, "be given for a torch module only", f"{value!r} with a table")
+    return grow_table(table, target, config, task=task, callbacks=callbacks, progress=progress)
