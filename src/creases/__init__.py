@@ -6,7 +6,8 @@ See     ``cell`` (one region), ``line``, ``plane``, ``plane_through``, ``space``
 Change  ``places`` of a torch module whose width can grow (each a ``Place``); ``widen``, ``deepen`` or ``remove`` there,
         with a ``Certificate`` of what it did to the function
 Grow    ``grow`` a model while it trains, each unit with its reason; ``Grower`` does the same in your own loop;
-        ``GrowingClassifier`` and ``GrowingRegressor`` do it for a table, as scikit-learn estimators
+        ``GrowingClassifier`` and ``GrowingRegressor`` do it for a table, as scikit-learn estimators;
+        ``load`` the network of a run of ``creases grow``, to predict and explain rows by column names
 Report  ``report`` of any of these, inside a notebook or as an HTML file
 
 Submodules, imported on first use: ``network``, ``regions``, ``certify``, ``explain`` (exact attributions), ``growth``,
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from creases.growth import Grower, grow
     from creases.growth.estimators import GrowingClassifier, GrowingRegressor
+    from creases.growth.experiment import load
     from creases.network import Certificate, Network, Place, deepen, places, read, remove, widen
     from creases.regions import bounds, cell, line, plane, plane_through, space, tropical
     from creases.show.notebook import report
@@ -45,6 +47,7 @@ __all__ = [
     "deepen",
     "grow",
     "line",
+    "load",
     "places",
     "plane",
     "plane_through",
@@ -77,6 +80,7 @@ _SUBMODULES = (
 _HOMES = {
     "creases.growth": ("Grower", "grow"),
     "creases.growth.estimators": ("GrowingClassifier", "GrowingRegressor"),
+    "creases.growth.experiment": ("load",),
     "creases.network": ("Certificate", "Network", "Place", "deepen", "places", "read", "remove", "widen"),
     "creases.regions": ("bounds", "cell", "line", "plane", "plane_through", "space", "tropical"),
     "creases.show.notebook": ("report",),

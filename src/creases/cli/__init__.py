@@ -18,6 +18,7 @@ BAD_INPUT = 2
 #: Where each command is defined, and the line that ``creases --help`` shows for it.
 COMMANDS = {
     "grow": ("creases.cli.grow:grow_table", "Grow a network on a table, and explain every new unit."),
+    "predict": ("creases.cli.predict:predict_rows", "Predict new rows of a table."),
     "map": ("creases.cli.map:map_plane", "Find every region of a network on a plane, and draw it."),
     "explain": ("creases.cli.explain:explain_input", "Explain what a network does at one input."),
     "compare": ("creases.cli.compare:compare_networks", "Compare networks by decisions and coefficients."),

@@ -17,7 +17,6 @@ from creases.cli.console import note, out, print_json
 from creases.errors import InputError, RequestError
 from creases.growth import GrowthConfig
 from creases.growth.experiment import (
-    DESCRIPTION_FILE,
     ENCODING_FILE,
     SETTINGS_FILE,
     RunSettings,
@@ -274,10 +273,11 @@ def print_report(report: Report, files: dict[str, Path]) -> None:
     for name, path in files.items():
         table.add_row(f"[dim]{name}[/]", str(path))
     out.print(table)
-    use = f'creases.read("{files["network"]}")(X), the columns of X as {DESCRIPTION_FILE} lists them'
-    out.print(f"\nIn Python: {use}.", soft_wrap=True)
+    folder = files["network"].parent
+    out.print(f'\nIn Python: creases.load("{folder}").predict(rows)', soft_wrap=True)
+    out.print(f"New rows of the table: creases predict {folder} new.csv --out predictions.csv", soft_wrap=True)
     out.print(f"Open {files['picture']} to see it grow; {files['report']} tells every step in full.", soft_wrap=True)
-    out.print(f"A page to explore it: creases report {files['network'].parent} --out report.html", soft_wrap=True)
+    out.print(f"A page to explore it: creases report {folder} --out report.html", soft_wrap=True)
 
 
 def _changed_options(ctx: typer.Context) -> set[str]:

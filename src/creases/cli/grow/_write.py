@@ -7,6 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from creases._files import write_atomically, write_json
 from creases.cli.grow._report import Report, text
 from creases.growth.experiment import (
@@ -18,6 +20,7 @@ from creases.growth.experiment import (
     PICTURE_FILE,
     REPORT_FILE,
     data_box,
+    training_summary,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +34,9 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
     net, history, data = report.experiment.network, report.experiment.history, report.data
     files = {"picture": folder / PICTURE_FILE, "report": folder / REPORT_FILE}
     files["network"] = net.save(folder / MODEL_FILE)
-    files["inputs, classes, scores"] = write_json(report.description(), folder / DESCRIPTION_FILE)
+    rows = np.sort(np.concatenate([data.train, data.validation]))
+    description = report.description() | training_summary(net, data.problem, rows)
+    files["inputs, classes, scores"] = write_json(description, folder / DESCRIPTION_FILE)
     if data.problem.encoding is not None:
         files["encoding of the table"] = folder / ENCODING_FILE  # written before the run began
     if find_spec("onnx") is not None:

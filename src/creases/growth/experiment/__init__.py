@@ -17,6 +17,7 @@ from creases.growth.experiment._saved_run import SavedRun, load_run
 from creases.growth.experiment._settings import SETTINGS_FILE, RunSettings, resolve_data
 from creases.growth.experiment._snapshots import Snapshot, Snapshots
 from creases.growth.experiment._split import MIN_ROWS, TableSplit, data_box
+from creases.growth.experiment._table_model import TableModel, load, training_summary
 from creases.growth.experiment._table_result import TableResult, grow_table
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "SavedRun",
     "Snapshot",
     "Snapshots",
+    "TableModel",
     "TableResult",
     "TableSplit",
     "baselines",
@@ -42,7 +44,9 @@ __all__ = [
     "data_box",
     "describe_step",
     "grow_table",
+    "load",
     "load_run",
     "prepare_folder",
     "resolve_data",
+    "training_summary",
 ]

@@ -5,7 +5,7 @@ from, encodes new rows (``EncodedRows``), and is stored as JSON. ``read_columns`
 """
 
 from creases.problems.tables._columns import Column
-from creases.problems.tables._encoding import ColumnEncoding, EncodedRows, Feature, TableEncoding
+from creases.problems.tables._encoding import ColumnEncoding, EncodedRows, Feature, TableEncoding, number_encoding
 from creases.problems.tables._files import read_columns
 from creases.problems.tables._table import parse_table, read_table
 
@@ -15,6 +15,7 @@ __all__ = [
     "EncodedRows",
     "Feature",
     "TableEncoding",
+    "number_encoding",
     "parse_table",
     "read_columns",
     "read_table",

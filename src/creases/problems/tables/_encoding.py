@@ -237,6 +237,13 @@ def fit_encoding(
     return TableEncoding(tuple(encoded), missing, **target)
 
 
+def number_encoding(names: Sequence[str], means: Floats) -> TableEncoding:
+    """Return the encoding of columns of numbers with these names; missing values become the means (d,)."""
+    columns = zip(names, means.tolist(), strict=True)
+    encoded = [ColumnEncoding(ColumnKind(name, "number"), "input", means=(mean,)) for name, mean in columns]
+    return TableEncoding(tuple(encoded), "mean", "regression", None)
+
+
 def check_finite(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> None:
     """Refuse infinite numbers, which cannot be averaged, scaled or learned; name every column that has some."""
     found = []

@@ -68,8 +68,17 @@ class ColumnKind:
             code = {self.words[0].lower(): 0.0, self.words[1].lower(): 1.0}
             return np.array([code.get(str(text).lower(), np.nan) for text in column.values], np.float64)
         if column.is_text:
-            return (self.number or NumberFormat()).parse(column.values.tolist())
+            return self._parse(column)
         return column.values if not column.is_date else np.full(len(column.values), np.nan)
+
+    def _parse(self, column: Column) -> Floats:
+        """Return the numbers of text; new rows may write them in another way than the table did."""
+        numbers = (self.number or NumberFormat()).parse(column.values.tolist())
+        if not (np.isnan(numbers) & ~column.missing).any():
+            return numbers
+        other = find_format(column)
+        is_better = other is not None and not (np.isnan(other[1]) & ~column.missing).any()
+        return other[1] if other is not None and is_better else numbers
 
     def texts(self, column: Column) -> list[str]:
         """Return the cells of a category as text, "" for what is missing; numbers are written in one way."""

@@ -1,0 +1,224 @@
+"""A network grown on a table, loaded from its folder to predict and explain new rows by their column names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._text import plural
+from creases._typing import Floats, Ints
+from creases.errors import FileError, InputError
+from creases.growth.experiment import _folder as names
+from creases.growth.experiment._settings import SETTINGS_FILE
+from creases.network import Network, read
+from creases.problems import Problem
+from creases.problems.tables import EncodedRows, TableEncoding, number_encoding
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from creases.explain import Attributions
+
+#: Regions, those with the most rows first, that a run's folder lists at most.
+MAX_REGIONS = 10_000
+
+#: Shares of its column's range by which a number may exceed it and not count as outside: rounding only.
+MARGIN = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """A network with the names of its table: it predicts and explains rows of that table's columns.
+
+    :func:`creases.load` returns one. Rows are a file, a DataFrame, a mapping or a list of mappings from column names
+    to cells, or an array in the order of the input columns. They are encoded as the table was: see
+    :class:`creases.problems.tables.TableEncoding`.
+    """
+
+    network: Network  #: for encoded rows in the table's own units; with classes, a logit for each
+    features: tuple[str, ...]  #: names of the d inputs of the network
+    classes: tuple[str, ...] | None  #: names of the classes; None for a regression
+    target: str  #: name of the column to predict
+    encoding: TableEncoding | None  #: None for a built-in problem, whose columns are the features
+    center: Floats  #: (d,) means of the inputs in the rows trained on
+    spread: Floats  #: (d,) their standard deviations, 1 where an input is constant
+    ranges: Floats  #: (d, 2) least and largest value in the rows trained on
+    regions: Mapping[str, int]  #: rows trained on, by the pattern of the region (hexadecimal); the most rows first
+
+    def encode(self, rows: Any, *, header: bool | None = None) -> EncodedRows:
+        """Return rows as the network takes them, (n, d), and what is unusual about them.
+
+        ``header`` says whether the first row of a CSV file has names, as in :func:`creases.problems.read_table`.
+        """
+        encoding = number_encoding(self.features, self.center) if self.encoding is None else self.encoding
+        return encoding.transform(rows, header=header)
+
+    def predict(self, rows: Any) -> NDArray[Any]:
+        """Return the class (n,) of each row by its name, or the predicted values (n,)."""
+        return self._decide(np.asarray(self.network(self.encode(rows).X)))
+
+    def predict_proba(self, rows: Any) -> Floats:
+        """Return the probability (n, n_classes) of each class, in the order of ``classes``."""
+        if self.classes is None:
+            raise InputError("rows", "be of a table with classes", "a regression", "predict returns values")
+        return self._probabilities(np.asarray(self.network(self.encode(rows).X)))
+
+    def explain(self, row: Any, *, baseline: Any = None) -> Attributions:
+        """Return what each input adds to the output for one row, exactly, on the way from a baseline.
+
+        Parameters
+        ----------
+        row
+            One row.
+        baseline
+            Another row to compare with; by default the means of the rows trained on.
+        """
+        from creases.explain import attributions
+
+        x = self.encode(row).X
+        if len(x) != 1:
+            raise InputError("row", "be one row", f"{len(x)}")
+        start = self.center if baseline is None else self.encode(baseline).X
+        output = None if self.classes is None else int(np.asarray(self.network(x))[0].argmax())
+        return attributions(self.network, x[0], baseline=start, output=output, names=self.features)
+
+    def regions_of(self, X: Floats) -> tuple[Ints, Ints]:
+        """Return the numbers (n,) of the regions of encoded rows X (n, d), and the rows trained on in each (n,).
+
+        Regions are numbered from 1 by the rows trained on that they hold, the most first; 0 is any that holds none.
+        """
+        number = {pattern: k for k, pattern in enumerate(self.regions, 1)}
+        patterns = [pattern.tobytes().hex() for pattern in self.network.pattern(X)] if len(X) else []
+        return (
+            np.array([number.get(pattern, 0) for pattern in patterns], np.int64),
+            np.array([self.regions.get(pattern, 0) for pattern in patterns], np.int64),
+        )
+
+    def outside(self, X: Floats) -> list[tuple[str, ...]]:
+        """Return, for each encoded row of X (n, d), the inputs that are outside the range of the rows trained on.
+
+        A row with none is inside. A category that the table did not have is 0 in all its columns or among the other
+        values, so it is not seen here: ``encode`` says it.
+        """
+        low, high = self.ranges.T
+        slack = MARGIN * (high - low)
+        beyond = (low - slack > X) | (high + slack < X)
+        return [tuple(self.features[j] for j in np.flatnonzero(row)) for row in beyond]
+
+    def frame(self, rows: Any, *, budget: float = 0.0) -> pd.DataFrame:
+        """Return the predictions for rows as a table: what ``creases predict`` writes.
+
+        Its columns are the prediction; the probability of each class; ``region`` and ``rows in region`` (see
+        :meth:`regions_of`); ``outside`` and ``outside in``: whether some input is outside the range of the rows
+        trained on, and which. With a ``budget``, also the distance to the nearest input that is decided otherwise, in
+        standard deviations, and whether it is proved.
+
+        Parameters
+        ----------
+        rows
+            Rows.
+        budget
+            Seconds for the distance of one row; 0 computes none.
+        """
+        return self.encoded_frame(self.encode(rows).X, budget=budget)
+
+    def encoded_frame(self, X: Floats, *, budget: float = 0.0) -> pd.DataFrame:
+        """Return the table of :meth:`frame` for encoded rows X (n, d)."""
+        import pandas as pd
+
+        outputs = np.asarray(self.network(X)) if len(X) else np.zeros((0, self.network.n_out))
+        columns: dict[str, Any] = {f"predicted {self.target or 'class'}": self._decide(outputs)}
+        if self.classes is not None:
+            probabilities = self._probabilities(outputs)
+            columns |= {f"probability {name}": probabilities[:, k] for k, name in enumerate(self.classes)}
+        columns["region"], columns["rows in region"] = self.regions_of(X)
+        outside = self.outside(X)
+        columns["outside"] = ["yes" if beyond else "no" for beyond in outside]
+        columns["outside in"] = [", ".join(beyond) for beyond in outside]
+        if budget > 0 and self.classes is not None:
+            columns |= self._distances(X, budget)
+        return pd.DataFrame(columns)
+
+    def _distances(self, X: Floats, budget: float) -> dict[str, list[Any]]:
+        from creases.certify import nearest
+
+        changes = [nearest(self.network, x, weights=1 / self.spread, budget=budget) for x in X]
+        return {
+            "boundary distance": [change.distance for change in changes],
+            "boundary distance at least": [change.lower_bound for change in changes],
+            "distance proved": ["yes" if change.proved else "no" for change in changes],
+        }
+
+    def _decide(self, outputs: Floats) -> NDArray[Any]:
+        decided: NDArray[Any] = (
+            outputs[:, 0] if self.classes is None else np.asarray(self.classes, object)[outputs.argmax(axis=1)]
+        )
+        return decided
+
+    def _probabilities(self, outputs: Floats) -> Floats:
+        from scipy.special import softmax
+
+        return np.asarray(softmax(outputs, axis=1))
+
+    def __repr__(self) -> str:
+        kind = "regression" if self.classes is None else f"{len(self.classes)} classes"
+        return f"<TableModel of {self.target or 'classes'}: {plural(len(self.features), 'input')}, {kind}>"
+
+
+def training_summary(net: Network, problem: Problem, rows: Ints) -> dict[str, Any]:
+    """Return what a run's folder keeps of the rows that were trained on: ranges of inputs, and rows in each region."""
+    X = problem.X[rows]
+    patterns, counts = np.unique(net.pattern(X), axis=0, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:MAX_REGIONS]
+    return {
+        "ranges": np.stack([X.min(axis=0), X.max(axis=0)], axis=1).tolist(),
+        "regions": {patterns[k].tobytes().hex(): int(counts[k]) for k in order},
+    }
+
+
+def load(folder: str | Path) -> TableModel:
+    """Load the network that ``creases grow`` wrote into a folder, to predict and explain rows of its table.
+
+    The data file is not needed.
+
+    Examples
+    --------
+    >>> import creases
+    >>> model = creases.load("run")  # doctest: +SKIP
+    >>> model.predict("new.csv")  # doctest: +SKIP
+    """
+    folder = Path(folder)
+    description = _load_json(folder / names.DESCRIPTION_FILE, folder)
+    encoding_file = folder / names.ENCODING_FILE
+    try:
+        encoding = TableEncoding.from_dict(_load_json(encoding_file, folder)) if encoding_file.exists() else None
+        classes: Sequence[str] | None = description["classes"]
+        return TableModel(
+            network=read(folder / names.MODEL_FILE),
+            features=tuple(description["inputs"]),
+            classes=None if classes is None else tuple(classes),
+            target=description["target"],
+            encoding=encoding,
+            center=np.asarray(description["trained_with"]["center"], np.float64),
+            spread=np.asarray(description["trained_with"]["spread"], np.float64),
+            ranges=np.asarray(description["ranges"], np.float64),
+            regions=description["regions"],
+        )
+    except (KeyError, TypeError, ValueError) as problem:
+        raise FileError(f"{folder / names.DESCRIPTION_FILE} is damaged or of another version ({problem})") from None
+
+
+def _load_json(path: Path, folder: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        hint = f"; resume it: creases grow --resume {folder}" if (folder / SETTINGS_FILE).exists() else ""
+        raise FileError(f"{folder} holds no finished growth run (there is no {path.name} in it){hint}") from None
+    except (OSError, ValueError) as problem:
+        raise FileError(f"{path} is damaged ({problem})") from None

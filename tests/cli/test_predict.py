@@ -1,0 +1,136 @@
+"""``creases predict`` and ``creases.load``: new rows of a table, by its column names."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import creases
+from creases.cli import app
+from creases.errors import FileError, InputError
+from creases.problems import read_table
+
+
+def invoke(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def homes(n, seed):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(1000, 1000 + n),
+            "size (m2)": rng.uniform(20, 200, n).round(1),
+            "town": rng.choice(["Ulm", "Bonn", None], n),
+            "garden": rng.choice(["yes", "no"], n),
+            "sold": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D"),
+        }
+    )
+    dear = frame["size (m2)"] + 40 * (frame.garden == "yes") > 120
+    frame["price"] = np.where(dear, "dear", "cheap")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run on a table, whose file is gone, and new rows beside it."""
+    home = tmp_path_factory.mktemp("predict")
+    homes(80, 0).to_csv(home / "homes.csv", index=False, sep=";", decimal=",")
+    result = invoke("grow", home / "homes.csv", "--target", "price", "--out", home / "run", "--budget", 6)
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.stdout.split())
+    assert "size (m2) number input decimal commas" in text
+    assert "Left out: 'id' (ID: every row has another)" in " ".join(result.stderr.split())
+    (home / "homes.csv").rename(home / "moved.csv")
+    homes(12, 1).drop(columns="price").to_csv(home / "new.csv", index=False)
+    return home
+
+
+def test_new_rows_are_predicted_with_probabilities_and_regions(folder):
+    result = invoke("predict", folder / "run", folder / "new.csv", "--out", folder / "p.csv")
+    assert result.exit_code == 0, result.output
+    frame = pd.read_csv(folder / "p.csv", index_col="row")
+    model = creases.load(folder / "run")
+    rows = homes(12, 1)
+    assert frame["predicted price"].tolist() == model.predict(rows).tolist()
+    probabilities = frame[["probability cheap", "probability dear"]].to_numpy()
+    np.testing.assert_allclose(probabilities, model.predict_proba(rows), rtol=1e-12)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    encoded = read_table(folder / "moved.csv", "price").encoding.transform(rows).X
+    np.testing.assert_array_equal(model.encode(rows).X, encoded)
+    assert (frame["outside"] == "no").sum() >= 8
+    assert "12 rows" in result.stdout
+
+
+def test_regions_are_numbered_by_the_rows_trained_on_and_count_them(folder):
+    model = creases.load(folder / "run")
+    counts = list(model.regions.values())
+    assert counts == sorted(counts, reverse=True)
+    rows = len(read_table(folder / "moved.csv", "price").X)
+    description = json.loads((folder / "run" / "model.json").read_text())
+    assert sum(counts) == rows - round(0.2 * rows)
+    X = model.encode(homes(12, 1)).X
+    number, held = model.regions_of(X)
+    patterns = model.network.pattern(read_table(folder / "moved.csv", "price").X)
+    for x, k in zip(X, number, strict=True):
+        assert k == 0 or (patterns == model.network.pattern(x[None])).all(axis=1).any()
+    assert all(held[i] == counts[number[i] - 1] for i in range(12) if number[i])
+    assert description["inputs"] == list(model.features)
+
+
+def test_rows_outside_the_training_data_are_flagged_with_their_inputs(folder):
+    model = creases.load(folder / "run")
+    row = homes(1, 2).drop(columns="price").iloc[0].to_dict() | {"size (m2)": 1000.0}
+    frame = model.frame([row, row | {"size (m2)": 100.0}])
+    assert frame["outside"].tolist() == ["yes", "no"]
+    assert frame["outside in"].tolist() == ["size (m2)", ""]
+
+
+def test_the_distance_to_the_boundary_is_that_of_a_tie(folder):
+    model = creases.load(folder / "run")
+    X = model.encode(homes(2, 3)).X
+    frame = model.encoded_frame(X, budget=5.0)
+    assert (frame["boundary distance at least"] <= frame["boundary distance"]).all()
+    piece = model.network.piece(X[0])
+    if len(model.regions) == 1:  # a linear network: the distance of a point from a plane
+        J = np.asarray(piece.J).reshape(2, -1)
+        outputs = np.asarray(model.network(X[0]))
+        expected = abs(outputs[0] - outputs[1]) / np.linalg.norm((J[0] - J[1]) * model.spread)
+        assert frame["boundary distance"][0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_one_row_is_explained_by_names(folder):
+    model = creases.load(folder / "run")
+    why = model.explain(homes(1, 4))
+    assert why.names == model.features
+    assert why.completeness_error == pytest.approx(0, abs=1e-9)
+    with pytest.raises(InputError, match="row must be one row, got 3"):
+        model.explain(homes(3, 4))
+
+
+def test_what_is_new_or_lacks_is_said_and_nothing_is_half_written(folder):
+    rows = homes(5, 5).assign(town="Rom")
+    rows.to_csv(folder / "rom.csv", index=False)
+    result = invoke("predict", folder / "run", folder / "rom.csv", "--out", folder / "rom_p.csv", "--json")
+    assert json.loads(result.stdout)["notes"] == ["column 'town': 5 rows with unknown values ('Rom')"]
+    rows.drop(columns=["town", "garden"]).to_csv(folder / "less.csv", index=False)
+    result = invoke("predict", folder / "run", folder / "less.csv", "--out", folder / "less_p.csv")
+    assert result.exit_code == 2
+    assert "must have the columns 'town', 'garden'" in " ".join(result.stderr.split())
+    assert not (folder / "less_p.csv").exists()
+
+
+def test_a_builtin_problem_is_loaded_with_its_features(tmp_path):
+    result = invoke("grow", "iris", "--out", tmp_path / "run", "--budget", 2)
+    assert result.exit_code == 0, result.output
+    model = creases.load(tmp_path / "run")
+    rows = pd.DataFrame(creases.problems.iris().X[[0, 149]], columns=creases.problems.iris().features)
+    assert model.predict(rows).tolist() == ["setosa", "virginica"]
+    assert model.predict(rows.to_numpy()).tolist() == ["setosa", "virginica"]
+
+
+def test_a_folder_without_a_finished_run_is_refused(tmp_path):
+    with pytest.raises(FileError, match=r"holds no finished growth run \(there is no model.json in it\)"):
+        creases.load(tmp_path)
