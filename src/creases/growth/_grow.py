@@ -214,7 +214,7 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
     >>> table = pd.DataFrame(problem.X, columns=["x", "y"]).assign(moon=["upper" if k else "lower" for k in problem.y])
     >>> result = creases.grow(table, "moon", budget=5)
     >>> result.predict(table[:2]).tolist(), result.network.n_in
-    (['lower', 'lower'], 2)
+    (['upper', 'lower'], 2)
     """
     config = GrowthConfig(
         how=how,

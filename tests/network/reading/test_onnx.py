@@ -457,3 +457,39 @@ def test_without_the_onnx_package_the_extra_is_named(tmp_path, monkeypatch) -> N
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(FileError, match=r"pip install creases\[onnx\]"):
         creases.read(path)
+
+
+@pytest.mark.parametrize("opset", range(9, 24))
+def test_the_same_network_is_read_from_every_opset(opset: int) -> None:
+    """Pad, Clip, ReduceMean and Squeeze take as inputs what they once had as attributes."""
+    constants = {"w": f(4, 3, 3, 3), "g": f(4) ** 2, "c": f(4), "m": f(4), "v": f(4) ** 2 + 0.1, "d": f(2, 4)}
+    nodes = []
+
+    def operator(op: str, inputs: str, output: str, since: int, name: str, value: Any, **attributes: Any) -> None:
+        if opset < since:
+            attributes[name] = value
+        else:
+            constants[f"{op}_{name}"] = np.array(value, np.int64)
+            inputs = f"{inputs} {op}_{name}"
+        nodes.append(node(op, inputs, output, **attributes))
+
+    operator("Pad", "x", "a1", 11, "pads", [0, 0, 1, 0, 0, 0, 0, 1])
+    nodes.append(node("Conv", "a1 w", "a2"))
+    nodes.append(node("BatchNormalization", "a2 g c m v", "a3"))
+    if opset < 11:
+        nodes.append(node("Clip", "a3", "a4", min=-0.5, max=1.0))
+    else:
+        constants |= {"lo": np.array(-0.5), "hi": np.array(1.0)}
+        nodes.append(node("Clip", "a3 lo hi", "a4"))
+    operator("ReduceMean", "a4", "a5", 18, "axes", [2], keepdims=1)
+    operator("Squeeze", "a5", "a6", 13, "axes", [2])
+    operator("ReduceSum", "a6", "a7", 13, "axes", [2], keepdims=0)
+    nodes.append(node("Gemm", "a7 d", "y", transB=1))
+    net = creases.read(model(nodes, ("n", *IMAGE), constants, opset=opset))
+    x = RNG.normal(size=(2, *net.input_shape))
+    image = np.pad(x, ((0, 0), (0, 0), (1, 0), (0, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3), axis=(2, 3))
+    h = np.einsum("ncijkl,ockl->noij", windows, constants["w"])
+    g, c, m, v = (constants[name][:, None, None] for name in "gcmv")
+    h = np.clip((h - m) / np.sqrt(v + 1e-5) * g + c, -0.5, 1.0)
+    np.testing.assert_allclose(net(x), h.mean(2).sum(2) @ constants["d"].T, rtol=1e-9, atol=1e-9)

@@ -257,3 +257,18 @@ def test_an_even_kernel_with_same_padding_agrees() -> None:
 
 def test_batch_norm_is_one_step() -> None:
     assert [step.op for step in assert_agrees(seeded(nn.BatchNorm2d(3)), IMAGE).steps] == ["scale"]
+
+
+@pytest.mark.parametrize("size", [1e6, 1e12])
+def test_large_terms_that_cancel_are_no_reason_to_refuse(size: float) -> None:
+    class Cancel(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            cut = torch.clamp(size * x, 0.3, 0.5)
+            return torch.clamp(size * x, -1e-9, 1e-9) + cut - cut / 3 * 3
+
+    x = torch.tensor([[-1.0, 0.0, 2.0]], dtype=torch.float64)
+    net = creases.read(Cancel(), (3,))
+    torch.testing.assert_close(net(x), Cancel()(x), rtol=0, atol=1e-15 * size)
+    behind = nn.Sequential(nn.Linear(3, 4), nn.Hardtanh(-0.25, 0.5), nn.Linear(4, 2))
+    behind[0].weight.data.mul_(size)
+    assert creases.read(behind).n_units == 8
