@@ -41,7 +41,7 @@ class Page:
         elif said["type"] == "status":
             self.status = said
         elif said["type"] == "slices":
-            self.run["slices"] = said["slices"]
+            self.run |= {name: said[name] for name in ("slices", "fixed", "multiples") if name in said}
         elif said["type"] == "changes":
             self._change(said)
 

@@ -9,7 +9,7 @@ import { PicturePanel } from "./PicturePanel";
 import { ProblemPanel } from "./ProblemPanel";
 import { RegionInfo } from "./RegionInfo";
 import { RunPanel } from "./RunPanel";
-import { Sections } from "./Sections";
+import { Contents, GroupTitle, Sections } from "./Sections";
 import { SlicePanel } from "./SlicePanel";
 import { StepList } from "./StepList";
 import { busy, connected, dark, errors, frame, run, source, status, turnTheme, unit } from "./state";
@@ -20,6 +20,8 @@ export function App() {
   const { live } = source.value;
   const all = run.value;
   const grows = live || (all !== null && all.epochs.epoch.length > 0);
+  const viewed = live || !!all?.moments.length;
+  const group = live ? undefined : all?.sections.find((section) => section.viewer)?.group;
   return (
     <>
       <header>
@@ -29,9 +31,13 @@ export function App() {
         {live && (busy.value || status.value === "running") && <i class="working" aria-hidden="true" />}
       </header>
       {!connected.value && <p class="banner" role="alert">{errors.value.page || "Connection lost; reconnecting. The run continues for a minute."}</p>}
-      <main class={live ? "studio" : "report"}>
+      {!live && <Contents />}
+      {!live && <Sections part="before" />}
+      {group && <GroupTitle title={group} />}
+      {viewed && <main class={live ? "studio" : "report"}>
         <aside class="left" aria-label={live ? "Problem and controls" : "About this run"}>
           {live ? <><ProblemPanel /><MethodPanel /><RunPanel /><SlicePanel /></> : <About />}
+          {!live && grows && <section aria-labelledby="curves-title"><h2 id="curves-title">Curves</h2><Curves /></section>}
         </aside>
         <div class="middle">
           <PicturePanel />
@@ -52,17 +58,18 @@ export function App() {
               </p>
             )}
           </section>
-          {grows && <section aria-labelledby="curves-title"><h2 id="curves-title">Curves</h2><Curves /></section>}
+          {live && <section aria-labelledby="curves-title"><h2 id="curves-title">Curves</h2><Curves /></section>}
           {live && all?.records.length ? <section aria-labelledby="list-title"><h2 id="list-title">Growth steps</h2><StepList /></section> : null}
         </aside>
-      </main>
-      {!live && <Sections />}
+      </main>}
+      {!live && <Sections part="after" />}
     </>
   );
 }
 
 function lead(): string {
   const all = run.value!;
+  if (all.lead) return all.lead;
   if (all.records.length) return "A network that started small and grew where it failed. Press Play; each red mark on the timeline is a growth step.";
   return all.epochs.epoch.length ? "A network during training. Press Play." : "Every piece of this network, exactly.";
 }

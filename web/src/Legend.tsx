@@ -1,10 +1,11 @@
 /** The legend: one sentence about the picture, then its marks. */
 
-import { css, paper } from "./colors";
+import { css, paper, valueColor } from "./colors";
 import type { Frame, PlaneFrame } from "./frame";
 import { ClassName } from "./RegionInfo";
 import { creaseTone } from "./plane/mesh";
-import { atStep, busy, dark, run, showData, source, step } from "./state";
+import { valueScale } from "./plane/points";
+import { atStep, busy, coloring, dark, number, run, showData, slice, source, step } from "./state";
 
 const BEFORE =
   "The task is to separate these points. Press Start: a network of two units begins to learn. Each unit folds the plane along a crease; " +
@@ -52,10 +53,34 @@ function OfPlane({ now }: { now: PlaneFrame }) {
         </span>
       ))}
       {problem.classes && <span><i class="line boundary" /> decision boundary</span>}
-      {showData.value && now.points && <span>pale points lie far from this slice</span>}
+      <ColorBar />
+      {showData.value && now.points && <span>points fade with their distance from this slice, in standard deviations</span>}
+      <Fixed />
       <OfStep />
     </>
   );
+}
+
+/** The colors of a regression's values. */
+function ColorBar() {
+  const problem = run.value!.problem;
+  const scale = valueScale(problem);
+  if (!scale || coloring.value === "regions") return null;
+  const [low, middle, high] = [scale[0], (scale[0] + scale[1]) / 2, scale[1]];
+  const tones = [low, high].map((value) => css(valueColor(value, scale, dark.value)));
+  return (
+    <span class="bar">
+      {problem.target || "value"} <b>{number(low)}</b>
+      <i style={{ background: `linear-gradient(90deg, ${tones.join(", ")})` }} title={`the middle is ${number(middle)}`} />
+      <b>{number(high)}</b>{showData.value && ", of the network and of the points"}
+    </span>
+  );
+}
+
+/** What the other columns are on this slice. */
+function Fixed() {
+  const text = run.value!.fixed?.[slice.value];
+  return text ? <p>On this slice: {text}.</p> : null;
 }
 
 function OfLine() {

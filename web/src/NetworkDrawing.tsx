@@ -15,7 +15,7 @@ export function NetworkDrawing() {
   const gap = Math.max(7, Math.min(24, 220 / tallest));
   const height = Math.max(90, tallest * gap + 44);
   const radius = Math.min(8, gap * 0.4);
-  const left = 58, right = W - 58;
+  const left = 74, right = W - 58;
   const x = (column: number) => left + ((right - left) * column) / (columns.length - 1);
   const y = (column: number, k: number) => 26 + (height - 44) / 2 + (k - (columns[column] - 1) / 2) * gap;
   let first = 0;

@@ -6,6 +6,7 @@ import { draft, drawn, editing, put } from "./draft";
 import type { Frame } from "./frame";
 import { Legend } from "./Legend";
 import { LineView } from "./LineView";
+import { MiniMaps } from "./MiniMaps";
 import { blank, EMPTY } from "./plane/blank";
 import { PlaneView } from "./plane/PlaneView";
 import type { Editor } from "./plane/stage";
@@ -33,6 +34,7 @@ export function PicturePanel() {
       </div>
       {waiting.value && <p class="quiet" role="status">Drawing…</p>}
       <p class="error" role="alert">{errors.value.plane}</p>
+      {!drawing && <MiniMaps />}
       <Legend now={now} drawing={drawing} />
     </figure>
   );

@@ -20,9 +20,9 @@ export function Toolbar({ now }: { now: Frame | null }) {
     <div class="toolbar">
       {now?.kind === "plane" && (
         <div class="tabs" role="group" aria-label="Colors">
-          {COLORINGS.map(([key, text]) => (
-            <button key={key} aria-pressed={coloring.value === key} onClick={() => (coloring.value = key)}>
-              {key === "class" && !classes ? "Shade" : key === "value" && !classes ? "Value" : text}
+          {COLORINGS.filter(([key]) => classes || key !== "value").map(([key, text]) => (
+            <button key={key} aria-pressed={coloring.value === key || (key === "class" && !classes && coloring.value === "value")} onClick={() => (coloring.value = key)}>
+              {key === "class" && !classes ? "Value" : text}
             </button>
           ))}
         </div>

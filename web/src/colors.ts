@@ -10,6 +10,16 @@ const DARK_CLASSES = [
 
 export type RGB = [number, number, number];
 
+/** Colors of the smallest and the largest value of a regression; blends of the two are the values in between. */
+const RAMP: [RGB, RGB] = [[253, 235, 176], [9, 62, 115]];
+const DARK_RAMP: [RGB, RGB] = [[24, 56, 92], [255, 222, 130]];
+
+/** The color of a value on a scale. */
+export function valueColor(value: number, [low, high]: [number, number], dark: boolean): RGB {
+  const [first, last] = dark ? DARK_RAMP : RAMP;
+  return blend(first, last, Math.max(0, Math.min(1, (value - low) / (high - low || 1))));
+}
+
 export type Paper = { dark: boolean; paper: RGB; ink: string; creaseFirst: RGB; creaseLast: RGB; boundary: RGB; sheet: [RGB, RGB] };
 
 const LIGHT: Paper = {

@@ -107,7 +107,7 @@ export function connect(fresh: () => void): Source {
     } else if (message.type === "slices") {
       if (!run.value) return;
       batch(() => {
-        run.value = { ...run.value!, slices: message.slices };
+        run.value = { ...run.value!, slices: message.slices, fixed: message.fixed, multiples: message.multiples };
         slice.value = message.slice;
         busy.value = "";
       });

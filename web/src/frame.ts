@@ -16,6 +16,8 @@ export type PlaneFrame = Common & {
   box: [[number, number], [number, number]];
   origin: number[];
   basis: number[][];
+  axes?: [string, string]; // names of the two coordinates
+  fills?: boolean; // whether the axes have unlike units, so that the picture fills the canvas
   regions: number;
   vertices: Float32Array; // (V, 2) in units of the box, 0 to 1
   values: Float32Array; // (V0, outputs) at the first V0 vertices; the others lie on the boundary

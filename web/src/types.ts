@@ -9,7 +9,11 @@ export type Problem = {
   X: number[][];
   y: number[];
   split: number[]; // 0 train, 1 validation, 2 test
+  target?: string; // name of what is predicted
 };
+
+/** Small multiples: a slice for each category of a column. */
+export type Multiples = { column: string; slices: number[]; levels: string[] };
 
 export type Measured = { loss?: number | null; score?: number | null; validation_loss?: number | null; validation_score?: number | null };
 
@@ -50,7 +54,37 @@ export type Epochs = Record<"epoch" | "loss" | "score" | "validation_loss" | "va
 /** A picture as a data URI, or one for each theme. */
 export type Image = string | { light: string; dark: string };
 
-export type Section = { title: string; text?: string; code?: string; table?: { columns: string[]; rows: string[][] }; picture?: Image };
+export type Table = { columns: string[]; rows: string[][] };
+
+/** A bar: a share of the longest, and its number as text; the main one stands out. */
+export type Bar = { name: string; share: number; text: string; main?: boolean };
+
+/** Counts by true class (rows) and predicted class (columns). */
+export type Matrix = { rows: string[]; columns: string[]; values: number[][]; down: string; across: string };
+
+/** An axis: its name with the unit, its range (by default that of the values), names of the places 0, 1, 2, ... */
+export type Axis = { name: string; range?: [number, number]; labels?: string[] };
+
+/** Values to draw; the color is that of a class, by default the ink; marks: breakpoints of a line. */
+export type Series = { kind: "line" | "points" | "bars"; x: number[]; y: number[]; name?: string; color?: number; faint?: boolean; marks?: boolean };
+
+export type ChartData = { title?: string; x: Axis; y: Axis; series: Series[]; diagonal?: boolean; label?: string };
+
+/** A part of a report; one with `viewer` says where among the others the viewer is. */
+export type Section = {
+  title: string;
+  group?: string; // the question it answers
+  viewer?: boolean;
+  size?: "" | "narrow" | "wide" | "full";
+  text?: string;
+  code?: string;
+  table?: Table;
+  bars?: Bar[];
+  matrix?: Matrix;
+  charts?: ChartData[];
+  picture?: Image;
+  note?: string;
+};
 
 export type Run = {
   problem: Problem;
@@ -66,6 +100,9 @@ export type Run = {
   sections: Section[];
   slices?: string[]; // names of the slices, if there are several
   slices_are?: string; // label of the slices, "Slice" by default
+  fixed?: string[]; // of each slice, what the other columns are
+  multiples?: Multiples;
+  lead?: string; // one sentence about the report
 };
 
 export type Status = "idle" | "running" | "paused" | "ended";

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from "vitest";
 import { camera, clamp, inBox, MARGIN, pan, place, WHOLE, zoomAt } from "../src/plane/camera";
 import { halves } from "./planes";
 
-const SIZE: [number, number] = [456, 248]; // a window of 400 x 200 CSS pixels
+const SIZE: [number, number] = [470, 248]; // a window of 400 x 200 CSS pixels
 
 beforeEach(() => {
   camera.value = WHOLE;
@@ -16,6 +16,11 @@ it("fits the whole box into the window, in proportion", () => {
 it("keeps strips within four to one", () => {
   const { width, height } = place({ ...halves(), box: [[0, 100], [0, 1]] }, SIZE, WHOLE);
   expect(width / height).toBe(4);
+});
+
+it("fills the window where the axes have unlike units", () => {
+  const { width, height } = place({ ...halves(), box: [[0, 100], [0, 1]], fills: true }, SIZE, WHOLE);
+  expect([width, height]).toEqual([400, 200]);
 });
 
 it("pans by pixels, and not out of the box", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { blend, classColor, css, paper, rgb } from "../src/colors";
+import { blend, classColor, css, paper, rgb, valueColor } from "../src/colors";
 
 it("reads hexadecimal colors", () => {
   expect(rgb("#0077BB")).toEqual([0, 119, 187]);
@@ -23,4 +23,10 @@ it("writes colors for CSS", () => {
 
 it("has a paper for each theme", () => {
   expect([paper(false).dark, paper(true).dark]).toEqual([false, true]);
+});
+
+it("runs from the color of the smallest value to that of the largest, and no further", () => {
+  const [low, high] = [valueColor(2, [2, 4], false), valueColor(4, [2, 4], false)];
+  expect(valueColor(3, [2, 4], false)).toEqual(low.map((part, k) => (part + high[k]) / 2));
+  expect(valueColor(9, [2, 4], false)).toEqual(high);
 });

@@ -75,9 +75,7 @@ def animate_run(
     cut = None
     if problem.X.shape[1] > 2 or columns is not None:
         cut = choose_slices(run.net, run.data, [] if columns is None else [columns])[0]
-        shown = {"box": cut.box, "origin": cut.origin, "basis": cut.basis}
-        if len(names := cut.name.split(" × ")) == 2:
-            shown["features"] = names
+        shown = {"box": cut.box, "origin": cut.origin, "basis": cut.basis, "features": cut.axes}
     with show.theme(theme.value), show_progress(1) as begin:
         begin("drawing")
         show.animate_growth(

@@ -98,7 +98,7 @@ def _output(rows: Floats, new: Floats, points: Floats, ks: Sequence[int], seed: 
 
 def _centres(rows: Floats, ks: Sequence[int], seed: int) -> Iterator[Floats]:
     """Yield centres (k, r) of rows (p, r), for each k; fewer where there are fewer distinct rows."""
-    from sklearn.cluster import BisectingKMeans  # slow to import
+    from sklearn.cluster import BisectingKMeans, KMeans  # slow to import
 
     distinct = np.unique(rows, axis=0) if ks[-1] > 1 else rows
     for k in ks:
@@ -107,7 +107,10 @@ def _centres(rows: Floats, ks: Sequence[int], seed: int) -> Iterator[Floats]:
         elif k >= len(distinct):  # bisections that split equal rows would leave others together
             yield distinct
         else:
-            clusters = BisectingKMeans(k, random_state=seed, copy_x=True).fit(rows)
+            try:
+                clusters = BisectingKMeans(k, random_state=seed, copy_x=True).fit(rows)
+            except ValueError:  # it tried to bisect a cluster of one row
+                clusters = KMeans(k, random_state=seed, n_init=1).fit(rows)
             yield np.asarray(clusters.cluster_centers_)
 
 

@@ -124,9 +124,12 @@ def test_the_last_frame_is_of_the_network_that_was_kept(circles, circles_report)
 def test_the_sections_tell_what_a_reader_asks(circles, circles_report):
     _, found, _ = circles_report
     titles = [one["title"] for one in found["sections"]]
-    wanted = ["Overview", "Growth ledger", "Scores", "Hardest samples", "Exactness", "Load it in three lines"]
+    wanted = ["Scores", "Overview", "Growth ledger", "Hardest samples", "Calibration", "Load it in three lines"]
     assert [title for title in titles if title in wanted] == wanted
-    assert titles[-2:] == ["How to reproduce it", "About this report"]
+    assert titles[-1] == "About this report"
+    assert found["sections"][0]["viewer"]  # of points in a plane the picture comes first
+    questions = ["What does it do?", "Is it good?", "Why did it grow?", "Where is it wrong?", "How sure is it?"]
+    assert list(dict.fromkeys(one["group"] for one in found["sections"]))[:5] == questions
     assert section(found, "Load it in three lines")["code"].splitlines() == [
         "import creases",
         'net = creases.read("circles/model.safetensors")',
@@ -196,14 +199,14 @@ def test_the_hardest_instances_have_the_largest_losses(circles, circles_report):
         assert loss[shown].min() >= np.delete(loss[rows], np.searchsorted(rows, shown)).max()
     for row in table["rows"]:
         wrong = float(row[at["margin"]]) < 0
-        assert wrong == (row[at["class"]] != row[at["predicted"]])
+        assert wrong == (row[at["true class"]] != row[at["predicted class"]])
 
 
 def test_more_inputs_are_shown_on_slices_with_their_data(iris, iris_report):
     written, found, frames = iris_report
     assert len(found["slices"]) == 4
     assert found["slices"][0].count(" × ") == 1
-    assert found["slices"][3].startswith("through rows ")
+    assert found["slices"][3] == "directions of most variation"
     assert written.slices == tuple(found["slices"])
     names = {str(moment["id"]) + tail for moment in found["moments"] for tail in ("", "/1", "/2", "/3")}
     assert set(frames) == names
@@ -219,9 +222,8 @@ def test_more_inputs_are_shown_on_slices_with_their_data(iris, iris_report):
             assert np.allclose(t, X[:, pair], atol=1e-4)
             assert ((arrays["points"] > 0) & (arrays["points"] < 1)).all()
         else:
-            rows = [int(word) for word in re.findall(r"\d+", name)]
-            assert np.allclose(arrays["distance"][rows], 0, atol=1e-5)
-            assert len({found["problem"]["y"][row] for row in rows}) == 3
+            assert name == "directions of most variation"
+            assert np.median(arrays["distance"]) < 1.0  # along the data
         kept = load_run(iris)
         inside = np.array(header["origin"]) + t[:5] @ np.array(header["basis"]).T
         assert kept.net(inside).shape == (5, 3)
@@ -277,9 +279,9 @@ def test_columns_that_matter_most_come_first():
     data = TableSplit.from_problem(problems.get("iris"))
     weights = np.array([[0.0, 0, 3, 0.1], [0.0, 0, -3, 0], [0.0, 5, 0, 0]])  # sepal width, petal length, petal width
     net = creases.read([(weights, np.zeros(3)), (np.eye(3), np.zeros(3))])
-    order = np.argsort(-slices.relevance(net, data), kind="stable")
-    assert order[-1] == 0
-    assert set(order[:2]) == {1, 2}
+    names = [cut.name for cut in slices.choose_slices(net, data)]
+    assert names[0] == "sepal width (cm) × petal length (cm)"
+    assert len(names) == 4
 
 
 def test_one_input_is_shown_as_a_function(sine, tmp_path):
@@ -313,7 +315,7 @@ def test_of_large_networks_fewer_slices_are_shown_so_that_time_has_room(iris, tm
     monkeypatch.setattr(growth, "BUDGET", 20_000)
     found = write_growth_report(iris, tmp_path / "r.html")
     assert len(found.slices) == 2
-    assert found.slices[1].startswith("through rows ")
+    assert found.slices[1] == "directions of most variation"
     asked = write_growth_report(iris, tmp_path / "r.html", columns=["0,1", "1,2", "2,3"])
     assert len(asked.slices) == 3
 
@@ -356,7 +358,7 @@ def test_rows_of_a_table_keep_their_numbers_when_some_are_left_out(tmp_path, qui
     at = {name: k for k, name in enumerate(table["columns"])}
     for row in table["rows"]:
         line = lines[int(row[at["row"]]) - 5].split(",")
-        assert row[at["answer"]] == line[3]
+        assert row[at["true answer"]] == line[3]
         assert float(row[at["a"]]) == pytest.approx(float(line[0]), rel=1e-2)
     assert json.dumps(found, allow_nan=False)
 

@@ -43,10 +43,9 @@ def test_values_of_any_size_keep_their_digits():
 
 def test_a_run_is_json_without_nan(data, outcome):
     moments = [moment_json(one, 3) for one in outcome.snapshots]
-    found = run_json(data, SETTINGS, outcome.history, moments, slices=["a", "b"], sections=[{"title": "t"}])
+    found = run_json(data, SETTINGS, outcome.history, moments, sections=[{"title": "t"}])
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["kept"] == outcome.best_epoch
-    assert found["slices"] == ["a", "b"]
     assert found["moments"][0] == {"id": 0, "epoch": 0, "kind": "start", "record": None, "regions": 3}
     assert len(found["records"]) == len(outcome.history.records) > 0
 

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import type { PlaneFrame } from "../frame";
 
 /** Room for the axes around the window, in CSS pixels. */
-export const MARGIN = { left: 46, right: 10, top: 10, bottom: 38 };
+export const MARGIN = { left: 60, right: 10, top: 10, bottom: 38 };
 
 /** The center of the window in units of the box, and the magnification. */
 export type Camera = { u: number; v: number; zoom: number };
@@ -20,8 +20,8 @@ export function place(frame: PlaneFrame, [wide, high]: [number, number], { u, v,
   const [[x0, x1], [y0, y1]] = frame.box;
   const shape = Math.max(0.25, Math.min(4, (x1 - x0) / (y1 - y0)));
   const [width, height] = [wide - MARGIN.left - MARGIN.right, high - MARGIN.top - MARGIN.bottom];
-  const across = Math.min(width, height * shape) * zoom;
-  const up = across / shape;
+  const across = (frame.fills ? width : Math.min(width, height * shape)) * zoom;
+  const up = frame.fills ? height * zoom : across / shape;
   return { x: MARGIN.left + width / 2 - u * across, y: MARGIN.top + height / 2 + v * up, width: across, height: up };
 }
 

@@ -36,7 +36,7 @@ const ROUND = `#version 300 es
 precision highp float; in vec4 tone; uniform float size; uniform vec3 rim; out vec4 pixel;
 void main() {
   float r = length(gl_PointCoord - .5) * size, edge = size / 2. - 1.;
-  pixel = vec4(mix(tone.rgb, rim, clamp(r - edge + 1., 0., 1.)), clamp(edge + .8 - r, 0., 1.));
+  pixel = vec4(mix(tone.rgb, rim, clamp(r - edge + 1., 0., 1.)), tone.a * clamp(edge + .8 - r, 0., 1.));
 }`;
 const COPY = `#version 300 es
 uniform vec4 place; out vec2 at;

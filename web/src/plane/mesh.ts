@@ -1,6 +1,6 @@
 /** The mesh of a partition for the GPU: triangles with colors, creases and the boundary as segments. */
 
-import { blend, classColor, rgb, type Paper, type RGB } from "../colors";
+import { blend, classColor, rgb, valueColor, type Paper, type RGB } from "../colors";
 import { MANY } from "./gl";
 import { unitPlace, type PlaneFrame } from "../frame";
 
@@ -9,10 +9,13 @@ export const NO_CLASS = 255;
 
 export type Coloring = "class" | "value" | "regions";
 
+/** The smallest and the largest value of a regression, between which colors run. */
+export type Scale = [number, number];
+
 export type Sheet = { positions: Float32Array; colors: Uint8Array; indices: Uint32Array };
 
 /** All parts of all regions as fans of triangles; corners are not shared, because colors are flat. */
-export function sheet(frame: PlaneFrame, coloring: Coloring, paper: Paper, names: number): Sheet {
+export function sheet(frame: PlaneFrame, coloring: Coloring, paper: Paper, names: number, scale: Scale | null = null): Sheet {
   const { vertices, part_corners, part_starts } = frame;
   const corners = part_corners.length;
   const positions = new Float32Array(2 * corners);
@@ -31,10 +34,10 @@ export function sheet(frame: PlaneFrame, coloring: Coloring, paper: Paper, names
       indices[at++] = c + 1;
     }
   }
-  return { positions, colors: colors(frame, coloring, paper, names), indices: indices.subarray(0, at) };
+  return { positions, colors: colors(frame, coloring, paper, names, scale), indices: indices.subarray(0, at) };
 }
 
-function colors(frame: PlaneFrame, coloring: Coloring, paper: Paper, names: number): Uint8Array {
+function colors(frame: PlaneFrame, coloring: Coloring, paper: Paper, names: number, scale: Scale | null): Uint8Array {
   const { part_starts, part_class, part_region, part_corners } = frame;
   const out = new Uint8Array(4 * part_corners.length);
   const put = (c: number, [r, g, b]: RGB) => {
@@ -45,6 +48,11 @@ function colors(frame: PlaneFrame, coloring: Coloring, paper: Paper, names: numb
   };
   const shade = shades(frame);
   const classes = Array.from({ length: 256 }, (_, k) => rgb(classColor(k, paper.dark)));
+  if (scale && coloring !== "regions" && part_class[0] !== NO_CLASS) {
+    const { values, outputs } = frame; // the parts are the regions, whose corners all have a value
+    for (let c = 0; c < part_corners.length; c++) put(c, valueColor(values[part_corners[c] * outputs], scale, paper.dark));
+    return out;
+  }
   const height = coloring === "value" ? heights(frame) : null;
   for (let p = 0; p + 1 < part_starts.length; p++) {
     const region = part_region[p];

@@ -173,8 +173,9 @@ export function drawAxes(below: CanvasRenderingContext2D, beside: CanvasRenderin
   beside.fillText(columns[1], 0, 0);
 }
 
-/** The names of a slice's axes: inputs where it runs along them, else t1 and t2. */
+/** The names of a slice's axes: its own, inputs where it runs along them, else t1 and t2. */
 export function frameColumns(frame: PlaneFrame, features: string[]): [string, string] {
+  if (frame.axes?.[0]) return frame.axes;
   return [0, 1].map((axis) => {
     const along = frame.basis.map((row) => row[axis]);
     const one = along.filter((value) => value !== 0).length === 1 ? along.findIndex((value) => value === 1) : -1;

@@ -1,12 +1,13 @@
 /** The plane on its canvas: scheduling of drawing, and reactions to pointer and keys. */
 
 import { effect, untracked } from "@preact/signals";
-import { classColor, css, paper, rgb } from "../colors";
+import { classColor, css, paper, rgb, valueColor } from "../colors";
 import type { PlaneFrame } from "../frame";
 import { atStep, coloring, dark, hovered, newest, region, run, showData, step, unit } from "../state";
 import type { Problem } from "../types";
 import { camera, inBox, MARGIN, pan, place, WHOLE, zoomAt, type Placed } from "./camera";
 import { listen, stepped } from "./gestures";
+import { solidity, valueScale } from "./points";
 import { locator } from "./locate";
 import { boundary, creases, sheet } from "./mesh";
 import { outline } from "./outline";
@@ -98,7 +99,7 @@ export class Stage {
     const { frame, problem } = this.shown;
     const tones = paper(dark.peek());
     const names = problem.classes?.length ?? 1;
-    this.picture.painter.load(sheet(frame, coloring.peek(), tones, names), creases(frame, tones), boundary(frame, tones), tones.paper);
+    this.picture.painter.load(sheet(frame, coloring.peek(), tones, names, valueScale(problem)), creases(frame, tones), boundary(frame, tones), tones.paper);
     this.picture.change();
     this.soon();
   }
@@ -246,12 +247,13 @@ function dots({ frame, problem, editor }: Shown, wanted: boolean): { positions: 
   const count = editor ? editor.points.length : !wanted ? 0 : points ? points.length / 2 : planar ? problem.X.length : 0;
   const positions = new Float32Array(2 * count);
   const colors = new Uint8Array(4 * count);
-  const far = distance?.length ? Math.max(1e-9, Float32Array.from(distance).sort()[distance.length >> 1]) : 1;
+  const scale = editor ? null : valueScale(problem);
   for (let i = 0; i < count; i++) {
     if (points && !editor) positions.set(points.subarray(2 * i, 2 * i + 2), 2 * i);
     else positions.set(inBox(frame, editor ? editor.points[i].x : problem.X[i]), 2 * i);
-    const solid = distance && !editor ? 0.2 + 0.8 * Math.exp(-distance[i] / far) : 1;
-    colors.set([...rgb(classColor(problem.classes || editor ? labels[i] : 0, dark.peek())), 255 * solid], 4 * i);
+    const solid = distance && !editor ? solidity(distance[i], frame.origin.length) : 1;
+    const tone = scale ? valueColor(problem.y[i], scale, dark.peek()) : rgb(classColor(problem.classes || editor ? labels[i] : 0, dark.peek()));
+    colors.set([...tone, 255 * solid], 4 * i);
   }
   return { positions, colors };
 }

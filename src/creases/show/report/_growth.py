@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from creases._typing import Progress
 from creases.errors import InputError
-from creases.growth.experiment import MODEL_FILE, SavedRun, Snapshot, TableSplit, data_box, load_run
+from creases.growth.experiment import MODEL_FILE, SavedRun, Snapshot, TableSplit, baselines, data_box, load_run
 from creases.growth.methods.folding import fold_entries
 from creases.regions import line, plane
-from creases.show.report._growth_sections import growth_sections
+from creases.show.report._growth_sections import DETAILS, growth_sections
 from creases.show.report._hardest_samples import hardest_rows
 from creases.show.report._page import write_page
-from creases.show.report._slices import Slice, choose_slices, slice_frame
+from creases.show.report._quality import add_boosting, headline
+from creases.show.report._slices import Slice, choose_slices, multiply_slices, slice_frame, slices_json
 from creases.show.viewer._run import moment_json, run_json
 
 if TYPE_CHECKING:
@@ -122,15 +123,18 @@ def write_run_report(
     if not run.history.epochs:
         raise InputError("run", "have at least one epoch", "none")
     planes = choose_slices(run.net, run.data, columns, through)
+    category, multiples = multiply_slices(run.net, run.data, planes[0]) if planes else ("", [])
     rows = _choose_rows(run)
     report("mapping the network", 0, None)
     if not columns and not through:
         planes = _drop_slices(run, planes, rows)
+    planes = [*planes, *multiples]
     frames, moments, last = _replay(run, planes, rows, report)
     report("analyzing the network", 0, None)
-    sections = growth_sections(run, last, model, again)
+    models = add_boosting(baselines(run.net, run.data), run.data)
+    sections = growth_sections(run, models, last, model, again)
     counts = {"moments": (len(moments), len(run.snapshots)), "rows": (len(rows), len(run.data.problem.X))}
-    sections.append(_about(counts, planes))
+    sections.append({**_about(counts, planes), "group": DETAILS})
     content = run_json(
         run.data,
         run.settings,
@@ -138,8 +142,9 @@ def write_run_report(
         moments,
         rows=rows,
         sections=sections,
-        slices=[plane.name for plane in planes],
     )
+    content |= slices_json(planes, category)
+    content["lead"] = headline(run, models)
     content["kept"] = run.epoch  # an unfinished run has a network to report, too
     report("writing the page", 0, None)
     write_page(path, content, frames, f"{run.data.problem.name}: a growth run")
@@ -159,7 +164,7 @@ def _drop_slices(run: SavedRun, planes: list[Slice], rows: NDArray[np.int64]) ->
     while len(planes) > 2:
         partitions = _partitions(last.net, planes, run.data)
         frames = [
-            slice_frame(partition, run.data, moment=last.id, number=k, rows=rows)
+            slice_frame(partition, run.data, planes[k], moment=last.id, number=k, rows=rows)
             for k, partition in enumerate(partitions)
         ]
         if min(TIMES, len(run.snapshots)) * sum(len(zlib.compress(frame)) for frame in frames) <= BUDGET:
@@ -182,7 +187,7 @@ def _replay(
         partitions = _partitions(moment.net, planes, run.data)
         of_moment = {
             f"{moment.id}/{k}" if k else f"{moment.id}": slice_frame(
-                partition, run.data, moment=moment.id, number=k, rows=rows
+                partition, run.data, planes[k] if planes else None, moment=moment.id, number=k, rows=rows
             )
             for k, partition in enumerate(partitions)
         }
@@ -236,9 +241,11 @@ def _about(counts: dict[str, tuple[int, int]], planes: Sequence[Slice]) -> dict[
         sentences.append(f"Plots show {rows} of the {n} rows: those mentioned, and a random sample of the others.")
     if planes and planes[0].name:
         sentences.append(
-            "Slices are planes through the input space: along two columns, with all others at their medians, or "
-            "through three rows, in units of standard deviations. Regions are exact on the slice. Each row is shown at "
-            "its nearest point of the slice."
+            "Slices are planes through the input space: along two columns, with all others at their medians and most "
+            "frequent categories; along the two directions in which the network varies most; or through three rows. "
+            "Regions are exact on the slice. Each row is shown at its nearest point of the slice, paler the farther it "
+            "is from it, in standard deviations. The first slice is along the two numeric columns with the largest "
+            "mean size of the coefficient times the standard deviation."
         )
     sentences.append("The page is self-contained: it needs no server and no network access.")
     return {"title": "About this report", "text": " ".join(sentences)}

@@ -13,10 +13,12 @@ import numpy as np
 from creases._typing import Floats
 from creases._versions import version
 from creases.growth import format_number
-from creases.growth.experiment import Baseline, SavedRun, baselines, compare_with_linear, data_box, describe_step
+from creases.growth.experiment import Baseline, SavedRun, data_box, describe_step
+from creases.show.report._columns import importance
+from creases.show.report._effects import effect_sections
 from creases.show.report._hardest_samples import hardest_section
+from creases.show.report._quality import confidence_sections, format_score, quality_sections
 from creases.show.report._sections import network_sections
-from creases.show.report._slices import relevance
 from creases.show.report._subject import Section
 from creases.show.viewer._run import score_name
 
@@ -25,16 +27,39 @@ if TYPE_CHECKING:
     from creases.regions import LinePartition, PlanePartition
 
 
+#: What a reader asks, in this order.
+GOOD, DOES, GREW, WRONG, SURE, USE, DETAILS = (
+    "Is it good?",
+    "What does it do?",
+    "Why did it grow?",
+    "Where is it wrong?",
+    "How sure is it?",
+    "How to use and reproduce it",
+    "The network in detail",
+)
+
 #: Largest number of rows for the change of the function.
 MAX_ROWS = 5000
 
 
-def growth_sections(run: SavedRun, partition: LinePartition | PlanePartition, model: str, again: str) -> list[Section]:
-    """Return all sections, given a partition of the kept network, its file, and the commands that repeat the run."""
-    problem, models = run.data.problem, baselines(run.net, run.data)
-    order = np.argsort(-relevance(run.net, run.data), kind="stable").tolist()
+def growth_sections(
+    run: SavedRun, models: Sequence[Baseline], partition: LinePartition | PlanePartition, model: str, again: str
+) -> list[Section]:
+    """Return all sections by the questions that they answer, one of them the place of the viewer.
+
+    Parameters
+    ----------
+    models
+        Scores of the network and of the baselines.
+    partition
+        A partition of the kept network.
+    model, again
+        Its file, and the commands that repeat the run.
+    """
+    problem, net = run.data.problem, run.net
+    weights = importance(net, problem.X[run.data.train])
     of_network = network_sections(
-        run.net,
+        net,
         box=data_box(problem.X),
         X=problem.X,
         y=problem.y,
@@ -42,16 +67,29 @@ def growth_sections(run: SavedRun, partition: LinePartition | PlanePartition, mo
         classes=problem.classes,
         partition=partition,
     )
+    viewer: Section = {"title": "", "viewer": True, "group": DOES}
+    good = _group(GOOD, quality_sections(run, models))
+    is_table = bool(problem.target)
     return [
-        _overview(run, models),
-        *([_stages(run)] if run.history.stages else []),
-        *([_ledger(run)] if run.history.records else []),
-        _scores(run, models),
-        hardest_section(run.net, run.data, order),
-        *of_network,
-        _loading(run, model),
-        _reproduction(run, again),
+        *([*good, viewer] if is_table else [viewer, *good]),
+        *_group(DOES, effect_sections(run, weights) if is_table else []),
+        *_group(
+            GREW,
+            [
+                *([_stages(run)] if run.history.stages else []),
+                _overview(run, models),
+                *([_ledger(run)] if run.history.records else []),
+            ],
+        ),
+        *_group(WRONG, [hardest_section(net, run.data, weights)]),
+        *_group(SURE, confidence_sections(net, run.data)),
+        *_group(USE, [_loading(run, model), _reproduction(run, again)]),
+        *_group(DETAILS, of_network),
     ]
+
+
+def _group(question: str, sections: Sequence[Section]) -> list[Section]:
+    return [{**section, "group": question} for section in sections]
 
 
 def _overview(run: SavedRun, models: Sequence[Baseline]) -> Section:
@@ -76,7 +114,7 @@ def _overview(run: SavedRun, models: Sequence[Baseline]) -> Section:
         ],
         [
             f"test {score_name(data.problem.task)}",
-            f"{_format_score(models[0].test)} ({models[1].name}: {_format_score(models[1].test)})",
+            f"{format_score(models[0].test)} ({models[1].name}: {format_score(models[1].test)})",
         ],
     ]
     sentences = [f"Growth ended: {history.growth_ended}."] if history.growth_ended else []
@@ -173,29 +211,6 @@ def _inspected_inputs(run: SavedRun) -> Floats:
     """Return all inputs (n, d), or a regular subset of very many."""
     X = run.data.problem.X
     return X[:: -(-len(X) // MAX_ROWS)]
-
-
-def _scores(run: SavedRun, models: Sequence[Baseline]) -> Section:
-    regression = run.data.problem.classes is None
-    rows = [
-        [model.name, *map(_format_score, (model.train, model.validation, model.test))]
-        + ([] if model.error is None else [format_number(model.error)])
-        for model in models
-    ]
-    heads = [
-        score_name(run.data.problem.task),
-        "training",
-        "validation",
-        "test",
-        *(["test RMSE"] if regression else []),
-    ]
-    text = "The baselines are from scikit-learn, fitted to the training and validation rows of the network."
-    summary = compare_with_linear(models, run.data)
-    return {"title": "Scores", "text": f"{summary} {text}".strip(), "table": {"columns": heads, "rows": rows}}
-
-
-def _format_score(value: float) -> str:
-    return f"{round(value, 3) + 0.0:.3f}"  # no negative zero
 
 
 def _loading(run: SavedRun, model: str) -> Section:

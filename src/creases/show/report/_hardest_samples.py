@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ from creases._typing import Floats
 from creases.growth import format_number
 from creases.growth.experiment import TableSplit
 from creases.problems import Problem
+from creases.show.report._columns import column_importance, find_columns
 from creases.show.report._subject import Section
 
 if TYPE_CHECKING:
@@ -41,39 +42,46 @@ def hardest_rows(net: Network, data: TableSplit) -> dict[str, list[int]]:
     return {name: rows[np.argsort(-loss[rows], kind="stable")[:ROWS]].tolist() for name, rows in parts.items()}
 
 
-def hardest_section(net: Network, data: TableSplit, columns: Sequence[int]) -> Section:
-    """Return a table of the hardest samples with the values of some columns."""
+def hardest_section(net: Network, data: TableSplit, weights: Floats) -> Section:
+    """Return a table of the hardest samples with the values of columns, by the weights (d,) of inputs."""
     problem, loss = data.problem, losses(net, data)
     f = np.asarray(net(problem.X), np.float64).reshape(len(problem.X), -1)
     numbers = np.arange(len(problem.X)) if problem.rows is None else problem.rows
-    listed = sorted(columns[:COLUMNS])
+    columns = _columns(problem, weights)
+    listed = columns[:COLUMNS]
     instance = data.names["instance"]
     measures = ["error"] if problem.classes is None else ["margin", "loss"]
     table = []
     for part, rows in hardest_rows(net, data).items():
         for row in rows:
-            values = [format_number(problem.X[row, column]) for column in listed]
+            values = [value(problem.X[row]) for _, value in listed]
             table.append([part, str(numbers[row]), *values, *_prediction_cells(data, f[row], row, loss[row])])
-    heads = [
-        "data",
-        instance,
-        *(problem.features[column] for column in listed),
-        problem.target or _target_name(problem),
-    ]
+    target = problem.target or _target_name(problem)
+    heads = ["data", instance, *(name for name, _ in listed), f"true {target}", f"predicted {target}", *measures]
     text = (
         f"The {instance}s with the largest error in each part of the data, in the units of the target."
         if problem.classes is None
         else f"The {instance}s with the largest loss in each part of the data. The margin is the output of the true "
         "class minus the largest other: a negative margin is a misclassification."
     )
-    if len(listed) < len(problem.features):
-        text += f" The {len(listed)} most relevant of {len(problem.features)} columns are shown."
+    if len(listed) < len(columns):
+        text += f" The {len(listed)} most relevant of {len(columns)} columns are shown."
     text += f" {instance.capitalize()}s are numbered from 0."
-    return {
-        "title": "Hardest samples",
-        "text": text,
-        "table": {"columns": [*heads, "predicted", *measures], "rows": table},
-    }
+    return {"title": "Hardest samples", "text": text, "table": {"columns": heads, "rows": table}}
+
+
+def _columns(problem: Problem, weights: Floats) -> list[tuple[str, Callable[[Floats], str]]]:
+    """Return name and text of the columns of a table, the most important first."""
+    found = find_columns(problem)
+    columns: list[tuple[float, str, Callable[[Floats], str]]] = [
+        (float(weights[i]), problem.features[i], lambda x, i=i: format_number(x[i]))  # type: ignore[misc]
+        for i in found.numeric
+    ]
+    columns += [
+        (column_importance(weights, column), column.name, lambda x, column=column: column.level_of(x))  # type: ignore[misc]
+        for column in found.categories
+    ]
+    return [(name, value) for _, name, value in sorted(columns, key=lambda column: -column[0])]
 
 
 def _target_name(problem: Problem) -> str:

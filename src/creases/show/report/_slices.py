@@ -1,12 +1,11 @@
-"""Slices of the input space of a growth run: along two columns, or through three samples."""
+"""Slices of the input space of a growth run: along two columns, of most variation, or through three samples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from creases._typing import Floats
 from creases.errors import InputError
 from creases.growth.experiment import TableSplit, data_box
 from creases.regions.geometry import slice_through
+from creases.show.report._columns import RANKING_ROWS, Category, column_importance, find_columns, importance
 from creases.show.viewer._frames import line_frame, plane_frame, project_on_slice
 
 if TYPE_CHECKING:
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 #: Number of columns whose pairs are shown by default.
 COLUMNS = 3
 
-#: Number of samples to rank the columns with.
-RANKING_ROWS = 500
+#: Largest number of small multiples: categories of a column.
+LEVELS = 6
+
+#: Largest number of fixed columns that are listed.
+LISTED = 6
 
 #: Share of samples on each side that may be outside a slice through three of them, and the margin of its box.
 OUTSIDE, MARGIN = 0.02, 0.1
@@ -40,6 +43,10 @@ class Slice:
     origin: Floats  #: (d,)
     basis: Floats  #: (d, 2)
     box: Floats  #: (2, 2) bounds of t
+    axes: tuple[str, str] = ("", "")  #: names of the two coordinates
+    fixed: str = ""  #: what the other columns are, in words
+    fills: bool = False  #: whether the two axes have unlike units, so that a picture need not keep their proportions
+    level: str = ""  #: of small multiples: the category
 
 
 def choose_slices(
@@ -49,33 +56,125 @@ def choose_slices(
 
     A problem of two inputs is a single slice, a problem of one input has none.
     """
-    X = data.problem.X
+    X, problem = data.problem.X, data.problem
     if X.shape[1] <= 2:
         param = "columns" if columns else "through" if samples else ""
         if param:
             raise InputError(param, "be empty for one or two inputs, which need no slice", f"{X.shape[1]} inputs")
-        return [Slice("", np.zeros(2), np.eye(2), np.array(data_box(X)))] if X.shape[1] == 2 else []
+        if X.shape[1] == 1:
+            return []
+        first, second = problem.features
+        box, is_table = np.array(data_box(X)), bool(problem.target)
+        return [Slice("", np.zeros(2), np.eye(2), box, (first, second), fills=is_table)]
     if columns or samples:
         pairs = [_parse_columns(text, data) for text in columns]
         return [
             *(slice_along_columns(data, *pair) for pair in pairs),
             *(slice_through_rows(net, data, _parse_rows(text, data)) for text in samples),
         ]
-    best = np.argsort(-relevance(net, data), kind="stable")[:COLUMNS]
-    slices = [slice_along_columns(data, *sorted((i, j))) for i, j in combinations(best.tolist(), 2)]
-    typical = typical_rows(net, data)
-    with suppress(InputError):  # if the three are collinear
-        slices += [slice_through_rows(net, data, typical)] if len(typical) == 3 else []
-    return slices
+    weight, numeric = importance(net, X[data.train]), list(find_columns(problem).numeric)
+    best = sorted(numeric, key=lambda i: -weight[i])[:COLUMNS]
+    return [
+        *(slice_along_columns(data, *sorted(pair)) for pair in combinations(best, 2)),
+        slice_of_variation(net, data),
+    ]
+
+
+def multiply_slices(net: Network, data: TableSplit, first: Slice) -> tuple[str, list[Slice]]:
+    """Return the most important column of categories, and a slice like the first for each of its categories.
+
+    Without such a column the name is "", and there are none. Of many categories the most frequent are shown.
+    """
+    problem, columns = data.problem, find_columns(data.problem).categories
+    columns = tuple(
+        column for column in columns if len(column.levels) > 1 and not first.basis[list(column.inputs)].any()
+    )
+    if problem.X.shape[1] <= 2 or not columns:
+        return "", []
+    weight = importance(net, problem.X[data.train])
+    column = max(columns, key=lambda column: column_importance(weight, column))
+    levels = np.sort(np.argsort(-np.array(column.counts), kind="stable")[:LEVELS])
+    return column.name, [_at_level(first, column, int(level)) for level in levels]
+
+
+def _at_level(first: Slice, column: Category, level: int) -> Slice:
+    """Return a slice with one of its columns in another category."""
+    origin, name = first.origin.copy(), column.levels[level]
+    origin[list(column.inputs)] = column.codes[level]
+    now, before = (f"{column.name} = {column.levels[k]}" for k in (level, column.most_frequent))
+    fixed = first.fixed.replace(before, now)
+    return replace(first, name=f"{first.name}, {now}", origin=origin, fixed=fixed, level=name)
 
 
 def slice_along_columns(data: TableSplit, i: int, j: int) -> Slice:
-    """Return the plane along two columns, with all others at their medians."""
+    """Return the plane along two columns; the others are at their medians, or most frequent categories."""
     X, names = data.problem.X, data.problem.features
-    origin, basis = np.median(X, axis=0), np.zeros((X.shape[1], 2))
+    origin, fixed = _typical_input(data, (i, j))
+    basis = np.zeros((X.shape[1], 2))
     origin[[i, j]] = 0.0
     basis[i, 0] = basis[j, 1] = 1.0
-    return Slice(f"{names[i]} × {names[j]}", origin, basis, np.array(data_box(X[:, [i, j]])))
+    box = np.array(data_box(X[:, [i, j]]))
+    return Slice(f"{names[i]} × {names[j]}", origin, basis, box, (names[i], names[j]), fixed, fills=True)
+
+
+def slice_of_variation(net: Network, data: TableSplit) -> Slice:
+    """Return the plane through the typical input along which the network varies most.
+
+    Its two directions are the first of the active subspace: the eigenvectors of the mean of g gᵀ over training rows,
+    g the coefficients in standard deviations of the inputs.
+
+    References
+    ----------
+    .. [1] Paul Constantine, "Active Subspaces", SIAM, 2015.
+    """
+    X, spread = data.problem.X, data.scaling.spread
+    rows = data.train[:: max(1, len(data.train) // RANKING_ROWS)]
+    J = np.concatenate([part.J for part in net.jacobians(X[rows])])  # (n, m, d)
+    if J.shape[1] > 1:
+        J = J - J.mean(axis=1, keepdims=True)
+    slopes = (J * spread).reshape(-1, X.shape[1])
+    variation, scaled = slopes.T @ slopes, data.scaling.inputs(X[rows])
+    size = float(np.trace(variation)) or 1.0
+    variation = variation / size + 1e-9 * np.atleast_2d(np.cov(scaled.T))  # of a linear model: along the data
+    directions = np.linalg.eigh(variation)[1][:, :-3:-1]
+    directions = directions * np.sign(directions[np.abs(directions).argmax(axis=0), [0, 1]])
+    origin, fixed = _typical_input(data, ())
+    basis = directions * spread[:, None]
+    low, high = _bulk(X, origin, basis, spread)
+    names = tuple(_direction_name(data.problem.features, directions[:, k]) for k in (0, 1))
+    box = np.stack([low, high], axis=1)
+    return Slice("directions of most variation", origin, basis, box, (names[0], names[1]), f"through {fixed}")
+
+
+def _direction_name(features: Sequence[str], direction: Floats) -> str:
+    """Return a direction in words: its two largest components, in standard deviations."""
+    largest = np.argsort(-np.abs(direction), kind="stable")[:2]
+    words = [f"{direction[k]:+.2g} {features[k]}" for k in largest]
+    return f"{' '.join(words).removeprefix('+')}{' …' if len(features) > 2 else ''} (std)".replace("-", "−")
+
+
+def _typical_input(data: TableSplit, free: tuple[int, ...]) -> tuple[Floats, str]:
+    """Return an input (d,) of medians and most frequent categories, and the columns in words, without some."""
+    problem, columns = data.problem, find_columns(data.problem)
+    origin = np.median(problem.X, axis=0)
+    words = {i: f"{problem.features[i]} {origin[i]:.4g}" for i in columns.numeric}
+    for column in columns.categories:
+        level = column.most_frequent
+        origin[list(column.inputs)] = column.codes[level]
+        words[column.inputs[0]] = f"{column.name} = {column.levels[level]}"
+    by_kind = sorted(words.items(), key=lambda item: (" = " not in item[1], item[0]))
+    listed = [word for i, word in by_kind if i not in free]
+    more = f" and {len(listed) - LISTED} more at their medians" if len(listed) > LISTED else ""
+    return origin, ", ".join(listed[:LISTED]) + more
+
+
+def _bulk(X: Floats, origin: Floats, basis: Floats, spread: Floats, corners: Floats | None = None) -> Floats:
+    """Return the lower and upper bounds (2, 2) of most rows on a slice and of some corners (k, 2), with a margin."""
+    bounds = np.quantile(project_on_slice(X, origin, basis, spread)[0], [OUTSIDE, 1 - OUTSIDE], axis=0)
+    extent = bounds if corners is None else np.concatenate([corners, bounds])
+    low, high = extent.min(axis=0), extent.max(axis=0)
+    pad = np.where(high > low, MARGIN * (high - low), 1.0)
+    return np.stack([low - pad, high + pad])
 
 
 def slice_through_rows(net: Network, data: TableSplit, rows: Sequence[int]) -> Slice:
@@ -86,17 +185,16 @@ def slice_through_rows(net: Network, data: TableSplit, rows: Sequence[int]) -> S
     X, numbers, spread = data.problem.X, table_rows(data), data.scaling.spread
     _, basis, t = slice_through(net, list(data.scaling.inputs(X[list(rows)])))
     origin, directions = X[rows[0]], basis * spread[:, None]
-    bulk = np.quantile(project_on_slice(X, origin, directions, spread)[0], [OUTSIDE, 1 - OUTSIDE], axis=0)
-    extent = np.concatenate([t, bulk])
-    low, high = extent.min(axis=0), extent.max(axis=0)
-    pad = MARGIN * (high - low)
+    low, high = _bulk(X, origin, directions, spread, t)
     name = "through {} {}, {} and {}".format(f"{data.names['instance']}s", *(int(numbers[row]) for row in rows))
-    return Slice(name, origin, directions, np.stack([low - pad, high + pad], axis=1))
+    axes = ("first direction (std)", "second direction (std)")
+    return Slice(name, origin, directions, np.stack([low, high], axis=1), axes)
 
 
 def slice_frame(
     partition: LinePartition | PlanePartition,
     data: TableSplit,
+    cut: Slice | None,
     *,
     moment: int,
     number: int,
@@ -105,48 +203,26 @@ def slice_frame(
     """Encode the partition of a moment on a slice as a frame, with some rows of the data (or all)."""
     from creases.regions import LinePartition
 
-    about, X = {"moment": moment, "slice": number}, data.problem.X
+    about: dict[str, Any] = {"moment": moment, "slice": number}
+    X = data.problem.X
     if isinstance(partition, LinePartition):
         return line_frame(partition, about=about)
+    if cut is not None:
+        about |= {"axes": list(cut.axes), "fills": cut.fills}
     points = None if X.shape[1] <= 2 else X if rows is None else X[rows]
     spread = data.scaling.spread
     return plane_frame(partition, decides=data.n_outputs > 1, points=points, spread=spread, about=about)
 
 
-def relevance(net: Network, data: TableSplit) -> Floats:
-    """Return the relevance (d,) of each column: its mean effect on the prediction, by slopes.
-
-    That is the mean of |slope times distance from the median| over training rows; for classes the slope of the margin.
-    """
-    rows = data.train[:: max(1, len(data.train) // RANKING_ROWS)]
-    X = data.problem.X[rows]
-    J = np.concatenate([part.J for part in net.jacobians(X)])  # (n, m, d)
-    if data.problem.classes is not None and J.shape[1] > 1:
-        first = np.argsort(-np.asarray(net(X)), axis=1)[:, :2]
-        each = np.arange(len(X))
-        J = (J[each, first[:, 0]] - J[each, first[:, 1]])[:, None]
-    away = X - np.median(data.problem.X, axis=0)
-    return np.asarray(np.abs(J * away[:, None]).mean(axis=(0, 1)))
-
-
-def typical_rows(net: Network, data: TableSplit) -> list[int]:
-    """Return three rows: typical samples of three classes (of two, with the hardest), or by low to high targets."""
-    from creases.show.report._hardest_samples import losses
-
-    problem, rows = data.problem, data.train
-    if problem.classes is None:
-        order = rows[np.argsort(problem.y[rows], kind="stable")]
-        return [int(order[round(share * (len(order) - 1))]) for share in (0.1, 0.5, 0.9)]
-    scaled, y = data.scaling.inputs(problem.X), problem.y
-    counts = np.bincount(y[rows])
-    typical = []
-    for kind in np.argsort(-counts, kind="stable")[:3]:
-        of_class = rows[y[rows] == kind]
-        if len(of_class):
-            away = np.linalg.norm(scaled[of_class] - scaled[of_class].mean(axis=0), axis=1)
-            typical.append(int(of_class[away.argmin()]))
-    hardest = rows[np.argsort(-losses(net, data)[rows], kind="stable")]
-    return [*typical, *(int(row) for row in hardest if row not in typical)][:3]
+def slices_json(slices: Sequence[Slice], column: str = "") -> dict[str, Any]:
+    """Return the slices of a run for the viewer: names, fixed columns, and small multiples by category."""
+    levels = [k for k, cut in enumerate(slices) if cut.level]
+    multiples = {"column": column, "slices": levels, "levels": [slices[k].level for k in levels]}
+    return {
+        **({"slices": [cut.name for cut in slices]} if slices and slices[0].name else {}),
+        "fixed": [cut.fixed for cut in slices],
+        **({"multiples": multiples} if levels else {}),
+    }
 
 
 def table_rows(data: TableSplit) -> NDArray[np.int64]:

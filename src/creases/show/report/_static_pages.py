@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from creases._files import write_atomically
 from creases.errors import InputError
-from creases.show.report import _html as page
 from creases.show.report._page import write_page
 from creases.show.report._subject import Section
 from creases.show.viewer import epochs_json, to_json
@@ -44,15 +42,8 @@ def write_viewer(
         Names of several slices, and the label of their list.
     """
     run = {
-        "problem": problem,
-        "setting": {},
-        "measure": "",
-        "epochs": epochs_json([]),
-        "records": [],
+        **_run_without_growth(problem, sections),
         "moments": [{"id": 0, "epoch": 0, "kind": "end", "record": None, "regions": regions}],
-        "ended": "",
-        "kept": 0,
-        "sections": sections,
         **({"slices": list(slices), "slices_are": slices_are} if len(slices) > 1 else {}),
     }
     frames_by_name = {"0" if k == 0 else f"0/{k}": data for k, data in enumerate(frames)}
@@ -60,21 +51,29 @@ def write_viewer(
 
 
 def write_sections(out: Path, title: str, lead: str, sections: Sequence[Section]) -> Path:
-    """Write a report that has sections only: a page without scripts."""
-    parts = [page.paragraph(lead, note=True), page.columns([_parts(section) for section in sections])]
-    with write_atomically(out) as temporary:
-        temporary.write_text(page.page(title, parts), "utf-8")
-    return out
+    """Write a report that has sections only: the viewer without a picture."""
+    problem: dict[str, Any] = {
+        "name": title,
+        "about": lead,
+        "task": "",
+        "features": [],
+        "classes": None,
+        "X": [],
+        "y": [],
+        "split": [],
+    }
+    run = {**_run_without_growth(problem, sections), "moments": [], "lead": f"{title}. {lead}"}
+    return write_page(out, to_json(run), {}, title)
 
 
-def _parts(section: Section) -> list[str]:
-    parts = [page.heading(section["title"])]
-    if "text" in section:
-        parts.append(page.paragraph(section["text"]))
-    if "picture" in section:
-        parts.append(page.image(section["picture"], section["title"]))
-    if "table" in section:
-        parts.append(page.table(section["table"]["columns"], section["table"]["rows"]))
-    if "code" in section:
-        parts.append(page.code(section["code"]))
-    return parts
+def _run_without_growth(problem: Mapping[str, Any], sections: Sequence[Section]) -> dict[str, Any]:
+    return {
+        "problem": problem,
+        "setting": {},
+        "measure": "",
+        "epochs": epochs_json([]),
+        "records": [],
+        "ended": "",
+        "kept": 0,
+        "sections": sections,
+    }

@@ -159,7 +159,7 @@ class Controller:
     def _slice(self, request: Mapping[str, Any]) -> None:
         live = self._run()
         number = live.add_slice(request)
-        self._say({"type": "slices", "slices": [view.name for view in live.slices], "slice": number})
+        self._say({"type": "slices", **live.slices_json(), "slice": number})
 
     def _export(self, request: Mapping[str, Any]) -> None:
         live = self._run()

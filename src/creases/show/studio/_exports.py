@@ -87,7 +87,7 @@ def _export_animation(request: ExportRequest) -> bytes:
     options["features"] = problem.features
     if problem.X.shape[1] > 2:
         cut = live.slices[0]
-        options = {"box": cut.box, "origin": cut.origin, "basis": cut.basis, "features": cut.name.split(" × ")}
+        options = {"box": cut.box, "origin": cut.origin, "basis": cut.basis, "features": cut.axes}
     options |= {"classes": problem.classes, "scaling": live.data.scaling, "names": live.data.names}
     return _read_written(
         "growth.gif",

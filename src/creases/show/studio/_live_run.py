@@ -12,6 +12,7 @@ from creases.errors import CreasesError, RequestError
 from creases.growth import GrowthConfig, RunState
 from creases.growth.experiment import Experiment, RunSettings, Snapshots, TableSplit
 from creases.problems import Problem
+from creases.show.report._slices import slices_json
 from creases.show.studio import _slices as views
 from creases.show.studio._limits import Limits
 from creases.show.viewer import epochs_json, final_epoch, moment_json, record_json, run_json
@@ -49,7 +50,7 @@ class LiveRun:
         self.data = TableSplit.from_problem(problem, settings.config)
         self.snapshots = Snapshots(self.data.scaling, max_snapshots=MAX_SNAPSHOTS, max_bytes=MAX_BYTES)
         self._experiment = Experiment(self.data, settings.config, snapshots=self.snapshots)
-        self.slices = views.first_slices(self._experiment.network, self.data)
+        self.slices, self.multiples = views.first_slices(self._experiment.network, self.data)
         self.turn = 0
         self.by_hand: list[int] = []
         self.undone: set[int] = set()
@@ -197,8 +198,12 @@ class LiveRun:
         self._page = _PageState()
         moments = [moment_json(snapshot, self.regions(snapshot.id)) for snapshot in self.snapshots]
         self._page.note(self)
-        names = [view.name for view in self.slices]
-        return {**run_json(self.data, self.settings, self.history, moments, slices=names), "phase": self.phase}
+        content = run_json(self.data, self.settings, self.history, moments)
+        return {**content, **self.slices_json(), "phase": self.phase}
+
+    def slices_json(self) -> dict[str, Any]:
+        """Return the slices as the viewer's JSON."""
+        return slices_json(self.slices, self.multiples)
 
     def changes(self) -> dict[str, Any]:
         """Return what is new since the last call, as the viewer's message; empty if nothing is."""

@@ -11,6 +11,7 @@ from creases.regions import line, plane
 from creases.show.report._slices import (
     Slice,
     choose_slices,
+    multiply_slices,
     slice_along_columns,
     slice_frame,
     slice_through_rows,
@@ -22,9 +23,14 @@ if TYPE_CHECKING:
     from creases.regions import LinePartition, PlanePartition
 
 
-def first_slices(net: Network, data: TableSplit) -> list[Slice]:
-    """Return the initial slices: none for one input, the input plane of two, along the first two columns of more."""
-    return choose_slices(net, data) if data.problem.X.shape[1] <= 2 else [slice_along_columns(data, 0, 1)]
+def first_slices(net: Network, data: TableSplit) -> tuple[list[Slice], str]:
+    """Return the initial slices, and the column of categories of those that are small multiples, "" without them.
+
+    There is none for one input, the input plane of two, that along the most important columns of more.
+    """
+    slices = choose_slices(net, data)[:1]
+    column, multiples = multiply_slices(net, data, slices[0]) if slices else ("", [])
+    return [*slices, *multiples], column
 
 
 def make_slice(request: Mapping[str, Any], net: Network, data: TableSplit) -> Slice:
@@ -66,7 +72,8 @@ def draw(
         ((low, high),) = data_box(data.problem.X)
         partition = line(net, [low], [high])
     bound(partition.count)
-    return slice_frame(partition, data, moment=moment, number=number), partition.count
+    cut = slices[number] if slices else None
+    return slice_frame(partition, data, cut, moment=moment, number=number), partition.count
 
 
 def _are_distinct(numbers: Any, count: int) -> bool:

@@ -141,9 +141,8 @@ def run_json(
     *,
     rows: Rows | None = None,
     sections: Sequence[Mapping[str, Any]] = (),
-    slices: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return a run; ``moments`` are results of :func:`moment_json`, ``slices`` the names of several slices."""
+    """Return a run; ``moments`` are results of :func:`moment_json`."""
     kept = final_epoch(history)
     return {
         "problem": problem_json(data, rows=rows),
@@ -156,7 +155,6 @@ def run_json(
         "ended": history.ended,
         "kept": kept,
         "sections": to_json(sections),
-        **({"slices": list(slices)} if len(slices) > 1 else {}),
     }
 
 

@@ -1,0 +1,107 @@
+"""The columns of a table behind the inputs of its network: numbers, and categories of several 0-1 inputs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from creases._typing import Floats
+from creases.problems import Problem
+
+if TYPE_CHECKING:
+    from creases.network import Network
+
+#: Number of samples to rank columns with.
+RANKING_ROWS = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Category:
+    """A column of categories: some inputs of 0 and 1, or one input with two values."""
+
+    name: str
+    inputs: tuple[int, ...]  #: positions of its k inputs
+    levels: tuple[str, ...]  #: its L categories
+    codes: Floats  #: (L, k) values of the inputs in each category
+    counts: tuple[int, ...]  #: rows in each category
+
+    @property
+    def most_frequent(self) -> int:
+        """Number of the most frequent category."""
+        return int(np.argmax(self.counts))
+
+    def level_of(self, x: Floats) -> str:
+        """Return the category of an input (d,)."""
+        return self.levels[int(np.abs(self.codes - x[list(self.inputs)]).sum(axis=1).argmin())]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of a table: positions of numeric inputs, and categories."""
+
+    numeric: tuple[int, ...]
+    categories: tuple[Category, ...]
+
+
+def find_columns(problem: Problem) -> Columns:
+    r"""Return the numeric and the categorical columns of a problem.
+
+    Inputs named ``column=category`` that hold 0 and 1 are one column of categories; an input with at most two
+    different values is a column of two categories.
+
+    Examples
+    --------
+    >>> from creases.problems import parse_table
+    >>> table = "size,color,kind\n1,red,a\n2,blue,b\n3,red,a\n4,red,b\n"
+    >>> found = find_columns(parse_table(table))
+    >>> found.numeric, [(column.name, column.levels, column.counts) for column in found.categories]
+    ((0,), [('color', ('blue', 'red'), (1, 3))])
+    """
+    groups: dict[str, list[int]] = defaultdict(list)
+    numeric: list[int] = []
+    categories: dict[int, Category] = {}
+    for position, name in enumerate(problem.features):
+        column, separator, _ = name.partition("=")
+        values = np.unique(problem.X[:, position])
+        if separator and set(values.tolist()) <= {0.0, 1.0}:
+            groups[column].append(position)
+        elif len(values) <= 2:
+            counts = tuple(int((problem.X[:, position] == value).sum()) for value in values)
+            levels = tuple(f"{value:g}" for value in values)
+            categories[position] = Category(name, (position,), levels, values[:, None], counts)
+        else:
+            numeric.append(position)
+    for column, inputs in groups.items():
+        categories[inputs[0]] = _one_hot(problem, column, inputs)
+    return Columns(tuple(numeric), tuple(categories[position] for position in sorted(categories)))
+
+
+def importance(net: Network, X: Floats) -> Floats:
+    """Return the importance (d,) of each input: the mean size of its coefficient times its standard deviation.
+
+    Coefficients are those of the pieces at the rows X (n, d); those of several outputs are taken relative to the mean
+    of the outputs, which decides nothing, and averaged.
+    """
+    rows = X[:: max(1, len(X) // RANKING_ROWS)]
+    J = np.concatenate([part.J for part in net.jacobians(rows)])  # (n, m, d)
+    if J.shape[1] > 1:
+        J = J - J.mean(axis=1, keepdims=True)
+    return np.asarray(np.abs(J).mean(axis=(0, 1)) * X.std(axis=0))
+
+
+def column_importance(values: Floats, column: Category) -> float:
+    """Return the importance of a category: the sum of those of its inputs."""
+    return float(values[list(column.inputs)].sum())
+
+
+def _one_hot(problem: Problem, column: str, inputs: list[int]) -> Category:
+    levels = [problem.features[position].partition("=")[2] for position in inputs]
+    codes, counts = np.eye(len(inputs)), problem.X[:, inputs].sum(axis=0).astype(int).tolist()
+    rest = int((problem.X[:, inputs].sum(axis=1) == 0).sum())
+    if rest:  # rows in none of the categories that have an input
+        levels, counts = [*levels, "other"], [*counts, rest]
+        codes = np.concatenate([codes, np.zeros((1, len(inputs)))])
+    return Category(column, tuple(inputs), tuple(levels), codes, tuple(counts))

@@ -1,0 +1,256 @@
+"""Is a network good, and how sure is it: scores beside baselines, confusion matrix, residuals, calibration."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from creases._typing import Floats, Ints
+from creases.growth import format_number
+from creases.growth.experiment import Baseline, SavedRun, TableSplit, compare_with_linear
+from creases.show.report._formatting import format_percent, pluralize
+from creases.show.report._subject import Section
+from creases.show.viewer._run import score_name
+
+if TYPE_CHECKING:
+    from creases.network import Network
+
+#: Largest number of classes of a confusion matrix, and of points of a chart.
+MAX_CLASSES, MAX_POINTS = 20, 600
+
+#: Number of bins of a histogram, and of a calibration curve.
+BINS, CALIBRATION_BINS = 16, 8
+
+#: Rows needed for a calibration curve.
+MIN_ROWS = 20
+
+#: Names of the columns of scores.
+PARTS = ("training", "validation", "test")
+
+
+def quality_sections(run: SavedRun, models: Sequence[Baseline]) -> list[Section]:
+    """Return the sections about the quality: scores, then the confusion matrix or the residuals on the test rows."""
+    data = run.data
+    predictions = models[0].predictions
+    if data.problem.classes is None:
+        return [_scores(data, models), _residuals(data, predictions)]
+    return [_scores(data, models), *_confusion(data, predictions)]
+
+
+def confidence_sections(net: Network, data: TableSplit) -> list[Section]:
+    """Return the sections about the certainty: calibration and confidence, or the sizes of the errors."""
+    rows = np.sort(np.concatenate([data.validation, data.test]))
+    f = np.asarray(net(data.problem.X[rows]), np.float64).reshape(len(rows), -1)
+    if data.problem.classes is None:
+        return [_errors(data, f[:, 0] - data.problem.y[rows])]
+    return _calibration(data, f, rows) if len(rows) >= MIN_ROWS else []
+
+
+def add_boosting(models: Sequence[Baseline], data: TableSplit) -> list[Baseline]:
+    """Return the scores with those of gradient boosting after the linear model, if they are not there."""
+    if any("oosting" in model.name for model in models):
+        return list(models)
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.metrics import accuracy_score, r2_score
+
+    problem, regression = data.problem, data.problem.classes is None
+    rows = np.sort(np.concatenate([data.train, data.validation]))
+    kind = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
+    model = kind(random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of classes with few rows: it is a yardstick
+        predictions = model.fit(problem.X[rows], problem.y[rows]).predict(problem.X)
+    score = r2_score if regression else accuracy_score
+    parts = [float(score(problem.y[part], predictions[part])) for part in (data.train, data.validation, data.test)]
+    error = float(np.sqrt(np.mean((predictions - problem.y)[data.test] ** 2))) if regression else None
+    train, validation, test = parts
+    boosting = Baseline(kind.__name__, predictions, train, validation, test, error)
+    return [*models[:2], boosting, *models[2:]]
+
+
+def headline(run: SavedRun, models: Sequence[Baseline]) -> str:
+    """Return the answer to the first question in a sentence: the test score beside those of the baselines."""
+    problem = run.data.problem
+    others = ", ".join(f"{model.name} {format_score(model.test)}" for model in models[1:])
+    target = f"Predicts {problem.target}" if problem.target else "A network"
+    return (
+        f"{target} from {pluralize(problem.X.shape[1], 'input')}: test {score_name(problem.task)} "
+        f"{format_score(models[0].test)} ({others})."
+    )
+
+
+def format_score(value: float) -> str:
+    """Format a score with three digits after the point."""
+    return "–" if not np.isfinite(value) else f"{round(value, 3) + 0.0:.3f}"  # no negative zero
+
+
+def _scores(data: TableSplit, models: Sequence[Baseline]) -> Section:
+    regression, name = data.problem.classes is None, score_name(data.problem.task)
+    best = max((model for model in models[1:]), key=lambda model: model.test)
+    net = models[0]
+    if net.test > best.test:
+        verdict = f"The network scores higher on the test rows than every baseline ({best.name} comes closest)."
+    else:
+        better = [model.name for model in models[1:] if model.test >= net.test]
+        verdict = f"It does not beat {' or '.join(better)} on the test rows: consider the simpler or stronger model."
+    rows = [
+        [model.name, *map(format_score, (model.train, model.validation, model.test))]
+        + ([] if model.error is None else [format_number(model.error)])
+        for model in models
+    ]
+    unit = [f"test RMSE ({data.problem.target})" if data.problem.target else "test RMSE"] if regression else []
+    text = "The baselines are from scikit-learn, fitted to the training and validation rows of the network."
+    summary = compare_with_linear(models, data)
+    bars = [
+        {"name": model.name, "share": max(0.0, model.test), "text": format_score(model.test), "main": model is net}
+        for model in models
+    ]
+    return {
+        "title": "Scores",
+        "text": f"Test {name}, {pluralize(len(data.test), 'row')}. {verdict} {summary}".strip(),
+        "bars": bars,
+        "table": {"columns": [name, *PARTS, *unit], "rows": rows},
+        "note": text,
+        "size": "wide",
+    }
+
+
+def _confusion(data: TableSplit, predictions: Ints) -> list[Section]:
+    """Return the confusion matrix of the test rows, and precision, recall and F1 of each class."""
+    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+
+    problem, rows = data.problem, data.test
+    assert problem.classes is not None
+    if len(problem.classes) > MAX_CLASSES or not len(rows):
+        return []
+    numbers = list(range(len(problem.classes)))
+    y, found = problem.y[rows], predictions[rows]
+    counts = confusion_matrix(y, found, labels=numbers)
+    name = problem.target or "class"
+    classes = list(problem.classes)
+    matrix = {
+        "rows": classes,
+        "columns": classes,
+        "values": counts.tolist(),
+        "down": f"true {name}",
+        "across": f"predicted {name}",
+    }
+    scores = np.stack(precision_recall_fscore_support(y, found, labels=numbers, zero_division=0.0), axis=1)
+    table = [[classes[k], *map(format_score, scores[k, :3]), str(int(scores[k, 3]))] for k in numbers]
+    wrong = int((y != found).sum())
+    text = f"{pluralize(wrong, 'test row')} of {len(rows)} misclassified; right ones are on the diagonal."
+    return [
+        {"title": "Confusion matrix", "text": text, "matrix": matrix, "size": "narrow"},
+        {
+            "title": "Scores by class",
+            "text": "Precision: of the rows predicted so, the share that are. Recall: of those, the share found.",
+            "table": {"columns": [name, "precision", "recall", "F1", "test rows"], "rows": table},
+            "size": "narrow",
+        },
+    ]
+
+
+def _residuals(data: TableSplit, predictions: Floats) -> Section:
+    """Return charts of predicted by true values, and of the errors by predicted values, on the test rows."""
+    problem, rows = data.problem, data.test[:MAX_POINTS]
+    y, found = problem.y[rows], predictions[rows]
+    name = problem.target or "value"
+    both = _round([y, found])
+    extent = [float(np.min(both)), float(np.max(both))]
+    charts = [
+        {
+            "title": "Predicted and true values",
+            "x": {"name": f"true {name}", "range": extent},
+            "y": {"name": f"predicted {name}", "range": extent},
+            "series": [{"kind": "points", "x": both[0], "y": both[1], "color": 0}],
+            "diagonal": True,
+        },
+        {
+            "title": "Errors",
+            "x": {"name": f"predicted {name}"},
+            "y": {"name": f"predicted − true {name}"},
+            "series": [
+                {"kind": "points", "x": both[1], "y": _round(found - y), "color": 0},
+                {"kind": "line", "x": [float(np.min(both[1])), float(np.max(both[1]))], "y": [0.0, 0.0]},
+            ],
+        },
+    ]
+    error = np.abs(found - y)
+    text = (
+        f"On the test rows the error is {format_number(float(np.mean(error)))} on average (MAE) and "
+        f"{format_number(float(np.sqrt(np.mean(error**2))))} as root mean square, in the units of {name}. "
+        "On the dashed line predictions are right; errors should show no pattern."
+    )
+    return {"title": "Residuals", "text": text, "charts": charts}
+
+
+def _calibration(data: TableSplit, f: Floats, rows: Ints) -> list[Section]:
+    """Return the calibration curve of the predicted class, and how confident right and wrong predictions are."""
+    from scipy.special import softmax
+
+    probability = softmax(f, axis=1)
+    found, confidence = probability.argmax(axis=1), probability.max(axis=1)
+    right = found == data.problem.y[rows]
+    order = np.argsort(confidence, kind="stable")
+    bins = [part for part in np.array_split(order, min(CALIBRATION_BINS, max(1, len(rows) // 10))) if len(part)]
+    x, y = ([float(values[part].mean()) for part in bins] for values in (confidence, right.astype(float)))
+    gap = sum(len(part) * abs(a - b) for part, a, b in zip(bins, x, y, strict=True)) / len(rows)
+    least = 1 / f.shape[1]
+    edges = np.linspace(least, 1.0, BINS + 1)
+    middle = _round((edges[:-1] + edges[1:]) / 2)
+    counts = [np.histogram(confidence[mask], edges)[0].tolist() for mask in (right, ~right)]
+    calibration = {
+        "x": {"name": "predicted probability", "range": [least, 1.0]},
+        "y": {"name": "share that is right", "range": [0.0, 1.0]},
+        "series": [{"kind": "line", "x": _round(x), "y": _round(y), "color": 0, "marks": True}],
+        "diagonal": True,
+    }
+    histogram = {
+        "x": {"name": "predicted probability", "range": [least, 1.0]},
+        "y": {"name": "rows"},
+        "series": [
+            {"kind": "bars", "x": middle, "y": counts[0], "color": 0, "name": "right", "faint": True},
+            {"kind": "bars", "x": middle, "y": counts[1], "color": 6, "name": "wrong"},
+        ],
+    }
+    held = f"{pluralize(len(rows), 'validation and test row')}"
+    sure, wrong = int((confidence >= 0.9).sum()), int((confidence[~right] >= 0.9).sum())
+    return [
+        {
+            "title": "Calibration",
+            "text": f"Of {held}, in bins of equal size: on the dashed line the predicted probability is the share that "
+            f"is right. The mean gap (expected calibration error) is {format_number(gap)}.",
+            "charts": [calibration],
+        },
+        {
+            "title": "Confidence",
+            "text": f"The predicted probability is at least 0.9 for {format_percent(sure / len(rows))} of the rows, of "
+            f"which {wrong} {'is' if wrong == 1 else 'are'} wrong.",
+            "charts": [histogram],
+        },
+    ]
+
+
+def _errors(data: TableSplit, error: Floats) -> Section:
+    """Return the distribution of the errors on held-out rows."""
+    name, size = data.problem.target or "value", np.abs(error)
+    counts, edges = np.histogram(error, BINS)
+    half, most = (format_number(float(np.quantile(size, share))) for share in (0.5, 0.9))
+    chart = {
+        "x": {"name": f"predicted − true {name}"},
+        "y": {"name": "rows"},
+        "series": [{"kind": "bars", "x": _round((edges[:-1] + edges[1:]) / 2), "y": counts.tolist(), "color": 0}],
+    }
+    text = (
+        f"Of {pluralize(len(error), 'validation and test row')} half are predicted within {half} of the true {name}, "
+        f"and nine in ten within {most}."
+    )
+    return {"title": "Sizes of the errors", "text": text, "charts": [chart]}
+
+
+def _round(values: Any) -> list[Any]:
+    """Round to five digits, more than a chart can show."""
+    return np.vectorize(lambda value: float(f"{value:.5g}"))(np.asarray(values, np.float64)).tolist()  # type: ignore[no-any-return]

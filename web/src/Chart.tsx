@@ -1,0 +1,85 @@
+/** A small chart: lines, points and bars over two named axes. */
+
+import { classColor } from "./colors";
+import { ticks } from "./plane/overlay";
+import { dark, number } from "./state";
+import type { Axis, ChartData, Series } from "./types";
+
+const W = 380, H = 230, LEFT = 52, RIGHT = 10, TOP = 10, BOTTOM = 40;
+
+type Place = { x: (value: number) => number; y: (value: number) => number };
+
+export function Chart({ title, x, y, series, diagonal, label }: ChartData) {
+  const [left, right] = extent(x, series.flatMap((one) => one.x));
+  const [low, high] = extent(y, series.flatMap((one) => [...one.y, ...(one.kind === "bars" ? [0] : [])]));
+  const place: Place = {
+    x: (value) => LEFT + ((W - LEFT - RIGHT) * (value - left)) / (right - left || 1),
+    y: (value) => H - BOTTOM - ((H - BOTTOM - TOP) * (value - low)) / (high - low || 1),
+  };
+  const named = series.filter((one) => one.name);
+  const from = Math.max(left, low), to = Math.min(right, high);
+  return (
+    <figure class="chart">
+      {title && <figcaption>{title}</figcaption>}
+      <svg viewBox={`0 0 ${W} ${H}`} role="img" aria-label={label || title || `${y.name} by ${x.name}`}>
+        {ticks(low, high, 4).map((value) => (
+          <g key={`y${value}`}>
+            <line class="grid" x1={LEFT} x2={W - RIGHT} y1={place.y(value)} y2={place.y(value)} />
+            <text x={LEFT - 6} y={place.y(value) + 4} text-anchor="end">{number(value, 4)}</text>
+          </g>
+        ))}
+        {x.labels
+          ? x.labels.map((text, k) => <text key={text} x={place.x(k)} y={H - BOTTOM + 15} text-anchor="middle">{short(text, x.labels!.length)}</text>)
+          : ticks(left, right, 5).map((value) => <text key={`x${value}`} x={place.x(value)} y={H - BOTTOM + 15} text-anchor="middle">{number(value, 5)}</text>)}
+        <path class="axis" d={`M${LEFT} ${TOP}V${H - BOTTOM}H${W - RIGHT}`} />
+        <text class="name" x={(LEFT + W - RIGHT) / 2} y={H - 8} text-anchor="middle">{x.name}</text>
+        <text class="name" transform={`translate(12 ${(TOP + H - BOTTOM) / 2}) rotate(-90)`} text-anchor="middle">{y.name}</text>
+        {diagonal && <line class="diagonal" x1={place.x(from)} y1={place.y(from)} x2={place.x(to)} y2={place.y(to)} />}
+        {series.map((one, k) => <Drawn key={k} {...one} place={place} count={series.length} />)}
+      </svg>
+      {named.length > 0 && (
+        <p class="key">{named.map((one) => <span key={one.name}><i style={{ borderColor: tone(one) }} /> {one.name}</span>)}</p>
+      )}
+    </figure>
+  );
+}
+
+function Drawn({ kind, x, y, color, faint, marks, place }: Series & { place: Place; count: number }) {
+  const stroke = tone({ color });
+  if (kind === "points")
+    return <g opacity={faint ? 0.35 : 0.75}>{x.map((value, i) => <circle key={i} cx={place.x(value)} cy={place.y(y[i])} r={2.6} fill={stroke} />)}</g>;
+  if (kind === "bars") {
+    const wide = x.length > 1 ? Math.abs(place.x(x[1]) - place.x(x[0])) - 1 : 30;
+    const base = place.y(0);
+    return (
+      <g opacity={faint ? 0.45 : 0.85}>
+        {x.map((value, i) => <rect key={i} x={place.x(value) - wide / 2} y={Math.min(base, place.y(y[i]))} width={Math.max(1, wide)} height={Math.abs(place.y(y[i]) - base)} fill={stroke} />)}
+      </g>
+    );
+  }
+  const path = x.map((value, i) => `${i ? "L" : "M"}${place.x(value).toFixed(1)} ${place.y(y[i]).toFixed(1)}`).join("");
+  return (
+    <>
+      <path d={path} fill="none" stroke={stroke} stroke-width={faint ? 0.8 : 2} opacity={faint ? 0.3 : 1} />
+      {marks && x.slice(1, -1).map((value, i) => <circle key={i} class="knot" cx={place.x(value)} cy={place.y(y[i + 1])} r={2.8} stroke={stroke} />)}
+    </>
+  );
+}
+
+/** The color of a series: that of a class, or the ink. */
+function tone({ color }: Pick<Series, "color">): string {
+  return color === undefined ? "var(--ink)" : classColor(color, dark.value);
+}
+
+function extent({ range }: Axis, values: number[]): [number, number] {
+  if (range) return range;
+  const low = values.reduce((a, b) => Math.min(a, b), Infinity), high = values.reduce((a, b) => Math.max(a, b), -Infinity);
+  if (!Number.isFinite(low)) return [0, 1];
+  const more = high > low ? 0.03 * (high - low) : 0.5;
+  return [low - more, high + more];
+}
+
+function short(text: string, count: number): string {
+  const most = Math.max(4, Math.floor(52 / count));
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
