@@ -9,7 +9,11 @@ from creases.show.viewer import decode_frame
 
 def read(path):
     """The run and the frames, by name, of a page with the viewer in it."""
-    page = path.read_text("utf-8")
+    return parse(path.read_text("utf-8"))
+
+
+def parse(page):
+    """The same of the text of a page."""
     assert page.startswith("<!doctype html>")
     packed = re.search(r'id="creases-report">([^<]*)<', page).group(1)
     header, arrays = decode_frame(zlib.decompress(base64.b64decode(packed)))

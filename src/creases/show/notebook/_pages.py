@@ -13,12 +13,12 @@ from creases.growth.experiment import describe_step
 from creases.network import Network
 from creases.regions import line, plane
 from creases.show.figures import plot_growth
-from creases.show.report import _html as page
 from creases.show.report import write_partition_report
 from creases.show.report._formatting import format_float, format_integer
 from creases.show.report._rendering import render_themes
 from creases.show.report._sections import network_sections
 from creases.show.report._static_pages import write_sections
+from creases.show.report._subject import Section
 
 #: The box of a network that is reported on, where none is given.
 BOX = (-1.0, 1.0)
@@ -45,18 +45,15 @@ def write_history_page(history: History, out: Path, *, estimator: Any = None) ->
     ends += [f"The run ended: {history.ended}."] if history.ended else ["The run has not ended."]
     picture = render_themes(lambda: plot_growth(history, kept_epoch=history.kept, score=score), dpi=110)
     text = history.explain() if estimator is None else estimator.explain()
-    parts = [
-        page.paragraph(" ".join(ends)),
-        page.table(["", ""], rows),
-        page.heading("Curves"),
-        page.image(picture, "Loss, score and size by epoch; each mark above a curve is a growth step"),
-        *([page.heading("Growth steps"), _ledger(history)] if history.records else []),
-        page.heading("In words"),
-        *map(page.paragraph, text.split("\n\n")),
+    sections: list[Section] = [
+        {"title": "Overview", "text": " ".join(ends), "table": {"columns": ["what", "value"], "rows": rows}},
+        {"title": "Curves", "picture": picture, "note": "Each mark above a curve is a growth step.", "size": "wide"},
+        *([{"title": "Growth steps", "table": _ledger(history)}] if history.records else []),
+        {"title": "In words", "text": text, "size": "full"},
     ]
     name = "Growth" if estimator is None else type(estimator).__name__
     title = f"{name}: {plural(len(history.records), 'growth step')}"
-    out.write_text(page.page(title, parts), encoding="utf-8")
+    write_sections(out, title, " ".join(ends), sections)
 
 
 def write_network_page(net: Network, out: Path, box: Any) -> None:
@@ -72,7 +69,7 @@ def write_network_page(net: Network, out: Path, box: Any) -> None:
         write_sections(out, title, lead, network_sections(net, box=limits))
 
 
-def _ledger(history: History) -> str:
+def _ledger(history: History) -> dict[str, Any]:
     rows = [
         [
             f"{record.number}, after epoch {record.epoch}",
@@ -83,4 +80,4 @@ def _ledger(history: History) -> str:
         ]
         for record in history.records
     ]
-    return page.table(["step", "what", "place", "width", "loss before", "loss after"], rows)
+    return {"columns": ["step", "what", "place", "width", "loss before", "loss after"], "rows": rows}
