@@ -1,8 +1,11 @@
 import json
+import re
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from creases.cli import app
 from creases.cli._model import load_model
 from creases.regions._cell import cell
 
@@ -28,14 +31,24 @@ def test_one_output_decides_by_its_sign(run, fold):
     assert (e["class"], e["runner_up"], e["margin"]) == (0, 1, 0.5)
 
 
-def test_the_nearest_crease_and_boundary_are_told(run, fold):
+def test_the_nearest_crease_and_the_boundary_in_the_region_are_told(run, fold):
     e = json.loads(run("explain", fold, "0.25,0.5", "--json").stdout)
     assert e["nearest_crease"] == {"unit": 0, "name": "layers.0.bend[0]", "distance": 0.25}
-    assert e["nearest_boundary"]["class"] == 0
-    assert e["nearest_boundary"]["distance"] == pytest.approx(0.25 / np.sqrt(2))
-    assert e["nearest_boundary"]["point"] == pytest.approx([0.125, 0.375])
+    assert e["boundary_in_region"]["class"] == "class 0"
+    assert e["boundary_in_region"]["distance"] == pytest.approx(0.25 / np.sqrt(2))
+    assert e["boundary_in_region"]["point"] == pytest.approx([0.125, 0.375])
+
+
+def test_the_nearest_change_is_that_of_all_regions_with_its_proof(run, fold):
+    """At (-0.25, -0.5) the region has no boundary: the nearest is (0.5, -0.5), two regions on."""
     e = json.loads(run("explain", fold, "-0.25,-0.5", "--json").stdout)
-    assert e["nearest_boundary"] is None  # f is constant there
+    assert e["boundary_in_region"] is None  # f is constant there
+    change = e["nearest_change"]
+    assert change["distance"] == pytest.approx(0.75)
+    assert change["point"] == pytest.approx([0.5, -0.5], abs=1e-6)
+    assert (change["proved"], change["class"], change["unit"]) == (True, "class 1", "the units of the inputs")
+    text = " ".join(run("explain", fold, "-0.25,-0.5").stdout.split())
+    assert "0.75 away in the units of the inputs, to class 1; nothing is nearer (proved)" in text
 
 
 def test_the_region_is_described(run, fold):
@@ -58,15 +71,15 @@ def test_the_explanation_reads_well(run, fold):
     assert result.exit_code == 0, result.output
     for words in (
         "class 1, ahead of class 0 by 0.25",
-        "0.25 away, unit layers.0.bend[0]",
-        "0.25 away, a tie with class 0",
+        "0.25 away in the inputs' units, unit",
+        "0.25 away in the inputs' units, to class 0",
         "unbounded, holds balls of every size",
         "2 creases: layers.0.bend[0], layers.0.bend[1]",
         "Margin = -0.5 and these products",
         "-inf to 0",
         "Units that matter: 1 of 1",
     ):
-        assert words in result.stdout
+        assert words in " ".join(result.stdout.split())
 
 
 def test_only_the_largest_products_are_shown(run, tmp_path):
@@ -115,3 +128,62 @@ def test_explanation_agrees_with_the_library(run, wide):
     region = cell(load_model(str(wide)), x)
     assert e["region"]["radius"] == pytest.approx(region.radius)
     assert [facet["unit"] for facet in e["region"]["facets"]] == region.units[region.facets].tolist()
+
+
+@pytest.fixture(scope="module")
+def iris_run(tmp_path_factory):
+    """The folder of a short growth run on iris."""
+    folder = tmp_path_factory.mktemp("runs") / "iris"
+    result = CliRunner().invoke(app, ["grow", "iris", "--budget", "5", "--out", str(folder)])
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def test_a_run_is_explained_with_the_names_of_its_table(run, iris_run):
+    result = run("explain", iris_run, "--row", 120)
+    assert result.exit_code == 0, result.output
+    for words in ("virginica, ahead of", "petal length (cm)", "away in standard deviations, to versicolor"):
+        assert words in " ".join(result.stdout.split())
+
+
+def test_the_smallest_change_is_a_sentence(run, iris_run):
+    result = run("explain", iris_run, "--row", 120, "--change", "--fixed", "petal length,sepal width")
+    assert result.exit_code == 0, result.output
+    first, second, size = result.stdout.splitlines()
+    assert first == "Row 120 is decided virginica."
+    assert re.fullmatch(r"versicolor if petal width falls by [\d.]+ cm; nothing smaller does \(proved\)", second)
+    assert size.startswith("size of the change: ")
+
+
+def test_a_change_as_json_reaches_the_class_that_was_asked_for(run, iris_run):
+    words = ("explain", iris_run, "--row", 120, "--change", "--target", "setosa", "--norm", "linf", "--json")
+    e = json.loads(run(*words).stdout)
+    assert (e["decided"], e["reached"], e["proved"]) == ("virginica", "setosa", True)
+    net = load_model(str(iris_run / "model.safetensors"))
+    assert net(np.array(e["point"])).argmax() == 0
+    assert {row["column"] for row in e["changes"]} <= {
+        f"{a} {b} (cm)" for a in ("sepal", "petal") for b in ("length", "width")
+    }
+
+
+def test_a_network_without_a_table_has_changes_in_its_own_units(run, fold):
+    result = run("explain", fold, "-0.25,-0.5", "--change")
+    assert "class 1 if x[0] rises by 0.751; nothing smaller does (proved)" in result.stdout or (
+        "class 1 if x[0] rises by 0.75; nothing smaller does (proved)" in result.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--row", 1000], "--row must be a row of the table, from 0 to 149, got 1000"),
+        (["--row", 3, "--fixed", "mass"], "--fixed must come with a search for a change, got 'mass'; add --change"),
+        (["--row", 3, "--fixed", "mass", "--change"], "--fixed must name columns among sepal length (cm)"),
+        (["--row", 3, "--target", "rose", "--change"], "--target must be one of setosa, versicolor, virginica"),
+        ([], "INPUT must be given, or a row of the table"),
+    ],
+)
+def test_wrong_wishes_end_in_one_line(run, iris_run, words, message):
+    result = run("explain", iris_run, *words)
+    assert result.exit_code == 2
+    assert message in result.stderr

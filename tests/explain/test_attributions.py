@@ -104,7 +104,7 @@ def test_a_network_without_bends_gives_coefficient_times_difference():
     result = attributions(read([([[2.0, -3.0]], [1.0])]), [1.0, 1.0], names=["a", "b"])
     assert result.values.tolist() == [2.0, -3.0]
     assert [result.names[j] for j in result.ranked] == ["b", "a"]
-    frame = result.frame()
+    frame = result.to_frame()
     assert frame.index.tolist() == ["b", "a"]
     assert frame.attribution.tolist() == [-3.0, 2.0]
 

@@ -2,9 +2,10 @@
 
 ``output_bounds`` and ``unit_bounds`` bound the outputs and the pre-activations of every unit, ``unit_facts`` reports
 which units are dead, always active or redundant. ``nearest`` is the nearest input that is decided otherwise, with a
-proof that nothing nearer exists. ``output_range`` is the exact range of outputs, of their differences and of
-coefficients, with the inputs where they are reached. ``safety_map`` measures the distance to the decision boundary on a
-plane. Bounds of every intermediate value are in :mod:`creases.certify.propagation`.
+proof that nothing nearer exists; ``margins`` are its distances for all rows of a data set, and ``safety_map`` measures
+the distance to the decision boundary on a plane. ``output_range`` is the exact range of outputs, of their differences
+and of coefficients, with the inputs where they are reached. Bounds of every intermediate value are in
+:mod:`creases.certify.propagation`.
 
 >>> import creases
 >>> from creases.certify import output_bounds
@@ -14,6 +15,7 @@ plane. Bounds of every intermediate value are in :mod:`creases.certify.propagati
 """
 
 from creases.certify._bounds import output_bounds, unit_bounds
+from creases.certify._margins import Margins, margins
 from creases.certify._nearest.certificate import ChangeCertificate, Verification
 from creases.certify._nearest.nearest import Change, nearest
 from creases.certify._ranges import OutputRange, output_range
@@ -27,10 +29,12 @@ __all__ = [
     "UNDECIDED",
     "Change",
     "ChangeCertificate",
+    "Margins",
     "OutputRange",
     "SafetyMap",
     "UnitFacts",
     "Verification",
+    "margins",
     "nearest",
     "output_bounds",
     "output_range",

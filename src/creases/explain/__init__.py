@@ -3,7 +3,8 @@
 ``attributions`` divides the difference of an output between two inputs among the columns: integrated gradients, summed
 over the regions between them instead of sampled. ``scorecard`` writes a network down: the linear function of every
 region that holds rows of a table, and what separates the regions. ``effects`` of a column, ``importance`` of columns
-and their ``interactions`` are exact too.
+and their ``interactions`` are exact too. ``counterfactual`` is the smallest change of a row of a table that changes its
+decision, in words and with a proof; ``Columns`` says what changes are possible.
 
 >>> import creases
 >>> from creases.explain import attributions
@@ -13,7 +14,9 @@ and their ``interactions`` are exact too.
 """
 
 from creases.explain._attributions import Attributions, attributions
+from creases.explain._columns import Columns
 from creases.explain._conditions import Condition
+from creases.explain._counterfactual import ColumnChange, Counterfactual, counterfactual
 from creases.explain._effects import CategoryEffect, NumberEffect, effects
 from creases.explain._importance import Importance, Interactions, importance, interactions
 from creases.explain._scorecard import Scorecard, ScorecardCheck, ScorecardRegion, scorecard
@@ -22,7 +25,10 @@ from creases.explain._terms import LinearText
 __all__ = [
     "Attributions",
     "CategoryEffect",
+    "ColumnChange",
+    "Columns",
     "Condition",
+    "Counterfactual",
     "Importance",
     "Interactions",
     "LinearText",
@@ -31,6 +37,7 @@ __all__ = [
     "ScorecardCheck",
     "ScorecardRegion",
     "attributions",
+    "counterfactual",
     "effects",
     "importance",
     "interactions",

@@ -43,7 +43,7 @@ class Attributions:
         """Inputs (d,) by the magnitude of their attribution, largest first."""
         return np.argsort(-np.abs(self.values), kind="stable")
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return a table with a row for each input, largest attribution first."""
         import pandas as pd
 

@@ -16,6 +16,7 @@ from sklearn.preprocessing import PolynomialFeatures
 
 import creases
 from creases import GrowingClassifier
+from creases.certify import safety_map
 from creases.errors import InputError
 from creases.growth.methods import Fold
 from creases.growth.methods._fold.explanation import fold_entries
@@ -68,6 +69,21 @@ def test_many_classes_have_a_logit_each() -> None:
     np.testing.assert_allclose(np.log(p[:, 1] / p[:, 0]), z[:, 1] - z[:, 0], atol=1e-9)
     np.testing.assert_allclose(model.predict_log_proba(X), np.log(p), atol=1e-9)
     np.testing.assert_array_equal(model.predict(X), p.argmax(axis=1))
+
+
+def test_the_smallest_change_of_a_row_is_in_the_datas_units_and_agrees_with_the_map(grown: Any, shown: Any) -> None:
+    spread = shown.std(axis=0)
+    row = shown[grown.predict(shown) == "dark"][0]
+    answer = grown.counterfactual(row, norm="l2", box=[(0, 200), (-10, 10)])
+    picture = safety_map(grown.network_, [(row[0] - 1, row[0] + 60), (-1, 2)], unit=spread, resolution=10)
+    assert answer.proved
+    assert answer.distance == pytest.approx(picture.at([row])[0], rel=1e-5)
+    assert (answer.predicted, answer.reached) == ("dark", "light")
+    assert grown.predict([answer.point]) == ["light"]
+    held = grown.counterfactual(row, "light", fixed=["x1"])
+    assert [change.name for change in held.changes] == ["x0"]
+    with pytest.raises(InputError, match="target must be one of the classes"):
+        grown.counterfactual(row, "grey")
 
 
 def test_the_network_is_exact_in_the_datas_own_units(grown: Any, shown: Any) -> None:

@@ -24,6 +24,9 @@ Way = Literal["auto", "search", "milp"]
 #: Nodes that a search may take before a mixed-integer program is tried instead, where there is one.
 FIRST_NODES = 300
 
+#: Distances below this share of the input's own size are rounding: an input on the boundary is at distance 0.
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class Change:
@@ -172,6 +175,7 @@ class _Solver:
         self.start = time.perf_counter()
         self.deadline = self.start + seconds
         self.best = Best(question)
+        self.rounding = ROUNDING * max(1.0, float(np.abs(question.weights * question.x).max(initial=0.0)))
         self.lower = 0.0
         self.nodes = 0
         self.ways: list[str] = []
@@ -181,7 +185,7 @@ class _Solver:
         distance = self.best.distance
         if np.isinf(distance):
             return bool(np.isinf(self.lower))
-        return distance - self.lower <= self.tolerance * distance
+        return distance - self.lower <= max(self.tolerance * distance, self.rounding)
 
     @property
     def is_over(self) -> bool:
@@ -197,6 +201,8 @@ class _Solver:
             find_changes(question, self.best, self.start + share)
         if np.isinf(self.best.distance):
             self._widen()
+            if np.isinf(self.best.distance):
+                return  # nothing within all that could be searched
         linear = question.norm != "l2"
         if way != "milp" and not self.is_over:
             self._search(self.best.distance, FIRST_NODES if linear and way == "auto" else np.inf)

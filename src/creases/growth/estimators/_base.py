@@ -18,6 +18,7 @@ from torch import nn
 
 from creases._typing import Floats, Ints
 from creases.errors import InputError
+from creases.explain import Columns
 from creases.growth._budget import Budget
 from creases.growth._config import GrowthConfig
 from creases.growth._grower import Grower
@@ -110,6 +111,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         held = None
         if validation is not None:
             rows, targets, weight, held = self._append(rows, targets, weight, validation)
+        self._table_columns = Columns.from_data(rows, self._names_of_features())
         data = self._split(rows, targets, weight, config, held)
         if self._task == "classification" and (data.rows.y == data.rows.y[0]).all():
             raise InputError("sample_weight", "leave rows of at least 2 classes with a positive weight", "one class")
@@ -139,6 +141,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         X, y = validate_data(self, X, y, dtype=np.float64, reset=first, **self._checks)
         targets = self._make_targets(y, classes if first else self._known)
         data = self._split(X, targets, _check_weights(sample_weight, X), config)
+        columns = Columns.from_data(X, self._names_of_features())
+        self._table_columns = columns if first else self._table_columns.merge(columns)
         if first:
             self._scaler = IncrementalScaler()
         data = data.rescale(self._scaler) if config.standardize else data
@@ -255,8 +259,11 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return _summary.summary_table(self.history_)
 
     def _names(self) -> dict[str, Any]:
+        return {"features": self._names_of_features(), "scaling": self._scaling, "instance": "row"}
+
+    def _names_of_features(self) -> list[str]:
         names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(self.n_features_in_)])
-        return {"features": [str(name) for name in names], "scaling": self._scaling, "instance": "row"}
+        return [str(name) for name in names]
 
     def _architecture(self) -> str:
         """Return the network's widths from inputs to outputs."""

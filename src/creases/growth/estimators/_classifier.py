@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -9,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from creases._typing import Floats
 from creases.errors import InputError
+from creases.explain import Counterfactual, counterfactual
 from creases.growth.estimators._base import GrowingEstimator
 
 
@@ -130,6 +132,68 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     def predict_log_proba(self, X: ArrayLike) -> Floats:
         """Return the logarithms of the probabilities (n, n_classes)."""
         return np.asarray(log_softmax(self._outputs(X), axis=1))
+
+    def counterfactual(
+        self,
+        row: ArrayLike,
+        target: Any = None,
+        *,
+        fixed: Iterable[str | int] = (),
+        rising: Iterable[str | int] = (),
+        falling: Iterable[str | int] = (),
+        integer: Iterable[str | int] | None = None,
+        box: Any = None,
+        norm: str = "l1",
+        count: int = 1,
+        budget: float = 10.0,
+    ) -> Counterfactual:
+        """Return the smallest change of a row that changes its predicted class, with a proof that none is smaller.
+
+        Changes are in the data's own units and compared in standard deviations. Columns that held only whole numbers in
+        the training rows stay whole, columns ``name=value`` of 0 and 1 change as a category, and values stay within the
+        range of the training rows.
+
+        Parameters
+        ----------
+        row
+            (d,) one row.
+        target
+            The class to reach; any other by default.
+        fixed, rising, falling, integer, box, norm, count, budget
+            As for :func:`creases.explain.counterfactual`; columns by name or number.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from creases import GrowingClassifier
+        >>> iris = load_iris(as_frame=True)
+        >>> model = GrowingClassifier(budget=20, random_state=0).fit(iris.data, iris.target_names[iris.target])
+        >>> answer = model.counterfactual(iris.data.iloc[120], fixed=["petal width"])
+        >>> answer.predicted, answer.reached, [change.name for change in answer.changes], answer.proved
+        ('virginica', 'versicolor', ['petal length (cm)'], True)
+        """
+        check_is_fitted(self, "module_")
+        number = None
+        if target is not None:
+            matches = np.flatnonzero(self.classes_ == target)
+            if len(matches) != 1:
+                raise InputError("target", f"be one of the classes {list(self.classes_)}", repr(target))
+            number = int(matches[0])
+        return counterfactual(
+            self.network_,
+            np.asarray(row, np.float64).reshape(-1),
+            self._table_columns,
+            target=number,
+            classes=self.classes_.tolist(),
+            fixed=fixed,
+            rising=rising,
+            falling=falling,
+            integer=integer,
+            box=box,
+            norm=norm,
+            count=count,
+            budget=budget,
+        )
 
     def _names(self) -> dict[str, Any]:
         return {**super()._names(), "classes": [str(name) for name in self.classes_]}

@@ -1,0 +1,191 @@
+"""The piece that decides one input: as plain data, and as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from creases.cli.console import out, print_table
+from creases.cli.explain._change import finite
+from creases.cli.explain._subject import Subject
+from creases.errors import InputError
+
+if TYPE_CHECKING:
+    from creases.regions import Cell, Explanation
+
+SHOWN = 8
+
+
+def explain_subject(subject: Subject, budget: float, begin: Callable[..., None]) -> dict[str, Any]:
+    """Return what decides an input as plain data, ready for JSON."""
+    from creases.regions import cell
+
+    region = cell(subject.net, subject.x)
+    why = region.explain()
+    begin("finding the nearest change of decision")
+    return as_json_data(subject, region, why) | {"nearest_change": _nearest_change(subject, budget)}
+
+
+def _nearest_change(subject: Subject, budget: float) -> dict[str, Any] | None:
+    """Return the nearest change of decision anywhere, with the state of its proof; None where it cannot be searched."""
+    from creases.certify import nearest
+
+    if subject.regression:
+        return None
+    weights = subject.columns.weights("l2")
+    try:
+        answer = nearest(subject.net, subject.x.reshape(-1), weights=weights, budget=budget)
+    except InputError as error:
+        if error.param == "net":  # too large
+            return None
+        raise
+    return {
+        "class": None if answer.reached is None else subject.class_name(answer.reached),
+        "distance": finite(answer.distance),
+        "lower_bound": finite(answer.lower_bound),
+        "proved": answer.proved,
+        "unit": subject.unit,
+        "point": None if answer.point is None else answer.point.tolist(),
+    }
+
+
+def as_json_data(subject: Subject, cell: Cell, why: Explanation) -> dict[str, Any]:
+    """Return the explanation of a region and its input as plain data, ready for JSON."""
+    crease, boundary, box = why.nearest_crease, why.nearest_boundary, why.bounding_box
+    sign = -1.0 if subject.regression and why.predicted == 0 else 1.0  # the margin of a number is the number itself
+
+    def unit(index: int) -> dict[str, Any]:
+        return {"unit": index, "name": str(cell.net.unit(index))}
+
+    return {
+        "network": repr(cell.net),
+        "class": why.predicted,
+        "runner_up": why.runner_up,
+        "names": None if subject.regression else [subject.class_name(k) for k in (why.predicted, why.runner_up)],
+        "outputs": why.outputs.tolist(),
+        "margin": sign * why.margin,
+        "offset": sign * why.offset,
+        "inputs": [
+            {
+                "input": [int(i) for i in np.unravel_index(j, cell.net.input_shape)],
+                "name": subject.input_name(int(j)),
+                "value": float(cell.x[j]),
+                "coefficient": sign * float(why.coefficients[j]),
+                "input_times_gradient": sign * float(why.input_times_gradient[j]),
+            }
+            for j in why.ranked_inputs
+        ],
+        "region": {
+            "radius": None if why.radius is None else finite(why.radius),
+            "unbounded": None if box is None else bool(np.isinf(box).any()),
+            "bounding_box": None if box is None else [[finite(end) for end in ends] for ends in box],
+            "facets": None if why.facet_units is None else [unit(int(u)) for u in why.facet_units],
+        },
+        "nearest_crease": None if crease is None else {**unit(crease.unit), "distance": crease.distance},
+        "boundary_in_region": None
+        if boundary is None or subject.regression
+        else {
+            "class": subject.class_name(boundary.classes[1]),
+            "distance": boundary.distance,
+            "point": boundary.point.tolist(),
+        },
+        "units": [
+            {**unit(int(u)), "activation_times_gradient": sign * float(why.activation_times_gradient[u])}
+            for u in why.ranked_units
+        ],
+    }
+
+
+# -- for people -------------------------------------------------------------------------------------------------------
+
+
+def print_explanation(e: dict[str, Any]) -> None:
+    """Print an explanation as tables."""
+    crease, region, names = e["nearest_crease"], e["region"], e["names"]
+    rows: list[tuple[str, ...]] = [("network", e["network"])]
+    if names is None:
+        rows.append(("prediction", f"{e['margin']:.6g}"))
+    else:
+        rows.append(("decision", f"{names[0]}, ahead of {names[1]} by {e['margin']:.6g}"))
+        rows.append(("nearest change of decision", _nearest_text(e["nearest_change"])))
+        rows.append(("boundary in this region", _boundary_text(e["boundary_in_region"])))
+    rows.append(
+        (
+            "nearest crease",
+            f"{crease['distance']:.4g} away in the inputs' units, unit {crease['name']}" if crease else "none",
+        )
+    )
+    rows.append(("region", _region_text(region)))
+    if region["facets"] is not None:
+        rows.append(("bounded by", _facets_text([facet["name"] for facet in region["facets"]])))
+    print_table("The piece that decides this input", rows)
+    out.print()
+    _print_inputs(e)
+    if e["units"]:
+        out.print()
+        _print_units(e["units"])
+
+
+def _nearest_text(change: dict[str, Any] | None) -> str:
+    """Return the nearest change of decision over all regions, and what is proved about it."""
+    if change is None:
+        return "not searched: the network is too large"
+    distance, bound, unit = change["distance"], change["lower_bound"], change["unit"]
+    if distance is None:
+        return (
+            "there is none (proved)" if change["proved"] else f"none found; none is nearer than {bound or 0:.4g} {unit}"
+        )
+    if change["proved"]:
+        return f"{distance:.4g} away in {unit}, to {change['class']}; nothing is nearer (proved)"
+    return f"at most {distance:.4g} and at least {bound:.4g} away in {unit}, to {change['class']} (the time was over)"
+
+
+def _boundary_text(boundary: dict[str, Any] | None) -> str:
+    if boundary is None:
+        return "does not pass through it"
+    return f"{boundary['distance']:.4g} away in the inputs' units, to {boundary['class']}; others may be nearer"
+
+
+def _region_text(region: dict[str, Any]) -> str:
+    from creases.regions import Explanation
+
+    if region["facets"] is None:
+        return f"its size is computed up to {Explanation.MAX_INPUTS} inputs and {Explanation.MAX_ROWS:,} rows"
+    ball = "balls of every size" if region["radius"] is None else f"a largest ball of radius {region['radius']:.4g}"
+    return f"{'unbounded' if region['unbounded'] else 'bounded'}, holds {ball}"
+
+
+def _facets_text(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{len(names)} creases: {', '.join(names[:SHOWN])}{more}" if names else "no crease"
+
+
+def _print_inputs(e: dict[str, Any]) -> None:
+    box, rows = e["region"]["bounding_box"], []
+    for row in e["inputs"][:SHOWN]:
+        numbers = (f"{row[key]:.4g}" for key in ("value", "coefficient", "input_times_gradient"))
+        ends = "" if box is None or len(row["input"]) > 1 else _interval(box[row["input"][0]])
+        rows.append((row["name"], *numbers, ends))
+    heads = ("input", "value", "coefficient", "input × gradient", "in the region")
+    print_table(f"{'Margin' if e['names'] else 'Prediction'} = {e['offset']:+.6g} {_rest(e['inputs'])}", rows, heads)
+
+
+def _rest(inputs: list[dict[str, Any]]) -> str:
+    hidden = inputs[SHOWN:]
+    if not hidden:
+        return "and these products"
+    total = sum(row["input_times_gradient"] for row in hidden)
+    return f"and these products, and {total:+.4g} from {len(hidden)} more inputs"
+
+
+def _interval(ends: list[float | None]) -> str:
+    low, high = ends
+    return f"{'-inf' if low is None else format(low, '.4g')} to {'inf' if high is None else format(high, '.4g')}"
+
+
+def _print_units(units: list[dict[str, Any]]) -> None:
+    title = f"Units that matter: {min(SHOWN, len(units))} of {len(units)} that the margin depends on"
+    rows: list[tuple[str, ...]] = [(row["name"], f"{row['activation_times_gradient']:.4g}") for row in units[:SHOWN]]
+    print_table(title, rows, ("unit", "activation × gradient"))
