@@ -4,8 +4,10 @@
 which units are dead, always active or redundant. ``nearest`` is the nearest input that is decided otherwise, with a
 proof that nothing nearer exists; ``margins`` are its distances for all rows of a data set, and ``safety_map`` measures
 the distance to the decision boundary on a plane. ``output_range`` is the exact range of outputs, of their differences
-and of coefficients, with the inputs where they are reached. Bounds of every intermediate value are in
-:mod:`creases.certify.propagation`.
+and of coefficients, with the inputs where they are reached; ``holds`` and ``monotone`` prove or refute properties.
+
+Sub-modules: :mod:`creases.certify.differences` (two networks in a box), :mod:`creases.certify.properties` (properties
+and VNN-LIB files) and :mod:`creases.certify.propagation` (bounds of every intermediate value).
 
 >>> import creases
 >>> from creases.certify import output_bounds
@@ -21,6 +23,7 @@ from creases.certify._nearest.nearest import Change, nearest
 from creases.certify._ranges import OutputRange, output_range
 from creases.certify._safety_map import SafetyMap, safety_map
 from creases.certify._unit_facts import BOTH, OFF, ON, UNDECIDED, UnitFacts, unit_facts
+from creases.certify.properties import Verdict, holds, monotone
 
 __all__ = [
     "BOTH",
@@ -33,8 +36,11 @@ __all__ = [
     "OutputRange",
     "SafetyMap",
     "UnitFacts",
+    "Verdict",
     "Verification",
+    "holds",
     "margins",
+    "monotone",
     "nearest",
     "output_bounds",
     "output_range",

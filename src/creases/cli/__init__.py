@@ -21,6 +21,7 @@ COMMANDS = {
     "predict": ("creases.cli.predict:predict_rows", "Predict new rows of a table."),
     "map": ("creases.cli.map:map_plane", "Find every region of a network on a plane, and draw it."),
     "explain": ("creases.cli.explain:explain_input", "Explain what a network does at one input."),
+    "verify": ("creases.cli.verify:verify_property", "Prove a property of a network, or find an input against it."),
     "compare": ("creases.cli.compare:compare_networks", "Compare networks by decisions and coefficients."),
     "spline": ("creases.cli.spline:fit_spline", "Fit a curve, and compare with the best fit there is."),
     "sweep": ("creases.cli.sweep:app", "Run a function over many jobs, on all cores or on Ray."),

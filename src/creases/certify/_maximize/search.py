@@ -176,7 +176,7 @@ class _Search:
         self.closed = max(self.closed, min(upper, solution.bound + program.constant))
 
     def _divide_later(self, box: Floats, upper: float) -> None:
-        axis = int((np.ptp(box, axis=1) / np.ptp(self.domain.box, axis=1)).argmax())
+        axis = int((np.ptp(box, axis=1) / np.maximum(np.ptp(self.domain.box, axis=1), 1e-300)).argmax())
         if np.ptp(box[axis]) <= 1e-9 * np.ptp(self.domain.box[axis]):
             self.closed = max(self.closed, upper)
             return

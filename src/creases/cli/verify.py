@@ -1,0 +1,68 @@
+"""``creases verify``: whether a property of a VNN-LIB file holds for a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from creases.cli import _model as model
+from creases.cli._arguments import parse_shape
+from creases.cli.console import out, print_json, show_progress
+from creases.errors import InputError
+
+#: The exit code of each answer.
+EXIT_CODES = {"holds": 0, "violated": 1, "unknown": 2}
+
+
+def verify_property(
+    model_: Annotated[str, typer.Argument(metavar="MODEL", help=model.HELP, show_default=False)],
+    property_: Annotated[
+        Path, typer.Argument(metavar="PROPERTY", help="A VNN-LIB file (.vnnlib).", show_default=False)
+    ],
+    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time for the answer, in seconds.")] = 60.0,
+    input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+) -> None:
+    """Prove a property of a network, or find an input against it.
+
+    A VNN-LIB file states what must not happen, the negation of the property: the property holds if no input satisfies
+    the file ("unsat" in the VNN competition), and is violated by an input that does ("sat"). That input is printed with
+    the network's outputs there.
+
+    Exit codes: 0 holds, 1 violated, 2 unknown when the time is over. Bad input is 2 as well, with one line on stderr
+    and nothing on stdout.
+    """
+    if not budget > 0:
+        raise InputError("budget", "be a positive number of seconds", f"{budget:g}")
+    with show_progress(3) as begin:
+        begin("reading the property")
+        from creases.certify.properties import read_vnnlib, verify
+
+        prop = read_vnnlib(property_)
+        begin("reading the network")
+        net = model.load_model(model_, parse_shape(input_shape))
+        begin("deciding cases")
+        verdict = verify(net, prop, budget=budget, progress=begin)
+    if as_json:
+        print_json(_as_json(verdict, len(prop.cases)))
+    else:
+        out.print(f"[bold]{verdict.status}[/]" + (f": {verdict.detail}" if verdict.detail else ""), soft_wrap=True)
+        if verdict.counterexample is not None and verdict.outputs is not None:
+            for name, values in (("X", verdict.counterexample), ("Y", verdict.outputs)):
+                for i, value in enumerate(values.tolist()):
+                    out.print(f"{name}_{i} = {value!r}", soft_wrap=True)
+        out.print(f"[dim]{verdict.seconds:.2f} s[/]")
+    raise typer.Exit(EXIT_CODES[verdict.status])
+
+
+def _as_json(verdict: Any, cases: int) -> dict[str, Any]:
+    return {
+        "status": verdict.status,
+        "detail": verdict.detail,
+        "cases": cases,
+        "input": None if verdict.counterexample is None else verdict.counterexample.tolist(),
+        "outputs": None if verdict.outputs is None else verdict.outputs.tolist(),
+        "seconds": verdict.seconds,
+    }

@@ -1,0 +1,90 @@
+"""``creases verify`` answers as the network does, with its exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import creases
+from creases.cli import app
+
+TEXT = """; |x0| + x1 on a box: at most 3
+(declare-const X_0 Real)
+(declare-const X_1 Real)
+(declare-const Y_0 Real)
+(assert (>= X_0 -1.0))
+(assert (<= X_0 2.0))
+(assert (and (>= X_1 0) (<= X_1 1.0)))
+(assert (>= Y_0 LIMIT))
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    net = creases.read([([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [0.0, 0.0, 0.0]), ([[1.0, 1.0, 1.0]], [0.0])])
+    net.save(tmp_path / "net.onnx")
+
+    def write(limit: str):
+        (tmp_path / "property.vnnlib").write_text(TEXT.replace("LIMIT", limit))
+        return [str(tmp_path / "net.onnx"), str(tmp_path / "property.vnnlib")]
+
+    return write
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["verify", *words])
+
+
+def test_a_property_that_holds_ends_with_0(files):
+    done = run(*files("3.5"))
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("holds")
+
+
+def test_a_violated_property_ends_with_1_and_prints_the_input(files):
+    done = run(*files("2.75"), "--json")
+    assert done.exit_code == 1, done.output
+    answer = json.loads(done.stdout)
+    x = np.array(answer["input"])
+    assert abs(x[0]) + x[1] == pytest.approx(answer["outputs"][0])
+    assert answer["outputs"][0] >= 2.75
+    assert (x >= [-1, 0]).all()
+    assert (x <= [2, 1]).all()
+    words = run(*files("2.75")).stdout
+    assert words.startswith("violated")
+    assert "X_1 = " in words
+
+
+def test_a_limit_that_is_reached_exactly_is_satisfied(files):
+    assert run(*files("3.0")).exit_code == 1  # the file's set is closed
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("(assert (<= X_0 2.0))\n", ""), "X_0 has no upper bound"),
+        (("(declare-const X_1 Real)\n", ""), "X_1 is used before it is declared"),
+        (("LIMIT))", "1.0)"), "a parenthesis is not closed"),
+        (("(>= Y_0 LIMIT)", "(not (>= Y_0 1.0))"), "not is not supported in a statement"),
+        (("(>= Y_0 LIMIT)", "(>= (* Y_0 Y_0) 1.0)"), "(* Y_0 Y_0) is not linear"),
+        (("(declare-const X_1 Real)", "(declare-const X_1 Real) (declare-const X_2 Real)"), "X_2 has no lower bound"),
+        (("(declare-const Y_0 Real)", "(declare-const Y_0 Real) (declare-const Y_1 Real)"), "2 inputs and 1 outputs"),
+    ],
+)
+def test_bad_files_are_refused_in_one_line(files, change, message):
+    arguments = files("1.0")
+    with open(arguments[1], "w") as file:
+        file.write(TEXT.replace(*change).replace("LIMIT", "1.0"))
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert not done.stdout
+    assert message in done.stderr
+
+
+def test_a_missing_file_and_no_time_are_refused(files, tmp_path):
+    network, _ = files("1.0")
+    assert "there is no such file" in run(network, str(tmp_path / "none.vnnlib")).stderr
+    assert "--budget must be a positive number" in run(*files("1.0"), "--budget", "0").stderr
