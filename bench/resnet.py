@@ -11,8 +11,7 @@ each sample, growth steps charged. So a network that was smaller for a while see
 
 The methods: "twin"; "schedule", a plain loop in which ``creases.widen`` adds random units with zero outgoing weights
 after 8 % (to a half) and 20 % (to the whole) of the steps, which is 2.4 and 9.4 % of the compute; and those of
-``creases.grow`` that can grow in front of a batch norm, which find the size themselves (fold and splitting refuse such
-places). The latter hold 2,000 training images out until growth has ended.
+``creases.grow``, which find the size themselves. The latter hold 2,000 training images out until growth has ended.
 
 ``--ratio`` asks how much compute growth saves: the least share of it at which the mean test accuracy of a method comes
 to within 0.2 points of the twin's with all of it. What is in the file of ``--out`` already is not run again.
@@ -45,7 +44,7 @@ START = 0.25  # inner channels at the start, as a share of the twin's
 SCHEDULE = ((0.024, 0.5), (0.094, 1.0))  # at this share of the compute to this share of the twin's inner channels
 RATIOS = (0.55, 0.7, 0.85)
 BATCH, LR, HELD = 128, 0.1, 2000
-METHODS = ("twin", "schedule", "random", "gradmax", "tiny")
+METHODS = ("twin", "schedule", "random", "gradmax", "tiny", "fold")
 COLUMNS = "method    compute   used  seeds   mean  spread   steps     s  inner channels"
 
 

@@ -13,7 +13,7 @@ from creases.growth import _distributed as ranks
 from creases.growth.methods._first_order.statistics import statistics
 from creases.growth.methods._gradmax import gradmax
 from creases.growth.methods._random import random_units
-from creases.growth.methods._split import steepest_split
+from creases.growth.methods._steepest_split import steepest_split
 from creases.growth.methods._tiny.tiny import tiny
 from first_order import conv, data, loss, mlp, place_of
 

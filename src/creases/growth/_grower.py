@@ -43,7 +43,7 @@ from creases.growth.policies._stop import (
 )
 from creases.growth.policies._when import When
 from creases.growth.policies._where import At, Where, resolve_where
-from creases.network.surgery import check_optimizer, copy_sharing_parameters, without_side_effects
+from creases.network.surgery import check_optimizer, copy_sharing_parameters, find_place, without_side_effects
 
 
 class Grower(Racing):
@@ -420,14 +420,17 @@ class Grower(Racing):
     def _note_outcome(self, record: Record, last: dict[str, Any]) -> None:
         names = ("epoch", "loss", "score", "validation_loss", "validation_score")
         record.later = {name: last[name] for name in names if last[name] is not None}
+        example = self.state.samples.example()
         if record.number > self._reviewed and record.method == "fold" and fold_entries(record.explanation):
-            sample = drop_unweighted(
-                self.state.samples.arrays(getattr(self.state.how, "max_samples", Fold.max_samples))
-            )
+            fold = Fold(max_samples=getattr(self.state.how, "max_samples", Fold.max_samples))
+            limit = fold.sample_limit(self.state.model, find_place(self.state.model, record.place, X=example))
+            sample = drop_unweighted(self.state.samples.arrays(limit))
             rows = None if sample.rows is None else sample.rows.numpy()
             model = copy_sharing_parameters(self.state.model)
             options: dict[str, Any] = {"units": record.units, "rows": rows, "weight": sample.weight}
-            record.explanation = fold_outcome(record.explanation, model, sample.X, sample.y, **options)
+            record.explanation = fold_outcome(
+                record.explanation, model, sample.X, sample.y, input_shape=example.shape[1:], **options
+            )
 
 
 def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:

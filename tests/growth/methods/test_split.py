@@ -10,7 +10,8 @@ import creases
 from creases.errors import InputError
 from creases.growth._explanation import explain
 from creases.growth._proposal import apply
-from creases.growth.methods._split import split, steepest_split
+from creases.growth.methods._split import split
+from creases.growth.methods._steepest_split import steepest_split
 from first_order import apply_to_copy, conv, data, loss, mean_loss, mlp, place_of
 from surgery_models import Branches, Residual
 
@@ -70,15 +71,60 @@ def test_a_unit_is_split_where_the_loss_falls_by_its_curvature():
     assert "to second order" in explain(proposal.explanation)
 
 
+def smooth_block() -> nn.Module:
+    """A residual block with smooth bends and lived-in batch norms."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = Residual().double()
+        for block in model.blocks:
+            block.act, block.last = nn.SiLU(), nn.SiLU()
+        model.train()(data((2, 7, 7), 40, seed=3)[0])
+        for module in model.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                nn.init.uniform_(module.weight, 0.5, 1.5)
+    return model.eval()
+
+
+@pytest.mark.parametrize(
+    ("make", "shape", "name"),
+    [
+        (conv, (2, 7, 7), "0"),
+        (conv, (2, 7, 7), "2"),
+        (conv, (2, 7, 7), "4"),
+        (smooth_block, (2, 7, 7), "blocks.0.conv1"),
+        (lambda: smooth_norm([nn.BatchNorm1d(4), nn.Tanh()]), (3,), "0"),
+        (lambda: smooth_norm([nn.Tanh(), nn.BatchNorm1d(4)]), (3,), "0"),
+    ],
+)
+def test_filters_and_units_at_a_batch_norm_are_split_where_the_loss_falls_by_their_curvature(make, shape, name):
+    model, (x, y) = make(), data(shape, 60)
+    step = 1e-3
+    proposal = steepest_split(model, place_of(model, name, shape), (x, y), loss, count=2, step=step)
+    assert proposal.count
+    after = apply_to_copy(model, proposal)
+    fall = mean_loss(model, x, y) - mean_loss(after, x, y)
+    assert fall == pytest.approx(proposal.gain, rel=1e-2)
+    assert torch.allclose(after(x), model(x), atol=1e-4)
+
+
+def smooth_norm(between: list[nn.Module]) -> nn.Module:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(3, 4), *between, nn.Linear(4, 2)).double()
+    model.train()(data()[0])
+    return model.eval()
+
+
 def test_splits_that_the_mathematics_does_not_allow_are_refused():
     x, y = data()
     with pytest.raises(InputError, match="whose bend is piecewise linear"):
         steepest_split(mlp(nn.ReLU), "0", (x, y), loss)
-    model = conv()
-    with pytest.raises(InputError, match="linear layers on both sides"):
-        steepest_split(model, place_of(model, "0", (2, 7, 7)), data((2, 7, 7)), loss)
-    with pytest.raises(InputError, match="'1' holds parameters of each unit"):
-        steepest_split(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)).double(), "0", (x, y), loss)
+    bare = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4, affine=False), nn.Tanh(), nn.Linear(4, 2)).double()
+    with pytest.raises(InputError, match="have one batch norm with weights"):
+        steepest_split(bare, "0", (x, y), loss)
+    forgetful = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4, track_running_stats=False), nn.Tanh(), nn.Linear(4, 2))
+    with pytest.raises(InputError, match="whose batch norm has no running statistics"):
+        steepest_split(forgetful.double(), "0", (x, y), loss)
     with pytest.raises(InputError, match="step must be a finite number above 0"):
         steepest_split(mlp(), "0", (x, y), loss, step=0)
 

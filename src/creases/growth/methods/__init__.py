@@ -16,7 +16,8 @@ from creases.growth.methods._fold.fold import Fold, fold
 from creases.growth.methods._gradmax import GradMax, gradmax
 from creases.growth.methods._random import Random, random_units
 from creases.growth.methods._registry import METHODS
-from creases.growth.methods._split import Split, SteepestSplit, split, steepest_split
+from creases.growth.methods._split import Split, split
+from creases.growth.methods._steepest_split import SteepestSplit, steepest_split
 from creases.growth.methods._tiny.tiny import Tiny, tiny
 from creases.growth.methods._tiny.train_by_growth import train_by_growth
 

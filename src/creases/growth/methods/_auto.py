@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from torch import nn
 
 from creases.growth._proposal import Proposal
-from creases.growth.methods._evidence import Evidence
+from creases.growth.methods._evidence import Evidence, message_of
 from creases.growth.methods._fold.fold import Fold
+from creases.growth.methods._fold.subnetwork import check_place
 from creases.growth.methods._random import Random
 from creases.network.surgery import Place
 
@@ -21,8 +22,8 @@ MAX_INPUTS = 100
 class Auto:
     """Growth by :class:`Fold` in narrow layers of models of few inputs, by :class:`Random` units in others.
 
-    Random units are also taken where a fold is not defined: in convolutions, behind a batch norm, for losses other than
-    the cross-entropy and the squared error.
+    Random units are also taken where a fold is not exact (in convolutions, behind a batch norm), and for losses other
+    than the cross-entropy and the squared error.
     """
 
     count: int = 1
@@ -35,6 +36,6 @@ class Auto:
         """Return the proposal for a place."""
         layer, inputs = model.get_submodule(place.name), evidence.samples.example()[0].numel()
         small = isinstance(layer, nn.Linear) and max(inputs, layer.in_features) <= MAX_INPUTS
-        if small and evidence.objective.task is not None and not Fold().check(model, place):
+        if small and evidence.objective.task is not None and not message_of(lambda: check_place(model, place)):
             return Fold(count=self.count)(model, place, evidence)
         return Random(count=self.count)(model, place, evidence)

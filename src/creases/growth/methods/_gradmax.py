@@ -113,7 +113,7 @@ def gradmax(
         explanation |= {"reason": why, "gradient": 0.0, "units": 0}
         return _proposal(route, units, explanation)
     explanation["units"] = len(units.values)
-    length = _mean_length(route)
+    length = route.mean_fan_out_length()
     s = sums.features / sums.count
     if start == "zero out":
         silent = replace(units, omega={path: torch.zeros_like(columns) for path, columns in units.omega.items()})
@@ -188,17 +188,6 @@ def _start(route: UnitPath) -> tuple[str, float]:
     return (
         ("zero", slope) if route.is_smooth and slope else ("small", max(abs(route.right_slope), abs(route.left_slope)))
     )
-
-
-def _mean_length(route: Route) -> float:
-    """Return the mean length of the present units' outgoing weights over all consumers; 1 where they are zero."""
-    total = torch.zeros(route.place.width, dtype=torch.float64)
-    for consumer in route.consumers:
-        weight = consumer.layer.weight
-        assert isinstance(weight, Tensor)
-        columns = weight.detach().double().cpu()[:, consumer.link.columns(route.place.width).flatten()]
-        total += columns.movedim(1, 0).reshape(route.place.width, -1).square().sum(1)
-    return float(total.sqrt().mean()) or 1.0
 
 
 def _negligible_size(route: Route, s: Tensor) -> float:

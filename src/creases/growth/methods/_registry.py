@@ -13,7 +13,8 @@ from creases.growth.methods._fold.crease_search import CreaseSearch
 from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._gradmax import GradMax
 from creases.growth.methods._random import Random
-from creases.growth.methods._split import Split, SteepestSplit
+from creases.growth.methods._split import Split
+from creases.growth.methods._steepest_split import SteepestSplit
 from creases.growth.methods._tiny.tiny import Tiny
 from creases.network.surgery import Place, copy_sharing_parameters, unwrap_module
 

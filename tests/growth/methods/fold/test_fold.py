@@ -17,7 +17,6 @@ from creases.growth.methods import fold
 from creases.growth.methods.folding import EfficientScore, as_logits, decisions, fold_entries, subnetwork_at
 from creases.problems import circle, quadratic, wine
 from fold_models import cost, data, fold_cases, perceptron, train_briefly
-from surgery_models import built, inputs
 
 
 def two_logits(model, X):
@@ -285,22 +284,6 @@ def test_a_perfect_fit_is_not_folded():
     assert fold(model, "0", X, y, loss="regression").count == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "place", "why"),
-    [
-        ("conv", "0", "it is a Conv2d"),
-        ("norm_pool", "10", "batch norm before the bend"),
-        ("branches", "first", "several layers take them"),
-        ("sequence", "up", "more than a linear layer takes its units"),
-    ],
-)
-def test_places_that_cannot_be_folded_are_refused_with_the_reason(name, place, why):
-    model, shape = built(name)
-    X = inputs(shape)
-    with pytest.raises(InputError, match=why):
-        fold(model, place, X, torch.zeros(len(X)), input_shape=shape)
-
-
 class Skip(nn.Module):
     def __init__(self):
         super().__init__()
@@ -315,14 +298,27 @@ class Skip(nn.Module):
     ("model", "place", "why"),
     [
         (nn.Sequential(nn.Linear(2, 3, bias=False), nn.ReLU(), nn.Linear(3, 2)), "0", "it has no bias"),
-        (nn.Sequential(nn.Linear(2, 3), nn.ReLU6(), nn.Linear(3, 2)), "0", r"is not a relu of each unit alone"),
-        (nn.Sequential(nn.Linear(2, 3), nn.PReLU(3), nn.Linear(3, 2)), "0", "a slope of their own"),
-        (Skip(), "inner", "also reads what comes before it"),
+        (nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2)), "0", r"its bend \(tanh\) has no crease at 0"),
     ],
 )
-def test_linear_places_that_cannot_be_folded_are_refused_with_the_reason(model, place, why):
+def test_places_that_cannot_be_folded_are_refused_with_the_reason(model, place, why):
     with pytest.raises(InputError, match=why):
         fold(model, place, np.zeros((4, 2)), np.zeros(4))
+
+
+@pytest.mark.parametrize(
+    ("model", "place"),
+    [
+        (nn.Sequential(nn.Linear(2, 3), nn.ReLU6(), nn.Linear(3, 2)), "0"),
+        (nn.Sequential(nn.Linear(2, 3), nn.PReLU(3), nn.Linear(3, 2)), "0"),
+        (Skip(), "inner"),
+    ],
+)
+def test_where_the_exact_fold_is_not_defined_units_fold_at_the_instances_themselves(model, place):
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    proposal = fold(model, place, X, (X[:, 0] * X[:, 1] > 0).astype(int), count=2)
+    assert proposal.count == 2
+    assert "folds at instance" in explain(proposal.explanation)
 
 
 @pytest.mark.parametrize(

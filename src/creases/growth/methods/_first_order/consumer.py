@@ -94,10 +94,7 @@ class Consumer:
             return (as_rows(units.flatten(2)) @ columns.T).reshape(len(units), -1, len(columns)).movedim(-1, 1)
         if self.kind == "flat":
             return (units.flatten(1) @ columns.flatten(1).T)[:, :, None]
-        image = _flat_image(_pad(self.layer, units))
-        kernel = columns if columns.ndim == 4 else columns[:, :, None]
-        change = F.conv2d(image, kernel, None, _pair(self.layer, "stride"), 0, _pair(self.layer, "dilation"))
-        return change if units.ndim == 4 else change[:, :, 0]
+        return convolve(self.layer, units, columns)
 
     def add_response(self, out: Tensor, units: Tensor, columns: Tensor) -> Tensor:
         """Return its output with the response to units added, in the output's layout and dtype."""
@@ -134,6 +131,13 @@ def check_consumer(model: nn.Module, link: Link) -> None:
             f"{link.path!r} ({type(layer).__name__})",
             "use random units",
         )
+
+
+def convolve(layer: nn.Module, x: Tensor, weight: Tensor) -> Tensor:
+    """Return what a convolution of other weights (out, k, *kernel) would give of x (n, k, *positions), without bias."""
+    kernel = weight if weight.ndim == 4 else weight[:, :, None]
+    change = F.conv2d(_flat_image(_pad(layer, x)), kernel, None, _pair(layer, "stride"), 0, _pair(layer, "dilation"))
+    return change if x.ndim == 4 else change[:, :, 0]
 
 
 def as_rows(x: Tensor) -> Tensor:

@@ -85,17 +85,12 @@ class UnitPath:
         """Return whether units have a bias, the weight of a constant input 1: their layer's, or their norm's."""
         return self.producer.bias is not None or self.has_norm_first
 
-    @property
-    def is_linear(self) -> bool:
-        """Return whether a linear layer makes the units, and linear layers read them without means over positions."""
-        layers = [self.producer, *(self.model.get_submodule(link.path) for link in self.place.consumers)]
-        flat = any(link.per_unit > 1 for link in self.place.consumers)
-        return all(isinstance(layer, nn.Linear) for layer in layers) and not flat and not self.is_pooled
-
-    @property
-    def is_pooled(self) -> bool:
-        """Return whether a consumer gets means over positions."""
-        return any(kind == "linear" for kind, _ in self._steps)
+    def steps_around_bend(self) -> tuple[list[Map], list[Map]]:
+        """Return what present units pass before their bend, and behind it; all is before where there is no bend."""
+        kinds = [kind for kind, _ in self._steps]
+        at = kinds.index("bend") if "bend" in kinds else len(kinds)
+        maps = [step for _, step in self._steps]
+        return maps[:at], maps[at + 1 :]
 
     def _pass(self, twin: nn.Module, name: str) -> None:
         module = dict(twin.named_modules()).get(name)
@@ -183,6 +178,16 @@ class Route(UnitPath):
     def one_sided_slope(self, z: Tensor) -> Tensor:
         """Return the bend's derivative at 0 in direction z: sigma'(0+) z where z > 0, sigma'(0-) z elsewhere."""
         return z * self.right_slope if self.is_smooth else torch.where(z > 0, self.right_slope * z, self.left_slope * z)
+
+    def mean_fan_out_length(self) -> float:
+        """Return the mean length of the present units' outgoing weights over all consumers; 1 where they are zero."""
+        total = torch.zeros(self.place.width, dtype=torch.float64)
+        for consumer in self.consumers:
+            weight = consumer.layer.weight
+            assert isinstance(weight, Tensor)
+            columns = weight.detach().double().cpu()[:, consumer.link.columns(self.place.width).flatten()]
+            total += columns.movedim(1, 0).reshape(self.place.width, -1).square().sum(1)
+        return float(total.sqrt().mean()) or 1.0
 
     def layer_weights(self, alpha: Tensor) -> tuple[Tensor, Tensor]:
         """Return incoming weights (k, *one unit's weights) and biases (k,) from columns alpha (d, k)."""

@@ -121,11 +121,16 @@ def _entry(unit: int, fold: FoldCandidate, context: FoldContext) -> dict[str, An
 
 
 def _why(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
-    sample, state = fold.typical, context.state
+    out = explain_mistake(fold.typical, context.state)
+    out["cluster"]["centroid"] = fold.typical.centroid.tolist()
+    return {"instance": out.pop("instance"), "features": context.data[fold.typical.index].tolist(), **out}
+
+
+def explain_mistake(sample: TypicalMisprediction, state: Decisions | Residuals) -> dict[str, Any]:
+    """Return what is known about a typical mis-prediction and its cluster."""
     t = sample.index
     out: dict[str, Any] = {
         "instance": t,
-        "features": context.data[t].tolist(),
         "loss": float(state.loss[t]),
         "mean_loss": state.mean_loss,
         "cluster": {
@@ -133,7 +138,6 @@ def _why(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
             "mispredicted": len(sample.mistakes),
             "share_of_loss": sample.share,
             "mean_loss": sample.mean_loss,
-            "centroid": sample.centroid.tolist(),
             "examples": sample.mistakes[:EXAMPLES].tolist(),  # the most typical first
         },
     }

@@ -9,13 +9,15 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from creases._typing import Floats
-from creases._validation import check_choice, check_count, check_number
-from creases.errors import InputError
+from creases._validation import check_choice, check_count, check_number, check_numbers
+from creases.errors import InputError, ReadError
 from creases.growth._proposal import Proposal
+from creases.growth._samples import match_model
 from creases.growth.methods._evidence import Evidence, drop_unweighted, message_of, renumber_proposal, task_of
+from creases.growth.methods._first_order.route import UnitPath
 from creases.growth.methods._fold.explanation import (
     FoldCandidate,
     FoldContext,
@@ -23,6 +25,8 @@ from creases.growth.methods._fold.explanation import (
     explain_folds,
     explain_refusal,
 )
+from creases.growth.methods._fold.patch_fold import check_patches, patch_fold
+from creases.growth.methods._fold.patch_sample import LOOK
 from creases.growth.methods._fold.predictions import decisions, residuals
 from creases.growth.methods._fold.search import EXACT, FoldSearch, ReducedSearch
 from creases.growth.methods._fold.subnetwork import Subnetwork, check_place, layer_inputs, subnetwork_at
@@ -50,12 +54,20 @@ class Fold:
 
     def check(self, model: nn.Module, place: Place) -> str:
         """Return why no unit can be folded into a place; "" where it can."""
-        return message_of(lambda: check_place(unwrap_module(model), place))
+        model = unwrap_module(model)
+        if not message_of(lambda: check_place(model, place)):
+            return ""
+        return message_of(lambda: check_patches(UnitPath(model, place)))
+
+    def sample_limit(self, model: nn.Module, place: Place) -> int:
+        """Return how many samples to ask for at a place: fewer where folds are at patches."""
+        exact = not message_of(lambda: check_place(unwrap_module(model), place))
+        return self.max_samples if exact else min(self.max_samples, LOOK)
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
-        check_place(unwrap_module(model), place)
-        arrays, task = drop_unweighted(evidence.samples.arrays(self.max_samples)), task_of(evidence, "fold")
+        limit = self.sample_limit(model, place)
+        arrays, task = drop_unweighted(evidence.samples.arrays(limit)), task_of(evidence, "fold")
         options: dict[str, Any] = {"count": self.count, "eps": self.eps, "k": self.k, "restarts": self.restarts}
         rows = torch.arange(len(arrays.X)) if arrays.rows is None else arrays.rows
         options |= {
@@ -105,11 +117,20 @@ def fold(
     and in the span of the 16 leading directions of the layer's inputs; 2048 other samples then estimate the gain, with
     its standard error.
 
+    All this is where one point settles where a unit's crease lies: at a linear layer with bias, a (leaky) relu, and one
+    linear layer behind. Elsewhere (in convolutions, behind batch norm, in residual blocks) a unit is a filter that
+    bends at many patches, and it folds at one: of each typical mis-prediction, of 2048 samples at most, the patch at
+    which the loss's gradient by a new filter's output is largest. The crease passes through that patch, in the
+    direction of the largest gain to first order beyond what the biases behind can do; filters are uncorrelated, as
+    those of :func:`tiny` are. Outgoing weights are along the gradient, and all together ``eps`` times as long as those
+    of a present unit. A batch norm gets entries with which it passes the filter on as it is meant. The gain is
+    estimated on 512 other samples.
+
     Parameters
     ----------
     model, place
-        A module and one of its places, or the place's name: a linear layer with bias, a (leaky) relu, and one linear
-        layer behind. At a deeper layer everything happens in the space of its inputs.
+        A module and one of its places, or the place's name. At a deeper layer everything happens in the space of its
+        inputs.
     X, y
         Inputs (n, *shape); classes (n,), or targets (n,) or (n, m). A network with one output and classes 0 and 1
         decides by its sign.
@@ -173,8 +194,14 @@ def fold(
             "direction", "be 'score' in regression, where the fold point is the sample itself", repr(direction)
         )
     model = unwrap_module(model)
+    input_shape = tuple(np.shape(X)[1:]) if input_shape is None and np.ndim(X) > 2 else input_shape
     place = find_place(model, place, input_shape)
-    subnet = subnetwork_at(model, place, input_shape)
+    subnet = _exact_subnetwork(model, place, input_shape)
+    if subnet is None:
+        if direction != "score" or point == "foot":
+            raise InputError("point", "be 'effective', and direction 'score', where folds are at patches", repr(point))
+        options: dict[str, Any] = {"count": count, "k": k, "restarts": restarts, "eps": eps, "seed": seed}
+        return patch_fold(model, place, _as_samples(X, model), y, loss=loss, weight=weight, tried=tried, **options)
     data, inputs = layer_inputs(subnet, X)
     view = subnet.view(inputs)
     outputs = view.outputs()
@@ -197,6 +224,23 @@ def fold(
         return _empty_proposal(place, subnet, "; ".join(reasons[:MAX_REASONS]))
     context = FoldContext(subnet, view, place, data, inputs, state, outputs, eps / len(folds), search.sizes)
     return _proposal(context, folds, explain_folds(folds, context, results, noise))
+
+
+def _exact_subnetwork(model: nn.Module, place: Place, input_shape: Sequence[int] | None) -> Subnetwork | None:
+    """Return the network from a place on, where one point settles where a unit's crease lies; None elsewhere."""
+    try:
+        return subnetwork_at(model, place, input_shape)
+    except (InputError, ReadError):
+        check_patches(UnitPath(model, place))
+        return None
+
+
+def _as_samples(X: Any, model: nn.Module) -> Tensor:
+    """Return samples (n, *shape) on the model's device and in its dtype."""
+    samples = X.detach() if isinstance(X, Tensor) else torch.from_numpy(check_numbers(X, "X"))
+    if not bool(torch.isfinite(samples).all()):
+        raise InputError("X", "be finite", hint="remove NaN and infinite entries, or fill them in")
+    return match_model(samples, samples[:0], model)[0]
 
 
 def _choose(

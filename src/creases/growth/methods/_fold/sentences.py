@@ -16,7 +16,10 @@ MAX_KINDS = 5
 def fold_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     """Return the explanation of folds as text, without their outcome."""
     reason, effect = fold_reason(explanation, names), _effect(explanation)
-    crease = [] if "folds" in explanation else [_crease(explanation, names)]
+    if "kind" in explanation:
+        crease = [_patches(explanation, names)]
+    else:
+        crease = [] if "folds" in explanation else [_crease(explanation, names)]
     return " ".join([reason, *crease, effect, *_sample_sentences(explanation, names)])
 
 
@@ -26,19 +29,22 @@ def fold_reason(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     if len(entries) > 1:
         kinds = list(dict.fromkeys(_because(entry, names) for entry in entries))
         more = f"; and {len(kinds) - MAX_KINDS} more" if len(kinds) > MAX_KINDS else ""
-        return f"{len(entries)} units added to {explanation['place']!r} because {'; '.join(kinds[:MAX_KINDS])}{more}."
+        units = f"{len(entries)} {explanation.get('kind', 'unit')}s added to {explanation['place']!r}"
+        return f"{units} because {'; '.join(kinds[:MAX_KINDS])}{more}."
     (entry,) = entries
     cluster = entry["why"]["cluster"]
     around = (
         f"the neighbourhood there, {names.samples(cluster['size'])}, has {cluster['share_of_loss']:.0%} of the loss"
     )
-    return f"Unit added to {explanation['place']!r} because {_because(entry, names)}; {around}."
+    unit = explanation.get("kind", "unit").capitalize()
+    return f"{unit} added to {explanation['place']!r} because {_because(entry, names)}; {around}."
 
 
 def _because(entry: Mapping[str, Any], names: FeatureNames) -> str:
     """Return the mistake that a unit was added for."""
     why = entry["why"]
-    sample = names.sample(why["instance"], why["features"])
+    known = "features" in why
+    sample = names.sample(why["instance"], why["features"]) if known else f"{names.instance} {why['instance']}"
     if "true" not in why:
         return f"{_error(why['residual'], names)} at {sample}"
     count, true, predicted = why["cluster"]["same_mistake"], names.label(why["true"]), names.label(why["predicted"])
@@ -87,6 +93,27 @@ def _crease(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     return f"{passes}; {crease['active_share']:.0%} of the data lie on its active side.{looks}"
 
 
+def _patches(explanation: Mapping[str, Any], names: FeatureNames) -> str:
+    """Return at which patches the units fold."""
+    entries, kind = fold_entries(explanation), explanation["kind"]
+    at = [
+        f"{kind} {entry['unit']} at {_patch(entry['where']['patch'])}{names.instance} {entry['why']['instance']}"
+        for entry in entries
+    ]
+    first = at[0].replace(" at ", " folds at ", 1).capitalize()
+    if len(at) == 1:
+        return f"{first}; {entries[0]['crease']['active_share']:.0%} of the patches lie on its active side."
+    more = f", and {len(at) - MAX_KINDS} more" if len(at) > MAX_KINDS else ""
+    return f"{', '.join([first, *at[1:MAX_KINDS]])}{more}."
+
+
+def _patch(center: list[int]) -> str:
+    """Return the name of a patch, up to the sample's."""
+    if len(center) == 2:
+        return f"the patch at row {center[0]}, column {center[1]} of "
+    return f"position {center[0]} of " if center else ""
+
+
 def _effect(explanation: Mapping[str, Any]) -> str:
     """Return the predicted and the immediate effect of the unit."""
     effect, (kind, factor) = explanation["effect"], _loss_name(explanation)
@@ -106,6 +133,9 @@ def outcome_sentence(explanation: Mapping[str, Any], names: FeatureNames) -> str
         rights = [entry["after"].get("instance_right") for entry in explanation["folds"]]
         right = f": {sum(map(bool, rights))} of the {names.samples(len(rights))} are right now" if errors else ""
         return f"{loss}{errors}{right}."
+    if "kind" in explanation:
+        right = "right now" if after.get("instance_right") else "still wrong"
+        return f"{loss}{errors}: that {names.instance} is {right}." if errors else f"{loss}."
     at_input = explanation["where"]["space"] == "input"
     moved = names.distance(after["crease_moved"]) if at_input else format_number(after["crease_moved"])
     turned = f"the crease turned by {after['crease_turned']:.0f} degrees and is {moved} away"
