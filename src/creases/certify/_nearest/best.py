@@ -11,7 +11,7 @@ from creases.certify._nearest.projection import project
 from creases.certify._nearest.question import Goal, Question, dual_length
 
 #: An input counts as decided otherwise when its margin exceeds this share of the size of the outputs' terms.
-ROUNDING = 1e-13
+MARGIN_ROUNDING = 1e-13
 
 #: A margin within this share of the size of the terms is a tie.
 TIE = 1e-11
@@ -36,6 +36,10 @@ class Best:
             v = np.concatenate([v, np.maximum(1.0, np.abs(layer.leak)) * z], axis=1)
         return float((v @ np.abs(net.W).T + np.abs(net.c)).max(initial=1e-300))
 
+    def settle(self, point: Floats) -> None:
+        """Take an input that is known to be decided otherwise, or to tie."""
+        self.point, self.distance = point, self.question.distance(point)
+
     def offer(self, u: Floats, sides: Bools | None = None) -> bool:
         """Take an input u (n,) if it is nearer and decided otherwise, or can be made so by a tiny step."""
         question = self.question
@@ -43,7 +47,7 @@ class Best:
         distance = question.distance(point)
         if distance >= self.distance or not self._is_allowed(point):
             return False
-        margin, strict = question.margin(point), ROUNDING * self.size
+        margin, strict = question.margin(point), MARGIN_ROUNDING * self.size
         if margin < strict:
             better = self._nudge(point, sides, strict - margin)
             if better is not None:
@@ -52,7 +56,7 @@ class Best:
                 return False
         if distance >= self.distance:
             return False
-        self.point, self.distance = point, distance
+        self.settle(point)
         return True
 
     def _is_allowed(self, point: Floats) -> bool:
@@ -81,7 +85,7 @@ class Best:
                     if step * np.linalg.norm(way) > 1e-9 * max(question.length(u), 1e-300) and factor > 2:
                         break
                     moved = question.to_point(u + step * way)
-                    if question.margin(moved) >= ROUNDING * self.size:
+                    if question.margin(moved) >= MARGIN_ROUNDING * self.size:
                         return moved
         return None
 

@@ -64,7 +64,7 @@ class ChangeCertificate:
         deadline = start + check_number(budget, "budget", above=0)
         network = _ExactNetwork(self.question)
         margin = None if self.point is None else network.margin(fractions(self.point))
-        holds = self.point is None or (margin is not None and margin >= 0 and network.is_allowed(self.point))
+        holds = self.point is None or (margin is not None and margin >= 0 and self.question.allows(self.point))
         if self.point is not None:
             holds = holds and abs(self.question.distance(self.point) - self.distance) <= 1e-12 * self.distance
         radius = self._radius()
@@ -96,6 +96,11 @@ def fractions(values: Any) -> Exact:
     return out.reshape(array.shape)
 
 
+def exact_margin(question: Question, point: Floats) -> Fraction:
+    """Return by how much an input is decided otherwise, in rational arithmetic."""
+    return _ExactNetwork(question).margin(fractions(point))
+
+
 class _ExactNetwork:
     """The layers of a network as fractions, with the question's constraints as rows ``a x <= b``."""
 
@@ -116,13 +121,6 @@ class _ExactNetwork:
         outputs = [dot(row, v) + c for row, c in zip(self.W, self.c, strict=True)]
         rows = [[dot(row, outputs) + g for row, g in zip(G, gs, strict=True)] for G, gs in self.goals]
         return Fraction(max(min(part) for part in rows))
-
-    def is_allowed(self, point: Floats) -> bool:
-        """Whether limits, whole numbers and one-hot groups hold exactly."""
-        question = self.question
-        inside = bool(((point >= question.low) & (point <= question.high)).all())
-        whole = bool((point[question.integer] == np.round(point[question.integer])).all())
-        return inside and whole and all(sum(point[list(group)].tolist()) == 1 for group in question.one_hot)
 
     def limits(self) -> list[Exact]:
         """Return limits of columns and one-hot groups as rows (n_in + 1,): ``row[:-1] x <= row[-1]``."""
@@ -234,7 +232,7 @@ class _Exclusion:
     def _refute(self, point: Floats) -> bool | None:
         """Return False if an input is decided otherwise and nearer, exactly; None if that is not so."""
         network = self.network
-        if not network.is_allowed(point) or network.margin(fractions(point)) < 0:
+        if not network.question.allows(point) or network.margin(fractions(point)) < 0:
             return None
         change = [w * (a - b) for w, a, b in zip(network.weights, fractions(point), network.x, strict=True)]
         return False if self._is_below(change, self.radius) else None

@@ -11,8 +11,8 @@ import numpy as np
 
 from creases._typing import Floats
 from creases._validation import check_choice, check_count, check_number
-from creases.certify._nearest.best import Best, find_changes
-from creases.certify._nearest.certificate import ChangeCertificate
+from creases.certify._nearest.best import MARGIN_ROUNDING, Best, find_changes
+from creases.certify._nearest.certificate import ChangeCertificate, exact_margin
 from creases.certify._nearest.program import solve_programs
 from creases.certify._nearest.question import Norm, Question, pose, predicted_class
 from creases.certify._nearest.search import Search
@@ -21,8 +21,14 @@ from creases.network import NetworkLike
 
 Way = Literal["auto", "search", "milp"]
 
-#: Nodes that a search may take before a mixed-integer program is tried instead, where there is one.
-FIRST_NODES = 300
+#: Nodes of the first search, within the ball of the best answer; smaller balls or programs come after it.
+FIRST_NODES = 60
+
+#: Programs are tried when the lower bound is this share of the distance, for this share of the time that is left.
+PROGRAM_SHARE, PROGRAM_TIME = 0.5, 0.6
+
+#: Ties of the input itself are decided in rational arithmetic for networks of at most this many units.
+EXACT_UNITS = 500
 
 #: Distances below this share of the input's own size are rounding: an input on the boundary is at distance 0.
 ROUNDING = 1e-12
@@ -193,9 +199,7 @@ class _Solver:
 
     def solve(self, way: str) -> None:
         question = self.question
-        low, high = question.limits
-        if (low <= 0).all() and (high >= 0).all():
-            self.best.offer(np.zeros(question.local.n_in))
+        self._try_input()
         if self.best.distance > 0:
             share = 0.25 * (self.deadline - self.start)
             find_changes(question, self.best, self.start + share)
@@ -203,16 +207,34 @@ class _Solver:
             self._widen()
             if np.isinf(self.best.distance):
                 return  # nothing within all that could be searched
-        linear = question.norm != "l2"
-        if way != "milp" and not self.is_over:
-            self._search(self.best.distance, FIRST_NODES if linear and way == "auto" else np.inf)
-        if linear and way != "search" and not self.is_over:
-            self.ways.append("milp")
-            outcome = solve_programs(question, self.best, self.lower, self.deadline)
-            self.nodes += outcome.nodes
-            self.lower = max(self.lower, min(outcome.lower_bound, self.best.distance))
-        while not linear and not self.is_over:
-            self._deepen()
+        if way == "milp" and not self.is_over:
+            self._program(self.deadline)
+        elif not self.is_over:
+            self._search(self.best.distance, FIRST_NODES)
+            untried = way == "auto" and question.norm != "l2"
+            while not self.is_over:
+                if untried and self.lower >= PROGRAM_SHARE * self.best.distance:
+                    left = self.deadline - time.perf_counter()
+                    self._program(time.perf_counter() + PROGRAM_TIME * left)
+                    untried = False
+                else:
+                    self._deepen()
+
+    def _program(self, deadline: float) -> None:
+        self.ways.append("milp")
+        outcome = solve_programs(self.question, self.best, self.lower, deadline)
+        self.nodes += outcome.nodes
+        self.lower = max(self.lower, min(outcome.lower_bound, self.best.distance))
+
+    def _try_input(self) -> None:
+        """Take the input itself where it is decided so already, or ties; a tie is decided in rational arithmetic."""
+        question, x = self.question, self.question.x
+        if not question.allows(x):
+            return
+        margin = question.margin(x)
+        near_tie = abs(margin) <= MARGIN_ROUNDING * self.best.size and question.layers.n_units <= EXACT_UNITS
+        if (exact_margin(question, x) if near_tie else margin) >= 0:
+            self.best.settle(x)
 
     def _search(self, radius: float, max_nodes: float = np.inf) -> bool:
         """Search within a radius; return whether that finished."""

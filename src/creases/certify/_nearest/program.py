@@ -11,7 +11,6 @@ References
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import Bounds as VariableBounds
@@ -20,48 +19,30 @@ from scipy.optimize import LinearConstraint, milp
 from creases._typing import Floats, Ints
 from creases.certify._nearest.best import Best
 from creases.certify._nearest.question import Goal, Question
-from creases.certify._nearest.relaxation import Ball, Bounds, bound_units, lines, upper_bounds
+from creases.certify._nearest.relaxation import Ball, Bounds
+from creases.certify._nearest.search import CLOSE, Outcome, Search
 
 #: HiGHS works to tolerances of about 1e-7 on rows and 1e-6 on integers; its bound is lowered by this share.
 SLACK = 5e-7
-
-
-class Outcome(NamedTuple):
-    """What the programs showed."""
-
-    lower_bound: float
-    nodes: int
-    finished: bool
 
 
 def solve_programs(question: Question, best: Best, lower: float, deadline: float) -> Outcome:
     """Solve a program for each goal, within the ball of the best answer so far, which must exist."""
     bounds, nodes, finished = [], 0, True
     for goal in question.goals:
-        radius = best.distance
-        low, high = question.limits
-        ball = Ball.around(radius * (1 + 1e-9), low, high, question.norm)
-        sides = np.full(question.local.n_units, -1, np.int8)
-        units = bound_units(question.local, ball, sides)
-        if units is None or not _is_reachable(question, goal, ball, units):
+        root = Search(question, best, deadline).root(goal, best.distance)
+        if root is None:
             continue
         left = deadline - time.perf_counter()
-        if left <= 0:
-            finished = False
-            bounds.append(lower)
+        if left <= 0 or root.bound >= best.distance * CLOSE:
+            finished = finished and left > 0
+            bounds.append(max(lower, root.bound))
             continue
-        bound, count, done = _Program(question, goal, ball, units).solve(best, left)
-        bounds.append(max(bound, lower))
+        ball = Ball.around(best.distance * (1 + 1e-9), *question.limits, question.norm)
+        bound, count, done = _Program(question, goal, ball, root.bounds).solve(best, deadline)
+        bounds.append(max(bound, lower, root.bound))
         nodes, finished = nodes + count, finished and done
     return Outcome(min([best.distance, *bounds]), nodes, finished)
-
-
-def _is_reachable(question: Question, goal: Goal, ball: Ball, units: Bounds) -> bool:
-    net = question.local
-    leak = np.concatenate([layer.leak for layer in net.layers] or [np.zeros(0)])
-    around = lines(*units, leak, np.full(net.n_units, -1, np.int8))
-    above = upper_bounds(net, goal.G @ net.W, goal.G @ net.c + goal.g, around)
-    return bool((ball.maxima(above.A, above.b) >= 0).all())
 
 
 class _Program:
@@ -164,7 +145,7 @@ class _Program:
         out[h] = size
         return out
 
-    def solve(self, best: Best, seconds: float) -> tuple[float, int, bool]:
+    def solve(self, best: Best, deadline: float) -> tuple[float, int, bool]:
         """Solve; offer the answer to ``best``; return a bound of the distance, the nodes, and whether it is final."""
         rows = LinearConstraint(np.vstack(self.rows), np.concatenate(self.low), np.concatenate(self.high))
         answer = milp(
@@ -172,13 +153,13 @@ class _Program:
             integrality=self.integrality,
             bounds=VariableBounds(self.lower, self.upper),
             constraints=rows,
-            options={"time_limit": max(0.1, seconds), "mip_rel_gap": 1e-8},
+            options={"time_limit": max(0.1, deadline - time.perf_counter()), "mip_rel_gap": 1e-8},
         )
         nodes = int(getattr(answer, "mip_node_count", 0) or 0)
         if answer.x is not None:
             u = answer.x[: self.question.local.n_in] * self.scale
             best.offer(u)
-            best.descend(u, time.perf_counter() + seconds)
+            best.descend(u, deadline)
         if answer.status == 2:  # nothing within the ball
             return np.inf, nodes, True
         bound = getattr(answer, "mip_dual_bound", None) if self.integrality.any() else answer.fun

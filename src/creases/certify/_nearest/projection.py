@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog, nnls
-from scipy.sparse import block_array, csr_array
+from scipy.sparse import csr_array
 
 from creases._typing import Floats
 from creases.certify._nearest.question import dual_length
@@ -31,6 +31,7 @@ class Nearest(NamedTuple):
     u: Floats | None  #: (n,)
     bound: float  #: no point of the polytope is nearer; infinite or huge where there is none
     y: Floats  #: (rows,) of the rows of N, not of the limits
+    toward: Floats | None = None  #: (n,) of dual norm 1: ``toward u >= bound`` in the polytope
 
 
 def project(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> Nearest:
@@ -50,7 +51,7 @@ def project(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> Neare
     rows = np.flatnonzero(sizes > SHORT * longest)
     part = _project(N[rows] / sizes[rows, None], s[rows] / sizes[rows], low, high, norm)
     y[rows] = part.y / sizes[rows]
-    return Nearest(part.u, part.bound, y)
+    return Nearest(part.u, part.bound, y, part.toward)
 
 
 def _project(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> Nearest:
@@ -100,7 +101,8 @@ def _project_l2(N: Floats, s: Floats, low: Floats, high: Floats) -> Nearest:
         if bound > 1e7:
             return Nearest(None, bound, y[:m])
         if not (np.concatenate([u > high + room, u < low - room]) & ~used).any():
-            return Nearest(np.clip(u, low, high), bound, y[:m])
+            pull = y @ rows
+            return Nearest(np.clip(u, low, high), bound, y[:m], -pull / max(float(np.linalg.norm(pull)), 1e-300))
 
 
 def _least_distance(N: Floats, s: Floats) -> tuple[Floats, Floats]:
@@ -134,9 +136,9 @@ def _project_lp(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> N
         A, b, cost = np.hstack([N, -N]), s, np.ones(2 * n)
         ends = (np.maximum(np.append(low, -high), 0.0), np.maximum(np.append(high, -low), 0.0))
     else:
-        eye, ones = csr_array(np.eye(n)), csr_array(-np.ones((n, 1)))
-        blocks: Any = [[csr_array(N), None], [eye, ones], [-eye, ones]]
-        A = block_array(blocks).tocsr()
+        A = np.zeros((m + 2 * n, n + 1))
+        A[:m, :n], A[m : m + n, :n], A[m + n :, :n], A[m:, n] = N, np.eye(n), -np.eye(n), -1.0
+        A = csr_array(A) if n > 100 else A
         b, cost = np.append(s, np.zeros(2 * n)), np.eye(1, n + 1, n)[0]
         ends = (np.append(low, 0.0), np.append(high, np.inf))
     options: Any = {"primal_feasibility_tolerance": LP_TOLERANCE, "dual_feasibility_tolerance": LP_TOLERANCE}
@@ -154,20 +156,23 @@ def _project_lp(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> N
         down = np.maximum(np.where(low > 0, 1.0, -1.0) + pull, 0.0)
     else:
         up, down = np.maximum(-answer.upper.marginals[:n], 0.0), np.maximum(answer.lower.marginals[:n], 0.0)
-    return Nearest(np.clip(u, low, high), _bound_with_limits(y, N, s, (up, high), (down, low), norm), y)
+    bound, toward = _bound_with_limits(y, N, s, (up, high), (down, low), norm)
+    return Nearest(np.clip(u, low, high), bound, y, toward)
 
 
 def _bound_with_limits(
     y: Floats, N: Floats, s: Floats, upper: tuple[Floats, Floats], lower: tuple[Floats, Floats], norm: str
-) -> float:
-    """Return the bound of multipliers of rows, and of limits (multipliers and ends; infinite ends do not count)."""
+) -> tuple[float, Floats]:
+    """Return the bound that multipliers prove, of rows and of limits (with their ends), and the way it points."""
     (up, high), (down, low) = (
         (np.where(np.isfinite(end), weight, 0.0), np.where(np.isfinite(end), end, 0.0))
         for weight, end in (upper, lower)
     )
     value = -float(y @ s + up @ high - down @ low)
-    size = dual_length(y @ N + up - down, norm)
-    return 0.0 if value <= 0 else np.inf if size == 0 else value / size
+    pull = y @ N + up - down
+    size = dual_length(pull, norm)
+    bound = 0.0 if value <= 0 else np.inf if size == 0 else value / size
+    return bound, -pull / max(size, 1e-300)
 
 
 def _infeasible(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> Nearest:

@@ -93,6 +93,12 @@ class Question:
         point[self.integer] = np.round(point[self.integer])
         return np.clip(point, self.low, self.high)
 
+    def allows(self, point: Floats) -> bool:
+        """Whether an input (n_in,) respects limits, whole numbers and one-hot groups, exactly."""
+        inside = bool(((point >= self.low) & (point <= self.high)).all())
+        whole = bool((point[self.integer] == np.round(point[self.integer])).all())
+        return inside and whole and all(sum(point[list(group)].tolist()) == 1 for group in self.one_hot)
+
     def length(self, u: Floats) -> float:
         """Return the norm of u."""
         return length(u, self.norm)

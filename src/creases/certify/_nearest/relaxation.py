@@ -26,6 +26,9 @@ Sides = NDArray[np.int8]  #: of each unit: 1 above zero, 0 below, -1 not known
 #: Largest matrix of a layer for which all units are bounded backwards, not by intervals.
 BACKWARDS = 2**22
 
+#: Multipliers of a cap that are tried, relative to the sizes of the rows.
+MULTIPLIERS = (0.125, 0.25, 0.5, 1.0, 2.0)
+
 
 @dataclass(frozen=True, eq=False)
 class Ball:
@@ -35,11 +38,14 @@ class Ball:
     low: Floats  #: (n,) at least -radius
     high: Floats  #: (n,) at most radius
     norm: str
+    cap: tuple[Floats, float] | None = None  #: q (n,) and t: only inputs with ``q u >= t`` count
 
     @classmethod
-    def around(cls, radius: float, low: Floats, high: Floats, norm: str) -> Ball:
-        """Return the ball within limits (n,) each."""
-        return cls(radius, np.maximum(low, -radius), np.minimum(high, radius), norm)
+    def around(
+        cls, radius: float, low: Floats, high: Floats, norm: str, cap: tuple[Floats, float] | None = None
+    ) -> Ball:
+        """Return the ball within limits (n,) each, and beyond a plane."""
+        return cls(radius, np.maximum(low, -radius), np.minimum(high, radius), norm, cap)
 
     @property
     def is_empty(self) -> bool:
@@ -48,12 +54,33 @@ class Ball:
 
     def maxima(self, A: Floats, b: Floats) -> Floats:
         """Return the largest values of ``A u + b`` in the ball, or a little more: (rows,)."""
+        top = self._maxima(A)
+        if self.cap is not None and self.cap[1] > 0:
+            q, t = self.cap
+            if self.norm == "l2":
+                top = np.minimum(top, self._cap_maxima(A, q, t))
+            size = np.abs(A).max(axis=1, initial=0.0) / max(float(np.abs(q).max(initial=0.0)), 1e-300)
+            for share in MULTIPLIERS:  # any multiplier of q u >= t gives a bound
+                weight = share * size
+                top = np.minimum(top, self._maxima(A + weight[:, None] * q) - weight * t)
+        return top + b
+
+    def _cap_maxima(self, A: Floats, q: Floats, t: float) -> Floats:
+        """Return the largest values of ``A u`` in a Euclidean ball beyond the plane ``q u = t``, q of length 1."""
+        along, size = A @ q, np.linalg.norm(A, axis=1)
+        across = np.sqrt(np.maximum(size**2 - along**2, 0.0))
+        half_width = np.sqrt(max(self.radius**2 - t**2, 0.0))
+        beyond = self.radius * along >= t * size  # the largest value of the ball is beyond the plane
+        return np.asarray(np.where(beyond, self.radius * size, t * along + half_width * across))
+
+    def _maxima(self, A: Floats) -> Floats:
+        """Return the largest values of ``A u`` in the ball, without its cap."""
         in_box = np.maximum(A * self.low, A * self.high).sum(axis=1)
         if self.norm == "linf" or (self.low > 0).any() or (self.high < 0).any():
-            return np.asarray(in_box + b)
+            return np.asarray(in_box)
         useful = np.where(A > 0, self.high > 0, self.low < 0) * np.abs(A)  # in directions that limits allow
         size = useful.max(axis=1, initial=0.0) if self.norm == "l1" else np.linalg.norm(useful, axis=1)
-        return np.asarray(np.minimum(in_box, self.radius * size) + b)
+        return np.asarray(np.minimum(in_box, self.radius * size))
 
 
 class Bounds(NamedTuple):

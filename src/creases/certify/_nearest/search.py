@@ -34,6 +34,9 @@ CLOSE = 1 - 1e-9
 #: Lower lines that goals are bounded with: the steeper side by interval, then all flat, then all steep.
 SLOPES = (None, 0.0, 1.0)
 
+#: How often the bounds of a root are tightened by the plane that they show to be in the way.
+ROOT_ROUNDS = 5
+
 
 @dataclass(frozen=True, eq=False)
 class Node:
@@ -48,6 +51,7 @@ class Node:
     low: Floats  #: (n,) limits of u
     high: Floats  #: (n,)
     bound: float  #: no input of the node that reaches the goal is nearer
+    cap: tuple[Floats, float] | None  #: q (n,) and t: ``q u >= t`` for all inputs of the node that reach the goal
     split: tuple[str, int, float]  #: ("unit", which, 0) or ("column", which, value) to split on; ("", 0, 0): nothing
 
 
@@ -84,7 +88,7 @@ class Search:
         """Search within a radius, until nothing is left, time is over or nodes are used up."""
         self.radius, self.floor, self.heap = radius, np.inf, []
         for goal in self.question.goals:
-            self._add(self._root(goal))
+            self._add(self.root(goal, radius))
         while self.heap and self.heap[0][0] < self.cutoff:
             if time.perf_counter() > self.deadline or self.nodes > self.max_nodes:
                 break
@@ -101,18 +105,31 @@ class Search:
         else:
             heapq.heappush(self.heap, (node.bound, self.nodes, node))
 
-    def _ball(self, low: Floats, high: Floats) -> Ball:
-        return Ball.around(min(self.radius, self.best.distance), low, high, self.question.norm)
+    def _ball(self, low: Floats, high: Floats, cap: tuple[Floats, float] | None) -> Ball:
+        return Ball.around(min(self.radius, self.best.distance), low, high, self.question.norm, cap)
 
-    def _root(self, goal: Goal) -> Node | None:
+    def root(self, goal: Goal, radius: float) -> Node | None:
+        """Return the node of all inputs within a radius, for a goal; None where there are none."""
+        self.radius = radius
         low, high = self.question.limits
         sides = np.full(self.net.n_units, -1, np.int8)
-        ball = self._ball(low, high)
+        ball = self._ball(low, high, None)
         bounds = None if ball.is_empty else bound_units(self.net, ball, sides)
         if bounds is None:
             return None
         N, s = self.question.sums
-        return self._look(goal, sides, bounds, N, s, (-1,) * len(s), low, high, 0.0)
+        node = self._look(goal, sides, bounds, N, s, (-1,) * len(s), low, high, 0.0)
+        for _ in range(ROOT_ROUNDS):
+            before = node.bound
+            if before >= self.cutoff or not node.split[0] or node.cap is None:
+                break
+            bounds = bound_units(self.net, self._ball(low, high, node.cap), sides, node.bounds)
+            if bounds is None:
+                return None
+            node = self._look(goal, sides, bounds, N, s, node.rows, low, high, before)
+            if node.bound < 1.01 * before:
+                break
+        return node
 
     def _look(
         self,
@@ -151,7 +168,8 @@ class Search:
                 self.best.offer(u, None if split[0] else self._known_sides(sides, bounds))
             if not split[0] and u is not None:
                 split = self._fraction(u, low, high)
-        return Node(goal, sides, bounds, N, s, rows, low, high, bound, split)
+        cap = None if near.toward is None else (near.toward, near.bound * scale * (1 - 1e-12))
+        return Node(goal, sides, bounds, N, s, rows, low, high, bound, cap, split)
 
     def _known_sides(self, sides: Sides, bounds: Bounds) -> Bools:
         known = np.where(sides >= 0, sides == 1, bounds.low >= 0)
@@ -222,10 +240,10 @@ class Search:
     def _child(self, node: Node, unit: int, side: int) -> Node | None:
         sides = node.sides.copy()
         sides[unit] = side
-        ball, layer = self._ball(node.low, node.high), int(self.layer_of[unit])
+        ball = self._ball(node.low, node.high, node.cap)
         low, high = node.bounds.low.copy(), node.bounds.high.copy()
         (low if side == 1 else high)[unit] = 0.0
-        bounds = bound_units(self.net, ball, sides, Bounds(low, high), layer + 1)
+        bounds = bound_units(self.net, ball, sides, Bounds(low, high))
         if bounds is None:
             return None
         row, end, _ = self._side_row(unit, side, lines(*bounds, self.leak, sides))
@@ -241,7 +259,7 @@ class Search:
                 low[column] = weight * (np.ceil(value) - x)
             else:
                 high[column] = weight * (np.floor(value) - x)
-            ball = self._ball(low, high)
+            ball = self._ball(low, high, node.cap)
             bounds = None if ball.is_empty else bound_units(self.net, ball, node.sides, node.bounds)
             if bounds is not None:
                 self._add(self._look(node.goal, node.sides, bounds, node.N, node.s, node.rows, low, high, node.bound))
