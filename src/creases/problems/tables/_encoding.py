@@ -267,7 +267,7 @@ def column_note(column: ColumnEncoding) -> str:
     notes = [column.kind.note] if column.kind.note else []
     if column.use == "input" and column.is_category:
         shown = [level for level in column.levels if level not in column.rare and level]
-        notes.append(f"{len(shown)} values" + (f", {len(column.rare)} rare ones pooled" if column.rare else ""))
+        notes.append(plural(len(shown), "value") + (f", {len(column.rare)} rare pooled" if column.rare else ""))
     return "; ".join(notes)
 
 

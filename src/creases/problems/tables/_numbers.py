@@ -45,6 +45,11 @@ class NumberFormat:
 
     def parse(self, texts: Sequence[str | None]) -> Floats:
         """Return the numbers (n,) of cells, NaN for those that are missing or no numbers."""
+        if self == PLAIN and not any("_" in text for text in texts if text is not None):
+            try:
+                return np.array(["nan" if text is None else text for text in texts], str).astype(np.float64)
+            except ValueError:  # some cell is no number
+                pass
         return np.array([np.nan if text is None else self._number(text) for text in texts], np.float64)
 
     def _number(self, text: str) -> float:

@@ -171,8 +171,8 @@ def _problem(
     uses[position] = "target"
     _check_inputs(path, columns, kinds, uses, inputs)
     used = [k for k, use in enumerate(uses) if use != "left out"]
-    check_finite([columns[k] for k in used], [kinds[k] for k in used])
     columns = _read_cells(columns, kinds)
+    check_finite([columns[k] for k in used], [kinds[k] for k in used])
     columns, rows, changes = _handle_missing(path, columns, uses, missing)
     y, classes = _encode_target(columns[position], kinds[position], task)
     target_facts = {"task": "regression" if classes is None else "classification", "classes": classes}
