@@ -65,6 +65,8 @@ class TableSplit:
         train, validation = split_rows(rows.y[rest], fraction, config.seed, stratify=stratify)
         n_outputs = 1 if problem.classes is None else len(problem.classes)
         parts = (rest[train], rest[validation], test)
+        if 2 * len(rows) < n:
+            rows, parts = _split_repeated(problem, rows, config)
         return cls._from_rows(rows, problem.task, n_outputs, parts, config, problem)
 
     @classmethod
@@ -167,6 +169,28 @@ class TableSplit:
             numbers = self.source.rows[numbers]
         weights = torch.from_numpy(weight / weight.mean()).to(device) if self._weighted else None
         return InMemorySamples(X.to(device), y.to(device), weights, torch.from_numpy(numbers))
+
+
+def _split_repeated(
+    problem: Problem, rows: UniqueRows, config: GrowthConfig
+) -> tuple[UniqueRows, tuple[Ints, Ints, Ints]]:
+    """Split a table most of whose rows occur more than once: equal rows may be in different parts.
+
+    In a table of a few categories the same inputs come with every class. Were equal rows kept together, the parts would
+    hold other classes for the same inputs, and no score would mean anything.
+    """
+    y = problem.y.reshape(-1, 1).astype(np.float64)
+    order = np.argsort(rows.inverse, kind="stable")  # does not depend on the order of the table
+    stratify = problem.classes is not None
+    rest, test = split_rows(y[order], config.test_fraction, config.seed, stratify=stratify)
+    fraction = config.validation_fraction / (1 - config.test_fraction)
+    _, validation = split_rows(y[order][rest], fraction, config.seed, stratify=stratify)
+    part = np.zeros((len(y), 1))
+    part[order[test]] = 2.0
+    part[order[rest[validation]]] = 1.0
+    merged = merge_duplicates(problem.X, np.column_stack([y, part]), np.ones(len(y)))
+    train, held, tested = (np.flatnonzero(merged.y[:, -1] == k) for k in (0.0, 1.0, 2.0))
+    return replace(merged, y=merged.y[:, :-1]), (train, held, tested)
 
 
 def data_box(X: Floats) -> list[tuple[float, float]]:
