@@ -175,7 +175,8 @@ def _limits(columns: Columns, row: Floats) -> Floats:
 
 def _in_words(net: Network, change: Change, columns: Columns, classes: Sequence[Any] | None) -> Counterfactual:
     def name(number: int | None) -> str:
-        return f"class {number}" if classes is None else str(classes[number or 0])
+        label = str(number if classes is None else classes[number or 0])
+        return f"class {label}" if label.lstrip("-").replace(".", "", 1).isdigit() else label
 
     point = None if change.point is None else _round_change(net, change)
     weights = change.question.weights

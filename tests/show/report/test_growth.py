@@ -184,6 +184,26 @@ def test_the_margin_is_that_to_the_best_of_the_other_classes(iris, iris_report):
         assert float(row[at["margin"]]) == pytest.approx(f[own] - np.delete(f, own).max(), rel=6e-3)
 
 
+def test_the_smallest_changes_are_those_of_the_smallest_margins_and_change_the_decision(iris, iris_report):
+    _, found, _ = iris_report
+    kept = load_run(iris)
+    X, classes = kept.data.problem.X, kept.data.problem.classes
+    f = np.sort(kept.net(X), axis=1)
+    table = section(found, "What would change a decision")["table"]
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    test = kept.data.test
+    closest = test[np.argsort((f[:, -1] - f[:, -2])[test])[:8]]
+    assert {int(row["row"]) for row in rows} == set(closest.tolist())
+    assert [float(row["size"]) for row in rows] == sorted(float(row["size"]) for row in rows)
+    for row in rows[:3]:
+        x = X[int(row["row"])].copy()
+        for words in row["if"].replace(", ", " and ").split(" and "):
+            name, verb, amount = re.fullmatch(r"(.+) (rises|falls) by ([\d.e-]+) cm", words).groups()
+            column = kept.data.problem.features.index(f"{name} (cm)")
+            x[column] += float(amount) * (1 if verb == "rises" else -1)
+        assert classes[kept.net(x).argmax()] == row["would be"] != row["predicted"]
+
+
 def test_the_hardest_instances_have_the_largest_losses(circles, circles_report):
     _, found, _ = circles_report
     kept = load_run(circles)
