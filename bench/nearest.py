@@ -1,0 +1,220 @@
+"""The nearest change of decision: right against all patterns of sides, and how long it takes. One thread.
+
+    python bench/nearest.py brute [--networks 1000] [--seed 0]
+    python bench/nearest.py tables [--rows 3] [--budget 10]
+    python bench/nearest.py large [--budget 60]
+
+``brute``: random small networks (ReLU, leaky, clamp, abs-like and steep leaks; some with ties, dead units, weights of
+few values, inputs on creases), every pattern of sides tried with a linear program or a projection of its own. Counts
+distances that differ by more than 1e-7, and proofs of bounds above the truth.
+``tables``: networks for iris, wine, breast cancer and a made-up credit table, standardized columns, some rows each:
+share proved, median and worst seconds of the search, of mixed-integer programs, and of both together.
+``large``: random networks of the shape of ACAS Xu (5-50x6-5) and 784-256-256-10: bounds when the time is over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.optimize import linprog
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from torch import nn
+
+import creases
+from creases.certify import nearest
+from creases.regions.geometry import nearest_point, region_polytope
+
+NORMS = ("l1", "l2", "linf")
+TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+BENDS = {
+    "relu": nn.ReLU,
+    "leaky": lambda: nn.LeakyReLU(0.2),
+    "clamp": nn.ReLU6,
+    "folding": lambda: nn.LeakyReLU(-0.5),
+    "steep": lambda: nn.LeakyReLU(2.0),
+}
+
+
+# -- against all patterns ---------------------------------------------------------------------------------------------
+
+
+def small_network(seed: int) -> tuple[creases.Network, Any]:
+    """A random network of few units and an input; some with ties, dead units and weights of few values."""
+    rng = np.random.default_rng(seed)
+    torch.manual_seed(seed)
+    d, m, kind = int(rng.integers(1, 4)), int(rng.integers(1, 4)), list(BENDS)[rng.integers(len(BENDS))]
+    most = 2 if kind == "clamp" else 3  # a clamp is two units
+    widths = [int(h) for h in rng.integers(1, most + 1, size=rng.integers(0, 3))]
+    layers: list[nn.Module] = []
+    for before, after in zip([d, *widths], widths, strict=False):
+        layers += [nn.Linear(before, after), BENDS[kind]()]
+    model = nn.Sequential(*layers, nn.Linear([d, *widths][-1], m)).double()
+    x = rng.uniform(-2, 2, size=d)
+    with torch.no_grad():
+        if seed % 3 == 0:
+            x = np.round(x)
+            for weight in model.parameters():
+                weight.copy_(torch.round(weight * 3) / 2)
+        if seed % 5 == 0 and widths:
+            model[0].bias[0] = -50.0
+    return creases.read(model, (d,)), x
+
+
+def brute_force(net: creases.Network, x: Any, lo: float, hi: float) -> dict[str, float]:
+    """The least distance in each norm over all patterns of sides."""
+    z, d = net(x), len(x)
+    predicted = int(z[0] > 0) if len(z) == 1 else int(z.argmax())
+    counts = [k for k, units in zip(net.candidates, np.diff(net.unit_starts), strict=True) for _ in range(units)]
+    best = dict.fromkeys(NORMS, np.inf)
+    box, box_ends = np.vstack([np.eye(d), -np.eye(d)]), np.append(np.full(d, hi), np.full(d, -lo))
+    for sides in product(*map(range, counts)):
+        part = region_polytope(net, np.array(sides, np.int16))
+        real = part.Q.any(axis=1)
+        if (part.p[~real] < 0).any():
+            continue
+        J, y = (part.J, part.y) if len(z) > 1 else (np.vstack([0 * part.J, part.J]), np.append(0.0, part.y))
+        for j in set(range(len(y))) - {predicted}:
+            N = np.vstack([part.Q[real], J[predicted] - J[j], box])
+            s = np.concatenate([part.p[real], [y[j] - y[predicted]], box_ends]) - N @ x
+            if not N[len(N) - 2 * d - 1].any() and s[len(N) - 2 * d - 1] < 0:
+                continue
+            if linprog(np.zeros(d), N, s, bounds=(None, None), options=TIGHT).status != 2:
+                for norm in NORMS:
+                    best[norm] = min(best[norm], least_distance(N, s, norm))
+    return best
+
+
+def least_distance(N: Any, s: Any, norm: str) -> float:
+    """The distance of the origin from ``N u <= s``."""
+    d = N.shape[1]
+    if norm == "l2":
+        size = np.linalg.norm(N, axis=1)
+        near = nearest_point(N[size > 0] / size[size > 0, None], s[size > 0] / size[size > 0])
+        return np.inf if near is None else float(np.linalg.norm(near))
+    if norm == "l1":
+        done = linprog(np.ones(2 * d), np.hstack([N, -N]), s, options=TIGHT)
+    else:
+        ones, none = np.ones((d, 1)), np.zeros((len(N), 1))
+        A = np.block([[N, none], [np.eye(d), -ones], [-np.eye(d), -ones]])
+        limits = [(None, None)] * d + [(0, None)]
+        done = linprog(np.eye(1, d + 1, d)[0], A, np.append(s, np.zeros(2 * d)), bounds=limits, options=TIGHT)
+    return float(done.fun) if done.status == 0 else np.inf
+
+
+def run_brute(networks: int, seed: int) -> None:
+    """Compare with all patterns, and check some certificates in rational arithmetic."""
+    wrong = false_proofs = unproved = answers = checked = verified = 0
+    for number in range(seed, seed + networks):
+        net, x = small_network(number)
+        truth = brute_force(net, x, -3.0, 3.0)
+        for norm in NORMS:
+            for way in ("search",) if norm == "l2" else ("search", "milp"):
+                change = nearest(net, x, norm=norm, box=(-3, 3), way=way)  # type: ignore[arg-type]
+                right = abs(change.distance - truth[norm]) <= 1e-7 or np.isinf([change.distance, truth[norm]]).all()
+                answers, wrong, unproved = answers + 1, wrong + (not right), unproved + (not change.proved)
+                false_proofs += change.lower_bound > truth[norm] + 1e-7
+                if not right or not change.proved:
+                    print(f"  network {number} {net}, {norm}, {way}: {change}, truth {truth[norm]:.9g}")
+                if number % 10 == 0 and way == "search":
+                    checked, verified = checked + 1, verified + bool(change.certificate.check())
+    print(f"{networks} networks, {answers} answers: {wrong} wrong distances, {false_proofs} false bounds, ", end="")
+    print(f"{unproved} unproved; {verified} of {checked} certificates verified in rational arithmetic")
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+def credit_table(rows: int = 1000) -> tuple[Any, Any]:
+    """A made-up table: income, loan, months, age, years employed, earlier defaults, savings; repaid or not."""
+    rng = np.random.default_rng(0)
+    income, loan = rng.lognormal(7.8, 0.4, rows), rng.lognormal(8.5, 0.7, rows)
+    months, age = rng.integers(6, 72, rows), rng.integers(19, 75, rows)
+    employed, defaults = np.minimum(rng.exponential(6, rows), age - 18), rng.poisson(0.3, rows)
+    savings = rng.exponential(3000, rows)
+    burden = loan / months / income
+    score = 2 - 5 * burden - 1.2 * defaults + 0.08 * employed + 0.0002 * savings - 0.0008 * (age - 45) ** 2
+    repaid = score + rng.logistic(0, 0.5, rows) > 0
+    return np.column_stack([income, loan, months, age, employed, defaults, savings]), repaid.astype(int)
+
+
+def train(X: Any, y: Any, widths: list[int]) -> creases.Network:
+    """A network trained on standardized columns."""
+    torch.manual_seed(0)
+    sizes, layers = [X.shape[1], *widths], []
+    for before, after in zip(sizes, widths, strict=False):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    model = nn.Sequential(*layers, nn.Linear(sizes[-1], int(y.max()) + 1)).double()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=1e-4)
+    inputs, targets = torch.from_numpy(X), torch.from_numpy(y).long()
+    for _ in range(300):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(inputs), targets).backward()
+        optimizer.step()
+    return creases.read(model, (X.shape[1],))
+
+
+def run_tables(rows: int, budget: float, tables: list[str]) -> None:
+    """Print share proved, median and worst seconds for each table, size, norm and way."""
+    loaders = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer}
+    data = {name: load(return_X_y=True) for name, load in loaders.items()} | {"credit": credit_table()}
+    print(f"{rows} rows, {budget:g} s each: proved, median s, worst s")
+    print(f"{'table':14s} {'units':6s} {'norm':5s}" + "".join(f"{way:>22s}" for way in ("search", "milp", "auto")))
+    for name in tables:
+        X, y = data[name]
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        which = np.random.default_rng(0).choice(len(X), rows, replace=False)
+        for label, widths in {"10": [10], "30": [30], "100": [100], "2x32": [32, 32]}.items():
+            net = train(X, y, widths)
+            for norm in NORMS:
+                line = f"{name:14s} {label:6s} {norm:5s}"
+                for way in ("search", "milp", "auto"):
+                    if norm == "l2" and way != "search":
+                        line += f"{'-':>22s}"
+                        continue
+                    answers = [nearest(net, X[i], norm=norm, budget=budget, way=way) for i in which]
+                    seconds, proved = [a.seconds for a in answers], sum(a.proved for a in answers)
+                    line += f"{proved:6d}/{rows:<2d} {np.median(seconds):6.2f} {max(seconds):6.2f}"
+                print(line, flush=True)
+
+
+def run_large(budget: float) -> None:
+    """Print both bounds of random large networks."""
+    rng = np.random.default_rng(0)
+    acas, digits = [5, *[50] * 6, 5], [784, 256, 256, 10]
+    for name, sizes, box in (("5-50x6-5", acas, (-1, 1)), ("784-256-256-10", digits, (0, 1))):
+        layers = [(rng.normal(size=(b, a)) * np.sqrt(2 / a), 0.1 * rng.normal(size=b)) for a, b in pairwise(sizes)]
+        net, x = creases.read(layers), rng.uniform(*box, size=sizes[0])
+        for norm in NORMS:
+            start = time.perf_counter()
+            change = nearest(net, x, norm=norm, box=box, budget=budget)
+            spent, gap = time.perf_counter() - start, 1 - change.lower_bound / change.distance
+            print(f"{name:15s} {norm:5s} {change.lower_bound:9.5f} <= distance <= {change.distance:9.5f}", end="")
+            print(f"  gap {gap:6.1%}  {change.nodes:6d} nodes  {spent:5.1f} s  {change.way}", flush=True)
+
+
+def main() -> None:
+    """Run one of the three parts."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("part", choices=["brute", "tables", "large"])
+    parser.add_argument("--networks", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rows", type=int, default=3)
+    parser.add_argument("--budget", type=float, default=10.0)
+    parser.add_argument("--tables", nargs="+", default=["iris", "wine", "breast cancer", "credit"])
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    if asked.part == "brute":
+        run_brute(asked.networks, asked.seed)
+    elif asked.part == "tables":
+        run_tables(asked.rows, asked.budget, asked.tables)
+    else:
+        run_large(asked.budget)
+
+
+if __name__ == "__main__":
+    main()
