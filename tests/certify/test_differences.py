@@ -42,10 +42,10 @@ def check(a: creases.Network, b: creases.Network, box: list[tuple[float, float]]
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.2, 1.5, -0.5])
-@pytest.mark.parametrize("scale", [1e-4, 0.1, 1.0])
+@pytest.mark.parametrize("scale", [1e-4, 0.3])
 def test_no_point_of_the_box_is_beyond_the_bounds(leak: float, scale: float) -> None:
     a, b = (network([3, 8, 8, 2], 0, noise, leak) for noise in (0.0, scale))
-    for radius in (0.01, 0.5, 3.0):
+    for radius in (0.01, 1.0):
         check(a, b, [(0.2 - radius, 0.2 + radius)] * 3)
 
 
@@ -71,7 +71,7 @@ def test_residual_sums_maxima_and_other_leaks_are_bounded_too() -> None:
     assert (high - low < apart[1] - apart[0]).all()
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(1, 3).flatmap(lambda n: cases(n, max_depth=2)), st.floats(0, 0.2))
 def test_degenerate_networks_are_bounded(case: Case, scale: float) -> None:
     a = case.net.to(torch.float64)

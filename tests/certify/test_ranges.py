@@ -15,7 +15,7 @@ from creases.certify._maximize import by_partition, search
 from creases.errors import InputError
 from strategies import Case, cases
 
-MODEL = nn.Sequential(nn.Linear(2, 6), nn.ReLU(), nn.Linear(6, 5), nn.LeakyReLU(0.2), nn.Linear(5, 3)).double()
+MODEL = nn.Sequential(nn.Linear(2, 5), nn.ReLU(), nn.Linear(5, 4), nn.LeakyReLU(0.2), nn.Linear(4, 2)).double()
 BOX = [(-1.0, 1.0), (-0.5, 2.0)]
 
 
@@ -28,6 +28,7 @@ def net() -> creases.Network:
 def without_partition(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_partition, "MAX_INPUTS", 0)
     monkeypatch.setattr(search, "PROGRAM_UNITS", 4)
+    monkeypatch.setattr(search, "WHOLE_UNITS", 0)
 
 
 def check(net: creases.Network, found: OutputRange, X: np.ndarray) -> None:
@@ -55,6 +56,7 @@ def test_the_search_finds_what_the_partition_has(net, quantity, monkeypatch) -> 
     check(net, exact, X)
     monkeypatch.setattr(by_partition, "MAX_INPUTS", 0)
     monkeypatch.setattr(search, "PROGRAM_UNITS", 4)
+    monkeypatch.setattr(search, "WHOLE_UNITS", 0)
     found = output_range(net, BOX, quantity=quantity, budget=60)
     assert found.method == "search"
     check(net, found, X)
@@ -112,7 +114,7 @@ def test_networks_without_bends_and_with_dead_units_are_ordinary(without_partiti
     assert (dead.minimum.tolist(), dead.maximum.tolist()) == ([2.0], [2.0])
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(1, 3).flatmap(lambda n: cases(n, max_depth=2, max_width=5)))
 def test_degenerate_networks_have_the_range_of_their_partition(case: Case) -> None:
     net, box = case.net, np.array(case.box)
@@ -143,3 +145,11 @@ def test_degenerate_networks_have_the_range_of_their_partition(case: Case) -> No
 def test_what_has_no_range_is_refused(net, call, message: str) -> None:
     with pytest.raises(InputError, match=message):
         call(net)
+
+
+def test_sixteen_units_in_eight_dimensions_are_one_program() -> None:
+    rng = np.random.default_rng(0)
+    net = creases.read([(rng.normal(size=(16, 8)), rng.normal(size=16)), (rng.normal(size=(1, 16)), [0.0])])
+    found = output_range(net, (-1, 1), budget=60)
+    assert found.exact.all()
+    check(net, found, rng.uniform(-1, 1, size=(5000, 8)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 import creases
 from creases.cli import app
+from creases.cli.console import divert_stdout
 
 TEXT = """; |x0| + x1 on a box: at most 3
 (declare-const X_0 Real)
@@ -88,3 +90,12 @@ def test_a_missing_file_and_no_time_are_refused(files, tmp_path):
     network, _ = files("1.0")
     assert "there is no such file" in run(network, str(tmp_path / "none.vnnlib")).stderr
     assert "--budget must be a positive number" in run(*files("1.0"), "--budget", "0").stderr
+
+
+def test_what_a_library_prints_does_not_reach_stdout(capfd):
+    with divert_stdout():
+        os.write(1, b"noise")
+    os.write(1, b"result")
+    captured = capfd.readouterr()
+    assert captured.out == "result"
+    assert "noise" in captured.err

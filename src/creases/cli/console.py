@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -87,6 +89,19 @@ def show_progress(steps: int) -> Iterator[Callable[..., None]]:
             bar.update(task, description=what + count, completed=steps_begun.index(what))
 
         yield begin
+
+
+@contextmanager
+def divert_stdout() -> Iterator[None]:
+    """Send what compiled libraries print on stdout to stderr: HiGHS prints a line for some programs."""
+    sys.stdout.flush()
+    stdout = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(stdout, 1)
+        os.close(stdout)
 
 
 def note(text: str) -> None:

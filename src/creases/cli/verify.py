@@ -9,7 +9,7 @@ import typer
 
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
-from creases.cli.console import out, print_json, show_progress
+from creases.cli.console import divert_stdout, out, print_json, show_progress
 from creases.errors import InputError
 
 #: The exit code of each answer.
@@ -44,7 +44,8 @@ def verify_property(
         begin("reading the network")
         net = model.load_model(model_, parse_shape(input_shape))
         begin("deciding cases")
-        verdict = verify(net, prop, budget=budget, progress=begin)
+        with divert_stdout():
+            verdict = verify(net, prop, budget=budget, progress=begin)
     if as_json:
         print_json(_as_json(verdict, len(prop.cases)))
     else:

@@ -29,6 +29,9 @@ PROGRAM_UNITS = 14
 #: Up to this many inputs boxes are split; with more, the whole box is one program.
 SPLIT_INPUTS = 10
 
+#: A whole box with no more undecided units is first tried as one program, for this share of the time.
+WHOLE_UNITS, WHOLE_SHARE = 50, 0.3
+
 #: The most undecided units of a program that is tried on the whole box.
 MAX_BINARIES = 3000
 
@@ -102,6 +105,7 @@ class _Search:
         if np.isfinite(self.lower):
             self._improve(self.where)
         self._push(self.domain.box[None])
+        self._try_whole()
         while self.queue and not self._is_over():
             self._step()
         top = -self.queue[0][0] if self.queue else -np.inf
@@ -151,29 +155,51 @@ class _Search:
                 heapq.heappush(self.queue, (-float(upper[i]), next(self.numbers), box, int(axes[i])))
         self.progress("bounding boxes", self.done, None)
 
+    def _try_whole(self) -> None:
+        """Solve the whole box as one program for a while; its bound is the start of the search if that is too short."""
+        if len(self.queue) != 1 or self._is_over():
+            return
+        upper, _, box, axis = self.queue.pop()
+        bounds = LinearBounds(self.objective.net, torch.from_numpy(box[None]))
+        if int(bounds.undecided()[0]) > WHOLE_UNITS:
+            self.queue.append((upper, next(self.numbers), box, axis))
+            return
+        now = time.monotonic()
+        bound = self._run_program(box, -upper, WHOLE_SHARE * (self.limits.deadline - now))
+        if bound is None or bound > self.enough:
+            start = -upper if bound is None else bound
+            self.queue.append((-start, next(self.numbers), box, axis))
+        else:
+            self.closed = max(self.closed, bound)
+
     def _is_whole(self, undecided: int) -> bool:
         return len(self.domain.box) > SPLIT_INPUTS and undecided <= MAX_BINARIES
 
     def _solve(self, box: Floats, upper: float) -> None:
         """Solve one box by a mixed-integer program; what it leaves open stays a bound."""
-        left = self.limits.deadline - time.monotonic()
-        bounds = LinearBounds(self.objective.net, torch.from_numpy(box[None]))
-        program = self.objective.program(bounds, box) if left > 0 else None
-        if program is None:
+        bound = self._run_program(box, upper, self.limits.deadline - time.monotonic())
+        if bound is None:
             self._divide_later(box, upper)
-            return
-        encoding = (
-            program.encoding.add_rows(self.domain.A, -np.inf, self.domain.b)
-            if len(self.domain.b)
-            else (program.encoding)
-        )
-        solution = encoding.maximize(program.cost, time_limit=left, gap=self.limits.tolerance / 10)
+        else:
+            self.closed = max(self.closed, bound)
+
+    def _run_program(self, box: Floats, upper: float, seconds: float) -> float | None:
+        """Return the upper bound of a box's program, having tried its solution; None if there is no program."""
+        if seconds <= 0:
+            return None
+        bounds = LinearBounds(self.objective.net, torch.from_numpy(box[None]))
+        program = self.objective.program(bounds, box)
+        if program is None:
+            return None
+        encoding = program.encoding
+        if len(self.domain.b):
+            encoding = encoding.add_rows(self.domain.A, -np.inf, self.domain.b)
+        solution = encoding.maximize(program.cost, time_limit=seconds, gap=self.limits.tolerance / 10)
         if solution.point is not None:
             x = np.clip(solution.point[: len(box)], *box.T)
             self._try(x[None])
-            part = self.domain.within(box)
-            self._try(self.objective.improve(part, x, solution.point, encoding)[None])
-        self.closed = max(self.closed, min(upper, solution.bound + program.constant))
+            self._try(self.objective.improve(self.domain.within(box), x, solution.point, encoding)[None])
+        return min(upper, solution.bound + program.constant)
 
     def _divide_later(self, box: Floats, upper: float) -> None:
         axis = int((np.ptp(box, axis=1) / np.maximum(np.ptp(self.domain.box, axis=1), 1e-300)).argmax())
