@@ -33,6 +33,9 @@ MIN_EPOCHS, MAX_EPOCHS, AUTO_STEPS = 20, 400, 3000
 #: More stages than any run has.
 NEVER = 10**9
 
+#: Scores that a threshold can maximize.
+THRESHOLD_SCORES = ("f1", "balanced_accuracy", "accuracy")
+
 _OPTIMIZERS = ("adamw", "adam")
 
 
@@ -96,6 +99,12 @@ class GrowthConfig:
         Whether columns (and targets of a regression) are scaled to mean 0 and standard deviation 1 for training.
     validation_fraction, test_fraction
         Fractions of the rows of a table that are held out for early stopping, and for testing only.
+    class_weight
+        Weights of the classes of a table, for those that are rare or whose mistakes cost more: ``"balanced"`` gives
+        every class the same weight in all, a dictionary names them, ``{"yes": 5.0}`` (others have 1).
+    threshold
+        Probability above which the second of two classes of a table is predicted. ``"f1"``, ``"balanced_accuracy"`` or
+        ``"accuracy"``: the one that maximizes this score on the validation rows.
     seed
         Seed of the split, of the network at the start and of the training.
     device
@@ -133,6 +142,8 @@ class GrowthConfig:
     standardize: bool = True
     validation_fraction: float = 0.15
     test_fraction: float = 0.2
+    class_weight: str | Mapping[str, float] | None = None
+    threshold: float | str = 0.5
     seed: int = 0
     device: str = "cpu"
 
@@ -165,6 +176,8 @@ class GrowthConfig:
                 "leave rows to train on",
                 f"{self.validation_fraction:g}, with test_fraction {self.test_fraction:g}",
             )
+        check_class_weight(self.class_weight)
+        check_threshold(self.threshold)
         check_count(self.seed, "seed", least=0)
 
     def resolve_when(self) -> When:
@@ -227,7 +240,7 @@ class GrowthConfig:
         changed = {field.name: getattr(self, field.name) for field in fields(self)}
         changed = {name: value for name, value in changed.items() if value != getattr(type(self), name)}
         for name, value in changed.items():
-            if not isinstance(value, str | int | float | tuple | None):
+            if not isinstance(value, str | int | float | tuple | dict | None):
                 raise InputError(name, "be a name or a number in a configuration that is saved", repr(value))
         return {name: list(value) if isinstance(value, tuple) else value for name, value in changed.items()}
 
@@ -248,6 +261,24 @@ def _can_fuse(model: nn.Module) -> bool:
 def _check_name(value: Any, names: Sequence[str], param: str, others: str) -> None:
     if not isinstance(value, str) or value not in names:
         raise InputError(param, f"be {', '.join(map(repr, names))}, {others}", repr(value))
+
+
+def check_class_weight(value: Any) -> None:
+    """Refuse what is neither None, "balanced" nor a dictionary of positive weights."""
+    if value is None or (isinstance(value, str) and value == "balanced"):
+        return
+    if not isinstance(value, Mapping):
+        raise InputError("class_weight", "be None, 'balanced' or a dictionary of classes to weights", repr(value))
+    for name, weight in value.items():
+        check_number(weight, f"class_weight[{name!r}]", above=0)
+
+
+def check_threshold(value: Any) -> None:
+    """Refuse what is neither a probability between 0 and 1 nor the name of a score."""
+    if isinstance(value, str):
+        _check_name(value, THRESHOLD_SCORES, "threshold", "or a number between 0 and 1")
+    else:
+        check_number(value, "threshold", above=0, below=1)
 
 
 def _check_batch_size(value: Any) -> None:

@@ -122,6 +122,18 @@ def grow_table(
     test_fraction: Annotated[
         float, typer.Option(help="Fraction of rows held out for testing.")
     ] = GrowthConfig.test_fraction,
+    class_weight: Annotated[
+        str | None,
+        typer.Option(metavar="W", help="Weights of classes: balanced (all classes weigh the same), or yes=5,no=1."),
+    ] = None,
+    threshold: Annotated[
+        str,
+        typer.Option(
+            metavar="P",
+            help="Probability above which the second of two classes is predicted; f1, balanced_accuracy or accuracy: "
+            "the best on the validation rows.",
+        ),
+    ] = "0.5",
     standardize: Annotated[
         bool, typer.Option("--standardize/--no-standardize", help="Scale columns for training.")
     ] = GrowthConfig.standardize,
@@ -201,6 +213,8 @@ def grow_table(
             batch_size=_parse_batch_size(batch_size),
             validation_fraction=validation_fraction,
             test_fraction=test_fraction,
+            class_weight=_parse_class_weight(class_weight),
+            threshold=_parse_threshold(threshold),
             standardize=standardize,
             seed=seed,
             recycle=recycle,
@@ -246,7 +260,7 @@ def grow_into(
         write_json(problem.encoding.to_dict(), home / ENCODING_FILE)
     experiment = Experiment(data, settings.config, folder=home)
     experiment.run()
-    report = Report(settings, experiment, baselines(experiment.network, data))
+    report = Report(settings, experiment, baselines(experiment.network, data, threshold=experiment.threshold))
     return report, write(report, home)
 
 
@@ -310,6 +324,23 @@ def _parse_widths(text: str) -> tuple[int, ...]:
     if (numbers != numbers.round()).any() or (numbers < 1).any():
         raise InputError("hidden", "be auto, or positive widths such as 2 or 4,4", repr(text))
     return tuple(int(number) for number in numbers)
+
+
+def _parse_class_weight(text: str | None) -> str | dict[str, float] | None:
+    if text is None or "=" not in text:
+        return text
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    try:
+        return {name.strip(): float(value) for name, _, value in pairs}
+    except ValueError:
+        raise InputError("class_weight", "be balanced, or weights such as yes=5,no=1", repr(text)) from None
+
+
+def _parse_threshold(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _parse_batch_size(text: str) -> str | int | None:

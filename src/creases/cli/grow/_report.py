@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from creases._text import plural
+from creases.cli.grow._measures import measure_parts
 from creases.growth import Record, format_number
 from creases.growth.experiment import Baseline, Experiment, RunSettings, TableSplit, compare_with_linear, describe_step
 
@@ -59,6 +60,7 @@ class Report:
             "widths": list(self.experiment.widths),
             "parameters": parameters(self),
             "units": net.n_units,
+            "threshold": None if problem.classes is None else self.experiment.threshold,
             "trained_with": self.data.scaling.to_dict(),
             "measure": "r2" if problem.classes is None else "accuracy",
             "scores": {
@@ -138,6 +140,8 @@ def parts(report: Report, *, max_reasons: int = PRINTED) -> Iterator[RenderableT
     yield _ending(report)
     yield ""
     yield _scores(report)
+    yield ""
+    yield from measure_parts(report.baselines, report.data, report.experiment.threshold)
     if comparison := compare_with_linear(report.baselines, report.data):
         yield ""
         yield escape(comparison)
@@ -293,5 +297,5 @@ def _scores(report: Report) -> Table:
 def _most_frequent(report: Report) -> str:
     problem = report.data.problem
     assert problem.classes is not None
-    constant = report.baselines[-1].predictions[0]
+    constant = report.baselines[-1].predictions[0]  # the last is the constant
     return problem.classes[int(constant)]

@@ -15,11 +15,13 @@ from creases.growth.experiment import (
     DESCRIPTION_FILE,
     ENCODING_FILE,
     HISTORY_FILE,
+    METRICS_FILE,
     MODEL_FILE,
     ONNX_FILE,
     PICTURE_FILE,
     REPORT_FILE,
     data_box,
+    metrics_summary,
     training_summary,
 )
 
@@ -39,6 +41,8 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
     files["inputs, classes, scores"] = write_json(description, folder / DESCRIPTION_FILE)
     if data.problem.encoding is not None:
         files["encoding of the table"] = folder / ENCODING_FILE  # written before the run began
+    metrics = metrics_summary(report.baselines, data, report.experiment.threshold)
+    files["all scores"] = write_json(metrics, folder / METRICS_FILE)
     if find_spec("onnx") is not None:
         files["network as ONNX"] = net.save(folder / ONNX_FILE)
     named = {"features": data.problem.features, "classes": data.problem.classes, "scaling": data.scaling.to_dict()}

@@ -121,6 +121,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         history = experiment.run(progress=bool(self.verbose))
         self._seed, self._scaling = config.seed, data.scaling
         self._model, self._optimizer = experiment.model, experiment.optimizer
+        self._threshold = experiment.threshold
         self._finish(history)
         return self
 
@@ -148,6 +149,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         data = data.rescale(self._scaler) if config.standardize else data
         experiment = Experiment(data, config, fit=first)
         if first:
+            self._threshold = 0.5 if isinstance(config.threshold, str) else float(config.threshold)
             self._seed, self._model = config.seed, experiment.model
             self._optimizer = config.make_optimizer(self._model)
         self._scaling = data.scaling
@@ -201,6 +203,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             test_fraction=0.0,
             standardize=bool(self.standardize),
             seed=seed,
+            **self._decision_options,
         )
         if partial:  # each call sees other rows: nothing is held out, redundant for some may be needed for others
             config = replace(config, when="plateau", schedule="constant", budget=UNLIMITED, growth_patience=None)
@@ -211,7 +214,14 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self, X: Floats, y: Floats, weight: Floats, config: GrowthConfig, held: Ints | None = None
     ) -> TableSplit:
         return TableSplit.from_arrays(
-            X, y, weight=weight, task=self._task, n_outputs=self._n_outputs, config=config, validation=held
+            X,
+            y,
+            weight=weight,
+            task=self._task,
+            n_outputs=self._n_outputs,
+            config=config,
+            validation=held,
+            classes=self._known,
         )
 
     def _finish(self, history: History) -> None:
@@ -289,6 +299,11 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _known(self) -> Any:
         """Classes known from earlier calls."""
         return None
+
+    @property
+    def _decision_options(self) -> dict[str, Any]:
+        """Options of the configuration that only a classifier has."""
+        return {}
 
     @property
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +15,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.explain import Counterfactual, counterfactual
+from creases.growth._budget import Budget
+from creases.growth._config import GrowthConfig
 from creases.growth.estimators._base import GrowingEstimator
+from creases.growth.experiment._threshold import decide
+from creases.growth.methods._evidence import GrowthMethod
 
 
 class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc]
@@ -61,6 +65,11 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         which network is kept. Otherwise the rows to train on decide whether it pays, and the last network is kept.
     standardize
         Whether to scale columns to mean 0 and standard deviation 1 inside.
+    class_weight
+        None, "balanced" (every class weighs the same in all) or a dictionary of classes to weights.
+    threshold
+        Of two classes, the probability above which the second is predicted. "f1", "balanced_accuracy" or "accuracy":
+        the one that maximizes this score on the rows held out.
     random_state
         Seed of the start, of the order of rows and of which are held out.
     verbose
@@ -76,6 +85,8 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     network_ : creases.Network
     hidden_ : tuple of int
         Widths of the hidden layers now.
+    threshold_ : float
+        Of two classes, the probability above which the second is predicted.
     history_ : creases.growth.History
         Every epoch and growth step; ``history_.to_json()``.
     n_iter_, loss_curve_
@@ -93,6 +104,49 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     """
 
     _task = "classification"
+
+    def __init__(
+        self,
+        how: str | GrowthMethod = GrowthConfig.how,
+        *,
+        hidden: str | int | Sequence[int] = GrowthConfig.hidden,
+        max_units: int | None = GrowthConfig.max_units,
+        max_parameters: int | None = GrowthConfig.max_parameters,
+        weight_decay: float = GrowthConfig.weight_decay,
+        lr: float = GrowthConfig.lr,
+        batch_size: str | int | None = GrowthConfig.batch_size,
+        budget: str | float | Budget = GrowthConfig.budget,
+        growth_share: float = GrowthConfig.growth_share,
+        patience: int = GrowthConfig.patience,
+        growth_patience: int | None = GrowthConfig.growth_patience,
+        early_stopping: bool = True,
+        validation_fraction: float = GrowthConfig.validation_fraction,
+        standardize: bool = GrowthConfig.standardize,
+        class_weight: str | Mapping[Any, float] | None = GrowthConfig.class_weight,
+        threshold: float | str = GrowthConfig.threshold,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            how,
+            hidden=hidden,
+            max_units=max_units,
+            max_parameters=max_parameters,
+            weight_decay=weight_decay,
+            lr=lr,
+            batch_size=batch_size,
+            budget=budget,
+            growth_share=growth_share,
+            patience=patience,
+            growth_patience=growth_patience,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            standardize=standardize,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+        self.threshold = threshold
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -113,12 +167,21 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
             raise InputError("classes", "be passed on the first call to partial_fit")
         if classes is not None and hasattr(self, "classes_") and not np.array_equal(np.unique(classes), self.classes_):
             raise InputError("classes", f"be those of the first call to partial_fit, {self.classes_}", f"{classes}")
+        if isinstance(self.class_weight, str):
+            hint = "the rows of a call do not say how many there will be of each class"
+            raise InputError("class_weight", "be a dictionary or None for partial_fit", repr(self.class_weight), hint)
         return self._partial_fit(X, y, sample_weight, classes)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class (n,) of each row."""
-        labels = self._outputs(X).argmax(axis=1)
+        labels = decide(self._outputs(X), self.threshold_)
         return np.asarray(self.classes_[labels])
+
+    @property
+    def threshold_(self) -> float:
+        """Of two classes, the probability above which the second is predicted."""
+        check_is_fitted(self, "module_")
+        return self._threshold
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the logits (n, n_classes) of each row; for two classes the log-odds (n,) of the second."""
@@ -205,6 +268,10 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     @property
     def _known(self) -> Any:
         return self.classes_
+
+    @property
+    def _decision_options(self) -> dict[str, Any]:
+        return {"class_weight": self.class_weight, "threshold": self.threshold}
 
     @property
     def _n_outputs(self) -> int:

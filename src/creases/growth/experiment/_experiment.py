@@ -24,6 +24,7 @@ from creases.growth.experiment._folder import CHECKPOINT_FILE, SNAPSHOTS_FOLDER
 from creases.growth.experiment._linear_model import fit_linear_model
 from creases.growth.experiment._snapshots import Snapshots
 from creases.growth.experiment._split import TableSplit
+from creases.growth.experiment._threshold import choose_threshold
 from creases.growth.policies._where import WHERE_POLICIES
 from creases.network import Network, read
 from creases.problems import Problem
@@ -81,10 +82,13 @@ class Experiment:
         if snapshots is None and folder is not None:
             snapshots = Snapshots(data.scaling, folder / SNAPSHOTS_FOLDER)
         self.snapshots = snapshots
+        if self.config.threshold != 0.5 and (data.task != "classification" or data.n_outputs != 2):
+            raise InputError("threshold", "be 0.5 unless there are two classes", repr(self.config.threshold))
         self._linear: LinearModel | None = fit_linear_model(data, data.parts[0]) if fit else None
         self.model = self._initial_network()
         self.optimizer: optim.Optimizer | None = None
         self.history = History()
+        self.threshold = 0.5  #: probability above which the second of two classes is predicted, once the run has ended
 
     @classmethod
     def from_problem(
@@ -140,6 +144,7 @@ class Experiment:
         run.finish()
         self.history = run.history
         self._keep_linear_model()
+        self.threshold = choose_threshold(self.network, self.data, self.config.threshold)
         if self.snapshots is not None:
             self.snapshots.end(self.model, self.best_epoch)
 

@@ -14,6 +14,7 @@ MODEL_FILE = "model.safetensors"  #: the network, for rows in the table's own un
 DESCRIPTION_FILE = "model.json"  #: names of its inputs and classes, its scores
 ENCODING_FILE = "encoding.json"  #: how the columns of the table become the network's inputs
 ONNX_FILE = "model.onnx"  #: the network as ONNX
+METRICS_FILE = "metrics.json"  #: every measure of the network, and of the baselines on the test rows
 HISTORY_FILE = "history.json"  #: every epoch and every growth step
 PICTURE_FILE = "growth.png"  #: the regions, the learning curves
 REPORT_FILE = "report.txt"  #: the result as text
@@ -26,6 +27,7 @@ RUN_FILES = (
     DESCRIPTION_FILE,
     ENCODING_FILE,
     ONNX_FILE,
+    METRICS_FILE,
     HISTORY_FILE,
     PICTURE_FILE,
     REPORT_FILE,

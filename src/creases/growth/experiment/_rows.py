@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from creases._typing import Floats, Ints
+from creases.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,3 +69,28 @@ def split_rows(y: Floats, fraction: float, seed: int, *, stratify: bool) -> tupl
     picked = ((np.arange(count) + 0.5) / max(count, 1) * len(order)).astype(np.int64)  # evenly over the classes
     second = np.sort(order[picked])
     return np.setdiff1d(np.arange(len(y)), second), second
+
+
+def class_weights(y: Ints, weight: Floats, classes: Sequence[Any], class_weight: str | Mapping[Any, float]) -> Floats:
+    """Return the weight of each class, for rows with class numbers y (n,) and weights (n,).
+
+    ``"balanced"``: so that all classes that occur weigh the same, and all rows as much as before. A dictionary names
+    classes; others have weight 1.
+
+    Examples
+    --------
+    >>> class_weights(np.array([0, 0, 0, 1]), np.ones(4), ["no", "yes"], "balanced").tolist()
+    [0.6666666666666666, 2.0]
+    """
+    if isinstance(class_weight, str):
+        total = np.bincount(y, weights=weight, minlength=len(classes))
+        present = total > 0
+        return np.where(present, total.sum() / (present.sum() * np.where(present, total, 1.0)), 1.0)
+    names = {str(name): k for k, name in enumerate(classes)}
+    unknown = [name for name in class_weight if str(name) not in names]
+    if unknown:
+        raise InputError("class_weight", f"name classes among {', '.join(names)}", repr(unknown[0]))
+    weights = np.ones(len(classes))
+    for name, value in class_weight.items():
+        weights[names[str(name)]] = value
+    return weights

@@ -13,6 +13,7 @@ from creases.growth.experiment import _folder as names
 from creases.growth.experiment._settings import SETTINGS_FILE, RunSettings
 from creases.growth.experiment._snapshots import Snapshot, load_snapshots
 from creases.growth.experiment._split import TableSplit
+from creases.growth.experiment._threshold import choose_threshold
 from creases.network import read
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ class SavedRun:
     def net(self) -> Network:
         """The network that was kept; of an unfinished run the latest one."""
         return self.snapshots[-1].net
+
+    @property
+    def threshold(self) -> float:
+        """Probability above which that network predicts the second of two classes."""
+        return choose_threshold(self.net, self.data, self.settings.config.threshold)
 
     @property
     def epoch(self) -> int:

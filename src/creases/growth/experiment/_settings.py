@@ -75,7 +75,7 @@ class RunSettings:
             if isinstance(value, bool):
                 words.append(f"--{'' if value else 'no-'}{option}")
             else:
-                text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+                text = _option_text(value)
                 words += [f"--{option}", "all" if value is None else text]
         return shlex.join(["creases", "grow", *words, "--out", folder])
 
@@ -103,6 +103,13 @@ class RunSettings:
         if settings.digest() != digest:
             raise FileError(f"{settings.data} has changed since the run in {folder} began; start another run")
         return settings
+
+
+def _option_text(value: Any) -> str:
+    """Return the value of an option as the command line takes it: ``4,4`` for widths, ``yes=5`` for weights."""
+    if isinstance(value, dict):
+        return ",".join(f"{name}={weight:g}" for name, weight in value.items())
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def resolve_data(data: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +14,7 @@ from creases.errors import InputError
 from creases.growth._config import GrowthConfig
 from creases.growth._samples import InMemorySamples
 from creases.growth._scaling import Scaling
-from creases.growth.experiment._rows import UniqueRows, merge_duplicates, split_rows
+from creases.growth.experiment._rows import UniqueRows, class_weights, merge_duplicates, split_rows
 from creases.problems import Problem
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class TableSplit:
     parts: tuple[Ints, Ints, Ints]  #: train, validation, test: rising numbers into ``rows``
     scaling: Scaling
     source: Problem | None = None  #: the table, if it is one with names
+    class_weights: Floats | None = None  #: (classes,) that the rows' weights are multiplied by; None if they are not
 
     @classmethod
     def from_problem(cls, problem: Problem, config: GrowthConfig | None = None) -> TableSplit:
@@ -67,7 +69,7 @@ class TableSplit:
         parts = (rest[train], rest[validation], test)
         if 2 * len(rows) < n:
             rows, parts = _split_repeated(problem, rows, config)
-        return cls._from_rows(rows, problem.task, n_outputs, parts, config, problem)
+        return cls._from_rows(rows, problem.task, n_outputs, parts, config, problem.classes, problem)
 
     @classmethod
     def from_arrays(
@@ -80,10 +82,12 @@ class TableSplit:
         n_outputs: int,
         config: GrowthConfig,
         validation: Ints | None = None,
+        classes: Sequence[Any] | None = None,
     ) -> TableSplit:
         """Split rows X (n, d) with class numbers or targets y (n, m) and weights (n,); none are held out for testing.
 
         ``validation`` are the numbers of the rows to validate with; by default a fraction of them at random.
+        ``classes`` are the names of the classes, for their weights.
         """
         nothing = np.zeros(0, np.int64)
         if validation is None:
@@ -96,20 +100,35 @@ class TableSplit:
             rows = merge_duplicates(X, np.column_stack([y, is_validation]), weight)
             train, held = (np.flatnonzero(rows.y[:, -1] == mark) for mark in (0.0, 1.0))
             rows = replace(rows, y=rows.y[:, :-1])
-        return cls._from_rows(rows, task, n_outputs, (train, held, nothing), config, None)
+        return cls._from_rows(rows, task, n_outputs, (train, held, nothing), config, classes)
 
     @classmethod
     def _from_rows(
-        cls, rows: UniqueRows, task: Any, n_outputs: int, parts: Any, config: GrowthConfig, source: Problem | None
+        cls,
+        rows: UniqueRows,
+        task: Any,
+        n_outputs: int,
+        parts: Any,
+        config: GrowthConfig,
+        classes: Sequence[Any] | None,
+        source: Problem | None = None,
     ) -> TableSplit:
+        used = np.sort(np.concatenate(parts[:2]))
+        weights = None
+        if config.class_weight is not None:
+            if task == "regression":
+                raise InputError("class_weight", "be None for a regression", repr(config.class_weight))
+            y = rows.y[:, 0].astype(np.int64)
+            names = range(n_outputs) if classes is None else classes
+            weights = class_weights(y[used], rows.weight[used], names, config.class_weight)
+            rows = replace(rows, weight=rows.weight * weights[y])
         scaling = Scaling(np.zeros(rows.X.shape[1]), np.ones(rows.X.shape[1]))
         if config.standardize:
             from creases.growth.experiment._scaler import IncrementalScaler  # scikit-learn is slow to import
 
-            used = np.sort(np.concatenate(parts[:2]))
             targets = rows.y[used] if task == "regression" else None
             scaling = IncrementalScaler().learn(rows.X[used], targets, rows.weight[used])
-        return cls(rows, task, n_outputs, parts, scaling, source)
+        return cls(rows, task, n_outputs, parts, scaling, source, weights)
 
     def rescale(self, scaler: IncrementalScaler) -> TableSplit:
         """Return the same split with the scaling of all rows that a scaler has seen, these included."""
