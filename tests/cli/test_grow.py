@@ -17,6 +17,7 @@ from creases.growth.experiment import _experiment as experiments
 
 FILES = {
     "model.safetensors",
+    "metrics.json",
     "model.json",
     "encoding.json",
     "history.json",
@@ -339,3 +340,28 @@ def test_the_command_makes_a_run_of_the_same_settings(run, settings, monkeypatch
     monkeypatch.setattr(verb, "grow_into", seen)
     run(*shlex.split(settings.command("my run"))[1:])
     assert made == [(settings, "my run")]
+
+
+def test_a_rare_class_is_warned_of_and_found_with_weights_and_a_threshold(run, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(240, 2))
+    labels = np.where(x[:, 0] + 1.2 * rng.normal(size=240) > 2.0, "yes", "no")
+    rows = [f"{a:.3f},{b:.3f},{label}" for (a, b), label in zip(x, labels, strict=True)]
+    (tmp_path / "rare.csv").write_text("\n".join(["a,b,churn", *rows]) + "\n")
+    plain = run("grow", "rare.csv", "--out", "plain", "--budget", 2)
+    assert plain.exit_code == 0, plain.output
+    assert max(map(len, plain.stdout.split("On the ")[1].splitlines()[:12])) <= 80
+    said = " ".join(plain.stdout.split())
+    assert "Warning: The majority class (no) alone has accuracy" in said
+    assert "Try --class-weight balanced or --threshold f1" in said
+    options = ("--class-weight", "yes=12", "--threshold", "balanced_accuracy")
+    result = run("grow", "rare.csv", "--out", "o", "--budget", 2, *options)
+    assert result.exit_code == 0, result.output
+    metrics = json.loads((tmp_path / "o" / "metrics.json").read_text())
+    assert metrics["network"]["test"]["recall"][1] > 0
+    assert metrics["class_weights"] == [1.0, 12.0]
+    assert set(metrics["baselines"]) == {"LogisticRegression", "HistGradientBoosting", "most frequent class"}
+    model = creases.load(tmp_path / "o")
+    assert model.threshold == metrics["threshold"] != 0.5
+    positive = model.predict_proba(x)[:, 1] > model.threshold
+    assert ((model.predict(x) == "yes") == positive).all()

@@ -142,8 +142,9 @@ def _shown_outputs(m: int, classes: tuple[str, ...] | None, target: str | None, 
         return np.eye(m), (name,) if m == 1 else tuple(f"{name} {k}" for k in range(m))
     if len(classes) == 2:
         return (np.array([[-1.0, 1.0]]) if m == 2 else np.eye(1)), (f"log-odds of {classes[1]}",)
-    shift = 0.0 if scores == "as they are" else 1 / m
-    return np.eye(m) - shift, classes
+    if scores == "as they are":
+        return np.eye(m), classes
+    return np.eye(m) - 1 / m, tuple(f"score of {name}" for name in classes)
 
 
 def group_columns(names: Sequence[str], X: Floats) -> tuple[Column, ...]:

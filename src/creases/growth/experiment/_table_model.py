@@ -16,6 +16,7 @@ from creases._typing import Floats, Ints
 from creases.errors import FileError, InputError
 from creases.growth.experiment import _folder as names
 from creases.growth.experiment._settings import SETTINGS_FILE
+from creases.growth.experiment._threshold import decide
 from creases.network import Network, read
 from creases.problems import Problem
 from creases.problems.tables import EncodedRows, TableEncoding, number_encoding
@@ -50,6 +51,7 @@ class TableModel:
     spread: Floats  #: (d,) their standard deviations, 1 where an input is constant
     ranges: Floats  #: (d, 2) least and largest value in the rows trained on
     regions: Mapping[str, int]  #: rows trained on, by the pattern of the region (hexadecimal); the most rows first
+    threshold: float = 0.5  #: probability above which the second of two classes is predicted
 
     def encode(self, rows: Any, *, header: bool | None = None) -> EncodedRows:
         """Return rows as the network takes them, (n, d), and what is unusual about them.
@@ -157,7 +159,7 @@ class TableModel:
 
     def _decide(self, outputs: Floats) -> NDArray[Any]:
         decided: NDArray[Any] = (
-            outputs[:, 0] if self.classes is None else np.asarray(self.classes, object)[outputs.argmax(axis=1)]
+            outputs[:, 0] if self.classes is None else np.asarray(self.classes, object)[decide(outputs, self.threshold)]
         )
         return decided
 
@@ -209,6 +211,7 @@ def load(folder: str | Path) -> TableModel:
             spread=np.asarray(description["trained_with"]["spread"], np.float64),
             ranges=np.asarray(description["ranges"], np.float64),
             regions=description["regions"],
+            threshold=description.get("threshold") or 0.5,
         )
     except (KeyError, TypeError, ValueError) as problem:
         raise FileError(f"{folder / names.DESCRIPTION_FILE} is damaged or of another version ({problem})") from None

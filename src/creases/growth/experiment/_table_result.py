@@ -22,6 +22,7 @@ from creases.growth.experiment._saved_run import SavedRun
 from creases.growth.experiment._settings import RunSettings
 from creases.growth.experiment._snapshots import Snapshots
 from creases.growth.experiment._split import TableSplit
+from creases.growth.experiment._threshold import decide
 from creases.network import Network
 from creases.problems import Problem, read_table
 
@@ -60,7 +61,7 @@ class TableResult:
     @cached_property
     def scores(self) -> list[Baseline]:
         """Accuracy, or R², of the network, of a linear model and of a constant on each part of the rows."""
-        return baselines(self.network, self.data)
+        return baselines(self.network, self.data, threshold=self.experiment.threshold)
 
     def encode(self, rows: Any) -> Floats:
         """Return rows as the network takes them, (n, d): a DataFrame with the table's columns, or numbers (n, d)."""
@@ -75,8 +76,9 @@ class TableResult:
     def predict(self, rows: Any) -> NDArray[Any]:
         """Return the class (n,) of each row by its name, or its predicted value; rows as in :meth:`encode`."""
         outputs, classes = self.network(self.encode(rows)), self.problem.classes
-        predictions: NDArray[Any] = outputs[:, 0] if classes is None else np.asarray(classes)[outputs.argmax(axis=1)]
-        return predictions
+        if classes is None:
+            return np.asarray(outputs[:, 0])
+        return np.asarray(np.asarray(classes)[decide(outputs, self.experiment.threshold)])
 
     def predict_proba(self, rows: Any) -> Floats:
         """Return the probability (n, n_classes) of each class, in the order of ``problem.classes``."""

@@ -9,6 +9,7 @@ from creases.show.figures._compare import (
     plot_similarity,
 )
 from creases.show.figures._dual import plot_dual
+from creases.show.figures._effects import plot_effect, plot_importance
 from creases.show.figures._growth import GrowthView, plot_growth, plot_growth_curves
 from creases.show.figures._line import plot_line
 from creases.show.figures._marks import mark_growth_step, mark_units
@@ -48,12 +49,14 @@ __all__ = [
     "plot_delta_slopes",
     "plot_disagreement",
     "plot_dual",
+    "plot_effect",
     "plot_fit",
     "plot_gradients",
     "plot_growth",
     "plot_growth_curves",
     "plot_heatmap",
     "plot_images",
+    "plot_importance",
     "plot_line",
     "plot_network",
     "plot_plane",

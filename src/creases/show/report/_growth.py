@@ -131,7 +131,7 @@ def write_run_report(
     planes = [*planes, *multiples]
     frames, moments, last = _replay(run, planes, rows, report)
     report("analyzing the network", 0, None)
-    models = add_boosting(baselines(run.net, run.data), run.data)
+    models = add_boosting(baselines(run.net, run.data, threshold=run.threshold), run.data)
     sections = growth_sections(run, models, last, model, again)
     counts = {"moments": (len(moments), len(run.snapshots)), "rows": (len(rows), len(run.data.problem.X))}
     sections.append({**_about(counts, planes), "group": DETAILS})
