@@ -79,6 +79,27 @@ def test_one_hot_groups_switch_as_a_whole(norm: Any) -> None:
         assert change.distance == pytest.approx(truth, abs=2e-4)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_whole_numbers_are_as_good_as_each_of_them_held(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    W, b, V = rng.normal(size=(5, 3)), rng.normal(size=5), rng.normal(size=(1, 5))
+    x, v = np.append(float(rng.integers(-1, 2)), rng.normal(size=2)), 0.3 * rng.normal(size=1)
+    net = creases.read([(W, b), (V, v)])
+    target = int(net(x)[0] <= 0)
+    join = {"l1": np.sum, "l2": np.linalg.norm, "linf": np.max}
+    for norm in NORMS:
+        parts = [
+            (nearest(creases.read([(W[:, 1:], b + W[:, 0] * k), (V, v)]), x[1:], target, norm=norm, box=(-3, 3)), k)
+            for k in range(-3, 4)
+        ]
+        truth = min(float(join[norm]([part.distance, abs(k - x[0])])) for part, k in parts)
+        for way in ("search",) if norm == "l2" else ("search", "milp"):
+            change = nearest(net, x, target, norm=norm, integer=[0], box=(-3, 3), way=way)
+            assert change.proved
+            assert change.distance == pytest.approx(truth, abs=1e-7)
+            assert change.point[0] == round(change.point[0])  # type: ignore[index]
+
+
 def test_a_range_of_the_output_can_be_the_target() -> None:
     change = nearest(NET, [0.0, 0.5], target=(0.5, None))
     assert change.outputs is not None

@@ -92,32 +92,34 @@ class Best:
     def descend(self, u: Floats, deadline: float) -> None:
         """Go from an input that is decided otherwise to the nearest such input of its region, and of regions beside."""
         question = self.question
+        u = round_columns(question, u)
         z, sides = question.local.values(u[None])
         goal = max(question.goals, key=lambda goal: goal.margins(z)[0])
         tried = {sides.tobytes()}
-        value, ahead = self._region_step(goal, sides[0], question.length(u))
+        value, ahead = self._region_step(goal, sides[0], question.length(u), u)
         while time.perf_counter() < deadline:
             for across in ahead[:CROSSINGS]:
                 beside = question.local.values(across[None])[1]
                 if beside.tobytes() in tried:
                     continue
                 tried.add(beside.tobytes())
-                new, further = self._region_step(goal, beside[0], max(value, 1e-300))
+                new, further = self._region_step(goal, beside[0], max(value, 1e-300), u)
                 if new < value * (1 - 1e-9):
                     value, ahead = new, further
                     break
             else:
                 return
 
-    def _region_step(self, goal: Goal, sides: Bools, scale: float) -> tuple[float, list[Floats]]:
-        """Return the least distance to the goal in a region, and points across the creases that it is held by."""
+    def _region_step(self, goal: Goal, sides: Bools, scale: float, at: Floats) -> tuple[float, list[Floats]]:
+        """Return the least distance to the goal in a region, and points across the creases that it is held by.
+
+        Whole numbers stay as they are ``at`` an input (n,): the search moves them.
+        """
         question, scale = self.question, scale if np.isfinite(scale) and scale > 0 else 1.0
         N, s = region_rows(question, sides)
         A, b = goal_rows(question, goal, sides)
         rows, ends = np.vstack([question.sums[0], N, A]), np.concatenate([question.sums[1], s, b])
-        low, high = question.limits
-        if question.whole.any():  # whole numbers stay where they are: the search moves them
-            return np.inf, []
+        low, high = (np.where(question.whole, at, end) for end in question.limits)
         near = project(rows, ends / scale, low / scale, high / scale, question.norm)
         if near.u is None:
             return np.inf, []
@@ -157,7 +159,8 @@ def find_changes(question: Question, best: Best, deadline: float, seed: int = 0)
     directions /= np.array([question.length(row) for row in directions])[:, None]
     for level in range(-2, 8 if starts else 30):
         points = np.clip(reach * 2.0**level * directions, low, high)
-        points[:, question.whole] = _round_local(question, points)[:, question.whole]
+        if question.whole.any():
+            points = np.array([round_columns(question, row) for row in points])
         hits = points[question.local_margins(points) >= 0]
         if len(hits):
             starts += list(_shorten(question, hits[:16]))
@@ -165,15 +168,23 @@ def find_changes(question: Question, best: Best, deadline: float, seed: int = 0)
         if time.perf_counter() > deadline:
             break
     for u in starts:
-        best.offer(u)
+        best.offer(round_columns(question, u))
     for u in sorted(starts, key=question.length)[:6]:
         if time.perf_counter() > deadline:
             return
         best.descend(u, deadline)
 
 
-def _round_local(question: Question, u: Floats) -> Floats:
-    return np.array([question.to_local(question.to_point(row)) for row in u]).reshape(u.shape)
+def round_columns(question: Question, u: Floats) -> Floats:
+    """Return u (n,) with whole numbers in integer columns, and 1 in the largest column of each one-hot group."""
+    if not question.whole.any():
+        return u
+    point = question.x.copy()
+    point[question.columns] += u / question.weights[question.columns]
+    for group in question.one_hot:
+        columns = list(group)
+        point[columns] = np.eye(len(columns))[point[columns].argmax()]
+    return question.to_local(question.to_point(question.to_local(point)))
 
 
 def _shorten(question: Question, u: Floats) -> Floats:
