@@ -146,8 +146,16 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
     loss
         ``"classification"``, ``"regression"``, or a function of outputs and targets. For a table one of the first two,
         by default what the column looks like.
-    how, where, when, stop
-        Growth method, place, time, and further reasons to stop.
+    how
+        A method's name (``"auto"``, ``"fold"``, ``"tiny"``, ``"gradmax"``, ``"random"``, ``"split"``, ...), an object
+        such as ``Tiny(count=20)``, or a function of (model, place, evidence) to a proposal.
+    where
+        ``"all"``, ``"bottleneck"``, ``"round robin"``, ``"gain"``, ``"width or depth"`` (new layers too), a place's
+        name, or a function of the state to places.
+    when
+        ``"stages"``, ``"plateau"``, ``"converged"``, a number of epochs, or a function of the state.
+    stop
+        Policies such as ``Target(score=0.99)`` and ``SizeLimit(parameters=500)``, or functions of the state.
     budget
         What the run may spend: a number of epochs, or a text such as ``"60 s"`` or ``"2e12 multiply-adds"``.
     growth_share, growth_factor, growth_patience

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import is_dataclass
 from typing import Any
 
 from torch import Tensor, nn, optim
@@ -18,18 +16,18 @@ from creases.growth._followers import Followers
 from creases.growth._growth_steps import MAX_SAMPLES, grow_places, recycle_units, revive_layer
 from creases.growth._loss_sum import Loss
 from creases.growth._objective import objective
+from creases.growth._outcomes import note_outcomes
 from creases.growth._precision import full_precision
 from creases.growth._race import Race
 from creases.growth._racing import Racing
 from creases.growth._records import History, Record, smooth_loss
 from creases.growth._samples import as_samples
+from creases.growth._setting import describe_setting
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
-from creases.growth.methods._evidence import GrowthMethod, drop_unweighted, task_of
+from creases.growth.methods._evidence import GrowthMethod, task_of
 from creases.growth.methods._fold.crease_search import CreaseSearch
-from creases.growth.methods._fold.explanation import fold_entries
 from creases.growth.methods._fold.fold import Fold
-from creases.growth.methods._fold.outcome import fold_outcome
 from creases.growth.methods._registry import refusal, resolve_method
 from creases.growth.policies._stages import Stages
 from creases.growth.policies._stop import (
@@ -43,13 +41,13 @@ from creases.growth.policies._stop import (
 )
 from creases.growth.policies._when import When
 from creases.growth.policies._where import At, Where, resolve_where
-from creases.network.surgery import check_optimizer, copy_sharing_parameters, find_place, without_side_effects
+from creases.network.surgery import check_optimizer, copy_sharing_parameters, without_side_effects
 
 
 class Grower(Racing):
     """Grows a model while you train it; call :meth:`step` at the end of every epoch.
 
-    Options are those of :class:`creases.growth.GrowthConfig`, with its defaults. It never touches the learning rate.
+    Options that are not listed are those of :func:`creases.grow`. It never touches the learning rate.
 
     Parameters
     ----------
@@ -58,32 +56,11 @@ class Grower(Racing):
         (``torch.compile``) or wrapped in DistributedDataParallel: pass the wrapper, so that it follows the growth.
     data
         Training samples: ``(X, y)``, ``(X, y, weights)``, a problem, a Dataset or a DataLoader of pairs.
-    loss
-        ``"classification"``, ``"regression"``, or a function of outputs and targets.
-    how
-        A method's name (``"auto"``, ``"fold"``, ``"tiny"``, ``"gradmax"``, ``"random"``, ``"split"``, ...), an object
-        such as ``Tiny(count=20)``, or a function of (model, place, evidence) to a proposal.
-    where
-        ``"all"``, ``"bottleneck"``, ``"round robin"``, ``"gain"``, ``"width or depth"`` (new layers too), a place's
-        name, or a function of the state to places.
-    when
-        ``"stages"``, ``"plateau"``, ``"converged"``, a number of epochs, or a function of the state.
-    stop
-        Policies such as ``Target(score=0.99)`` and ``SizeLimit(parameters=500)``, or functions of the state.
     budget
         What the run may spend, for the stages and for ``history.ended``: the number of epochs that you will train,
         those of networks that are not kept included.
-    growth_share, growth_factor, growth_patience
-        Share of the budget that growth may take; by how much a stage widens a layer; stages in a row that may fail to
-        pay before they are undone and growth ends.
-    max_units, max_parameters
-        Limits of the size.
-    patience
-        Epochs without progress before the network grows, for ``when="plateau"``.
     validation
         Samples that are never trained or grown on, to measure with.
-    recycle
-        Whether redundant units are replaced before new ones are added.
     companions
         Copies of the model that follow its growth, such as ``torch.optim.swa_utils.AveragedModel(model)``, or a target
         network: units are added and removed in them too. New units have the same weights there, and what growth adds
@@ -188,25 +165,12 @@ class Grower(Racing):
         self.when, self.stops = config.resolve_when(), resolve_stops(stops)
         self.recycle = config.recycle
         self.before_decision: list[Callable[[State], None]] = []  #: called at the end of every epoch, before growth
-        setting: dict[str, Any] = {
-            "loss": loss,
-            "how": config.how,
-            "where": config.where,
-            "when": config.when,
-            "stop": stops,
-        }
-        setting |= {"growth_share": config.growth_share, "growth_factor": config.growth_factor}
-        setting |= {
-            "patience": config.patience,
-            "growth_patience": config.growth_patience,
-            "recycle": config.recycle,
-            "seed": config.seed,
-        }
-        history = History(setting={name: _text(value) for name, value in setting.items()})
+        history = History(setting=describe_setting(loss, config, stops))
         method, where = resolve_method(config.how), resolve_where(config.where)
         n = samples.size
-        batch = config.batch_rows(n or 1) if samples.batch_size is None else samples.batch_size
-        meter = Meter(config.resolve_budget(config.epoch_steps or (-(-n // batch) if n and batch else None)), n)
+        self.batch_size = config.batch_rows(n or 1) if samples.batch_size is None else samples.batch_size
+        steps = -(-n // self.batch_size) if n and self.batch_size else None
+        meter = Meter(config.resolve_budget(config.epoch_steps or steps), n)
         self.state = State(
             model, optimizer, samples, goal, method, where, history, config.seed, meter, followers, self.stops
         )
@@ -412,25 +376,7 @@ class Grower(Racing):
 
     def _look_back(self) -> None:
         """Note the outcome of the last growth steps so far: of all those that came at once."""
-        records, last = self.history.records, self.history.epochs[-1:]
-        for record in records:
-            if last and record.epoch == records[-1].epoch and not record.undone:
-                self._note_outcome(record, last[0])
-
-    def _note_outcome(self, record: Record, last: dict[str, Any]) -> None:
-        names = ("epoch", "loss", "score", "validation_loss", "validation_score")
-        record.later = {name: last[name] for name in names if last[name] is not None}
-        example = self.state.samples.example()
-        if record.number > self._reviewed and record.method == "fold" and fold_entries(record.explanation):
-            fold = Fold(max_samples=getattr(self.state.how, "max_samples", Fold.max_samples))
-            limit = fold.sample_limit(self.state.model, find_place(self.state.model, record.place, X=example))
-            sample = drop_unweighted(self.state.samples.arrays(limit))
-            rows = None if sample.rows is None else sample.rows.numpy()
-            model = copy_sharing_parameters(self.state.model)
-            options: dict[str, Any] = {"units": record.units, "rows": rows, "weight": sample.weight}
-            record.explanation = fold_outcome(
-                record.explanation, model, sample.X, sample.y, input_shape=example.shape[1:], **options
-            )
+        note_outcomes(self.state, self._reviewed)
 
 
 def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:
@@ -445,14 +391,3 @@ def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:
 
 def _first_reason(stops: Sequence[Stop], state: State) -> str:
     return next((reason for reason in (stop(state) for stop in stops) if reason), "")
-
-
-def _text(value: Any) -> str:
-    """Return a setting as text that is the same in every process: functions by name."""
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_text, value)) + "]"
-    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
-        return f"{value.__module__}.{value.__qualname__}"
-    if hasattr(value, "__dict__") and not is_dataclass(value):
-        return type(value).__name__
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))

@@ -94,7 +94,7 @@ class Run:
         self.config = config
         self.optimizer = config.make_optimizer(model)
         self.grower = Grower.from_config(model, self.optimizer, train, loss, config, validation=held)
-        self.batch_size = config.batch_rows(train.size or 1) if train.batch_size is None else train.batch_size
+        self.batch_size = self.grower.batch_size
         self.grower.state.batch_size, self.grower.state.metered = self.batch_size, True
         self.rate = LearningRate(self.optimizer, config.schedule)
         self.path = None if checkpoint is None else Path(checkpoint)

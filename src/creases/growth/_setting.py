@@ -1,0 +1,31 @@
+"""The settings of a growth run as text, by which a checkpoint knows its run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import is_dataclass
+from typing import Any
+
+from creases.growth._config import GrowthConfig
+from creases.growth._loss_sum import Loss
+from creases.growth.policies._stop import Stop
+
+_OPTIONS = ("how", "where", "when", "growth_share", "growth_factor", "patience", "growth_patience", "recycle", "seed")
+
+
+def describe_setting(loss: str | Loss, config: GrowthConfig, stops: Sequence[Stop]) -> dict[str, str]:
+    """Return what decides about growth, by name."""
+    values = {"loss": loss, "stop": list(stops), **{name: getattr(config, name) for name in _OPTIONS}}
+    return {name: _text(value) for name, value in values.items()}
+
+
+def _text(value: Any) -> str:
+    """Return a setting as text that is the same in every process: functions by name."""
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
+        return f"{value.__module__}.{value.__qualname__}"
+    if hasattr(value, "__dict__") and not is_dataclass(value):
+        return type(value).__name__
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
