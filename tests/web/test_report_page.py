@@ -57,7 +57,7 @@ def test_a_report_of_growth_is_read_by_pointer_and_keys(visit, reports, size):
     # all is there: the curves, the sections with pictures, the way to load the network
     assert page.locator(".curve").count() == 2
     assert page.locator(".sections img").count() >= 1
-    assert "creases.read" in page.locator(".sections").inner_text()
+    assert "creases.read" in page.locator("body").inner_text()
     assert page.evaluate(UNNAMED) == []
     assert page.evaluate(PALE) == []
     assert one.overflows() <= 0
@@ -145,7 +145,7 @@ def test_a_report_of_more_inputs_shows_slices_with_the_data_near_them(visit, rep
     choice = page.get_by_label("Slice")
     assert choice.locator("option").count() >= 2
     choice.select_option(index=1)
-    page.get_by_text("pale points lie far").wait_for()
+    page.get_by_text("points fade with their distance").wait_for()
     box = page.locator(".plane").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.locator(".region").filter(has_text="Data over it").wait_for()

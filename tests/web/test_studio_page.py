@@ -219,7 +219,7 @@ def test_slices_through_more_inputs_are_chosen(wide, studio):
     page.get_by_role("application", name=re.compile("plane of t1 and t2")).wait_for()
     page.get_by_label("Across").select_option("2")
     page.get_by_role("application", name=re.compile("plane of petal length")).wait_for()
-    page.get_by_text("pale points lie far").wait_for()
+    page.get_by_text("points fade with their distance").wait_for()
 
 
 def test_two_runs_are_compared_side_by_side(wide, studio):

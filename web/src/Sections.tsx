@@ -82,7 +82,7 @@ function Code({ text }: { text: string }) {
   return (
     <div class="copyable">
       <pre tabIndex={0}><code>{text}</code></pre>
-      <button class="copy" onClick={copy} aria-label={`${said}: ${text.slice(0, 40)}`}>{said}</button>
+      <button class="copy" onClick={copy}>{said}</button>
     </div>
   );
 }
@@ -120,7 +120,7 @@ function Table({ columns, rows, title }: TableData & { title: string }) {
           </tbody>
         </table>
       </div>
-      {shown.length < rows.length && <button class="link" onClick={() => showAll(true)}>Show all {rows.length} rows</button>}
+      {shown.length < rows.length && <button class="link" onClick={() => showAll(true)}>All {rows.length} rows</button>}
     </>
   );
 }

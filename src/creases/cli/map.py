@@ -37,7 +37,9 @@ class Color(StrEnum):
 
 
 def map_plane(
-    model_: Annotated[str, typer.Argument(metavar="MODEL", help=model.HELP, show_default=False)],
+    model_: Annotated[
+        str, typer.Argument(metavar="MODEL", help=f"{model.HELP} Or the folder of a growth run.", show_default=False)
+    ],
     box: Annotated[
         str | None, typer.Option(metavar="LO,HI,LO,HI", help="The rectangle to map, in the plane's coordinates.")
     ] = None,
@@ -58,6 +60,9 @@ def map_plane(
     ] = None,
     device: Annotated[str, typer.Option(help="Where to work: cpu, cuda, cuda:1, ...")] = "cpu",
     color: Annotated[Color, typer.Option(help="What the colors of the picture show.")] = Color.classes,
+    columns: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Growth runs: map the plane along two columns.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Find every region of a network on a plane, and draw it.
@@ -65,9 +70,21 @@ def map_plane(
     Polygons, pieces and the decision boundary are exact.
 
     A network with two inputs needs no plane; others are cut by --through or by --origin and --basis.
+
+    Of the folder of a growth run the plane is the first of its report, along the two numeric columns that matter most,
+    with the rows of the table and a small map for each category.
     """
     paths = out or []
     output.check_outputs(paths)
+    if Path(model_).is_dir():
+        planes = {"through": through, "box": box, "origin": origin, "basis": basis, "data": data}
+        for name, value in planes.items():
+            if value is not None:
+                raise InputError(name, "be given for a network only, not for a growth run", str(value), "use {0}",
+                                 [("columns", "A,B")])  # fmt: skip
+        return _map_run(Path(model_), columns, paths, as_json)
+    if columns is not None:
+        raise InputError("columns", "be given for the folder of a growth run only", columns)
     if through and (box or origin or basis):
         raise InputError("through", "be given without a box, an origin or a basis", hint="it chooses all three")
     if (origin is None) != (basis is None):
@@ -91,6 +108,34 @@ def map_plane(
         for path in paths:
             begin(f"writing {path.name}")
             _write(partition, path, result, points, corners, color)
+    _print(result, paths, as_json)
+
+
+def _map_run(folder: Path, columns: str | None, paths: list[Path], as_json: bool) -> None:
+    """Map the network of a growth run on the slice that its report shows first."""
+    from creases.growth.experiment import load_run
+    from creases.show import save_figure
+    from creases.show.report import plot_run_map
+
+    with show_progress(2 + len(paths)) as begin:
+        begin("reading the run")
+        run = load_run(folder)
+        load_kernels()
+        begin("finding the regions")
+        start = perf_counter()
+        figure, partition = plot_run_map(run, columns)
+        result = summary.summarize(partition, perf_counter() - start)
+        for path in paths:
+            begin(f"writing {path.name}")
+            if path.suffix in (".npz", ".json"):
+                _write(partition, path, result, None, None, Color.classes)
+            else:
+                save_figure(figure, path)
+    _print(result, paths, as_json)
+
+
+def _print(result: dict[str, Any], paths: list[Path], as_json: bool) -> None:
+    """Print the summary of a partition and the files written."""
     if as_json:
         print_json({**result, "files": [str(path) for path in paths]})
         return

@@ -6,7 +6,8 @@ import pytest
 import creases
 from creases.growth.experiment import TableSplit
 from creases.problems import parse_table
-from creases.show.report._columns import find_columns, importance
+from creases.show.report._columns import column_weights, find_columns
+from creases.show.report._run_map import plot_run_map
 from creases.show.report._slices import choose_slices, multiply_slices, slices_json
 from creases.show.viewer import project_on_slice
 
@@ -44,10 +45,13 @@ def test_columns_are_numbers_or_categories(data):
     assert sum(island.counts) == 40
 
 
-def test_importance_is_the_mean_coefficient_times_the_standard_deviation(net, data):
-    X = data.problem.X
-    expected = np.abs(net.piece(X[0]).J[0]) * X.std(axis=0)
-    assert np.allclose(importance(net, X), expected)
+def test_columns_are_weighted_by_the_mean_coefficient_times_the_standard_deviation(net, data):
+    X = data.problem.X[data.train]
+    found = column_weights(net, data)
+    for name in ("size", "weight", "age"):
+        k = data.problem.features.index(name)
+        assert found[name] == pytest.approx(abs(net.piece(X[0]).J[0, k]) * X[:, k].std())
+    assert next(iter(found)) == "island"
 
 
 def test_the_first_slice_is_along_the_numbers_that_matter_most_and_fills_the_picture(net, data):
@@ -84,3 +88,21 @@ def test_the_plane_of_most_variation_has_all_of_a_linear_model_on_it(net, data):
     X = data.problem.X
     t, _ = project_on_slice(X, cut.origin, cut.basis, data.scaling.spread)
     assert np.allclose(net(cut.origin + t @ cut.basis.T), net(X), rtol=1e-9)
+
+
+def test_the_map_of_a_run_has_its_rows_and_a_small_map_for_each_category(net, data):
+    class Run:
+        pass
+
+    run = Run()
+    run.net, run.data = net, data
+    figure, partition = plot_run_map(run)
+    titles = [ax.get_title() for ax in figure.axes]
+    assert titles[0].startswith("birds: 1 region\non the slice island = north")
+    assert {"island = north", "island = east", "island = west"} <= set(titles)
+    first = figure.axes[0]
+    assert (first.get_xlabel(), first.get_ylabel()) == ("size", "weight")
+    assert first.get_aspect() == "auto"
+    (points,) = (found for found in first.collections if len(found.get_offsets()) == len(data.problem.X))
+    assert np.ptp(points.get_facecolor()[:, 3]) > 0.1  # rows fade with their distance
+    assert np.allclose(partition.basis.sum(axis=1), [1, 1, *[0] * (net.n_in - 2)])

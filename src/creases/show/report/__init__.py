@@ -5,6 +5,7 @@ from creases.show.report._growth import write_growth_report
 from creases.show.report._kinds import kind_of_result
 from creases.show.report._maps import write_map_report, write_partition_report
 from creases.show.report._measures import MEASURES, format_number, measure_title, pair_rows, plot_measure
+from creases.show.report._run_map import plot_run_map
 from creases.show.report._slices import choose_slices
 from creases.show.report._sweeps import write_sweep_report
 
@@ -16,6 +17,7 @@ __all__ = [
     "measure_title",
     "pair_rows",
     "plot_measure",
+    "plot_run_map",
     "write_comparison_report",
     "write_growth_report",
     "write_map_report",

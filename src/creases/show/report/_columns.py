@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from creases._typing import Floats
+from creases.explain import importance
+from creases.growth.experiment import TableSplit
 from creases.problems import Problem
 
 if TYPE_CHECKING:
     from creases.network import Network
-
-#: Number of samples to rank columns with.
-RANKING_ROWS = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,22 +78,16 @@ def find_columns(problem: Problem) -> Columns:
     return Columns(tuple(numeric), tuple(categories[position] for position in sorted(categories)))
 
 
-def importance(net: Network, X: Floats) -> Floats:
-    """Return the importance (d,) of each input: the mean size of its coefficient times its standard deviation.
+def column_weights(net: Network, data: TableSplit) -> dict[str, float]:
+    """Return the importance of each column at the training rows, largest first: see :func:`creases.explain.importance`.
 
-    Coefficients are those of the pieces at the rows X (n, d); those of several outputs are taken relative to the mean
-    of the outputs, which decides nothing, and averaged.
+    That is the mean size of the coefficient times the standard deviation of the column.
     """
-    rows = X[:: max(1, len(X) // RANKING_ROWS)]
-    J = np.concatenate([part.J for part in net.jacobians(rows)])  # (n, m, d)
-    if J.shape[1] > 1:
-        J = J - J.mean(axis=1, keepdims=True)
-    return np.asarray(np.abs(J).mean(axis=(0, 1)) * X.std(axis=0))
-
-
-def column_importance(values: Floats, column: Category) -> float:
-    """Return the importance of a category: the sum of those of its inputs."""
-    return float(values[list(column.inputs)].sum())
+    problem = data.problem
+    found = importance(
+        net, problem.X[data.train], names=problem.features, classes=problem.classes, target=problem.target or None
+    )
+    return dict(zip(found.columns, found.values.tolist(), strict=True))
 
 
 def _one_hot(problem: Problem, column: str, inputs: list[int]) -> Category:
@@ -102,6 +95,6 @@ def _one_hot(problem: Problem, column: str, inputs: list[int]) -> Category:
     codes, counts = np.eye(len(inputs)), problem.X[:, inputs].sum(axis=0).astype(int).tolist()
     rest = int((problem.X[:, inputs].sum(axis=1) == 0).sum())
     if rest:  # rows in none of the categories that have an input
-        levels, counts = [*levels, "other"], [*counts, rest]
+        levels, counts = [*levels, f"not {levels[0]}" if len(levels) == 1 else "other"], [*counts, rest]
         codes = np.concatenate([codes, np.zeros((1, len(inputs)))])
     return Category(column, tuple(inputs), tuple(levels), codes, tuple(counts))

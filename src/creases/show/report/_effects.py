@@ -1,35 +1,59 @@
-"""What a network does to the rows of a table: how much each column matters."""
+"""What a network does to the rows of a table: columns that matter, exact effects, the scorecard."""
 
 from __future__ import annotations
 
-from creases._typing import Floats
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from creases.errors import InputError
+from creases.explain import CategoryEffect, NumberEffect, Scorecard, ScorecardRegion, effects, interactions, scorecard
 from creases.growth import format_number
 from creases.growth.experiment import SavedRun
-from creases.show.report._columns import column_importance, find_columns
-from creases.show.report._formatting import pluralize
+from creases.show.report._formatting import format_percent, pluralize
 from creases.show.report._subject import Section
 
-#: Largest number of columns listed.
-COLUMNS = 15
+#: Largest number of columns with a bar, and with a chart; of pairs; of rows whose own curves are drawn.
+COLUMNS, CHARTS, PAIRS, CURVES = 15, 6, 8, 25
+
+#: Largest number of rows to compute effects at, of knots of a curve drawn, and of breakpoints marked.
+ROWS, KNOTS, MARKS = 1000, 150, 25
+
+#: Share of the rows that the listed regions of a scorecard hold at least.
+LISTED = 0.4
+
+#: Largest number of outputs whose effects are drawn and whose functions are written.
+OUTPUTS = 10
 
 
-def effect_sections(run: SavedRun, weights: Floats) -> list[Section]:
-    """Return the sections about the columns, given the importance (d,) of the inputs."""
-    return [_importance(run, weights)]
+def effect_sections(run: SavedRun, weights: Mapping[str, float]) -> list[Section]:
+    """Return the sections about the columns, given the importance of each, largest first."""
+    sections = [_importance(run, weights)]
+    if run.data.n_outputs <= OUTPUTS:
+        sections = [*sections, *_interactions(run), _effects(run, weights), *_scorecard(run)]
+    return sections
 
 
-def _importance(run: SavedRun, weights: Floats) -> Section:
-    """Return a bar for each column: the mean size of its coefficient times its standard deviation."""
+def names_of(run: SavedRun) -> dict[str, Any]:
+    """Return the names of inputs, classes and target, as the functions of :mod:`creases.explain` take them."""
     problem = run.data.problem
-    columns = find_columns(problem)
-    sizes = {problem.features[i]: float(weights[i]) for i in columns.numeric}
-    sizes |= {column.name: column_importance(weights, column) for column in columns.categories}
-    listed = sorted(sizes.items(), key=lambda item: -item[1])
+    return {"names": problem.features, "classes": problem.classes, "target": problem.target or None}
+
+
+def _unit(run: SavedRun) -> str:
+    problem = run.data.problem
+    return f"in the units of {problem.target or 'the target'}" if problem.classes is None else "in log-odds"
+
+
+def _importance(run: SavedRun, weights: Mapping[str, float]) -> Section:
+    """Return a bar for each column: the mean size of its coefficient times its standard deviation."""
+    listed = list(weights.items())
     top = listed[0][1] or 1.0
-    unit = f"in the units of {problem.target}" if problem.classes is None else "in log-odds"
     text = (
-        f"Mean size of the coefficient over the training rows times the standard deviation of the column, {unit}: how "
-        "far a typical change of the column moves the prediction. A column of categories has the sum of its categories."
+        f"Mean size of the coefficient over the training rows times the standard deviation of the column, "
+        f"{_unit(run)}: how "
+        "far a typical change of the column moves the prediction."
     )
     if len(listed) > COLUMNS:
         text += f" The first {COLUMNS} of {pluralize(len(listed), 'column')}."
@@ -38,3 +62,129 @@ def _importance(run: SavedRun, weights: Floats) -> Section:
         for k, (name, size) in enumerate(listed[:COLUMNS])
     ]
     return {"title": "Columns that matter", "text": text, "bars": bars}
+
+
+def _interactions(run: SavedRun) -> list[Section]:
+    """Return a bar for each of the pairs of columns that interact most."""
+    problem = run.data.problem
+    found = interactions(run.net, problem.X[run.data.train], **names_of(run))
+    pairs = [(pair, float(value)) for pair, value in zip(found.pairs, found.values, strict=True) if value > 0][:PAIRS]
+    if not pairs:
+        return []
+    text = (
+        f"Pairs of columns whose joint effect is not the sum of their own, {_unit(run)}: the effect of one depends on "
+        "the other."
+    )
+    bars = [
+        {"name": " × ".join(pair), "share": value / pairs[0][1], "text": format_number(value)} for pair, value in pairs
+    ]
+    return [{"title": "Columns that interact", "text": text, "bars": bars}]
+
+
+def _effects(run: SavedRun, weights: Mapping[str, float]) -> Section:
+    """Return a chart of the exact effect of each of the most important columns."""
+    problem, charts = run.data.problem, []
+    X = problem.X[:: -(-len(problem.X) // ROWS)]
+    for name in list(weights)[:CHARTS]:
+        try:
+            effect = effects(run.net, X, name, **names_of(run))
+        except InputError:  # a column that does not vary over these rows
+            continue
+        charts.append(_number_chart(effect) if isinstance(effect, NumberEffect) else _category_chart(effect))
+    text = (
+        f"The prediction ({_unit(run)}) as one column changes and all others stay as they are in each row: the mean "
+        f"over {pluralize(len(X), 'row')}, exact; circles are its breakpoints, where they are few"
+    )
+    text += (
+        "; thin lines are single rows."
+        if run.data.n_outputs <= 2
+        else "; scores are relative to the mean of all classes."
+    )
+    return {"title": "Effects of the columns", "text": text, "charts": charts, "size": "full"}
+
+
+def _number_chart(effect: NumberEffect) -> dict[str, Any]:
+    one = len(effect.outputs) == 1
+    grid, mean = effect.grid, effect.mean
+    keep = np.unique(np.linspace(0, len(grid) - 1, min(KNOTS, len(grid))).astype(int))
+    series: list[dict[str, Any]] = []
+    if one:
+        for row in np.linspace(0, len(effect.starts) - 2, min(CURVES, len(effect.starts) - 1)).astype(int):
+            x, y = effect.curve(int(row))
+            inner = np.unique(np.linspace(0, len(x) - 1, min(KNOTS, len(x))).astype(int))
+            series.append({"kind": "line", "x": _round(x[inner]), "y": _round(y[inner, 0]), "faint": True})
+    few = len(grid) <= MARKS
+    for k, name in enumerate(effect.outputs):
+        look = {"color": 0} if one else {"color": k, "name": name}
+        series.append({"kind": "line", "x": _round(grid[keep]), "y": _round(mean[keep, k]), "marks": few, **look})
+    bends = pluralize(len(grid) - 2, "breakpoint")
+    return {"title": f"{effect.column} ({bends})", "x": {"name": effect.column}, "y": _y_axis(effect), "series": series}
+
+
+def _category_chart(effect: CategoryEffect) -> dict[str, Any]:
+    one, count = len(effect.outputs) == 1, len(effect.categories)
+    series = [
+        {
+            "kind": "bars" if one else "points",
+            "x": list(range(count)),
+            "y": _round(effect.mean[:, k]),
+            "color": k,
+            **({} if one else {"name": name}),
+        }
+        for k, name in enumerate(effect.outputs)
+    ]
+    axis = {"name": effect.column, "range": [-0.6, count - 0.4], "labels": list(effect.categories)}
+    return {"title": effect.column, "x": axis, "y": _y_axis(effect), "series": series}
+
+
+def _y_axis(effect: NumberEffect | CategoryEffect) -> dict[str, str]:
+    return {"name": effect.outputs[0] if len(effect.outputs) == 1 else "score of the class"}
+
+
+def _scorecard(run: SavedRun) -> list[Section]:
+    """Return the network written down: the function of every region that holds enough rows, and when it applies."""
+    problem = run.data.problem
+    card = scorecard(run.net, problem.X, problem.y, **names_of(run))
+    check = card.check()
+    share = sum(len(region.rows) for region in card.listed) / len(problem.X)
+    text = (
+        f"{pluralize(len(problem.X), 'row')} in {pluralize(len(card.regions), 'region')}; in each the network is one "
+        f"linear function. These functions are the network at every row, to {check.error:.1g}."
+    )
+    if share < LISTED:
+        text += (
+            f" They are too many to write down: the largest {len(card.listed)} hold {format_percent(share)} of them."
+        )
+        return [{"title": "Scorecard", "text": text}]
+    if card.others:
+        text += (
+            f" {pluralize(len(card.listed), 'region')} with {format_percent(share)} of the rows "
+            f"{'is' if len(card.listed) == 1 else 'are'} listed; each of the others has few."
+        )
+    score = "accuracy" if problem.classes is not None else "RMSE"
+    heads = ["region", "rows", *(["classes"] if problem.classes is not None else []), score, "when", "function"]
+    rows = [_scorecard_row(card, region) for region in card.listed]
+    sections: list[Section] = [
+        {"title": "Scorecard", "text": text, "table": {"columns": heads, "rows": rows}, "size": "full"}
+    ]
+    if card.questions:
+        table = {"columns": ["", "condition"], "rows": [[letter, text] for letter, text in card.questions.items()]}
+        text = "The conditions of the scorecard, by their letters; each is a crease of the network."
+        sections.append({"title": "What separates the regions", "text": text, "table": table, "size": "full"})
+    return sections
+
+
+def _scorecard_row(card: Scorecard, region: ScorecardRegion) -> list[str]:
+    problem_classes = card.table.classes
+    cells = [str(region.number), f"{len(region.rows)} ({format_percent(len(region.rows) / len(card.table.X))})"]
+    if problem_classes is not None and region.counts is not None:
+        order = np.argsort(-region.counts, kind="stable")
+        cells.append(", ".join(f"{problem_classes[c]} {region.counts[c]}" for c in order if region.counts[c]))
+    functions = [f"{name} = {card.function_text(region, k)}" for k, name in enumerate(card.outputs)]
+    score = "–" if region.score is None else format_number(region.score)
+    return [*cells, score, card.when_text(region) or "everywhere", "\n".join(functions)]
+
+
+def _round(values: Any) -> list[float]:
+    """Round to five digits, more than a chart can show."""
+    return [float(f"{value:.5g}") for value in np.asarray(values, np.float64)]

@@ -15,7 +15,7 @@ from creases._versions import version
 from creases.growth import format_number
 from creases.growth.experiment import Baseline, SavedRun, data_box, describe_step
 from creases.show.report._changes import change_sections
-from creases.show.report._columns import importance
+from creases.show.report._columns import column_weights
 from creases.show.report._effects import effect_sections
 from creases.show.report._hardest_samples import hardest_section
 from creases.show.report._quality import confidence_sections, format_score, quality_sections
@@ -58,7 +58,7 @@ def growth_sections(
         Its file, and the commands that repeat the run.
     """
     problem, net = run.data.problem, run.net
-    weights = importance(net, problem.X[run.data.train])
+    weights = column_weights(net, run.data)
     of_network = network_sections(
         net,
         box=data_box(problem.X),
@@ -70,7 +70,7 @@ def growth_sections(
     )
     viewer: Section = {"title": "", "viewer": True, "group": DOES}
     good = _group(GOOD, quality_sections(run, models))
-    is_table = bool(problem.target)
+    is_table = run.data.names["instance"] == "row"
     return [
         *([*good, viewer] if is_table else [viewer, *good]),
         *_group(DOES, effect_sections(run, weights) if is_table else []),

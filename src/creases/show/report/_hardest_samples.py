@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from creases._typing import Floats
 from creases.growth import format_number
 from creases.growth.experiment import TableSplit
 from creases.problems import Problem
-from creases.show.report._columns import column_importance, find_columns
+from creases.show.report._columns import find_columns
 from creases.show.report._subject import Section
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def hardest_rows(net: Network, data: TableSplit) -> dict[str, list[int]]:
     return {name: rows[np.argsort(-loss[rows], kind="stable")[:ROWS]].tolist() for name, rows in parts.items()}
 
 
-def hardest_section(net: Network, data: TableSplit, weights: Floats) -> Section:
-    """Return a table of the hardest samples with the values of columns, by the weights (d,) of inputs."""
+def hardest_section(net: Network, data: TableSplit, weights: Mapping[str, float]) -> Section:
+    """Return a table of the hardest samples with the values of columns, by their weights."""
     problem, loss = data.problem, losses(net, data)
     f = np.asarray(net(problem.X), np.float64).reshape(len(problem.X), -1)
     numbers = np.arange(len(problem.X)) if problem.rows is None else problem.rows
@@ -70,15 +70,15 @@ def hardest_section(net: Network, data: TableSplit, weights: Floats) -> Section:
     return {"title": "Hardest samples", "text": text, "table": {"columns": heads, "rows": table}}
 
 
-def _columns(problem: Problem, weights: Floats) -> list[tuple[str, Callable[[Floats], str]]]:
+def _columns(problem: Problem, weights: Mapping[str, float]) -> list[tuple[str, Callable[[Floats], str]]]:
     """Return name and text of the columns of a table, the most important first."""
     found = find_columns(problem)
     columns: list[tuple[float, str, Callable[[Floats], str]]] = [
-        (float(weights[i]), problem.features[i], lambda x, i=i: format_number(x[i]))  # type: ignore[misc]
+        (weights.get(problem.features[i], 0.0), problem.features[i], lambda x, i=i: format_number(x[i]))  # type: ignore[misc]
         for i in found.numeric
     ]
     columns += [
-        (column_importance(weights, column), column.name, lambda x, column=column: column.level_of(x))  # type: ignore[misc]
+        (weights.get(column.name, 0.0), column.name, lambda x, column=column: column.level_of(x))  # type: ignore[misc]
         for column in found.categories
     ]
     return [(name, value) for _, name, value in sorted(columns, key=lambda column: -column[0])]

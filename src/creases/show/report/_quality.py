@@ -146,7 +146,7 @@ def _confusion(data: TableSplit, predictions: Ints) -> list[Section]:
         {"title": "Confusion matrix", "text": text, "matrix": matrix, "size": "narrow"},
         {
             "title": "Scores by class",
-            "text": "Precision: of the rows predicted so, the share that are. Recall: of those, the share found.",
+            "text": "Precision: the share of rows predicted so that are. Recall: the share of those that are found.",
             "table": {"columns": [name, "precision", "recall", "F1", "test rows"], "rows": table},
             "size": "narrow",
         },

@@ -14,7 +14,7 @@ from creases._typing import Floats
 from creases.errors import InputError
 from creases.growth.experiment import TableSplit, data_box
 from creases.regions.geometry import slice_through
-from creases.show.report._columns import RANKING_ROWS, Category, column_importance, find_columns, importance
+from creases.show.report._columns import Category, column_weights, find_columns
 from creases.show.viewer._frames import line_frame, plane_frame, project_on_slice
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 #: Number of columns whose pairs are shown by default.
 COLUMNS = 3
+
+#: Number of samples that directions are chosen with.
+RANKING_ROWS = 500
 
 #: Largest number of small multiples: categories of a column.
 LEVELS = 6
@@ -72,8 +75,8 @@ def choose_slices(
             *(slice_along_columns(data, *pair) for pair in pairs),
             *(slice_through_rows(net, data, _parse_rows(text, data)) for text in samples),
         ]
-    weight, numeric = importance(net, X[data.train]), list(find_columns(problem).numeric)
-    best = sorted(numeric, key=lambda i: -weight[i])[:COLUMNS]
+    weights, numeric = column_weights(net, data), find_columns(problem).numeric
+    best = sorted(numeric, key=lambda i: -weights.get(problem.features[i], 0.0))[:COLUMNS]
     return [
         *(slice_along_columns(data, *sorted(pair)) for pair in combinations(best, 2)),
         slice_of_variation(net, data),
@@ -91,8 +94,8 @@ def multiply_slices(net: Network, data: TableSplit, first: Slice) -> tuple[str, 
     )
     if problem.X.shape[1] <= 2 or not columns:
         return "", []
-    weight = importance(net, problem.X[data.train])
-    column = max(columns, key=lambda column: column_importance(weight, column))
+    weights = column_weights(net, data)
+    column = max(columns, key=lambda column: weights.get(column.name, 0.0))
     levels = np.sort(np.argsort(-np.array(column.counts), kind="stable")[:LEVELS])
     return column.name, [_at_level(first, column, int(level)) for level in levels]
 

@@ -1,0 +1,82 @@
+"""Whether a network is good, what it does and how sure it is, in the report of a table."""
+
+import numpy as np
+import pytest
+
+import creases
+from creases.explain import effects
+from creases.growth.experiment import Baseline, TableSplit, baselines
+from creases.problems import parse_table
+from creases.show.report._effects import _category_chart, _number_chart
+from creases.show.report._quality import _scores, add_boosting, confidence_sections, quality_sections
+
+
+class Run:
+    """What sections need of a run."""
+
+    def __init__(self, net, data):
+        self.net, self.data = net, data
+
+
+@pytest.fixture(scope="module")
+def birds():
+    """A table of 60 rows in two classes, and a network that decides at a size of 0."""
+    rng = np.random.default_rng(0)
+    sizes = rng.normal(size=60)
+    kinds = ["big" if size + 0.5 * rng.normal() > 0 else "small" for size in sizes]
+    lines = [
+        f"{size:.4f},{('x', 'y', 'z')[k % 3]},{kind}" for k, (size, kind) in enumerate(zip(sizes, kinds, strict=True))
+    ]
+    data = TableSplit.from_problem(parse_table("\n".join(["size,place,kind", *lines]), "birds.csv", "kind"))
+    weights = np.zeros((2, data.problem.X.shape[1]))
+    weights[:, data.problem.features.index("size")] = [2.0, -2.0]
+    return Run(creases.read([(weights, np.zeros(2))]), data)
+
+
+def test_the_confusion_matrix_counts_the_test_rows(birds):
+    models = baselines(birds.net, birds.data)
+    matrix = next(s for s in quality_sections(birds, models) if s["title"] == "Confusion matrix")["matrix"]
+    problem, rows = birds.data.problem, birds.data.test
+    expected = np.zeros((2, 2), int)
+    for row in rows:
+        expected[problem.y[row], int(np.argmax(birds.net(problem.X[row])))] += 1
+    assert matrix["values"] == expected.tolist()
+    assert matrix["rows"] == list(problem.classes) == ["big", "small"]
+
+
+def test_a_network_that_beats_no_baseline_is_told_so(birds):
+    models = [
+        Baseline(name, birds.data.problem.y, 1.0, 1.0, score, None) for name, score in (("net", 0.7), ("line", 0.8))
+    ]
+    assert "It does not beat line" in _scores(birds.data, models)["text"]
+    assert "higher on the test rows than every baseline" in _scores(birds.data, models[::-1])["text"]
+
+
+def test_gradient_boosting_is_added_once(birds):
+    models = add_boosting(baselines(birds.net, birds.data), birds.data)
+    assert sum("Boosting" in model.name for model in models) == 1
+    assert len(add_boosting(models, birds.data)) == len(models)
+
+
+def test_calibration_has_the_share_of_right_rows(birds):
+    calibration, confidence = confidence_sections(birds.net, birds.data)
+    (chart,) = calibration["charts"]
+    rows = np.concatenate([birds.data.validation, birds.data.test])
+    right = np.argmax(birds.net(birds.data.problem.X[rows]), axis=1) == birds.data.problem.y[rows]
+    assert np.mean(chart["series"][0]["y"]) == pytest.approx(right.mean(), abs=0.02)  # bins of nearly equal size
+    bars = [sum(series["y"]) for series in confidence["charts"][0]["series"]]
+    assert bars == [right.sum(), (~right).sum()]
+
+
+def test_charts_of_effects_end_at_the_limits_of_the_column_and_have_a_place_for_every_category(birds):
+    problem = birds.data.problem
+    names = {"names": problem.features, "classes": problem.classes}
+    chart = _number_chart(effects(birds.net, problem.X, "size", **names))
+    line = chart["series"][-1]
+    assert [line["x"][0], line["x"][-1]] == pytest.approx([problem.X[:, 0].min(), problem.X[:, 0].max()], rel=1e-4)
+    assert line["y"][0] - line["y"][-1] == pytest.approx(
+        4 * (line["x"][-1] - line["x"][0]), rel=1e-3
+    )  # log-odds of small
+    chart = _category_chart(effects(birds.net, problem.X, "place", **names))
+    assert chart["x"]["labels"] == ["x", "y", "z"]
+    assert len(set(chart["series"][0]["y"])) == 1  # it has no effect
