@@ -269,7 +269,7 @@ BAD_TABLES = [
     ("a,b\n1,x\n2,x\n3,x\n", "must have different values, got 'x' in all 3 rows of column 'b'"),
     ("a,b\n" + "1,1\n,0\n" * 9, "The problem must have no missing values, got 'a' 9"),
     ("a,b\n" + "1,0\nNaN,1\n" * 9, "The problem must have no missing values, got 'a' 9 (the first in row 1"),
-    ("a,b\n1,2\n1,2,3\n", "ine 3 of mine.csv must have 2 cells, as the first, got 3"),
+    ("a,b\n1,2\n1,2,3\n", "very line of mine.csv must have 2 cells, as the first, got line 3 with 3"),
     ("a,b\n" + "".join(f"w{k},{k % 2}\n" for k in range(40)), "'a'"),
     ("a,1\n2,3\n", "with both numbers and text in it"),
     ("a,b\n" + "1,1\n2,0\n" * 3, "has 6 rows, too few to hold some out"),
@@ -291,7 +291,7 @@ def test_a_bad_table_is_refused_in_words_for_a_page(text, told):
 def test_the_words_for_missing_values_say_what_can_be_done():
     _, message = Page().refused("problem", problem={**TABLE, "text": "a,b\n" + "1,0\nNaN,1\n" * 9})
     assert message.endswith(
-        "leave out those rows by choosing so below or take the means of the columns by choosing so below"
+        "leave out those rows by choosing so below, or give them a column of their own by the command creases grow"
     )
 
 
@@ -306,7 +306,7 @@ def test_the_words_for_missing_values_say_what_can_be_done():
         ({**TABLE, "target": "colour"}, "Column to predict must be a column of mine.csv, got 'colour'"),
         ({**TABLE, "text": 5}, "Table must be a text"),
         ({**TABLE, "text": ""}, "mine.csv must have a row of column names and rows of values, got an empty file"),
-        ({**TABLE, "text": "," * 2**18}, "mine.csv: it is not in CSV format"),
+        ({**TABLE, "text": "," * 2**18}, "mine.csv must have rows of values, got only separators"),
         ({**TABLE, "text": "a,b\n" + "1e301,0\n2,1\n" * 9}, "A has values beyond 1e+100, too large to be learnt from"),
         ({**TABLE, "text": "a,b\n" + "3,-1e301\n2,1.5\n" * 9}, "The column to predict has values beyond 1e+100"),
         ({**TABLE, "text": "a,b\n" + "1,2\n" * 50_000}, "The problem mine.csv has more than 20000 rows"),

@@ -91,7 +91,7 @@ def format_level(number: float) -> str:
     """Return a number as the name of a category or class: 3, 0.5; "" for NaN."""
     if np.isnan(number):
         return ""
-    return str(int(number)) if number == round(number) and abs(number) < 1e15 else repr(float(number))
+    return str(int(number)) if abs(number) < 1e15 and number == round(number) else repr(float(number))
 
 
 def detect_kinds(

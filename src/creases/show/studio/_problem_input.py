@@ -39,6 +39,7 @@ LABELS = {
 SETTINGS = {
     ("missing", "drop"): "choosing so below",
     ("missing", "mean"): "choosing so below",
+    ("missing", "indicate"): "the command creases grow",
     ("header", True): "giving every column a name in words",
     ("header", False): "giving no names at all",
 }
@@ -133,7 +134,8 @@ def _make_table(spec: Mapping[str, Any], limits: Limits) -> Problem:
 
 def table_options(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keyword arguments for reading a table."""
-    return {name: spec[name] for name in ("task", "missing", "header") if spec.get(name) not in (None, "error")}
+    options = {name: spec[name] for name in ("task", "header") if spec.get(name) is not None}
+    return options | {"missing": spec.get("missing") or "error"}
 
 
 def _make_formula(spec: Mapping[str, Any], limits: Limits) -> Problem:
