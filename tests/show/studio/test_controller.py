@@ -313,7 +313,7 @@ def test_the_words_for_missing_values_say_what_can_be_done():
         ({**TABLE, "text": "a,b\n" + "1,2\n2,1\n" * 15_000}, "The problem mine has 30000 rows"),
         (
             {**TABLE, "text": ",".join(f"c{k}" for k in range(600)) + "\n" + "\n".join([",".join("12" * 300)] * 9)},
-            "Column",
+            "mine.csv must have a column to predict from, got columns that are constant ('c0', 'c1', 'c2'",
         ),
         ({**FORMULA, "formula": "import os"}, "The formula must be an expression, got 'import os'"),
         (

@@ -27,6 +27,9 @@ Missing = Literal["indicate", "mean", "drop", "error"]
 
 _VERSION = 1
 
+#: Columns that a message names at most.
+MAX_NAMED = 100
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -185,7 +188,7 @@ class TableEncoding:
         by_name = {column.name: column for column in columns}
         absent = [column.name for column in self.inputs if column.name not in by_name]
         if absent:
-            raise InputError("rows", f"have the columns {_listing(absent)}", _listing([*by_name]) or "none")
+            raise InputError("rows", f"have the columns {list_names(absent)}", list_names([*by_name]) or "none")
         chosen = [by_name[column.name] for column in self.inputs]
         check_finite(chosen, [column.kind for column in self.inputs])
         notes = [note for column, raw in zip(self.inputs, chosen, strict=True) for note in _notes(column, raw)]
@@ -257,7 +260,7 @@ def check_finite(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> None
         raise InputError(
             "data",
             "have finite numbers",
-            ", ".join(found),
+            ", ".join(found[:MAX_NAMED]) + (f" and {len(found) - MAX_NAMED:,} more" if len(found) > MAX_NAMED else ""),
             f"correct those cells, leave them empty, or leave {'the column' if len(found) == 1 else 'the columns'} out",
         )
 
@@ -303,5 +306,7 @@ def _notes(column: ColumnEncoding, raw: Column) -> list[str]:
     return [f"column {column.name!r}: {note}" for note in notes]
 
 
-def _listing(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:20])) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+def list_names(names: Sequence[str]) -> str:
+    """List names of columns: ``'a', 'b' and 7 more``."""
+    more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(map(repr, names[:MAX_NAMED])) + more

@@ -19,7 +19,7 @@ from creases.errors import InputError
 from creases.problems._problem import Problem, Task
 from creases.problems.tables._columns import Column
 from creases.problems.tables._csv import csv_columns
-from creases.problems.tables._encoding import Missing, check_finite, fit_encoding
+from creases.problems.tables._encoding import MAX_NAMED, Missing, check_finite, fit_encoding, list_names
 from creases.problems.tables._files import frame_columns, read_raw_columns
 from creases.problems.tables._kinds import MAX_LEVELS, ColumnKind, detect_kinds, format_level
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Names = Sequence[str | int]
+
+#: Columns that a message describes one by one; more are only named.
+DETAILED = 10
 
 
 def read_table(
@@ -222,7 +225,7 @@ def _check_inputs(
         got = f"{target.name!r} with {'dates' if target.kind == 'date' else target.note}"
         raise InputError("target", "be a column of numbers or classes", got)
     unused = [kind for kind, use in zip(kinds, uses, strict=True) if use == "left out" and kind.left_out]
-    listing = ", ".join(f"column {kind.name!r} ({kind.kind}: {kind.note})" for kind in unused)
+    listing = _list_unused(unused)
     if inputs is not None and any(kind.name in {columns[_find_column(columns, name, path)].name for name in inputs}
                                   for kind in unused):  # fmt: skip
         raise InputError("inputs", "be columns with values", listing)
@@ -234,6 +237,16 @@ def _check_inputs(
             "use one all the same by {0}" if listing else "",
             [("inputs", unused[0].name)] if listing else (),
         )
+
+
+def _list_unused(kinds: Sequence[ColumnKind]) -> str:
+    """List columns that cannot be used, each with its reason, or many of them by their kinds."""
+    if len(kinds) <= DETAILED:
+        return ", ".join(f"column {kind.name!r} ({kind.kind}: {kind.note})" for kind in kinds)
+    names: dict[str, list[str]] = {}
+    for kind in kinds:
+        names.setdefault(kind.kind, []).append(kind.name)
+    return "; ".join(f"columns that are {what} ({list_names(group)})" for what, group in names.items())
 
 
 def _find_column(columns: Sequence[Column], target: str | int | None, path: Path, param: str = "target") -> int:
@@ -318,7 +331,8 @@ def missing_report(columns: Sequence[Column]) -> str:
         if gaps.any():
             first = f"(the first in row {int(gaps.argmax())}, counted from 0)"
             parts.append(f"{column.name!r} {int(gaps.sum())} {first}")
-    return ", ".join(parts)
+    more = f" and {len(parts) - MAX_NAMED:,} more columns" if len(parts) > MAX_NAMED else ""
+    return ", ".join(parts[:MAX_NAMED]) + more
 
 
 def _encode_target(
