@@ -167,6 +167,33 @@ counts = show.plot_heatmap(pd.DataFrame(rows), "width", "depth", "regions")
 """,
     ),
     Section(
+        "What a column does",
+        "The exact effect of a column on the prediction (the mean over all rows, thick, and single rows, thin, shifted "
+        "to start together), with marks where it bends; and the importance of all columns. The network is "
+        "scikit-learn's, on its table of diabetes patients.",
+        {
+            "effect": "the effect of blood pressure: curves of rows and their mean, which bends upwards",
+            "importance": "bars for four columns",
+        },
+        """
+from sklearn.datasets import load_diabetes
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import creases
+from creases import explain, show
+
+patients = load_diabetes(as_frame=True, scaled=False)
+X = patients.data[["age", "bmi", "bp", "s5"]]
+model = MLPRegressor(hidden_layer_sizes=(2,), solver="lbfgs", alpha=1.0, max_iter=2000, random_state=1)
+net = creases.read(make_pipeline(StandardScaler(), model).fit(X, patients.target))
+
+effect = show.plot_effect(explain.effects(net, X, "bp", target="progression"))
+importance = show.plot_importance(explain.importance(net, X, target="progression"))
+""",
+    ),
+    Section(
         "A function of one input",
         "The fit with its breakpoints, the change of slope at each (the delta-slopes), and the errors; and the "
         "positions of all breakpoints during training.",

@@ -1,6 +1,7 @@
 """Effects are exact: they agree with the network on grids that they were not computed on."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.inspection import partial_dependence
@@ -100,5 +101,7 @@ def test_interactions_are_mixed_differences_over_pairs_of_rows():
             a, b, c, d = net(np.array(corners))[:, 0]
             total, count = total + abs(a - b - c + d), count + 1
     assert dict(zip(result.pairs, result.values, strict=True))[("x0", "x2")] == pytest.approx(total / count)
+    named = interactions(net, pd.DataFrame(X, columns=["a", "b", "c"]))
+    assert dict(zip(named.pairs, named.values, strict=True))[("a", "c")] == pytest.approx(total / count)
     again = interactions(net, X, max_pairs=5, seed=1)
     assert again.values.tolist() == interactions(net, X, max_pairs=5, seed=1).values.tolist()

@@ -173,7 +173,7 @@ def interactions(
     """
     table = make_table(net, X, names=names, classes=classes, target=target, scaling=scaling, scores="above the mean")
     check_count(max_pairs, "max_pairs")
-    ranked = importance(table.net, table.X, names=names, classes=classes, scaling=scaling).columns[:max_columns]
+    ranked = importance(table.net, table.X, names=table.names, classes=classes, scaling=scaling).columns[:max_columns]
     columns = [column for column in table.columns if column.name in ranked]
     x, z = _row_pairs(len(table.X), max_pairs, seed)
     single = [_swap(table, x, z, column) for column in columns]
