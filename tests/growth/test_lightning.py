@@ -12,13 +12,16 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from creases.errors import InputError
 from creases.growth.methods import Random
-from creases.growth.policies import SizeLimit
+from creases.growth.policies import Target
 from growth_runs import classes, mlp, timeless
 
 try:
     import lightning.pytorch as pl
 except ImportError:
-    pl = None
+    try:
+        import pytorch_lightning as pl
+    except ImportError:
+        pl = None
 
 needs = pytest.mark.skipif(pl is None, reason="Lightning is not installed")
 quiet = pytest.mark.filterwarnings("ignore")  # Lightning's own
@@ -61,7 +64,7 @@ def module_of(**options):
 
 def trainer_of(callback, epochs, folder):
     quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "accelerator": "cpu"}
-    return pl.Trainer(budget=epochs, callbacks=[callback], default_root_dir=folder, **quiet)
+    return pl.Trainer(max_epochs=epochs, callbacks=[callback], default_root_dir=folder, **quiet)
 
 
 def loader():
@@ -84,6 +87,7 @@ def test_a_module_grows_while_lightning_trains_it(tmp_path, schedule):
     assert module.net[0].out_features == 5
     assert [record.epoch for record in callback.history.records] == [2, 4, 6]
     assert callback.history.last["steps"] == 21
+    assert callback.history.ended == "the budget of 7 epochs is spent"
     assert {id(p) for p in module.parameters()} == {
         id(p) for g in module.optimizers().param_groups for p in g["params"]
     }
@@ -91,20 +95,20 @@ def test_a_module_grows_while_lightning_trains_it(tmp_path, schedule):
 
 @needs
 @quiet
-def test_the_training_ends_with_the_growth(tmp_path):
-    module, callback = module_of(), callback_of(stop=SizeLimit(growth_steps=1), data=classes(60))
+def test_the_training_ends_with_the_run(tmp_path):
+    module, callback = module_of(), callback_of(stop=Target(score=0.0), data=classes(60))
     trainer = trainer_of(callback, 100, tmp_path)
     trainer.fit(module, loader())
-    assert callback.history.ended == "1 growth steps were made"
-    assert trainer.current_epoch == 4
+    assert callback.history.ended.startswith("the training score is ")
+    assert trainer.current_epoch == 1
 
 
 @needs
 @quiet
 def test_a_checkpoint_of_lightnings_goes_on_with_the_grown_network(tmp_path):
-    whole, alone = module_of(), callback_of()
+    whole, alone = module_of(), callback_of(budget=7)
     trainer_of(alone, 7, tmp_path).fit(whole, loader())
-    trainer = trainer_of(callback_of(), 3, tmp_path)
+    trainer = trainer_of(callback_of(budget=7), 3, tmp_path)
     trainer.fit(module_of(), loader())
     trainer.save_checkpoint(tmp_path / "run.ckpt")
     module, callback = module_of(), callback_of()

@@ -30,7 +30,7 @@ _CALLBACK: Any = _base()
 
 
 class GrowthCallback(_CALLBACK or object):  # type: ignore[misc]
-    """A callback that grows a LightningModule at the end of epochs, and stops when nothing is worth adding.
+    """A callback that grows a LightningModule at the end of epochs, and stops the training when the run ends.
 
     The module's ``forward`` returns the outputs that ``loss`` takes. Lightning's checkpoints include the history, so
     that ``trainer.fit(module, ckpt_path=...)`` continues with the grown network. It is for one process; with several,
@@ -39,7 +39,8 @@ class GrowthCallback(_CALLBACK or object):  # type: ignore[misc]
     Parameters
     ----------
     loss, options
-        As for :class:`creases.growth.Grower`: ``how``, ``where``, ``when``, ``stop``, ``validation``, ...
+        As for :class:`creases.growth.Grower`: ``how``, ``where``, ``when``, ``stop``, ``validation``, ... The budget is
+        the trainer's ``max_epochs`` by default.
     data
         Training samples; by default those of the trainer's ``train_dataloader``.
 
@@ -91,11 +92,15 @@ class GrowthCallback(_CALLBACK or object):  # type: ignore[misc]
         if len(trainer.optimizers) != 1:
             raise InputError("module", "have one optimizer", f"{len(trainer.optimizers)}")
         data = trainer.train_dataloader if self.data is None else self.data
-        self.grower = Grower(pl_module, trainer.optimizers[0], data, self.loss, **self.options)
+        epochs = trainer.max_epochs or 0  # None or -1 where the trainer has no limit
+        options = {"budget": epochs, **self.options} if epochs > 0 else self.options
+        self.grower = Grower(pl_module, trainer.optimizers[0], data, self.loss, **options)
         if self._before is not None:
             setting = self.grower.history.setting
             self.grower.load_state_dict(self._before)
             self.grower.history.setting = setting
+            if self.grower.state.meter.progress < 1:  # the budget may be larger now
+                self.grower.history.ended = ""
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Grow or stop, if the policies say so."""
