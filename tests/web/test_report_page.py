@@ -40,11 +40,13 @@ def test_a_report_of_growth_is_read_by_pointer_and_keys(visit, reports, size):
         page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("Enter")
     facts = re.compile(
-        r"Region\s*\d+ of \d+, area .*Decides.*(even|odd).*Piece.*x1.*Pattern\s*[01]+.*Data in it", re.DOTALL
+        r"Region\s*\d+ of \d+, area .*Decides.*(even|odd).*Nearest flip.*(even|odd).*if x[12] (rises|falls) by .*"
+        r"Piece.*x1.*Pattern\s*[01]+.*Data in it",
+        re.DOTALL,
     )
     region.filter(has_text=facts).wait_for()
     page.keyboard.press("+")
-    page.get_by_role("button", name="Show all").click()
+    page.get_by_role("button", name="Show all", exact=True).click()
     page.keyboard.press("Escape")
     # time by dragging, to the network that was kept
     track.scroll_into_view_if_needed()
@@ -78,7 +80,7 @@ def test_pointing_looks_into_regions_and_clicking_keeps_one(visit, reports):
     page.mouse.move(5, 5)
     page.wait_for_timeout(300)
     assert page.locator(".region").inner_text() == kept
-    assert page.locator(".plane canvas:not([hidden])").count() == 4, "picture, outline and axes"
+    assert page.locator(".plane canvas:not([hidden])").count() == 5, "picture, outline, axes and the way to the flip"
     # two moments side by side, each with its own curve; dark paper is readable too
     page.get_by_role("button", name="Compare").click()
     page.locator(".track").focus()

@@ -4,7 +4,8 @@ import { classColor } from "./colors";
 import { unitOn, type Frame, type PlaneFrame } from "./frame";
 import { area, rowRegions } from "./plane/locate";
 import { frameColumns } from "./plane/overlay";
-import { dark, frame, looked, number, region, run } from "./state";
+import { nearestFlip, scales } from "./plane/flip";
+import { dark, frame, looked, number, picked, region, run } from "./state";
 import type { Problem } from "./types";
 
 export function RegionInfo() {
@@ -12,7 +13,7 @@ export function RegionInfo() {
   const problem = run.value?.problem;
   const chosen = looked.value ?? region.value;
   if (!now || !problem || chosen === null || chosen >= now.regions) {
-    return <p class="quiet">Point at the picture to look into a region; click to keep it.</p>;
+    return <p class="quiet">Point at the picture to look into a region; click to keep it and to see the nearest change of decision.</p>;
   }
   return (
     <dl class="facts" aria-live="polite">
@@ -27,6 +28,7 @@ export function RegionInfo() {
           <dd>{classesIn(now, chosen).map((k) => <ClassName key={k} index={k} problem={problem} />)}</dd>
         </>
       )}
+      {now.kind === "plane" && problem.classes && picked.value && chosen === region.value && <FlipInfo frame={now} problem={problem} at={picked.value} />}
       <dt>Piece</dt>
       <dd>{pieces(now, chosen, problem)}</dd>
       <dt>Pattern</dt>
@@ -40,6 +42,23 @@ export function RegionInfo() {
         </>
       )}
     </dl>
+  );
+}
+
+/** What would change the decision at the clicked point, within the plane. */
+function FlipInfo({ frame: now, problem, at }: { frame: PlaneFrame; problem: Problem; at: [number, number] }) {
+  const flip = nearestFlip(now, at, scales(now, problem));
+  if (!flip) return null;
+  const columns = frameColumns(now, problem.features);
+  const words = flip.change.flatMap((by, axis) => (Math.abs(by) > 1e-6 * Math.abs(flip.change[1 - axis]) ? [`${columns[axis]} ${by < 0 ? "falls" : "rises"} by ${number(Math.abs(by))}`] : []));
+  return (
+    <>
+      <dt>Nearest flip</dt>
+      <dd>
+        {flip.reached >= 0 ? <ClassName index={flip.reached} problem={problem} /> : "another class"} if {words.join(" and ") || "anything changes"}
+        <span class="quiet">{flip.certain ? " (the nearest in this plane)" : " (the nearest in the picture; outside it may be a nearer one)"}</span>
+      </dd>
+    </>
   );
 }
 

@@ -33,6 +33,8 @@ export const waiting = signal(false); // whether a frame is late
 
 export const unit = signal<number | null>(null); // counted through all layers
 export const region = signal<number | null>(null); // the selected one
+/** The point that was clicked, in units of the box. */
+export const picked = signal<[number, number] | null>(null);
 export const hovered = signal<number | null>(null);
 /** The region under the pointer, delayed, for components that are slow to draw. */
 export const looked = signal<number | null>(null);
@@ -134,6 +136,7 @@ effect(() => {
         frame.value = found;
         hovered.value = null;
         region.value = null;
+        picked.value = null;
         const units = found.layers.reduce((sum, layer) => sum + layer.width, 0);
         if (unit.value !== null && unit.value >= units) unit.value = null;
       });

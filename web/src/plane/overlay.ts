@@ -5,6 +5,7 @@ import type { PlaneFrame } from "../frame";
 import { number } from "../state";
 import type { Problem, Step } from "../types";
 import { inBox, MARGIN, type Placed } from "./camera";
+import type { Flip } from "./flip";
 
 export const ACCENT = "#CC3311"; // a lit crease and the newest unit
 export type Drawn = {
@@ -17,6 +18,7 @@ export type Drawn = {
   problem: Problem;
   columns: [string, string];
   cursor: [number, number] | null;
+  flip: Flip | null;
 };
 
 /** A cleared canvas drawn by the CPU (software GPUs are slow with text), its origin moved by so many CSS pixels. */
@@ -32,6 +34,7 @@ export function plain(canvas: HTMLCanvasElement, ratio: number, x: number, y: nu
 export function drawMarks(context: CanvasRenderingContext2D, drawn: Drawn): void {
   for (const unit of drawn.units) crease(context, drawn, unit);
   if (drawn.step) marks(context, drawn, drawn.step);
+  if (drawn.flip) way(context, drawn, drawn.flip);
   if (drawn.cursor) cross(context, drawn, drawn.cursor);
 }
 
@@ -110,6 +113,27 @@ function label(context: CanvasRenderingContext2D, { paper, size }: Drawn, text: 
   context.strokeText(text, ...at);
   context.fillStyle = paper.ink;
   context.fillText(text, ...at);
+}
+
+/** The way from a point to the nearest change of decision. */
+function way(context: CanvasRenderingContext2D, drawn: Drawn, { from, to }: Flip): void {
+  const [start, end] = [pixel(drawn, ...from), pixel(drawn, ...to)];
+  for (const [color, width] of [[css(drawn.paper.paper), 5], [ACCENT, 2.2]] as const) {
+    context.strokeStyle = color;
+    context.lineWidth = width;
+    context.lineCap = "round";
+    context.beginPath();
+    context.moveTo(...start);
+    context.lineTo(...end);
+    context.stroke();
+    context.beginPath();
+    context.arc(...start, 7, 0, 2 * Math.PI);
+    context.stroke();
+  }
+  context.beginPath();
+  context.arc(...end, 4, 0, 2 * Math.PI);
+  context.fillStyle = ACCENT;
+  context.fill();
 }
 
 function cross(context: CanvasRenderingContext2D, drawn: Drawn, [u, v]: [number, number]): void {

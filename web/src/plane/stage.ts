@@ -3,9 +3,10 @@
 import { effect, untracked } from "@preact/signals";
 import { classColor, css, paper, rgb, valueColor } from "../colors";
 import type { PlaneFrame } from "../frame";
-import { atStep, coloring, dark, hovered, newest, region, run, showData, step, unit } from "../state";
+import { atStep, coloring, dark, hovered, newest, picked, region, run, showData, step, unit } from "../state";
 import type { Problem } from "../types";
 import { camera, inBox, MARGIN, pan, place, WHOLE, zoomAt, type Placed } from "./camera";
+import { nearestFlip, scales, type Flip } from "./flip";
 import { listen, stepped } from "./gestures";
 import { solidity, valueScale } from "./points";
 import { locator } from "./locate";
@@ -22,6 +23,9 @@ export type Shown = { frame: PlaneFrame; problem: Problem; editor?: Editor; seco
 
 /** Measurements for tests: milliseconds until the first complete picture, and the number of frames drawn. */
 export const timing = { first: 0, frames: 0 };
+
+/** Pixels from a click within which a sample is meant. */
+const SNAP = 9;
 
 const RESET = "The graphics card was reset; the picture comes back when it does. If it does not, load the page again.";
 
@@ -161,12 +165,31 @@ export class Stage {
       problem,
       columns: frameColumns(frame, problem.features),
       cursor: this.cursor,
+      flip: this.flip(other),
     };
     drawAxes(plain(this.across, ratio, 0, MARGIN.bottom - this.size[1]), plain(this.up, ratio, 0, 0), drawn);
-    this.marks.hidden = !lit.length && !drawn.step && !drawn.cursor; // a canvas less to compose where there is nothing on it
+    this.marks.hidden = !lit.length && !drawn.step && !drawn.cursor && !drawn.flip; // a canvas less to compose where there is nothing on it
     if (!this.marks.hidden) drawMarks(plain(this.marks, ratio, -MARGIN.left, -MARGIN.top), drawn);
     this.outlines();
     timing.frames++;
+  }
+
+  /** The nearest change of decision of the point that was clicked. */
+  private flip(other: boolean): Flip | null {
+    const { frame, problem } = this.shown!;
+    return other || !picked.peek() || !problem.classes ? null : nearestFlip(frame, picked.peek()!, scales(frame, problem));
+  }
+
+  /** The sample within a few pixels of a point, or the point itself. */
+  private snap(at: [number, number]): [number, number] {
+    const { frame, problem } = this.shown!;
+    const placed = this.placed(), { positions } = dots({ frame, problem, second: false }, showData.peek());
+    let best = SNAP, found = at;
+    for (let i = 0; i < positions.length; i += 2) {
+      const away = Math.hypot((positions[i] - at[0]) * placed.width, (positions[i + 1] - at[1]) * placed.height);
+      if (away < best) [best, found] = [away, [positions[i], positions[i + 1]]];
+    }
+    return found;
   }
 
   private outlines(): void {
@@ -202,7 +225,10 @@ export class Stage {
       editor.add([x0 + at[0] * (x1 - x0), y0 + at[1] * (y1 - y0)]);
     } else if (!second) {
       const found = this.pick(at);
-      region.value = found === region.value ? null : found;
+      const again = found === null || (found === region.value && picked.peek() !== null);
+      region.value = again ? null : found;
+      picked.value = again ? null : this.snap(at);
+      this.soon();
     }
   }
 
@@ -231,7 +257,7 @@ export class Stage {
       },
       enter: () => this.act(this.cursor ?? [camera.peek().u, camera.peek().v]),
       escape: () => {
-        [region.value, unit.value, hovered.value, this.cursor] = [null, null, null, null];
+        [region.value, unit.value, hovered.value, picked.value, this.cursor] = [null, null, null, null, null];
         this.soon();
       },
     };
