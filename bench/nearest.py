@@ -122,8 +122,10 @@ def run_brute(networks: int, seed: int) -> None:
                     print(f"  network {number} {net}, {norm}, {way}: {change}, truth {truth[norm]:.9g}")
                 if number % 10 == 0 and way == "search":
                     checked, verified = checked + 1, verified + bool(change.certificate.check())
-    print(f"{networks} networks, {answers} answers: {wrong} wrong distances, {false_proofs} false bounds, ", end="")
-    print(f"{unproved} unproved; {verified} of {checked} certificates verified in rational arithmetic")
+        done = number + 1 - seed
+        if done % 50 == 0 or done == networks:
+            print(f"{done} networks, {answers} answers: {wrong} wrong distances, {false_proofs} false bounds, ", end="")
+            print(f"{unproved} unproved; {verified} of {checked} certificates verified in rationals", flush=True)
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------

@@ -183,6 +183,7 @@ class _Solver:
         self.best = Best(question)
         self.rounding = ROUNDING * max(1.0, float(np.abs(question.weights * question.x).max(initial=0.0)))
         self.lower = 0.0
+        self.step = 1.5  # from the radius of one ball to the next
         self.nodes = 0
         self.ways: list[str] = []
 
@@ -247,8 +248,12 @@ class _Solver:
         return outcome.finished
 
     def _deepen(self) -> None:
-        radius = max(1.5 * self.lower, self.best.distance / 64)
+        """Search in a ball a little larger than the one known to be empty, in smaller steps when they take long."""
+        start = time.perf_counter()
+        radius = max(self.step * self.lower, self.best.distance / 64)
         self._search(min(radius, self.best.distance))
+        if time.perf_counter() - start > 0.05 * (self.deadline - self.start):
+            self.step = 1.15
 
     def _widen(self) -> None:
         """Search in balls of growing radius until something is found, or the ball holds all that is allowed."""
