@@ -18,6 +18,7 @@ from creases.growth.experiment import _experiment as experiments
 FILES = {
     "model.safetensors",
     "metrics.json",
+    "scorecard.txt",
     "model.json",
     "encoding.json",
     "history.json",
@@ -65,6 +66,7 @@ def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp
     assert "104 rows to train on, 24 held out to judge by, 32 for testing" in said
     assert "were taken for" in said
     assert "LogisticRegression" in said
+    assert "log-odds of late = " in (tmp_path / "o" / "scorecard.txt").read_text()
     assert "Open o/growth.png" in said
 
 

@@ -144,7 +144,10 @@ def others_text(card: Scorecard) -> str:
     rows = sum(len(region.rows) for region in card.others)
     share = format_number(100 * rows / len(card.table.X))
     holds = "region holds" if len(card.others) == 1 else "regions hold"
-    return f"{len(card.others)} more {holds} the other {plural(rows, 'row')} ({share} %)."
+    text = f"{len(card.others)} more {holds} the other {plural(rows, 'row')} ({share} %)."
+    if 2 * rows > len(card.table.X):
+        text += " A network with so many regions cannot be read as a page; a smaller one, or one pruned, can."
+    return text
 
 
 def _region_lines(card: Scorecard, region: ScorecardRegion) -> list[str]:

@@ -30,7 +30,15 @@ if TYPE_CHECKING:
     from creases.growth.experiment import TableResult
 
 #: Options that only a run on a table has.
-_OF_TABLES = ("hidden", "validation_fraction", "test_fraction", "standardize", "device")
+_OF_TABLES = (
+    "hidden",
+    "validation_fraction",
+    "test_fraction",
+    "class_weight",
+    "threshold",
+    "standardize",
+    "device",
+)
 
 
 class GrowthResult(NamedTuple):
@@ -118,6 +126,8 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
     hidden: str | int | Sequence[int] = GrowthConfig.hidden,
     validation_fraction: float = GrowthConfig.validation_fraction,
     test_fraction: float = GrowthConfig.test_fraction,
+    class_weight: str | Mapping[str, float] | None = GrowthConfig.class_weight,
+    threshold: float | str = GrowthConfig.threshold,
     standardize: bool = GrowthConfig.standardize,
     device: str = GrowthConfig.device,
 ) -> GrowthResult | TableResult:
@@ -195,9 +205,10 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
         A folder for TensorBoard's curves.
     progress
         Whether to show progress on stderr; by default at a terminal.
-    hidden, validation_fraction, test_fraction, standardize, device
-        For a table: widths at the start, rows held out to judge growth and to test, whether columns are scaled for
-        training, where to train.
+    hidden, validation_fraction, test_fraction, class_weight, threshold, standardize, device
+        For a table: widths at the start, rows held out to judge growth and to test, weights of classes, probability
+        from which the second of two classes is predicted, whether columns are scaled for training, where to train; see
+        :class:`creases.growth.GrowthConfig`.
 
     Returns
     -------
@@ -248,6 +259,8 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
         hidden=hidden,
         validation_fraction=validation_fraction,
         test_fraction=test_fraction,
+        class_weight=class_weight,
+        threshold=threshold,
         standardize=standardize,
         device=device,
     )

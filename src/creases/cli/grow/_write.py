@@ -20,6 +20,7 @@ from creases.growth.experiment import (
     ONNX_FILE,
     PICTURE_FILE,
     REPORT_FILE,
+    SCORECARD_FILE,
     data_box,
     metrics_summary,
     training_summary,
@@ -27,8 +28,12 @@ from creases.growth.experiment import (
 
 if TYPE_CHECKING:
     from creases.network import Network
+    from creases.problems import Problem
     from creases.regions import LinePartition, PlanePartition
     from creases.show import GrowthView
+
+#: Numbers in a table up to which its scorecard is written: beyond, coefficients of all regions would fill the memory.
+MAX_NUMBERS = 500_000
 
 
 def write(report: Report, folder: Path) -> dict[str, Path]:
@@ -43,6 +48,8 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
         files["encoding of the table"] = folder / ENCODING_FILE  # written before the run began
     metrics = metrics_summary(report.baselines, data, report.experiment.threshold)
     files["all scores"] = write_json(metrics, folder / METRICS_FILE)
+    if data.problem.X.size <= MAX_NUMBERS:
+        files["the network on one page"] = write_scorecard(net, data.problem, folder / SCORECARD_FILE)
     if find_spec("onnx") is not None:
         files["network as ONNX"] = net.save(folder / ONNX_FILE)
     named = {"features": data.problem.features, "classes": data.problem.classes, "scaling": data.scaling.to_dict()}
@@ -51,6 +58,17 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
         temporary.write_text(text(report), encoding="utf-8")
     draw(report, files["picture"])
     return files
+
+
+def write_scorecard(net: Network, problem: Problem, path: Path) -> Path:
+    """Write the regions that hold rows of the table, each with its linear function, as text."""
+    from creases.explain import scorecard
+
+    features, classes, target = problem.features, problem.classes, problem.target or None
+    card = scorecard(net, problem.X, problem.y, names=features, classes=classes, target=target)
+    with write_atomically(path) as temporary:
+        temporary.write_text(f"{card}\n", encoding="utf-8")
+    return path
 
 
 def draw(report: Report, path: Path, *, dpi: int = 160) -> None:

@@ -19,6 +19,7 @@ from creases.growth.experiment._folder import (
     ONNX_FILE,
     PICTURE_FILE,
     REPORT_FILE,
+    SCORECARD_FILE,
     prepare_folder,
 )
 from creases.growth.experiment._metrics import (
@@ -45,6 +46,7 @@ __all__ = [
     "ONNX_FILE",
     "PICTURE_FILE",
     "REPORT_FILE",
+    "SCORECARD_FILE",
     "SETTINGS_FILE",
     "Baseline",
     "BaselineWarning",

@@ -15,6 +15,7 @@ DESCRIPTION_FILE = "model.json"  #: names of its inputs and classes, its scores
 ENCODING_FILE = "encoding.json"  #: how the columns of the table become the network's inputs
 ONNX_FILE = "model.onnx"  #: the network as ONNX
 METRICS_FILE = "metrics.json"  #: every measure of the network, and of the baselines on the test rows
+SCORECARD_FILE = "scorecard.txt"  #: the network on one page: its regions that hold rows, each a linear function
 HISTORY_FILE = "history.json"  #: every epoch and every growth step
 PICTURE_FILE = "growth.png"  #: the regions, the learning curves
 REPORT_FILE = "report.txt"  #: the result as text
@@ -28,6 +29,7 @@ RUN_FILES = (
     ENCODING_FILE,
     ONNX_FILE,
     METRICS_FILE,
+    SCORECARD_FILE,
     HISTORY_FILE,
     PICTURE_FILE,
     REPORT_FILE,
