@@ -8,14 +8,33 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
 from numpy.lib.npyio import NpzFile
 
 from creases.errors import FileError
+
+#: What numpy raises for a damaged .npz file, besides ValueError and OSError.
+_DAMAGE = (
+    EOFError,
+    TypeError,
+    KeyError,
+    NotImplementedError,
+    SyntaxError,
+    MemoryError,
+    TokenError,
+    BadZipFile,
+    zlib.error,
+)
+
+#: A file larger than this when unpacked, in bytes, and by this factor, is refused.
+_LARGE, _RATIO = 2**31, 200
 
 
 @contextmanager
@@ -49,9 +68,30 @@ def open_npz(path: str | Path) -> Iterator[NpzFile]:
     with Path(path).open("rb") as file:  # numpy does not close a file that it cannot read
         try:
             with np.load(file, allow_pickle=False) as arrays:
+                if not isinstance(arrays, NpzFile):
+                    raise ValueError("it holds a single array")
+                _check_sizes(arrays, os.fstat(file.fileno()).st_size)
                 yield arrays
-        except (EOFError, TypeError, BadZipFile, zlib.error) as error:
+        except _DAMAGE as error:
             raise ValueError(str(error) or "it is truncated") from None
+
+
+def _check_sizes(arrays: NpzFile, size: int) -> None:
+    """Refuse arrays that claim more entries than the file holds, and small files that would fill the memory."""
+    archive = arrays.zip
+    assert archive is not None
+    infos = archive.infolist()
+    total = sum(info.file_size for info in infos)
+    if total > _LARGE and total > _RATIO * size:
+        raise ValueError(f"it would take {total / 1e9:.0f} GB of memory, {total // size} times its own size")
+    for info in infos:
+        with archive.open(info) as entry:
+            read_header = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}.get(read_magic(entry))
+            if read_header is None:
+                raise ValueError(f"{info.filename} is in a format of numpy that is not known")
+            shape, _, dtype = read_header(entry)
+            if any(n < 0 for n in shape) or prod(shape) * dtype.itemsize > info.file_size:
+                raise ValueError(f"{info.filename} claims shape {shape} but has {info.file_size} bytes")
 
 
 def write_json(value: Mapping[str, Any], path: str | Path) -> Path:

@@ -13,6 +13,7 @@ from creases.errors import FileError
 from creases.growth._explanation import explain, explain_outcome, explain_reason
 from creases.growth._feature_names import NameOptions
 from creases.growth._frames import epochs_frame, steps_frame
+from creases.growth._record_checks import check_history
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,7 +204,9 @@ class History:
             known = {entry.name for entry in fields(cls)}
             if version != _VERSION or set(content) - known:
                 raise FileError(f"history: expected version {_VERSION} of its layout, got {version!r}")
-            return cls(records=records, **content)
+            history = cls(records=records, **content)
+            check_history(history)
+            return history
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
             raise FileError(f"history: this is no growth history ({problem})") from None
 

@@ -12,6 +12,7 @@ import numpy as np
 from creases._files import open_npz, write_atomically
 from creases.errors import FileError
 from creases.network import Network
+from creases.regions._archive_checks import DamageError, check_arrays
 
 
 class Result(Protocol):
@@ -52,5 +53,9 @@ def load(kind: type[R], path: str | Path) -> R:
     if missing:
         raise FileError(f"{path}: damaged, or written by another version: it has no {', '.join(sorted(missing))}")
     net = Network.from_bytes(arrays.pop("network").tobytes(), str(path))
+    try:
+        checked = check_arrays(name, arrays, net)
+    except DamageError as problem:
+        raise FileError(f"{path}: damaged: {problem}") from None
     build: Callable[..., R] = kind
-    return build(net=net, **{name: array if array.ndim else array.item() for name, array in arrays.items()})
+    return build(net=net, **{name: array if array.ndim else array.item() for name, array in checked.items()})

@@ -7,6 +7,7 @@ with ``version`` (of this layout), ``input_shape`` and ``steps``. The tensors of
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ from creases.network.program._step import Step
 
 _ENTRY = "creases-network"
 _VERSION = 1
+
+#: Numbers of one value at one point; no network of a real file has more.
+_LARGEST = 2**31
 
 
 def save_program(program: Program, path: str | Path) -> Path:
@@ -95,7 +99,7 @@ def program_from_bytes(data: bytes, source: str) -> Program:
         steps = tuple(_step(step, i, tensors) for i, step in enumerate(record["steps"]))
         program = Program(steps, record["input_shape"])
         _check_shapes(program)
-    except (KeyError, TypeError, ValueError, IndexError, RuntimeError, AttributeError) as problem:
+    except (KeyError, TypeError, ValueError, IndexError, RuntimeError, AttributeError, OverflowError) as problem:
         raise FileError(f"cannot read {source}: it is damaged; its steps do not fit together ({problem})") from problem
     return program
 
@@ -117,9 +121,30 @@ def _step(record: dict[str, Any], i: int, tensors: dict[str, Tensor]) -> Step:
 
 
 def _check_shapes(program: Program) -> None:
-    """Run a point through the program: every step must return its declared shape."""
-    values = [torch.zeros(1, *program.input_shape, dtype=program.dtype)]
+    """Check that every step returns its declared shape, without computing anything, and that all numbers are finite."""
+    if not program.input_shape or any(type(n) is not int or n < 1 for n in program.input_shape):
+        raise ValueError(f"the input has shape {program.input_shape}")
+    values = [torch.zeros(1, *program.input_shape, dtype=program.dtype, device="meta")]
     for i, step in enumerate(program.steps):
-        values.append(step.apply([values[value] for value in step.inputs]))
-        if tuple(values[-1].shape[1:]) != step.shape:
+        _check_weights(step, i, values)
+        bare = replace(step, tensors={name: tensor.to("meta") for name, tensor in step.tensors.items()})
+        values.append(bare.apply([values[value] for value in step.inputs]))
+        if tuple(values[-1].shape[1:]) != step.shape or values[-1].shape[0] != 1:
             raise ValueError(f"step {i} declares shape {step.shape} but returns {tuple(values[-1].shape[1:])}")
+        if values[-1].numel() > _LARGEST:
+            raise ValueError(f"step {i} returns {values[-1].numel()} numbers")
+    if len({t.dtype for step in program.steps for t in step.tensors.values() if t.is_floating_point()}) > 1:
+        raise ValueError("its weights have several precisions")
+
+
+def _check_weights(step: Step, i: int, values: list[Tensor]) -> None:
+    """Check the numbers of a step: finite weights, indices of entries that there are."""
+    for name, tensor in step.tensors.items():
+        if name == "index":
+            size = values[step.inputs[0]].numel()
+            if tensor.dtype != torch.int64 or ((tensor < 0) | (tensor >= size)).any():
+                raise ValueError(f"step {i} reads entries that its input does not have")
+        elif not tensor.is_floating_point() or not tensor.isfinite().all():
+            raise ValueError(f"step {i} has weights that are NaN, infinite or no numbers")
+    if step.op == "choice" and not values[step.inputs[0]].shape[-1]:
+        raise ValueError(f"step {i} chooses among nothing")

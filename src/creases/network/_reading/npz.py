@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from creases._files import open_npz
 from creases.errors import FileError
 from creases.network._network import Network
@@ -28,4 +30,7 @@ def read_npz(path: Path) -> Network:
         raise FileError(
             f"cannot read {path}: it must hold W0, b0, W1, b1, ...; it holds {', '.join(content) or 'nothing'}"
         )
-    return from_arrays(layers, leak=float(content.get("leak", 0.0)))
+    leak = content.get("leak", np.zeros(()))
+    if leak.ndim or leak.dtype.kind not in "biuf":
+        raise FileError(f"cannot read {path}: its leak must be one number, got shape {leak.shape} of {leak.dtype}")
+    return from_arrays(layers, leak=float(leak))

@@ -1,0 +1,73 @@
+"""Checks of a history that was read from a file, which may be damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+#: Entries of an epoch that are numbers, those that may be unknown, and those that count something.
+_NUMBERS = ("epochs", "seconds", "multiply_adds", "progress", "loss")
+_PERHAPS = ("score", "validation_loss", "validation_score", "smoothed_loss")
+_COUNTS = ("epoch", "steps", "parameters")
+
+
+def check_history(history: Any) -> None:
+    """Raise ValueError where a history is not what its class declares."""
+    for name in ("epochs", "stages"):
+        _expect(_is_list(getattr(history, name), dict), f"{name} is no list of entries")
+    for number, epoch in enumerate(history.epochs, 1):
+        _check_epoch(epoch, number)
+    for number, record in enumerate(history.records, 1):
+        _check_record(record, f"growth step {number}")
+    for name in ("growth_ended", "ended"):
+        _expect(isinstance(getattr(history, name), str), f"{name} is no text")
+    _expect(_is_count(history.idle), "idle is no count")
+    kept = history.kept
+    _expect(kept is None or (_is_count(kept) and kept <= len(history.epochs)), "kept is no epoch")
+    _expect(isinstance(history.setting, dict), "setting has no names")
+
+
+def _check_epoch(epoch: Mapping[str, Any], number: int) -> None:
+    where = f"epoch {number}"
+    _expect(all(_is_number(epoch[name]) for name in _NUMBERS), f"{where} has an entry that is no number")
+    _expect(all(epoch[name] is None or _is_number(epoch[name]) for name in _PERHAPS), f"{where} has an entry of text")
+    _expect(all(_is_count(epoch[name]) for name in _COUNTS), f"{where} has a count that is none")
+    _expect(epoch["epoch"] == number, f"{where} is numbered {epoch['epoch']}")
+    widths = epoch["widths"]
+    _expect(isinstance(widths, dict) and all(map(_is_count, widths.values())), f"{where} has widths that are no counts")
+
+
+def _check_record(record: Any, where: str) -> None:
+    counts = (record.number, record.epoch, record.steps)
+    _expect(all(map(_is_count, counts)), f"{where} has a number or a time that is no count")
+    _expect(record.action in ("grow", "deepen", "recycle", "revive"), f"{where} has the action {record.action!r}")
+    _expect(isinstance(record.place, str) and isinstance(record.method, str), f"{where} has a place that is no text")
+    _expect(_is_list(record.units, int) and _is_list(record.removed, int), f"{where} has units that are no numbers")
+    for pair in (record.width, record.parameters):
+        _expect(len(pair) == 2 and all(map(_is_count, pair)), f"{where} has a size that is no pair of counts")
+    _expect(record.predicted is None or _is_number(record.predicted), f"{where} predicts no number")
+    for part in (record.before, record.after, record.later):
+        _expect(isinstance(part, dict), f"{where} has no losses")
+        _expect(all(value is None or _is_number(value) for value in part.values()), f"{where} has losses of text")
+    losses = [record.before["loss"], record.after["loss"], *([record.later["loss"]] if record.later else [])]
+    _expect(all(map(_is_number, losses)), f"{where} has no loss")
+    _expect(record.changed is None or _is_count(record.changed), f"{where} changes no count of decisions")
+    _expect(isinstance(record.undone, bool), f"{where} does not say whether it was undone")
+    _expect(isinstance(record.weights, dict) and isinstance(record.explanation, dict), f"{where} has no explanation")
+
+
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def _is_list(value: Any, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, kind) for entry in value)
