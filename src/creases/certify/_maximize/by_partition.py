@@ -13,8 +13,8 @@ from creases.network import Network
 from creases.network.program import Step
 from creases.regions import SpacePartition, space
 
-#: The most inputs for which the regions are listed, and the most regions.
-MAX_INPUTS, MAX_REGIONS = 4, 50_000
+#: The most inputs for which the regions are listed, the most regions, and the share of the time that it may take.
+MAX_INPUTS, MAX_REGIONS, SHARE = 4, 50_000, 0.4
 
 
 def list_regions(net: Network, domain: Domain, deadline: float) -> tuple[SpacePartition, Bools] | None:
@@ -22,7 +22,7 @@ def list_regions(net: Network, domain: Domain, deadline: float) -> tuple[SpacePa
 
     Rows are added to the network as units, so that the partition is cut along them.
     """
-    left = deadline - time.monotonic()
+    left = SHARE * (deadline - time.monotonic())
     if net.n_in > MAX_INPUTS or left <= 0:
         return None
     work = net if domain.is_box else _cut_by_rows(net, domain)

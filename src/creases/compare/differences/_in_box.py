@@ -20,7 +20,7 @@ from creases.errors import InputError
 from creases.network import Network
 
 #: How many regions of a box are listed at most, by the number of inputs; with more inputs none are.
-EXACT_REGIONS = {1: 200_000, 2: 200_000, 3: 200_000, 4: 50_000, 5: 20_000}
+EXACT_REGIONS = {1: 200_000, 2: 200_000, 3: 200_000, 4: 25_000, 5: 8_000}
 
 #: Bounds that agree to this, relative to the larger, are equal.
 EQUAL = 1e-9
@@ -86,7 +86,7 @@ def difference_in_box(
         Seed of the random points that the search starts from.
     max_regions
         With at most five inputs and no more regions than this, all regions are listed: the answer is exact. By default
-        200,000 up to three inputs, 50,000 of four, 20,000 of five.
+        200,000 up to three inputs, 25,000 of four, 8,000 of five.
     budget
         Seconds to tighten the bounds and to compare decisions where regions are not listed; see
         :func:`creases.certify.differences.largest_difference`.

@@ -84,7 +84,8 @@ def _surroundings(lattice: Lattice, label: Ints) -> list[Keys]:
         if k == lattice.n:
             on = np.flatnonzero(walls >= 0)
             pairs = np.concatenate([pairs, on * many + labels + walls[on]])
-        pairs = np.unique(pairs)
+        pairs.sort()  # numpy's unique hashes integers, which takes several times as long as sorting
+        pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])] if len(pairs) else pairs
         owner, inside = pairs // many, pairs % many
         names.append(_sums(scramble(inside), np.bincount(owner, minlength=lattice.counts[k - 1])))
     return names[::-1]
