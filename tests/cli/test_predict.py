@@ -1,6 +1,7 @@
 """``creases predict`` and ``creases.load``: new rows of a table, by its column names."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -99,6 +100,16 @@ def test_the_distance_to_the_boundary_is_that_of_a_tie(folder):
         outputs = np.asarray(model.network(X[0]))
         expected = abs(outputs[0] - outputs[1]) / np.linalg.norm((J[0] - J[1]) * model.spread)
         assert frame["boundary distance"][0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_threshold_decides_and_moves_the_boundary(folder):
+    model = creases.load(folder / "run")
+    dear = model.predict_proba(homes(12, 1))[:, 1]
+    cut = float(np.sort(dear)[8:10].mean())
+    moved = replace(model, threshold=cut)
+    assert ((moved.predict(homes(12, 1)) == "dear") == (dear > cut)).all()
+    outputs = moved._deciding_network()(model.encode(homes(12, 1)).X)
+    np.testing.assert_array_equal(outputs.argmax(axis=1) == 1, dear > cut)
 
 
 def test_one_row_is_explained_by_names(folder):

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from creases._text import plural
 from creases._typing import Floats, Ints
@@ -87,7 +89,7 @@ class TableModel:
         if len(x) != 1:
             raise InputError("row", "be one row", f"{len(x)}")
         start = self.center if baseline is None else self.encode(baseline).X
-        output = None if self.classes is None else int(np.asarray(self.network(x))[0].argmax())
+        output = None if self.classes is None else int(decide(np.asarray(self.network(x)), self.threshold)[0])
         return attributions(self.network, x[0], baseline=start, output=output, names=self.features)
 
     def regions_of(self, X: Floats) -> tuple[Ints, Ints]:
@@ -150,12 +152,24 @@ class TableModel:
     def _distances(self, X: Floats, budget: float) -> dict[str, list[Any]]:
         from creases.certify import nearest
 
-        changes = [nearest(self.network, x, weights=1 / self.spread, budget=budget) for x in X]
+        net = self._deciding_network()
+        changes = [nearest(net, x, weights=1 / self.spread, budget=budget) for x in X]
         return {
             "boundary distance": [change.distance for change in changes],
             "boundary distance at least": [change.lower_bound for change in changes],
             "distance proved": ["yes" if change.proved else "no" for change in changes],
         }
+
+    def _deciding_network(self) -> Network:
+        """Return the network whose largest output decides: with the threshold in the bias of the second class."""
+        if self.threshold == 0.5 or self.network.n_out != 2:
+            return self.network
+        module = self.network.module()
+        last = module[-1]
+        assert isinstance(last, nn.Linear)
+        with torch.no_grad():
+            last.bias[1] -= float(np.log(self.threshold / (1 - self.threshold)))
+        return read(module)
 
     def _decide(self, outputs: Floats) -> NDArray[Any]:
         decided: NDArray[Any] = (
