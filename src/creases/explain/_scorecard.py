@@ -297,12 +297,12 @@ def scorecard(
     Region 1: 3 rows (75 %)
       when tenure < 2 (else region 2)
       cost = 1
-      on average 1; differs from one linear model for all rows by 1.31 (tenure has 0, there 1.54)
+      on average 1; differs from one linear model for all rows by 1.31 (tenure: 0, there 1.54)
     <BLANKLINE>
     Region 2: 1 row (25 %)
       when tenure > 2 (else region 1)
       cost = -5 + 3 tenure
-      on average 7; differs from one linear model for all rows by 1.03 (tenure has 3, there 1.54)
+      on average 7; differs from one linear model for all rows by 1.03 (tenure: 3, there 1.54)
     >>> card.check().holds
     True
     """

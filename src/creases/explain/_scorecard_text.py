@@ -136,7 +136,7 @@ def difference_text(card: Scorecard, region: ScorecardRegion) -> str:
     if not numbers:
         return text
     k = max(numbers, key=lambda j: change[j])
-    return f"{text} ({card.table.names[k]} has {format_number(J[k])}, there {format_number(linear[k])})"
+    return f"{text} ({card.table.names[k]}: {format_number(J[k])}, there {format_number(linear[k])})"
 
 
 def others_text(card: Scorecard) -> str:
