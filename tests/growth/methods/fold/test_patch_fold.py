@@ -79,6 +79,7 @@ def test_the_explanation_says_which_filter_folds_at_which_patch(proposal):
     assert text.startswith("4 filters added to 'blocks.2.conv1' because ")
     assert f"Filter 12 folds at the patch at row {row}, column {column} of instance {entry['why']['instance']}" in text
     assert "filter 13 at the patch at row" in text
+    assert "The gain is estimated from 96 instances of 96." in text
     json.dumps(proposal.explanation, allow_nan=False)
     assert sum(each["effect"]["predicted_gain"] for each in proposal.explanation["folds"]) == pytest.approx(
         proposal.gain

@@ -119,12 +119,12 @@ def fold(
 
     All this is where one point settles where a unit's crease lies: at a linear layer with bias, a (leaky) relu, and one
     linear layer behind. Elsewhere (in convolutions, behind batch norm, in residual blocks) a unit is a filter that
-    bends at many patches, and it folds at one: of each typical mis-prediction, of 2048 samples at most, the patch at
+    bends at many patches, and it folds at one: of each typical mis-prediction, of 1024 samples at most, the patch at
     which the loss's gradient by a new filter's output is largest. The crease passes through that patch, in the
     direction of the largest gain to first order beyond what the biases behind can do; filters are uncorrelated, as
     those of :func:`tiny` are. Outgoing weights are along the gradient, and all together ``eps`` times as long as those
     of a present unit. A batch norm gets entries with which it passes the filter on as it is meant. The gain is
-    estimated on 512 other samples.
+    estimated on 256 other samples.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ from creases.network.surgery import Place, input_tensors, widen
 TRIED = 0.02
 
 #: Sizes, each an eighth of the last, that are tried until one lowers the loss; how far a parabola is extrapolated.
-ATTEMPTS, MAX_STEPS = 3, 8.0
+ATTEMPTS, MAX_STEPS = 2, 8.0
 
 
 def check_patches(path: UnitPath) -> None:
@@ -73,7 +73,7 @@ def patch_fold(
 ) -> Proposal:
     """Propose filters that fold at patches of typical mis-predictions; arguments are those of :func:`fold`.
 
-    It looks at 2048 samples at most. Of each typical mis-prediction the patch is taken at which the loss's gradient by
+    It looks at 1024 samples at most. Of each typical mis-prediction the patch is taken at which the loss's gradient by
     a new unit's output is largest. The filter's crease passes through it, in the direction of the largest gain to first
     order; what the biases of the layers behind can do does not count. Filters are orthogonal as TINY's are. Outgoing
     weights are along the gradient; all together they are ``eps`` times as long as those of a present unit. The gain is

@@ -23,7 +23,7 @@ from creases.growth.methods._fold.subspace import leading_directions
 from creases.network.surgery import Place, without_side_effects
 
 #: Samples that a proposal looks at, at most, and other ones on which it is checked.
-LOOK, OTHERS = 2048, 512
+LOOK, OTHERS = 1024, 256
 
 #: Samples run at a time.
 PART = 128

@@ -58,10 +58,9 @@ def _sample_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> li
     out, sizes, noise = [], explanation.get("samples"), explanation.get("noise")
     if sizes:
         error = sum(entry["effect"].get("gain_error", 0.0) ** 2 for entry in fold_entries(explanation)) ** 0.5
-        out.append(
-            f"The gain is estimated from {names.samples(sizes['scored'])} of {sizes.get('of', sizes['seen'])}, with a "
-            f"standard error of {format_number(_loss_name(explanation)[1] * error)}."
-        )
+        spread = f", with a standard error of {format_number(_loss_name(explanation)[1] * error)}" * bool(error)
+        some = f"{names.samples(sizes['scored'])} of {sizes.get('of', sizes['seen'])}"
+        out.append(f"The gain is estimated from {some}{spread}.")
     if noise:
         were = "was" if len(noise) == 1 else "were"
         out.append(f"{names.samples(len(noise))} {were} folded at before without success: treated as noise.")
