@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -92,6 +93,16 @@ def _check_sizes(arrays: NpzFile, size: int) -> None:
             shape, _, dtype = read_header(entry)
             if any(n < 0 for n in shape) or prod(shape) * dtype.itemsize > info.file_size:
                 raise ValueError(f"{info.filename} claims shape {shape} but has {info.file_size} bytes")
+
+
+def remove_unfinished(folder: Path, names: Iterable[str]) -> None:
+    """Remove what killed processes left of writing files of these names; nobody else may be writing there."""
+    for name in names:
+        stem, suffix = re.escape(Path(name).stem), re.escape(Path(name).suffix)
+        unfinished = re.compile(rf"\.{stem}-[a-z0-9_]{{8}}{suffix}")
+        for path in folder.iterdir():
+            if unfinished.fullmatch(path.name) and path.is_file():
+                path.unlink(missing_ok=True)
 
 
 def write_json(value: Mapping[str, Any], path: str | Path) -> Path:

@@ -20,6 +20,7 @@ from creases.growth.experiment import (
     ENCODING_FILE,
     SETTINGS_FILE,
     RunSettings,
+    lock_folder,
     prepare_folder,
     resolve_data,
 )
@@ -192,7 +193,6 @@ def grow_table(
             "budget": _parse_budget(budget),
         }
         settings, home = _resume_settings(resume, changed, limits), resume
-        settings.save(home)
     else:
         if data is None or folder is None:
             raise RequestError("give the data and a folder: creases grow table.csv --target COLUMN --out DIR")
@@ -253,15 +253,16 @@ def grow_into(
     if show_columns and problem.encoding is not None:
         print_columns(problem.encoding)
     data = Experiment.from_problem(problem, settings.config).data  # refuses what cannot start before writing anything
-    if fresh:
-        prepare_folder(home, force=force)
+    with lock_folder(home):
+        if fresh:
+            prepare_folder(home, force=force)
         settings.save(home)
-    if problem.encoding is not None:
-        write_json(problem.encoding.to_dict(), home / ENCODING_FILE)
-    experiment = Experiment(data, settings.config, folder=home)
-    experiment.run()
-    report = Report(settings, experiment, baselines(experiment.network, data, threshold=experiment.threshold))
-    return report, write(report, home)
+        if problem.encoding is not None:
+            write_json(problem.encoding.to_dict(), home / ENCODING_FILE)
+        experiment = Experiment(data, settings.config, folder=home)
+        experiment.run()
+        report = Report(settings, experiment, baselines(experiment.network, data, threshold=experiment.threshold))
+        return report, write(report, home)
 
 
 def interruptible(home: Path, work: Callable[[], Any]) -> Any:

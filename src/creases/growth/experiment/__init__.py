@@ -20,6 +20,7 @@ from creases.growth.experiment._folder import (
     PICTURE_FILE,
     REPORT_FILE,
     SCORECARD_FILE,
+    lock_folder,
     prepare_folder,
 )
 from creases.growth.experiment._metrics import (
@@ -71,6 +72,7 @@ __all__ = [
     "grow_table",
     "load",
     "load_run",
+    "lock_folder",
     "metrics_summary",
     "prepare_folder",
     "regression_metrics",

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import filelock
+
+from creases._files import remove_unfinished
 from creases.errors import FileError, InputError
 from creases.growth.experiment._settings import SETTINGS_FILE
 from creases.growth.experiment._snapshots import clear_snapshots
@@ -20,6 +25,8 @@ HISTORY_FILE = "history.json"  #: every epoch and every growth step
 PICTURE_FILE = "growth.png"  #: the regions, the learning curves
 REPORT_FILE = "report.txt"  #: the result as text
 
+LOCK_FILE = "lock"  #: held while a process runs in the folder
+
 RUN_FILES = (
     SETTINGS_FILE,
     CHECKPOINT_FILE,
@@ -34,6 +41,32 @@ RUN_FILES = (
     PICTURE_FILE,
     REPORT_FILE,
 )
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a run's folder, made if missing; refuse one in which another run is going on.
+
+    What interrupted writes left in the folder is removed. The system releases the lock when the process ends, even if
+    it is killed.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise FileError(f"{folder} is a file; give the name of a folder")
+    lock = filelock.FileLock(folder / LOCK_FILE)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        hint = "wait for it, stop it, or give another folder"
+        raise InputError("folder", "not be in use", f"{folder}, in which another process runs", hint) from None
+    except OSError as problem:
+        raise FileError(f"cannot write to {folder}: {problem.strerror}") from None
+    try:
+        remove_unfinished(folder, RUN_FILES)
+        yield
+    finally:
+        (folder / LOCK_FILE).unlink(missing_ok=True)
+        lock.release()
 
 
 def prepare_folder(folder: Path, *, force: bool) -> None:
