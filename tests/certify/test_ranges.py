@@ -153,3 +153,12 @@ def test_sixteen_units_in_eight_dimensions_are_one_program() -> None:
     found = output_range(net, (-1, 1), budget=60)
     assert found.exact.all()
     check(net, found, rng.uniform(-1, 1, size=(5000, 8)))
+
+
+def test_a_coefficient_at_a_crease_that_no_region_has_is_not_reached(monkeypatch) -> None:
+    # relu(x) - relu(-x) = x has coefficient 1 in both regions; at 0 both units are off, and the coefficient is 0.
+    net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.0])])
+    assert net.piece([0.0]).J.tolist() == [[0.0]]
+    monkeypatch.setattr(by_partition, "MAX_INPUTS", 0)
+    found = output_range(net, (-1, 1), quantity="coefficients")
+    assert found.minimum.tolist() == found.maximum.tolist() == [[1.0]]

@@ -17,7 +17,7 @@ from creases.certify.propagation import Interval
 from creases.certify.propagation._gradients import gradient_bounds
 from creases.certify.propagation._linear import LinearBounds
 from creases.network import Network
-from creases.regions.geometry import Polytope, maximize, region_polytope
+from creases.regions.geometry import Polytope, UndecidedError, maximize, region_polytope
 
 #: The most regions that a point climbs through by linear programs, and the most numbers in all their rows.
 MAX_CLIMB, CLIMB_SIZE = 30, 2**20
@@ -44,6 +44,10 @@ class Objective(Protocol):
 
     def values(self, X: Floats) -> Floats:
         """Return the values (p,) at points (p, n_in)."""
+        ...
+
+    def is_reached(self, domain: Domain, x: Floats) -> bool:
+        """Whether the value at a point is one of the function: on a crease a coefficient may be that of no region."""
         ...
 
     def bound(self, bounds: LinearBounds, domain: Domain) -> tuple[Floats, Floats, Floats]:
@@ -73,6 +77,10 @@ class LeastRow:
         """Return the values (p,) at points (p, n_in)."""
         outputs = np.asarray(self.net(X)).reshape(len(X), -1)
         return np.asarray((outputs @ self.rows.T + self.offsets).min(axis=1))
+
+    def is_reached(self, domain: Domain, x: Floats) -> bool:
+        """Return True: the function is continuous."""
+        return True
 
     def bound(self, bounds: LinearBounds, domain: Domain) -> tuple[Floats, Floats, Floats]:
         """Return bounds, points to try and the weight of each side; see :class:`Objective`."""
@@ -149,6 +157,10 @@ class Coefficient:
         """Return the coefficient (p,) of the pieces at points (p, n_in)."""
         return np.concatenate([self.row @ piece.J[:, :, self.column].T for piece in self.net.jacobians(X)])
 
+    def is_reached(self, domain: Domain, x: Floats) -> bool:
+        """Whether the sides of units at a point are those of a region with an interior."""
+        return ball_in(region_polytope(self.net, self.net.sides(x)), domain)[1] > MIN_RADIUS
+
     def bound(self, bounds: LinearBounds, domain: Domain) -> tuple[Floats, Floats, Floats]:
         """Return bounds, points to try and the weight of each side; see :class:`Objective`."""
         gradients = gradient_bounds(bounds, self._direction)
@@ -198,6 +210,13 @@ def climb_region(net: Network, domain: Domain, x: Floats, rows: Floats, offsets:
 
 def interior_point(region: Polytope, domain: Domain, x: Floats) -> Floats:
     """Return the center of a largest ball in a region and a polytope, in units of the box's sides; ``x`` if none."""
+    center, radius = ball_in(region, domain)
+    low, high = domain.box.T
+    return low + (high - low) * np.clip(center, 0.0, 1.0) if radius > MIN_RADIUS else x
+
+
+def ball_in(region: Polytope, domain: Domain) -> tuple[Floats, float]:
+    """Return the center and radius of a largest ball in a region and a polytope, in units of the box's sides."""
     low, size = domain.box[:, 0], np.ptp(domain.box, axis=1)
     n = len(low)
     sides = np.vstack([np.eye(n), -np.eye(n)])
@@ -206,13 +225,15 @@ def interior_point(region: Polytope, domain: Domain, x: Floats) -> Floats:
     length = np.linalg.norm(Q, axis=1)
     rows = length > 0
     if (p[~rows] < 0).any():
-        return x
-    center, radius = largest_ball(Q[rows] / length[rows, None], p[rows] / length[rows])
-    return low + size * np.clip(center, 0.0, 1.0) if radius > MIN_RADIUS else x
+        return np.zeros(n), -np.inf
+    return largest_ball(Q[rows] / length[rows, None], p[rows] / length[rows])
 
 
 def largest_ball(N: Floats, s: Floats) -> tuple[Floats, float]:
     """Return the center and the radius of a largest ball in ``N w <= s``; the radius is negative if it is empty."""
     n = N.shape[1]
-    radius, point = maximize(np.eye(1, n + 1, n)[0], np.column_stack([N, np.ones(len(N))]), s)
+    try:
+        radius, point = maximize(np.eye(1, n + 1, n)[0], np.column_stack([N, np.ones(len(N))]), s)
+    except UndecidedError:  # rows too different in size: no ball is known
+        return np.zeros(n), -np.inf
     return (np.zeros(n), -np.inf) if point is None else (point[:n], radius)

@@ -35,6 +35,9 @@ WHOLE_UNITS, WHOLE_SHARE = 50, 0.3
 #: The most undecided units of a program that is tried on the whole box.
 MAX_BINARIES = 3000
 
+#: Points whose values are checked to be reached, from the largest value on.
+MAX_CHECKS = 8
+
 #: Random points that a search starts from.
 SAMPLES = 256
 
@@ -128,9 +131,12 @@ class _Search:
         if not len(X):
             return
         values = self.objective.values(X)
-        best = int(values.argmax())
-        if values[best] > self.lower:
-            self.lower, self.where = float(values[best]), X[best]
+        for i in np.argsort(-values, kind="stable")[:MAX_CHECKS]:
+            if values[i] <= self.lower:
+                break
+            if self.objective.is_reached(self.domain, X[i]):
+                self.lower, self.where = float(values[i]), X[i]
+                break
 
     def _improve(self, x: Floats) -> None:
         self._try(self.objective.improve(self.domain, x)[None])
