@@ -9,6 +9,7 @@ import { PicturePanel } from "./PicturePanel";
 import { ProblemPanel } from "./ProblemPanel";
 import { RegionInfo } from "./RegionInfo";
 import { RunPanel } from "./RunPanel";
+import { Scoreboard } from "./Scoreboard";
 import { Contents, GroupTitle, Sections } from "./Sections";
 import { SlicePanel } from "./SlicePanel";
 import { StepList } from "./StepList";
@@ -24,9 +25,9 @@ export function App() {
   const group = live ? undefined : all?.sections.find((section) => section.viewer)?.group;
   return (
     <>
-      <header>
+      <header class={live ? "studio" : ""}>
         <h1>creases <span>{live ? "studio" : "report"}</span></h1>
-        <p>{live ? "Watch a network grow where it fails, and see why." : lead()}</p>
+        {live ? <Scoreboard /> : <p>{lead()}</p>}
         <button onClick={turnTheme} aria-pressed={dark.value}>{dark.value ? "Light" : "Dark"}</button>
         {live && (busy.value || status.value === "running") && <i class="working" aria-hidden="true" />}
       </header>

@@ -13,7 +13,7 @@ const BEFORE =
 const BEFORE_LINE =
   "The task is to learn this curve. Press Start: a network of two units begins. Each unit bends the line at a breakpoint; where the network keeps " +
   "failing it gets another unit, and says why.";
-const DRAWING = "Click to add points of a class, choose another class on the left, then press Start.";
+const DRAWING = "Click or drag to add points of a class, choose another class on the left, then press Start.";
 
 export function Legend({ now, drawing }: { now: Frame | null; drawing: boolean }) {
   const problem = run.value?.problem;

@@ -10,6 +10,7 @@ import { MiniMaps } from "./MiniMaps";
 import { blank, EMPTY } from "./plane/blank";
 import { PlaneView } from "./plane/PlaneView";
 import type { Editor } from "./plane/stage";
+import { chosenPlane } from "./SlicePanel";
 import { errors, frame, moment, pinned, run, slice, source, waiting } from "./state";
 import { Toolbar } from "./Toolbar";
 import type { Run } from "./types";
@@ -18,7 +19,7 @@ export function PicturePanel() {
   const all = run.value;
   const drawing = source.value!.live && draft.value.kind === "draw" && (editing.value || !all?.moments.length);
   const problem = (drawing ? null : all?.problem) ?? EMPTY;
-  const empty = useMemo(() => blank(problem), [problem]);
+  const empty = useMemo(() => blank(problem, chosenPlane.value ?? undefined), [problem, chosenPlane.value]);
   const editor = useMemo<Editor | undefined>(
     () => (drawing ? { points: drawn.value, add: put } : undefined),
     [drawing, drawn.value],

@@ -98,18 +98,54 @@ function Table() {
         CSV file with a header
         <input type="file" accept=".csv,.tsv,.txt,text/csv" onChange={(event) => read(event.currentTarget.files?.[0])} />
       </label>
-      <label>
-        Column to predict (empty: the last)
-        <input value={draft.value.target} onChange={(event) => (change({ target: event.currentTarget.value }), table.value && propose())} />
-      </label>
+      <Target />
       <label>
         Missing values
         <select value={draft.value.missing} onChange={(event) => (change({ missing: event.currentTarget.value }), table.value && propose())}>
+          <option value="indicate">Keep, with a column that says so</option>
           <option value="error">Report an error</option>
           <option value="drop">Drop those rows</option>
           <option value="mean">Fill with the column mean</option>
         </select>
       </label>
+    </>
+  );
+}
+
+/** What to predict: a column of the table, once it was read. */
+function Target() {
+  const columns = (table.value && run.value?.problem.columns) || [];
+  const choose = (target: string) => (change({ target }), table.value && propose());
+  if (!columns.length)
+    return (
+      <label>
+        Column to predict (empty: the last)
+        <input value={draft.value.target} onChange={(event) => choose(event.currentTarget.value)} />
+      </label>
+    );
+  return (
+    <>
+      <label>
+        Column to predict
+        <select value={run.value!.problem.target} onChange={(event) => choose(event.currentTarget.value)}>
+          {columns.map(({ column }) => <option key={column} value={column}>{column}</option>)}
+        </select>
+      </label>
+      <details open>
+        <summary>{columns.length} columns</summary>
+        <table class="columns">
+          <thead><tr><th scope="col">Column</th><th scope="col">Kind</th><th scope="col">Use</th></tr></thead>
+          <tbody>
+            {columns.map(({ column, kind, use, missing, note }) => (
+              <tr key={column} class={use === "input" ? "" : use === "target" ? "target" : "unused"} title={note}>
+                <td>{column}</td>
+                <td>{kind}{missing ? `, ${missing} missing` : ""}</td>
+                <td>{use}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
     </>
   );
 }
@@ -140,7 +176,7 @@ function Formula() {
 function Draw() {
   return (
     <>
-      <p class="quiet">Click in the plane to add points. Keys: arrows move the cross, Enter adds a point.</p>
+      <p class="quiet">Click or drag in the plane to add points. Keys: arrows move the cross, Enter adds a point.</p>
       <div class="row" role="radiogroup" aria-label="Class of the next points">
         {[0, 1, 2].map((k) => (
           <button key={k} role="radio" class="swatch" aria-checked={brush.value === k} onClick={() => (brush.value = k)}>

@@ -3,6 +3,7 @@
 import { draft, editing } from "./draft";
 import { ExportPanel } from "./ExportPanel";
 import { problemMessage } from "./ProblemPanel";
+import { chosenPlane } from "./SlicePanel";
 import { ask, busy, connected, errors, notice, run, say, source, STARTING, status } from "./state";
 
 const STATES = { idle: "Ready.", running: "Training and growing…", paused: "Paused.", ended: "The run has ended." };
@@ -34,6 +35,12 @@ export function RunPanel() {
   );
 }
 
+/** The slice that was chosen before the start, if the problem has its columns. */
+function planeOf(inputs: number): { columns: number[] } | undefined {
+  const columns = chosenPlane.value;
+  return columns && inputs > 2 && Math.max(...columns) < inputs ? { columns } : undefined;
+}
+
 function start(): void {
   errors.value = {};
   const problem = problemMessage();
@@ -49,6 +56,6 @@ function start(): void {
   if (lr !== undefined && !(lr > 0)) return say("method", "Learning rate must be auto, or above 0, such as 0.01.");
   if (epochs !== undefined && !(Number.isInteger(epochs) && epochs > 0)) return say("method", "Epochs must be auto, or a number such as 200.");
   editing.value = false;
-  ask({ do: "start", problem, how, where, when, hidden: automatic ? "auto" : widths, seed, lr, epochs }, STARTING, "run");
+  ask({ do: "start", problem, how, where, when, hidden: automatic ? "auto" : widths, seed, lr, epochs, slice: planeOf(run.value?.problem.features.length ?? 0) }, STARTING, "run");
   if (innerWidth <= 1000) document.querySelector(".middle")?.scrollIntoView();
 }

@@ -1,18 +1,25 @@
 /** For more than two inputs: which plane through them is shown. */
 
 import { signal } from "@preact/signals";
+import { firstPlane } from "./plane/points";
 import { ask, errors, run, say } from "./state";
 
-const plane = signal<[number, number]>([0, 1]);
+const plane = signal<[number, number] | null>(null);
+/** The columns that were chosen for the next run; null for those that matter most. */
+export const chosenPlane = signal<[number, number] | null>(null);
 const rows = signal("0, 1, 2");
 
 export function SlicePanel() {
   const features = run.value?.problem.features ?? [];
-  if (features.length <= 2 || !run.value?.moments.length) return null;
-  const columns = plane.value.map((k) => Math.min(k, features.length - 1)) as [number, number];
+  if (features.length <= 2) return null;
+  const begun = !!run.value?.moments.length;
+  const known = plane.value?.every((k) => k < features.length) ? plane.value : null;
+  const columns = known ?? firstPlane(run.value!.problem);
   const show = (to: [number, number]) => {
     plane.value = to;
+    chosenPlane.value = to[0] === to[1] ? null : to;
     if (to[0] === to[1]) say("slice", "Choose two different columns.");
+    else if (!begun) say("slice", "");
     else ask({ do: "slice", columns: to }, "Cutting the slice…", "slice");
   };
   const through = (event: Event) => {
@@ -34,13 +41,14 @@ export function SlicePanel() {
           </label>
         ))}
       </div>
-      <form class="row" onSubmit={through}>
+      {!begun && <p class="quiet">{chosenPlane.value ? "The run will be shown on this slice." : "Without a choice: the two columns that matter most."}</p>}
+      {begun && <form class="row" onSubmit={through}>
         <label>
           Or through three rows
           <input class="code" value={rows.value} onInput={(event) => (rows.value = event.currentTarget.value)} />
         </label>
         <button type="submit">Cut</button>
-      </form>
+      </form>}
       <p class="error" role="alert">{errors.value.slice}</p>
     </section>
   );

@@ -21,7 +21,7 @@ export type Draft = {
 };
 
 const DEFAULTS: Draft = {
-  kind: "builtin", name: "xor_circles", formula: "sin(3*x)", rows: 400, noise: 0, target: "", missing: "error",
+  kind: "builtin", name: "xor_circles", formula: "sin(3*x)", rows: 400, noise: 0, target: "", missing: "indicate",
   how: "fold", where: "all", when: "stages", hidden: "auto", seed: 0, lr: "auto", epochs: "auto",
 };
 

@@ -10,7 +10,11 @@ export type Problem = {
   y: number[];
   split: number[]; // 0 train, 1 validation, 2 test
   target?: string; // name of what is predicted
+  columns?: TableColumn[]; // of a table
 };
+
+/** A column of a table: its kind, and what it is used for. */
+export type TableColumn = { column: string; kind: string; use: "input" | "target" | "left out"; missing: number; note: string };
 
 /** Small multiples: a slice for each category of a column. */
 export type Multiples = { column: string; slices: number[]; levels: string[] };

@@ -8,7 +8,7 @@ from creases.explain import effects
 from creases.growth.experiment import Baseline, TableSplit, baselines
 from creases.problems import parse_table
 from creases.show.report._effects import _category_chart, _number_chart
-from creases.show.report._quality import _scores, add_boosting, confidence_sections, quality_sections
+from creases.show.report._quality import _scores, confidence_sections, quality_sections
 
 
 class Run:
@@ -50,12 +50,6 @@ def test_a_network_that_beats_no_baseline_is_told_so(birds):
     ]
     assert "It does not beat line" in _scores(birds.data, models)["text"]
     assert "higher on the test rows than every baseline" in _scores(birds.data, models[::-1])["text"]
-
-
-def test_gradient_boosting_is_added_once(birds):
-    models = add_boosting(baselines(birds.net, birds.data), birds.data)
-    assert sum("Boosting" in model.name for model in models) == 1
-    assert len(add_boosting(models, birds.data)) == len(models)
 
 
 def test_calibration_has_the_share_of_right_rows(birds):

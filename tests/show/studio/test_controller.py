@@ -243,6 +243,13 @@ def test_more_than_two_inputs_have_the_slices_asked_for():
     assert page.as_told()
 
 
+def test_a_run_is_shown_first_on_the_slice_chosen_before_the_start():
+    page = Page()
+    page.send("start", problem=IRIS, slice={"columns": [0, 3]})
+    assert page.run["slices"] == ["sepal length (cm) × petal width (cm)"]
+    assert page.refused("start", problem=IRIS, slice={"columns": [0, 9]})[1].startswith("Columns must be two")
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

@@ -18,6 +18,9 @@ export type Acts = {
 /** Shift of the pointer in CSS pixels up to which it is a click. */
 const CLICK = 5;
 
+/** Distance in CSS pixels of the points of a stroke. */
+const APART = 14;
+
 const ARROWS: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
 /** Listen on an element; what it gives stops that. `editing` says whether arrows move the cross without Shift. */
@@ -25,13 +28,14 @@ export function listen(holder: HTMLElement, acts: Acts, editing: () => boolean):
   const fingers = new Map<number, Point>();
   const end = new AbortController();
   let moved = 0;
+  let drawn: Point | null = null; // the last point of a stroke
   const on = <K extends keyof HTMLElementEventMap>(name: K, act: (event: HTMLElementEventMap[K]) => void) =>
     holder.addEventListener(name, act, { signal: end.signal, passive: false });
 
   on("pointerdown", (event) => {
     fingers.set(event.pointerId, event);
     holder.setPointerCapture(event.pointerId);
-    if (fingers.size === 1) moved = 0;
+    if (fingers.size === 1) [moved, drawn] = [0, null];
   });
   on("pointermove", (event) => {
     const old = fingers.get(event.pointerId);
@@ -41,6 +45,11 @@ export function listen(holder: HTMLElement, acts: Acts, editing: () => boolean):
     const other = [...fingers].find(([id]) => id !== event.pointerId)?.[1];
     fingers.set(event.pointerId, event);
     if (moved < CLICK) return;
+    if (!other && editing()) {
+      if (drawn && distance(drawn, event) < APART) return;
+      drawn = event;
+      return acts.act(event);
+    }
     if (!other) return acts.pan(dx, dy);
     const [was, is] = [distance(old, other), distance(event, other)];
     acts.pan(dx / 2, dy / 2);

@@ -17,3 +17,10 @@ export function valueScale(problem: Problem): Scale | null {
   if (!scales.has(problem)) scales.set(problem, [problem.y.reduce((a, b) => Math.min(a, b)), problem.y.reduce((a, b) => Math.max(a, b))]);
   return scales.get(problem)!;
 }
+
+/** The first two inputs that take more than two values: never those of categories, unless there is nothing else. */
+export function firstPlane({ X, features }: Pick<Problem, "X" | "features">): [number, number] {
+  const numeric = features.map((_, k) => k).filter((k) => new Set(X.slice(0, 500).map((x) => x[k])).size > 2);
+  const [first, second] = [...numeric, 0, 1].filter((k, i, all) => all.indexOf(k) === i);
+  return numeric.length === 1 ? [first, first === 0 ? 1 : 0] : [first, second];
+}

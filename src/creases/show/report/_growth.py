@@ -20,7 +20,7 @@ from creases.regions import line, plane
 from creases.show.report._growth_sections import DETAILS, growth_sections
 from creases.show.report._hardest_samples import hardest_rows
 from creases.show.report._page import write_page
-from creases.show.report._quality import add_boosting, headline
+from creases.show.report._quality import headline
 from creases.show.report._slices import Slice, choose_slices, multiply_slices, slice_frame, slices_json
 from creases.show.viewer._run import moment_json, run_json
 
@@ -131,7 +131,7 @@ def write_run_report(
     planes = [*planes, *multiples]
     frames, moments, last = _replay(run, planes, rows, report)
     report("analyzing the network", 0, None)
-    models = add_boosting(baselines(run.net, run.data, threshold=run.threshold), run.data)
+    models = baselines(run.net, run.data, threshold=run.threshold)
     sections = growth_sections(run, models, last, model, again)
     counts = {"moments": (len(moments), len(run.snapshots)), "rows": (len(rows), len(run.data.problem.X))}
     sections.append({**_about(counts, planes), "group": DETAILS})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -47,28 +46,6 @@ def confidence_sections(net: Network, data: TableSplit) -> list[Section]:
     if data.problem.classes is None:
         return [_errors(data, f[:, 0] - data.problem.y[rows])]
     return _calibration(data, f, rows) if len(rows) >= MIN_ROWS else []
-
-
-def add_boosting(models: Sequence[Baseline], data: TableSplit) -> list[Baseline]:
-    """Return the scores with those of gradient boosting after the linear model, if they are not there."""
-    if any("oosting" in model.name for model in models):
-        return list(models)
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-    from sklearn.metrics import accuracy_score, r2_score
-
-    problem, regression = data.problem, data.problem.classes is None
-    rows = np.sort(np.concatenate([data.train, data.validation]))
-    kind = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
-    model = kind(random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of classes with few rows: it is a yardstick
-        predictions = model.fit(problem.X[rows], problem.y[rows]).predict(problem.X)
-    score = r2_score if regression else accuracy_score
-    parts = [float(score(problem.y[part], predictions[part])) for part in (data.train, data.validation, data.test)]
-    error = float(np.sqrt(np.mean((predictions - problem.y)[data.test] ** 2))) if regression else None
-    train, validation, test = parts
-    boosting = Baseline(kind.__name__, predictions, train, validation, test, error)
-    return [*models[:2], boosting, *models[2:]]
 
 
 def headline(run: SavedRun, models: Sequence[Baseline]) -> str:

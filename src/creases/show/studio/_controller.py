@@ -110,6 +110,8 @@ class Controller:
         name = table_name(spec) if spec["kind"] == "csv" else problem.name
         settings = RunSettings(name, config=make_config(request, self._limits))
         live = LiveRun(problem, settings, self._limits)
+        if request.get("slice") is not None and problem.X.shape[1] > 2:
+            live.choose_slice(request["slice"] if isinstance(request["slice"], Mapping) else {})
         self._problem_spec, self._problem, self._live, self._worked = spec, problem, live, 0.0
         self._say({"type": "run", "run": live.to_json()})
         self._set_state("running")

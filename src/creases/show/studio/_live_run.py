@@ -12,7 +12,7 @@ from creases.errors import CreasesError, RequestError
 from creases.growth import GrowthConfig, RunState
 from creases.growth.experiment import Experiment, RunSettings, Snapshots, TableSplit
 from creases.problems import Problem
-from creases.show.report._slices import slices_json
+from creases.show.report._slices import multiply_slices, slices_json
 from creases.show.studio import _slices as views
 from creases.show.studio._limits import Limits
 from creases.show.viewer import epochs_json, final_epoch, moment_json, record_json, run_json
@@ -153,6 +153,14 @@ class LiveRun:
             self.run.grower.leave_stage()
         self.look()
         return self.changes()
+
+    def choose_slice(self, request: Mapping[str, Any]) -> None:
+        """Show the slice that a page requests first, with its small multiples."""
+        first = views.make_slice(request, self.net, self.data)
+        self.multiples, multiples = multiply_slices(self.net, self.data, first)
+        self.slices = [first, *multiples]
+        self._frames.clear()
+        self._regions.clear()
 
     def add_slice(self, request: Mapping[str, Any]) -> int:
         """Add the slice that a page requests; return its number."""

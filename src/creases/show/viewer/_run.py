@@ -16,6 +16,7 @@ from creases.problems import Problem
 if TYPE_CHECKING:
     from creases.growth import History, Record
     from creases.growth.experiment import RunSettings, Snapshot
+    from creases.problems.tables import TableEncoding
 
 Rows = NDArray[np.int64]
 
@@ -70,10 +71,18 @@ def problem_json(data: Problem | TableSplit, *, rows: Rows | None = None) -> dic
         "features": list(problem.features),
         "classes": None if problem.classes is None else list(problem.classes),
         "target": problem.target,
+        **({"columns": _columns_json(problem.encoding)} if problem.encoding is not None else {}),
         "X": [[_round(value) for value in row] for row in problem.X[selected].tolist()],
         "y": [_round(value) for value in problem.y[selected].tolist()],
         "split": split[selected].tolist(),
     }
+
+
+def _columns_json(encoding: TableEncoding) -> list[dict[str, Any]]:
+    """Return the columns of a table: name, kind, use, number of missing values, and a note."""
+    frame = encoding.describe()
+    names = ("column", "kind", "use", "missing", "note")
+    return [dict(zip(names, map(to_json, row), strict=True)) for row in frame[list(names)].itertuples(index=False)]
 
 
 def record_json(
