@@ -139,6 +139,7 @@ def test_all_that_can_be_taken_away_is(wide, studio):
 def test_a_bad_table_is_refused_in_place_and_a_good_one_taken(wide, tmp_path):
     page = wide.page
     page.get_by_role("tab", name="My table").click()
+    page.get_by_label("Missing values").select_option("error")
     refused = page.locator("#problem-part .error")
     bad = {
         "a,b,c\n1,2,u\n3,nan,v\n5,6,u\n": "no missing values, got 'b' 1",
