@@ -208,7 +208,8 @@ def _round_change(net: Network, change: Change) -> Floats:
     step = change.point - change.x
     step[np.abs(question.weights * step) <= 1e-9 * max(change.distance, 1e-300)] = 0.0
     for digits in DIGITS:
-        point = np.clip(change.x + _round_away(step, digits), question.low, question.high)
+        rounded = np.where(question.integer, np.round(step), _round_away(step, digits))
+        point = np.clip(change.x + rounded, question.low, question.high)
         if question.margin(point) > 0 and _is_whole(point[question.integer]):
             return np.asarray(point)
     return change.point

@@ -1,5 +1,6 @@
 """Facts about the classifier that grows."""
 
+import copy
 import pickle
 from typing import Any
 
@@ -84,6 +85,12 @@ def test_the_smallest_change_of_a_row_is_in_the_datas_units_and_agrees_with_the_
     assert [change.name for change in held.changes] == ["x0"]
     with pytest.raises(InputError, match="target must be one of the classes"):
         grown.counterfactual(row, "grey")
+    strict = copy.copy(grown)
+    strict._threshold = 0.9  # a row needs more to be light
+    further = strict.counterfactual(row, norm="l2", box=[(0, 200), (-10, 10)])
+    assert further.distance > answer.distance
+    assert strict.predict([further.point]) == ["light"]
+    assert strict.predict([answer.point]) == ["dark"]
 
 
 def test_the_network_is_exact_in_the_datas_own_units(grown: Any, shown: Any) -> None:

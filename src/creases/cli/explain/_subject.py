@@ -59,14 +59,14 @@ def load_subject(model_: str, input_: str | None, row: int | None, input_shape: 
 
 
 def _of_run(folder: Path, input_: str | None, row: int | None) -> Subject:
-    from creases.growth.experiment import load_run
+    from creases.growth.experiment import load_run, shift_decision
 
     run = load_run(folder)
     problem = run.data.problem
     number = None if row is None else _find_row(run.data, row)
     x = arguments.read_input(input_ or "") if number is None else problem.X[number]
     return Subject(
-        run.net,
+        shift_decision(run.net, run.threshold) if problem.classes else run.net,
         x,
         Columns.from_data(problem.X, problem.features),
         problem.classes,

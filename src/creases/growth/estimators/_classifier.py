@@ -18,7 +18,7 @@ from creases.explain import Counterfactual, counterfactual
 from creases.growth._budget import Budget
 from creases.growth._config import GrowthConfig
 from creases.growth.estimators._base import GrowingEstimator
-from creases.growth.experiment._threshold import decide
+from creases.growth.experiment._threshold import decide, shift_decision
 from creases.growth.methods._evidence import GrowthMethod
 
 
@@ -243,7 +243,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
                 raise InputError("target", f"be one of the classes {list(self.classes_)}", repr(target))
             number = int(matches[0])
         return counterfactual(
-            self.network_,
+            shift_decision(self.network_, self.threshold_),
             np.asarray(row, np.float64).reshape(-1),
             self._table_columns,
             target=number,

@@ -35,7 +35,7 @@ from creases.growth.experiment._snapshots import Snapshot, Snapshots
 from creases.growth.experiment._split import MIN_ROWS, TableSplit, data_box
 from creases.growth.experiment._table_model import TableModel, load, training_summary
 from creases.growth.experiment._table_result import TableResult, grow_table
-from creases.growth.experiment._threshold import choose_threshold, decide
+from creases.growth.experiment._threshold import choose_threshold, decide, shift_decision
 
 __all__ = [
     "DESCRIPTION_FILE",
@@ -77,5 +77,6 @@ __all__ = [
     "prepare_folder",
     "regression_metrics",
     "resolve_data",
+    "shift_decision",
     "training_summary",
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from scipy.special import expit, logit
 
 from creases._typing import Bools, Floats, Ints
@@ -23,6 +25,27 @@ def decide(outputs: Floats, threshold: float = 0.5) -> Ints:
     if outputs.shape[1] == 2 and threshold != 0.5:
         return (outputs[:, 1] - outputs[:, 0] > logit(threshold)).astype(np.int64)
     return np.asarray(outputs.argmax(axis=1), np.int64)
+
+
+def shift_decision(net: Network, threshold: float) -> Network:
+    """Return a network of two outputs whose larger output decides as the threshold does: with another last offset.
+
+    Examples
+    --------
+    >>> import creases
+    >>> net = creases.read([([[1.0], [0.0]], [0.0, 0.0])])
+    >>> shift_decision(net, 0.5) is net
+    True
+    >>> shift_decision(net, 0.75)([-1.0]).round(4).tolist()  # probability 0.73 of the second class
+    [-1.0, -1.0986]
+    """
+    if net.n_out != 2 or threshold == 0.5:
+        return net
+    last = net.steps[-1]
+    offset = torch.zeros(2, dtype=net.dtype) if last.offset is None else last.offset
+    shift = torch.tensor([0.0, -float(logit(threshold))], dtype=offset.dtype, device=offset.device)
+    step = replace(last, tensors={**last.tensors, "offset": offset + shift})
+    return type(net)([*net.steps[:-1], step], net.input_shape)
 
 
 def choose_threshold(net: Network, data: TableSplit, threshold: float | str) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from creases._typing import Floats
 from creases._versions import version
 from creases.growth import format_number
-from creases.growth.experiment import Baseline, SavedRun, data_box, describe_step
+from creases.growth.experiment import Baseline, SavedRun, data_box, describe_step, shift_decision
 from creases.show.report._changes import change_sections
 from creases.show.report._columns import column_weights
 from creases.show.report._effects import effect_sections
@@ -83,7 +83,9 @@ def growth_sections(
             ],
         ),
         *_group(WRONG, [hardest_section(net, run.data, weights)]),
-        *_group(SURE, [*confidence_sections(net, run.data), *change_sections(net, run.data)]),
+        *_group(
+            SURE, [*confidence_sections(net, run.data), *change_sections(shift_decision(net, run.threshold), run.data)]
+        ),
         *_group(USE, [_loading(run, model), _reproduction(run, again)]),
         *_group(DETAILS, of_network),
     ]
