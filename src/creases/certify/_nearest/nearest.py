@@ -183,7 +183,7 @@ class _Solver:
         self.best = Best(question)
         self.rounding = ROUNDING * max(1.0, float(np.abs(question.weights * question.x).max(initial=0.0)))
         self.lower = 0.0
-        self.step = 1.5  # from the radius of one ball to the next
+        self.quick = True  # whether searches in larger and larger balls finished soon
         self.nodes = 0
         self.ways: list[str] = []
 
@@ -237,23 +237,23 @@ class _Solver:
         if (exact_margin(question, x) if near_tie else margin) >= 0:
             self.best.settle(x)
 
-    def _search(self, radius: float, max_nodes: float = np.inf) -> bool:
+    def _search(self, radius: float, max_nodes: float = np.inf, deadline: float = np.inf) -> bool:
         """Search within a radius; return whether that finished."""
         if "search" not in self.ways:
             self.ways.append("search")
-        search = Search(self.question, self.best, self.deadline, max_nodes)
+        search = Search(self.question, self.best, min(self.deadline, deadline), max_nodes)
         outcome = search.run(radius)
         self.nodes += outcome.nodes
         self.lower = max(self.lower, min(outcome.lower_bound, self.best.distance))
         return outcome.finished
 
     def _deepen(self) -> None:
-        """Search in a ball a little larger than the one known to be empty, in smaller steps when they take long."""
-        start = time.perf_counter()
-        radius = max(self.step * self.lower, self.best.distance / 64)
-        self._search(min(radius, self.best.distance))
-        if time.perf_counter() - start > 0.05 * (self.deadline - self.start):
-            self.step = 1.15
+        """Search in a ball larger than the one known to be empty: a large step if that is quick, else a small one."""
+        distance, now = self.best.distance, time.perf_counter()
+        step = 1.5 if self.quick else 1.15
+        radius = min(distance, max(step * self.lower, distance / 64))
+        patience = 0.25 if self.quick and radius < distance else 1.0
+        self.quick = self._search(radius, deadline=now + patience * (self.deadline - now)) and self.quick
 
     def _widen(self) -> None:
         """Search in balls of growing radius until something is found, or the ball holds all that is allowed."""
