@@ -83,7 +83,8 @@ def output_range(
 
     With up to four inputs all regions are listed, if they are no more than 50,000. Otherwise boxes are split,
     those with the largest bounds first, and boxes with few undecided units are solved by mixed-integer programs [1]_.
-    When the budget is over, what is reached and what is proved are apart.
+    When the budget is over, what is reached and what is proved are apart. So they are for some coefficients of networks
+    whose units share creases: the bounds of a search hold for all sides that units can take on a crease too.
 
     Parameters
     ----------
