@@ -54,7 +54,8 @@ def infinite_columns(sheet: Sheet) -> list[str]:
         return []
     columns = zip(sheet.names, *sheet.rows, strict=True)
     numbers = [(name, [to_number(cell) for cell in cells]) for name, *cells in columns]
-    return [name for name, cells in numbers if cells and None not in cells and np.isinf(cells).any()]
+    named = [(name, cells) for name, cells in numbers if name and sheet.names.count(name) == 1]  # others are renamed
+    return [name for name, cells in named if cells and None not in cells and np.isinf(cells).any()]
 
 
 def _pick(sheet: Sheet, rng: Rng) -> int:
