@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from creases._typing import Floats
 from creases._validation import check_finite
 from creases.errors import InputError
+from creases.problems._task import Task
 
 if TYPE_CHECKING:
     from creases.problems.tables._encoding import TableEncoding
-
-Task = Literal["classification", "regression"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

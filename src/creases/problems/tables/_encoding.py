@@ -12,7 +12,7 @@ import numpy as np
 from creases._text import plural
 from creases._typing import Floats
 from creases.errors import FileError, InputError
-from creases.problems._problem import Task
+from creases.problems._task import Task
 from creases.problems.tables import _transformer
 from creases.problems.tables._columns import Column
 from creases.problems.tables._dates import DateFormat

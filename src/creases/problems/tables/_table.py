@@ -16,7 +16,8 @@ from creases._text import plural
 from creases._typing import Floats
 from creases._validation import check_choice
 from creases.errors import InputError
-from creases.problems._problem import Problem, Task
+from creases.problems._problem import Problem
+from creases.problems._task import Task
 from creases.problems.tables._columns import Column
 from creases.problems.tables._csv import csv_columns
 from creases.problems.tables._encoding import MAX_NAMED, Missing, check_finite, fit_encoding, list_names
