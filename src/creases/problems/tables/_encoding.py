@@ -14,11 +14,10 @@ from creases._typing import Floats
 from creases.errors import FileError, InputError
 from creases.problems._task import Task
 from creases.problems.tables import _transformer
+from creases.problems.tables._column_encoding import ColumnEncoding
 from creases.problems.tables._columns import Column
-from creases.problems.tables._dates import DateFormat
 from creases.problems.tables._files import row_columns
 from creases.problems.tables._kinds import ColumnKind, Kind
-from creases.problems.tables._numbers import NumberFormat
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,53 +44,6 @@ class Feature:
     def is_numeric(self) -> bool:
         """Whether it takes more values than 0 and 1."""
         return self.kind in ("number", "date")
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnEncoding:
-    """A column of the table: its kind, its use, and what its numbers are."""
-
-    kind: ColumnKind
-    use: Literal["input", "target", "left out"]
-    n_missing: int = 0
-    means: tuple[float, ...] = ()  #: of numbers: what missing values become, one for each number
-    levels: tuple[str, ...] = ()  #: of a category: its values, sorted; "" where it is missing
-    rare: tuple[str, ...] = ()  #: those of them that are pooled
-    common: str = ""  #: the most frequent one
-
-    @property
-    def name(self) -> str:
-        """The name of the column."""
-        return self.kind.name
-
-    @property
-    def is_category(self) -> bool:
-        """Whether it becomes a column of 0 and 1 for each of its values."""
-        return self.kind.kind == "category"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        kind = {name: value for name, value in asdict(self.kind).items() if name not in ("number", "date")}
-        formats = {name: None if form is None else form.to_dict() for name, form in
-                   (("number", self.kind.number), ("date", self.kind.date))}  # fmt: skip
-        rest = {name: getattr(self, name) for name in ("use", "n_missing", "means", "levels", "rare", "common")}
-        return kind | formats | rest
-
-    @classmethod
-    def from_dict(cls, value: Mapping[str, Any]) -> ColumnEncoding:
-        """Return the column of plain data."""
-        number, date, words = value["number"], value["date"], value["words"]
-        kind = ColumnKind(
-            value["name"],
-            value["kind"],
-            value["note"],
-            value["left_out"],
-            None if number is None else NumberFormat(**number),
-            None if date is None else DateFormat(date["format"], date["first"], tuple(date["parts"])),
-            None if words is None else (words[0], words[1]),
-        )
-        lists = {name: tuple(value[name]) for name in ("means", "levels", "rare")}
-        return cls(kind, value["use"], value["n_missing"], common=value["common"], **lists)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from creases.problems.tables._kinds import MAX_LEVELS, ColumnKind
 if TYPE_CHECKING:
     import pandas as pd
 
-    from creases.problems.tables._encoding import ColumnEncoding
+    from creases.problems.tables._column_encoding import ColumnEncoding
 
 #: A value is rare in fewer rows than this and than a hundredth of them.
 RARE = 10
