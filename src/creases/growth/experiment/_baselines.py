@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,12 +36,12 @@ class Baseline:
     """A model with its score on each part of the data: accuracy, or R^2."""
 
     name: str
-    predictions: NDArray[Any]  #: (n,) for all rows
+    predictions: NDArray[Any] = field(repr=False)  #: (n,) for all rows
     train: float
     validation: float
     test: float
     error: float | None  #: root of the mean squared error on the test rows, in the target's own units; for regression
-    probabilities: Floats | None = None  #: (n, classes) for all rows
+    probabilities: Floats | None = field(default=None, repr=False)  #: (n, classes) for all rows
     metrics: Metrics | None = None  #: on the test rows; None if there are none
 
 

@@ -13,6 +13,7 @@ from torch import nn
 
 from creases._typing import Floats
 from creases.errors import InputError
+from creases.explain import Scorecard, scorecard
 from creases.growth._config import GrowthConfig
 from creases.growth._progress import Callback
 from creases.growth._records import History
@@ -91,6 +92,12 @@ class TableResult:
     def explain(self) -> str:
         """Return how the network grew, with the table's names and units."""
         return self.history.explain(**self.data.names)
+
+    def scorecard(self, **options: Any) -> Scorecard:
+        """Return the whole network on one page, as :func:`creases.explain.scorecard` writes it for the table's rows."""
+        problem = self.problem
+        names, classes, target = problem.features, problem.classes, problem.target or "y"
+        return scorecard(self.network, problem.X, problem.y, names=names, classes=classes, target=target, **options)
 
     def saved_run(self) -> SavedRun:
         """Return the run as ``creases report`` reads it from a folder."""
