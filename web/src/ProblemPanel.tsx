@@ -3,6 +3,7 @@
 import { batch, signal } from "@preact/signals";
 import { classColor } from "./colors";
 import { brush, change, draft, drawn, editing, type Kind } from "./draft";
+import { resetPlane } from "./SlicePanel";
 import { ask, choices, dark, errors, run, say } from "./state";
 
 const KINDS: [Kind, string][] = [["builtin", "Built-in"], ["csv", "My table"], ["formula", "Formula"], ["draw", "Draw"]];
@@ -63,7 +64,9 @@ export function propose(): void {
   say("problem", "");
   if (draft.value.kind === "draw" || (draft.value.kind === "csv" && !table.value)) return;
   const problem = problemMessage();
-  if (problem) ask({ do: "problem", problem }, "Preparing the data…", "problem");
+  if (!problem) return;
+  resetPlane();
+  ask({ do: "problem", problem }, "Preparing the data…", "problem");
 }
 
 function Builtin() {

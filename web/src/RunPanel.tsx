@@ -1,5 +1,6 @@
-/** The run itself: start, pause, step, grow now, undo. */
+/** The run itself: start, pause, train on, step, grow now, undo. */
 
+import { signal } from "@preact/signals";
 import { draft, editing } from "./draft";
 import { ExportPanel } from "./ExportPanel";
 import { problemMessage } from "./ProblemPanel";
@@ -7,6 +8,9 @@ import { chosenPlane } from "./SlicePanel";
 import { ask, busy, connected, errors, notice, run, say, source, STARTING, status } from "./state";
 
 const STATES = { idle: "Ready.", running: "Training and growing…", paused: "Paused.", ended: "The run has ended." };
+
+/** Epochs to train on for after the end; empty for as many again. */
+const more = signal("");
 
 export function RunPanel() {
   const state = status.value;
@@ -23,6 +27,15 @@ export function RunPanel() {
         {state === "paused" && <button class="main" onClick={() => send("go")}>Resume</button>}
         <button class={begun ? "" : "main"} onClick={start} disabled={!connected.value}>{begun ? "Restart" : "Start"}</button>
       </div>
+      {state === "ended" && (
+        <form class="row" onSubmit={trainOn}>
+          <label>
+            For more epochs
+            <input type="number" min={1} value={more.value} placeholder="auto" title="By default as many again" onInput={(event) => (more.value = event.currentTarget.value)} />
+          </label>
+          <button class="main" type="submit" title="Continue from the last epoch">Train on</button>
+        </form>
+      )}
       <div class="row">
         <button onClick={() => send("step")} disabled={state !== "paused"} title="Train one epoch">Step</button>
         <button onClick={() => send("grow")} disabled={state !== "running" && state !== "paused"} title="Add units now">Grow now</button>
@@ -33,6 +46,11 @@ export function RunPanel() {
       <ExportPanel />
     </section>
   );
+}
+
+function trainOn(event: Event): void {
+  event.preventDefault();
+  ask({ do: "train_on", epochs: more.value.trim() === "" ? undefined : Number(more.value) }, "", "run");
 }
 
 /** The slice that was chosen before the start, if the problem has its columns. */

@@ -9,6 +9,12 @@ const plane = signal<[number, number] | null>(null);
 export const chosenPlane = signal<[number, number] | null>(null);
 const rows = signal("0, 1, 2");
 
+/** Forget the slice that was chosen: the columns of another problem have other numbers. */
+export function resetPlane(): void {
+  plane.value = chosenPlane.value = null;
+  say("slice", "");
+}
+
 export function SlicePanel() {
   const features = run.value?.problem.features ?? [];
   if (features.length <= 2) return null;

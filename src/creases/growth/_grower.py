@@ -360,6 +360,17 @@ class Grower(Racing):
         else:
             self.steps, self._progress = 0, 0.0
 
+    def extend(self, budget: str | float | Budget) -> None:
+        """Let the run spend this much in all, more than it has spent; one that has ended goes on."""
+        meter, larger = self.state.meter, Budget.parse(budget)
+        before, meter.budget = meter.budget, larger
+        if meter.progress >= 1:
+            meter.budget = before
+            raise InputError("budget", "be more than is spent already", str(larger))
+        self._progress = meter.progress
+        self.history.setting["budget"] = str(larger)
+        self.history.ended, self.history.kept = "", None
+
     def state_dict(self) -> dict[str, Any]:
         """Return what a checkpoint needs beside the model and the optimizer, for :meth:`load_state_dict`."""
         race = None if self.race is None else self.race.to_dict()

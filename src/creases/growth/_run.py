@@ -15,6 +15,7 @@ from torch import nn
 from creases.errors import InputError
 from creases.growth import _checkpoint as checkpoints
 from creases.growth import _distributed as ranks
+from creases.growth._budget import Budget
 from creases.growth._checkpoint import ModelState
 from creases.growth._config import GrowthConfig
 from creases.growth._grower import Grower
@@ -199,6 +200,10 @@ class Run:
         self.grower.state.meter.resume(state.spent)
         self.rate.restore(deepcopy(state.schedule))
         self._choose_samples()
+
+    def extend(self, budget: str | float | Budget) -> None:
+        """Let the run spend this much in all, more than it has spent; one that has ended goes on."""
+        self.grower.extend(budget)
 
     def _keep(self) -> None:
         """Keep the network of this epoch, before it grows, if it is the best yet on validation data."""

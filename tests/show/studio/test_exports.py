@@ -124,3 +124,22 @@ def test_the_code_of_every_kind_of_problem_begins_with_the_same_data():
         assert np.array_equal(made["problem"].X, page.live.data.problem.X)
         assert np.array_equal(made["problem"].y, page.live.data.problem.y)
         assert made["problem"].classes == page.live.data.problem.classes
+
+
+def test_a_run_that_ended_is_trained_on_and_its_code_makes_the_same_network(tmp_path, monkeypatch):
+    page = Page().start(FORMULA, when="5", epochs=12, how="random").work()
+    assert page.refused("train_on", epochs=10**6)[0] == "run"
+    page.send("train_on", epochs=6)
+    assert (page.status["state"], page.run["ended"], page.run["kept"]) == ("running", "", None)
+    assert page.run["moments"][-1]["kind"] != "end"
+    assert page.refused("train_on")[1].startswith("The run has not ended")
+    page.work()
+    assert (len(page.run["epochs"]["epoch"]), page.run["moments"][-1]["kind"]) == (18, "end")
+    assert page.as_told()
+    page.send("undo")  # of the third step, after the first end
+    page.work(1)
+    page.send("go")
+    page.work()
+    assert page.live.budgets == {12: 18}
+    X = page.live.data.problem.X
+    assert np.array_equal(exported_code(page, tmp_path, monkeypatch)(X), page.live.net(X))

@@ -14,7 +14,7 @@ from creases.problems import Problem
 from creases.show.studio._config_input import make_config
 from creases.show.studio._exports import Export, export
 from creases.show.studio._limits import Limits
-from creases.show.studio._live_run import LiveRun
+from creases.show.studio._live_run import ENDED, LiveRun
 from creases.show.studio._problem_input import make_problem, render_error, table_name
 from creases.show.viewer import epochs_json, problem_json
 from creases.show.viewer._run import score_name
@@ -120,10 +120,18 @@ class Controller:
         """Continue a paused run."""
         live = self._run()
         if live.history.ended:
-            raise RequestError("the run has ended; undo a growth step, or restart")
+            raise RequestError(ENDED)
         if live.units >= self._limits.units:
             raise RequestError(f"the network has {live.units} units, as many as the studio takes; take a step back")
         self._worked = 0.0
+        self._set_state("running")
+
+    def _train_on(self, request: Mapping[str, Any]) -> None:
+        """Continue a run that has ended."""
+        live = self._run()
+        live.train_on(request.get("epochs"))
+        self._worked = 0.0
+        self._send_changes()
         self._set_state("running")
 
     def _halt(self, request: Mapping[str, Any]) -> None:
@@ -212,6 +220,7 @@ _HANDLERS: Mapping[str, Callable[[Controller, Mapping[str, Any]], None]] = {
     "start": Controller._start,
     "pause": Controller._halt,
     "go": Controller._resume,
+    "train_on": Controller._train_on,
     "step": Controller._step,
     "grow": Controller._grow,
     "undo": Controller._undo,

@@ -15,6 +15,7 @@ from creases.problems import Problem
 from creases.show.report._slices import multiply_slices, slices_json
 from creases.show.studio import _slices as views
 from creases.show.studio._limits import Limits
+from creases.show.studio._problem_input import check_integer
 from creases.show.viewer import epochs_json, final_epoch, moment_json, record_json, run_json
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 #: Maximum number of snapshots of a run, and of the bytes of their networks together.
 MAX_SNAPSHOTS = 2_000
 MAX_BYTES = 2**28
+
+#: What can be done with a run that has ended.
+ENDED = "the run has ended; train on, undo a growth step, or restart"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +45,8 @@ class LiveRun:
     """A run on a problem; :meth:`changes` returns what is new since the last call.
 
     Its turns are the epochs that were trained, those of stages that were undone included. What the user did is in
-    ``by_hand`` (the turns after which "grow now" was pressed) and ``undone`` (those whose growth step the user undid):
-    with the settings, enough to repeat the run.
+    ``by_hand`` (the turns after which "grow now" was pressed), ``undone`` (those whose growth step the user undid) and
+    ``budgets`` (the epochs that the run may take in all since a turn): with the settings, enough to repeat the run.
     """
 
     def __init__(self, problem: Problem, settings: RunSettings, limits: Limits) -> None:
@@ -54,8 +58,10 @@ class LiveRun:
         self.turn = 0
         self.by_hand: list[int] = []
         self.undone: set[int] = set()
+        self.budgets: dict[int, int] = {}
         self._steps: deque[_Step] = deque(maxlen=limits.marks)
         self._before: RunState | None = None
+        self._end: RunState | None = None  #: the run when it ended, before its best network was chosen
         self._frames: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._regions: dict[int, int | None] = {}
         self._crowded: int | None = None  #: units of a network that had too many regions to be drawn
@@ -106,18 +112,38 @@ class LiveRun:
     def epoch(self) -> None:
         """Train for one epoch; grow, or end, if it is time."""
         if self.history.ended:
-            raise RequestError("the run has ended; undo a growth step, or restart")
+            raise RequestError(ENDED)
         self._before = None
         self.run.epoch()
         self.turn += 1
         self._after(by_hand=False)
         if self.history.ended:
+            self._end = self.run.snapshot()
             self._experiment.finish(self.run)
+
+    def train_on(self, epochs: int | None) -> None:
+        """Continue a run that has ended for so many epochs more, as many again by default.
+
+        It continues with the network of its last epoch, not with the one that was chosen at the end.
+        """
+        if self._end is None or not self.history.ended:
+            raise RequestError("the run has not ended; press Resume")
+        budget = self.run.grower.state.meter.budget
+        spent = int(budget.amount)  # the studio's budgets are in epochs
+        left = self.limits.epochs - spent
+        if left < 1:
+            raise RequestError(f"the run has had {spent} epochs, as many as the studio takes")
+        more = min(spent, left) if epochs is None else check_integer(epochs, "budget", 1, left)
+        self.run.restore(self._end)
+        self.run.extend(spent + more)
+        self._end, self.budgets[self.turn] = None, spent + more
+        self.snapshots.keep_only(lambda snapshot: snapshot.kind != "end")
+        self.look()
 
     def grow(self) -> None:
         """Add units now."""
         if self.history.ended:
-            raise RequestError("the run has ended; undo a growth step, or restart")
+            raise RequestError(ENDED)
         if self.units >= self.limits.units:
             raise RequestError(f"the network has {self.units} units, as many as the studio takes")
         self._before = self.run.snapshot()
@@ -146,6 +172,7 @@ class LiveRun:
         self.turn = step.turn
         self.snapshots.keep_only(lambda snapshot: snapshot.id <= step.last_snapshot)
         self.undone = {turn for turn in self.undone if turn <= step.turn}
+        self.budgets = {min(turn, step.turn): budget for turn, budget in self.budgets.items()}
         if step.by_hand:
             self.by_hand.pop()
         else:

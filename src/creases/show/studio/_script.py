@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def script(spec: Mapping[str, Any], live: LiveRun) -> str:
     """Return the script that repeats a run on the problem that a page specified."""
     imports, problem = _problem(spec, live)
-    by_itself = live.history.ended and not live.by_hand and not live.undone
+    by_itself = live.history.ended and not live.by_hand and not live.undone and not live.budgets
     growth = "history = experiment.run()\n" if by_itself else _steered_growth(live)
     imports += ["from creases.growth import GrowthConfig", "from creases.growth.experiment import Experiment"]
     others = "import numpy as np\nimport torch\n" if "np." in problem else "import torch\n"
@@ -68,14 +68,18 @@ def _config(config: GrowthConfig) -> str:
 
 def _steered_growth(live: LiveRun) -> str:
     """Return the code that repeats a run with manual growth steps or undos, or one that has not ended."""
-    return f"""by_hand = {live.by_hand!r}  # epochs after which "grow now" was pressed, undone ones counted too
+    budgets = f"budgets = {live.budgets!r}  # epochs after which it was trained on, and epochs in all\n"
+    extend = "    if trained in budgets:\n        run.extend(budgets[trained])\n"
+    if not live.budgets:
+        budgets = extend = ""
+    return f"""{budgets}by_hand = {live.by_hand!r}  # epochs after which "grow now" was pressed, undone ones counted too
 undone = {sorted(live.undone)!r}  # epochs whose growth step was undone by hand
 run = experiment.create_run()
 run.start()
 for trained in range({live.turn + 1}):
     if trained:
         run.epoch(grow=trained not in undone)
-    for _ in range(by_hand.count(trained)):
+{extend}    for _ in range(by_hand.count(trained)):
         run.grow_now()
 history = run.history
 if history.ended:
