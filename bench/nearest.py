@@ -2,6 +2,7 @@
 
     python bench/nearest.py brute [--networks 1000] [--seed 0]
     python bench/nearest.py tables [--rows 3] [--budget 10]
+    python bench/nearest.py grown [--units 10] [--rows 40] [--budget 10]
     python bench/nearest.py large [--budget 60]
 
 ``brute``: random small networks (ReLU, leaky, clamp, abs-like and steep leaks; some with ties, dead units, weights of
@@ -9,6 +10,8 @@ few values, inputs on creases), every pattern of sides tried with a linear progr
 distances that differ by more than 1e-7, and proofs of bounds above the truth.
 ``tables``: networks for iris, wine, breast cancer and a made-up credit table, standardized columns, some rows each:
 share proved, median and worst processor seconds of the search, of mixed-integer programs, and of both together.
+``grown``: networks of :class:`creases.GrowingClassifier` for these tables and one made up like the penguins of Palmer
+Station, with every test row; sex and island of the penguins change as categories.
 ``large``: random networks of the shape of ACAS Xu (5-50x6-5) and 784-256-256-10: bounds when the time is over.
 """
 
@@ -23,6 +26,7 @@ import numpy as np
 import torch
 from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.model_selection import train_test_split
 from torch import nn
 
 import creases
@@ -144,6 +148,29 @@ def credit_table(rows: int = 1000) -> tuple[Any, Any]:
     return np.column_stack([income, loan, months, age, employed, defaults, savings]), repaid.astype(int)
 
 
+def penguins_table(rows: int = 344) -> tuple[Any, Any]:
+    """A made-up table: bill length and depth, flipper length, mass, sex and island as 0 and 1; the species."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(3, rows, p=[0.44, 0.2, 0.36])
+    female = rng.integers(0, 2, rows)
+    means = np.array([[38.8, 18.3, 190, 3700], [48.8, 18.4, 196, 3730], [47.5, 15.0, 217, 5080]])
+    smaller, spread = np.array([3.4, 1.3, 6, 650]), np.array([2.1, 0.75, 5.8, 310])
+    measures = means[y] + (0.5 - female)[:, None] * smaller + spread * rng.normal(size=(rows, 4))
+    island = np.where(y == 0, rng.integers(0, 3, rows), np.where(y == 1, 1, 0))
+    return np.column_stack([measures, 1 - female, female, np.eye(3)[island]]), y
+
+
+def load_tables() -> dict[str, tuple[Any, Any]]:
+    """Columns in units of their standard deviation, those of categories as 0 and 1, and classes."""
+    loaders = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer}
+    data = {name: load(return_X_y=True) for name, load in loaders.items()}
+    data |= {"credit": credit_table(), "penguins": penguins_table()}
+    for X, _ in data.values():
+        numbers = [j for j in range(X.shape[1]) if len(np.unique(X[:, j])) > 2]
+        X[:, numbers] = (X[:, numbers] - X[:, numbers].mean(axis=0)) / X[:, numbers].std(axis=0)
+    return data
+
+
 def train(X: Any, y: Any, widths: list[int]) -> creases.Network:
     """A network trained on standardized columns."""
     torch.manual_seed(0)
@@ -162,13 +189,11 @@ def train(X: Any, y: Any, widths: list[int]) -> creases.Network:
 
 def run_tables(rows: int, budget: float, tables: list[str]) -> None:
     """Print share proved, median and worst seconds for each table, size, norm and way."""
-    loaders = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer}
-    data = {name: load(return_X_y=True) for name, load in loaders.items()} | {"credit": credit_table()}
+    data = load_tables()
     print(f"{rows} rows, at most {budget:g} s each: proved, median and worst processor seconds")
     print(f"{'table':14s} {'units':6s} {'norm':5s}" + "".join(f"{way:>22s}" for way in ("search", "milp", "auto")))
     for name in tables:
         X, y = data[name]
-        X = (X - X.mean(axis=0)) / X.std(axis=0)
         which = np.random.default_rng(0).choice(len(X), rows, replace=False)
         for label, widths in {"10": [10], "30": [30], "100": [100], "2x32": [32, 32]}.items():
             net = train(X, y, widths)
@@ -187,6 +212,28 @@ def run_tables(rows: int, budget: float, tables: list[str]) -> None:
                 print(line, flush=True)
 
 
+def run_grown(rows: int, budget: float, tables: list[str], units: list[int]) -> None:
+    """Print share proved, median and worst seconds of all test rows for each table, size and norm."""
+    data = load_tables()
+    print(f"{rows} test rows, at most {budget:g} s each: proved, median and worst processor seconds")
+    for name in tables:
+        X, y = data[name]
+        X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=rows, stratify=y, random_state=0)
+        one_hot = [[4, 5], [6, 7, 8]] if name == "penguins" else []
+        for most in units:
+            model = creases.GrowingClassifier(max_units=most, random_state=0).fit(X_train, y_train)
+            shape = "-".join(map(str, model.hidden_))
+            line = f"{name:14s} at most {most:3d}: {shape:5s} accuracy {model.score(X_test, y_test):.3f}"
+            for norm in NORMS:
+                proved, seconds = 0, []
+                for row in X_test:
+                    start = time.process_time()
+                    proved += nearest(model.network_, row, norm=norm, one_hot=one_hot, budget=budget).proved
+                    seconds.append(time.process_time() - start)
+                line += f"  {norm} {proved}/{rows} {np.median(seconds):.3f} {max(seconds):.3f}"
+            print(line, flush=True)
+
+
 def run_large(budget: float) -> None:
     """Print both bounds of random large networks."""
     rng = np.random.default_rng(0)
@@ -203,20 +250,23 @@ def run_large(budget: float) -> None:
 
 
 def main() -> None:
-    """Run one of the three parts."""
+    """Run one of the four parts."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", choices=["brute", "tables", "large"])
+    parser.add_argument("part", choices=["brute", "tables", "grown", "large"])
     parser.add_argument("--networks", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rows", type=int, default=3)
+    parser.add_argument("--rows", type=int, help="3 for tables, 40 for grown")
     parser.add_argument("--budget", type=float, default=10.0)
-    parser.add_argument("--tables", nargs="+", default=["iris", "wine", "breast cancer", "credit"])
+    parser.add_argument("--tables", nargs="+", help="all by default")
+    parser.add_argument("--units", nargs="+", type=int, default=[10], help="the most units of networks that grow")
     asked = parser.parse_args()
     torch.set_num_threads(1)
     if asked.part == "brute":
         run_brute(asked.networks, asked.seed)
     elif asked.part == "tables":
-        run_tables(asked.rows, asked.budget, asked.tables)
+        run_tables(asked.rows or 3, asked.budget, asked.tables or ["iris", "wine", "breast cancer", "credit"])
+    elif asked.part == "grown":
+        run_grown(asked.rows or 40, asked.budget, asked.tables or list(load_tables()), asked.units)
     else:
         run_large(asked.budget)
 
