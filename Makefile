@@ -9,7 +9,7 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --no-compile -c constraints.txt
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench docs pictures reproduce viewer chromium clean
+.PHONY: help demo test thorough lint format bench docs pictures reproduce viewer chromium clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,9 +17,12 @@ help: ## list what can be made
 demo: $(VENV)/installed ## set up, grow a small network, map it exactly, draw it
 	$(BIN)/creases demo
 
-test: $(VENV)/dev chromium lint ## set up and run every check and every test
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations 25 --ignore tests/web
+test: $(VENV)/dev chromium lint ## set up, check and test everything but what takes long
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations 25 -m "not thorough" --ignore tests/web
 	$(BIN)/python -m pytest -q tests/web # alone: two browsers at a time are too slow to keep up with a run
+
+thorough: $(VENV)/dev ## run the tests that take long
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m thorough
 
 lint: $(VENV)/dev ## check style, types, layers and doors
 	$(BIN)/ruff check .

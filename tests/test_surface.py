@@ -45,7 +45,7 @@ def test_grow_is_an_ordinary_function_with_a_signature_that_can_be_pickled():
     assert pickle.loads(pickle.dumps(creases.grow)) is creases.grow
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_users_file_passes_mypy(tmp_path):
     (tmp_path / "user.py").write_text(USER)
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "/dev/null", "--follow-imports", "silent"]

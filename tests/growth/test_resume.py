@@ -87,7 +87,10 @@ def test_the_optimizers_memory_is_resumed_with_its_groups(optimizer, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-@pytest.mark.parametrize(("variant", "kills"), [("fold", 7), ("tiny", 7), ("loader", 6), ("stages", 7)])
+@pytest.mark.parametrize(
+    ("variant", "kills"),
+    [("fold", 7), ("stages", 7), *(pytest.param(name, 7, marks=pytest.mark.thorough) for name in ("tiny", "loader"))],
+)
 def test_killed_at_moments_of_chance_a_run_ends_the_same(variant, kills, tmp_path):
     program = [sys.executable, str(TESTS / "killed_runs.py"), variant, str(kills), "0", str(tmp_path)]
     done = subprocess.run(program, env=ENVIRONMENT, capture_output=True, text=True, check=True)

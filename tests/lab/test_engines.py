@@ -101,7 +101,7 @@ ray.shutdown()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_ray_cluster_of_its_own_is_private_and_ends_and_the_users_own_stays(tmp_path):
     environment = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", RAY, tmp_path], env=environment, capture_output=True, text=True)

@@ -95,7 +95,7 @@ def test_from_facet_to_facet_the_same_regions_are_found(case):
     assert all(v <= 1e-9 * size for row, v in found.items() if row not in reached)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @settings(max_examples=1000, deadline=None)
 @given(cases(3, max_depth=3, max_width=6))
 def test_a_thousand_more_polyhedral_complexes_tile_the_box(case):

@@ -29,7 +29,7 @@ def test_check_estimator_passes_with_few_epochs(kind: Any) -> None:
     _check(kind(budget=20, patience=2))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_check_estimator_passes_with_the_default_parameters() -> None:
     _check(GrowingClassifier())
