@@ -138,7 +138,7 @@ def test_all_that_can_be_taken_away_is(wide, studio):
 
 def test_a_bad_table_is_refused_in_place_and_a_good_one_taken(wide, tmp_path):
     page = wide.page
-    page.get_by_role("tab", name="My table").click()
+    page.get_by_role("tab", name="Table").click()
     page.get_by_label("Missing values").select_option("error")
     refused = page.locator("#problem-part .error")
     bad = {

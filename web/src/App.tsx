@@ -13,14 +13,14 @@ import { Scoreboard } from "./Scoreboard";
 import { Contents, GroupTitle, Sections } from "./Sections";
 import { SlicePanel } from "./SlicePanel";
 import { StepList } from "./StepList";
-import { busy, connected, dark, errors, frame, run, source, status, turnTheme, unit } from "./state";
+import { busy, connected, dark, errors, frame, run, source, status, turnTheme, unit, untrained } from "./state";
 import { Timeline } from "./Timeline";
 
 export function App() {
   if (!source.value) return <p class="loading" role="status">{errors.value.page || "Opening…"}</p>;
   const { live } = source.value;
   const all = run.value;
-  const grows = live || (all !== null && all.epochs.epoch.length > 0);
+  const grows = live ? !untrained.value : (all !== null && all.epochs.epoch.length > 0);
   const viewed = live || !!all?.moments.length;
   const group = live ? undefined : all?.sections.find((section) => section.viewer)?.group;
   return (
@@ -59,7 +59,7 @@ export function App() {
               </p>
             )}
           </section>
-          {live && <section aria-labelledby="curves-title"><h2 id="curves-title">Curves</h2><Curves /></section>}
+          {live && grows && <section aria-labelledby="curves-title"><h2 id="curves-title">Curves</h2><Curves /></section>}
           {live && all?.records.length ? <section aria-labelledby="list-title"><h2 id="list-title">Growth steps</h2><StepList /></section> : null}
         </aside>
       </main>}

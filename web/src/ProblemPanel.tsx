@@ -1,12 +1,13 @@
-/** The problem to learn: a built-in problem, a table, a formula, or points drawn by hand. */
+/** The problem to learn: a built-in problem, a table, a formula, or points drawn by hand; or a model file to look at. */
 
 import { batch, signal } from "@preact/signals";
 import { classColor } from "./colors";
 import { brush, change, draft, drawn, editing, type Kind } from "./draft";
+import { loadModel, ModelFile } from "./ModelFile";
 import { resetPlane } from "./SlicePanel";
 import { ask, choices, dark, errors, run, say } from "./state";
 
-const KINDS: [Kind, string][] = [["builtin", "Built-in"], ["csv", "My table"], ["formula", "Formula"], ["draw", "Draw"]];
+const KINDS: [Kind, string][] = [["builtin", "Built-in"], ["csv", "Table"], ["formula", "Formula"], ["draw", "Draw"], ["model", "Model"]];
 
 /** Largest table that is sent, in bytes; the server has its own limit. */
 const LARGEST = 20e6;
@@ -36,6 +37,7 @@ export function ProblemPanel() {
         {kind === "csv" && <Table />}
         {kind === "formula" && <Formula />}
         {kind === "draw" && <Draw />}
+        {kind === "model" && <ModelFile />}
         <p class="error" role="alert">{errors.value.problem}</p>
       </div>
     </section>
@@ -52,6 +54,10 @@ export function problemMessage(): Record<string, unknown> | null {
     say("problem", "Choose a file first.");
     return null;
   }
+  if (kind === "model") {
+    say("problem", "A model file is shown as it is; choose data to train on.");
+    return null;
+  }
   if (new Set(drawn.value.map((point) => point.label)).size < 2 || drawn.value.length < 10) {
     say("problem", "Draw at least 10 points, of two classes.");
     return null;
@@ -62,6 +68,7 @@ export function problemMessage(): Record<string, unknown> | null {
 /** Ask the server to show the problem before training; drawn points need no server. */
 export function propose(): void {
   say("problem", "");
+  if (draft.value.kind === "model") return loadModel();
   if (draft.value.kind === "draw" || (draft.value.kind === "csv" && !table.value)) return;
   const problem = problemMessage();
   if (!problem) return;

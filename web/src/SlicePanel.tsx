@@ -48,7 +48,7 @@ export function SlicePanel() {
         ))}
       </div>
       {!begun && <p class="quiet">{chosenPlane.value ? "The run will be shown on this slice." : "Without a choice: the two columns that matter most."}</p>}
-      {begun && <form class="row" onSubmit={through}>
+      {begun && run.value!.problem.X.length > 0 && <form class="row" onSubmit={through}>
         <label>
           Or through three rows
           <input class="code" value={rows.value} onInput={(event) => (rows.value = event.currentTarget.value)} />

@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 
-export type Kind = "builtin" | "csv" | "formula" | "draw";
+export type Kind = "builtin" | "csv" | "formula" | "draw" | "model";
 export type Draft = {
   kind: Kind;
   name: string;
@@ -11,6 +11,8 @@ export type Draft = {
   noise: number;
   target: string;
   missing: string;
+  from: number; // range of the inputs of a model file
+  to: number;
   how: string;
   where: string;
   when: string;
@@ -21,7 +23,7 @@ export type Draft = {
 };
 
 const DEFAULTS: Draft = {
-  kind: "builtin", name: "xor_circles", formula: "sin(3*x)", rows: 400, noise: 0, target: "", missing: "indicate",
+  kind: "builtin", name: "xor_circles", formula: "sin(3*x)", rows: 400, noise: 0, target: "", missing: "indicate", from: -1, to: 1,
   how: "fold", where: "all", when: "stages", hidden: "auto", seed: 0, lr: "auto", epochs: "auto",
 };
 

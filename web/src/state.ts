@@ -83,6 +83,9 @@ export const step = computed<Step | null>(() => {
   return all.records.findLast((record) => record.pays && record.epoch < now.epoch) ?? null;
 });
 
+/** Whether a network is shown that was never trained here: that of a model file, or of a map. */
+export const untrained = computed(() => run.value?.moments.length === 1 && run.value.moments[0].kind === "end");
+
 /** Whether the current moment is a growth step, not the training after it. */
 export const atStep = computed(() => run.value?.moments[moment.value]?.record != null);
 

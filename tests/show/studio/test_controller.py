@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import itertools
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+import creases
 from creases.show.studio._limits import Limits
 from creases.show.viewer import decode_frame
 from studio_page import DRAWN, FORMULA, IRIS, LINE, MOONS, TABLE, Page
@@ -466,3 +468,35 @@ def test_gaps_of_a_table_are_filled_where_that_is_asked_for():
     page.send("problem", problem={**gaps, "missing": "mean"})
     assert len(page.run["problem"]["X"]) == 27
     assert page.refused("problem", problem={**gaps, "missing": "guess"})[1].startswith("Missing values must be")
+
+
+def test_a_model_file_is_shown_as_a_map_or_refused_in_its_place(tmp_path):
+    page = Page().start()
+    for d in (1, 2, 4):
+        rng = np.random.default_rng(d)
+        layers = [(rng.normal(size=(5, d)), rng.normal(size=5)), (rng.normal(size=(2, 5)), np.zeros(2))]
+        net = creases.read(layers)
+        net.save(tmp_path / "net.safetensors")
+        content = base64.b64encode((tmp_path / "net.safetensors").read_bytes()).decode()
+        page.send("model", name="net.safetensors", content=content, **{"from": -2, "to": 2})
+        assert (page.status["state"], page.run["problem"]["features"][-1]) == ("idle", f"x{d}")
+        header, arrays = decode_frame(page.send("frame", moment=0, slice=0)[0])
+        starts = arrays["x"][1:] if d == 1 else arrays["starts"][1:]
+        assert len(starts) == page.run["moments"][0]["regions"] > 1
+        assert page.as_told()
+    assert header["origin"] == [0.0] * 4
+    page.send("slice", columns=[3, 1])
+    assert page.run["slices"] == ["x1 × x2", "x4 × x2"]
+    assert decode_frame(page.send("frame", moment=0, slice=1)[0])[0]["axes"] == ["x4", "x2"]
+    assert "press Start" in page.refused("export", what="model")[1]
+    for name, sent, told in [
+        ("net.pt", content, "no model file"),
+        ("net.safetensors", content[: len(content) // 8 * 4], "net.safetensors"),
+        ("net.onnx", content, "net.onnx"),
+        ("net.safetensors", "?", "arrive whole"),
+    ]:
+        place, words = page.refused("model", name=name, content=sent)
+        assert (place, told in words, "/tmp" in words) == ("problem", True, False), words
+    assert "too large" in Page(model=100).refused("model", name="net.safetensors", content=content)[1]
+    page.start()
+    assert len(page.run["moments"]) == 1

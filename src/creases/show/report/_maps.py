@@ -85,7 +85,7 @@ def write_partition_report(
     Without samples the outputs are assumed to be classes, unless the network has one input and one output.
     """
     net = partition.net
-    classes = _classes(net, problem)
+    classes = output_classes(net, problem)
     box = _enclosing_box(partition, problem)
     X, y = (None, None) if problem is None else (problem.X, problem.y)
     features = None if problem is None else problem.features
@@ -100,7 +100,7 @@ def write_partition_report(
         frame = line_frame(partition, about=about)
     count = f"{format_integer(partition.count)} regions"
     return write_viewer(
-        out, f"{name}: {count}", _problem_json(net, name, problem, classes, rows), [frame], partition.count, sections
+        out, f"{name}: {count}", samples_json(net, name, problem, classes, rows), [frame], partition.count, sections
     )
 
 
@@ -150,7 +150,7 @@ def _read_samples(data: Path, target: str | None, net: Network) -> Problem:
     return match_outputs(problem, net.n_out)
 
 
-def _classes(net: Network, problem: Problem | None) -> tuple[str, ...] | None:
+def output_classes(net: Network, problem: Problem | None) -> tuple[str, ...] | None:
     """Return the class names of the outputs; None for regression."""
     if problem is not None:
         return problem.classes
@@ -184,13 +184,14 @@ def _choose_rows(problem: Problem | None) -> NDArray[np.int64]:
     return rows if len(rows) <= ROWS else np.sort(np.random.default_rng(0).choice(rows, ROWS, replace=False))
 
 
-def _problem_json(
+def samples_json(
     net: Network,
     name: str,
     problem: Problem | None,
     classes: tuple[str, ...] | None,
     rows: NDArray[np.int64],
 ) -> dict[str, Any]:
+    """Return the viewer's JSON of the samples of a map; without any, inputs and classes have numbers."""
     X = np.zeros((0, net.n_in)) if problem is None else problem.X[rows]
     y = np.zeros(0) if problem is None else problem.y[rows]
     return {

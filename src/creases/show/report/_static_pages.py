@@ -42,7 +42,7 @@ def write_viewer(
         Names of several slices, and the label of their list.
     """
     run = {
-        **_run_without_growth(problem, sections),
+        **run_without_growth(problem, sections),
         "moments": [{"id": 0, "epoch": 0, "kind": "end", "record": None, "regions": regions}],
         **({"slices": list(slices), "slices_are": slices_are} if len(slices) > 1 else {}),
     }
@@ -62,11 +62,12 @@ def write_sections(out: Path, title: str, lead: str, sections: Sequence[Section]
         "y": [],
         "split": [],
     }
-    run = {**_run_without_growth(problem, sections), "moments": [], "lead": f"{title}. {lead}"}
+    run = {**run_without_growth(problem, sections), "moments": [], "lead": f"{title}. {lead}"}
     return write_page(out, to_json(run), {}, title)
 
 
-def _run_without_growth(problem: Mapping[str, Any], sections: Sequence[Section]) -> dict[str, Any]:
+def run_without_growth(problem: Mapping[str, Any], sections: Sequence[Section]) -> dict[str, Any]:
+    """Return the viewer's JSON of a run without epochs and growth steps; its moments are missing."""
     return {
         "problem": problem,
         "setting": {},

@@ -15,6 +15,7 @@ from creases.show.studio._config_input import make_config
 from creases.show.studio._exports import Export, export
 from creases.show.studio._limits import Limits
 from creases.show.studio._live_run import ENDED, LiveRun
+from creases.show.studio._model_view import ModelView
 from creases.show.studio._problem_input import make_problem, render_error, table_name
 from creases.show.viewer import epochs_json, problem_json
 from creases.show.viewer._run import score_name
@@ -25,7 +26,14 @@ State = Literal["idle", "running", "paused", "ended"]
 PACE = 0.15
 
 #: Where a page shows errors of its messages; all others are about the run.
-_PLACES = {"problem": "problem", "start": "method", "frame": "plane", "slice": "slice", "export": "export"}
+_PLACES = {
+    "problem": "problem",
+    "model": "problem",
+    "start": "method",
+    "frame": "plane",
+    "slice": "slice",
+    "export": "export",
+}
 
 _NO_RUN = "there is no run yet; press Start"
 
@@ -46,6 +54,7 @@ class Controller:
         self._problem_spec: Mapping[str, Any] = {}
         self._problem: Problem | None = None
         self._live: LiveRun | None = None
+        self._view: ModelView | None = None
         self.state: State = "idle"
         self._message = ""
         self._last_update = 0.0  #: time of the last message to the page about the run
@@ -89,6 +98,8 @@ class Controller:
         """Send the state of the session to a page that reconnects."""
         if self._live is not None:
             self._say({"type": "run", "run": self._live.to_json()})
+        elif self._view is not None:
+            self._say({"type": "run", "run": self._view.to_json()})
         elif self._problem is not None:
             self._say({"type": "run", "run": _problem_only_json(self._problem)})
         self._set_state(self.state, self._message)
@@ -97,8 +108,16 @@ class Controller:
         """Show a problem, without a run."""
         spec = request.get("problem", {})
         self._problem, self._live, self._problem_spec = make_problem(spec, self._limits), None, spec
+        self._view = None
         self._say({"type": "run", "run": _problem_only_json(self._problem)})
         self._set_state("idle")
+
+    def _show_model(self, request: Mapping[str, Any]) -> None:
+        """Show the map of a network that is sent."""
+        self._view = ModelView.from_request(request, self._limits, self._sign)
+        self._live = self._problem = None
+        self._say({"type": "run", "run": self._view.to_json()})
+        self._set_state("idle", self._view.summary)
 
     def _start(self, request: Mapping[str, Any]) -> None:
         """Start a new run."""
@@ -113,6 +132,7 @@ class Controller:
         if request.get("slice") is not None and problem.X.shape[1] > 2:
             live.choose_slice(request["slice"] if isinstance(request["slice"], Mapping) else {})
         self._problem_spec, self._problem, self._live, self._worked = spec, problem, live, 0.0
+        self._view = None
         self._say({"type": "run", "run": live.to_json()})
         self._set_state("running")
 
@@ -164,12 +184,12 @@ class Controller:
         moment, number = request.get("moment"), request.get("slice", 0)
         if not isinstance(moment, int) or not isinstance(number, int):
             raise RequestError("a frame is asked for by the numbers of its moment and slice")
-        self._say(self._run().frame(moment, number))
+        self._say(self._shown().frame(moment, number))
 
     def _slice(self, request: Mapping[str, Any]) -> None:
-        live = self._run()
-        number = live.add_slice(request)
-        self._say({"type": "slices", **live.slices_json(), "slice": number})
+        shown = self._shown()
+        number = shown.add_slice(request)
+        self._say({"type": "slices", **shown.slices_json(), "slice": number})
 
     def _export(self, request: Mapping[str, Any]) -> None:
         live = self._run()
@@ -182,6 +202,10 @@ class Controller:
         if self._live is None:
             raise RequestError(_NO_RUN)
         return self._live
+
+    def _shown(self) -> LiveRun | ModelView:
+        """Return what the page shows: a run, or the network of a file."""
+        return self._run() if self._view is None else self._view
 
     def _pause(self, message: str) -> None:
         """Send the last changes, then pause."""
@@ -217,6 +241,7 @@ class Controller:
 _HANDLERS: Mapping[str, Callable[[Controller, Mapping[str, Any]], None]] = {
     "hello": Controller._hello,
     "problem": Controller._propose,
+    "model": Controller._show_model,
     "start": Controller._start,
     "pause": Controller._halt,
     "go": Controller._resume,

@@ -15,6 +15,8 @@ class Limits:
     columns: int = 500  #: inputs, after one-hot encoding
     numbers: int = 1_000_000  #: rows times columns
     classes: int = 50
+    model: int = 20 * 10**6  #: a model file
+    inputs: int = 4_096  #: of the network of a model file
     layers: int = 8
     units: int = 2_000
     regions: int = 200_000  #: in one frame

@@ -33,6 +33,9 @@ LABELS = {
     "problem": "The problem",
     "loss": "The training loss",
     "formula": "The formula",
+    "from": "Inputs from",
+    "to": "Inputs to",
+    "network": "The network",
 }
 
 #: Where the page offers settings that the library recommends.

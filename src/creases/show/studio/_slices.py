@@ -47,10 +47,14 @@ def make_slice(request: Mapping[str, Any], net: Network, data: TableSplit) -> Sl
             return slice_through_rows(net, data, [numbers.index(row) for row in rows])
         except InputError:
             raise InputError("rows", "span a plane", f"{rows}, which are collinear", "choose another one") from None
-    columns: Any = request.get("columns")
+    return slice_along_columns(data, *check_columns(request.get("columns"), d))
+
+
+def check_columns(columns: Any, d: int) -> tuple[int, int]:
+    """Return the numbers of two different columns of so many."""
     if not _are_distinct(columns, 2) or not all(0 <= k < d for k in columns):
-        raise InputError("columns", f"be two different numbers from 0 to {d - 1}", str(columns))
-    return slice_along_columns(data, *columns)
+        raise InputError("columns", f"be two different numbers from 0 to {d - 1}", str(columns)[:100])
+    return columns[0], columns[1]
 
 
 def draw(

@@ -1,0 +1,155 @@
+"""A network of a file that a page sends: shown as a map on its input plane, or on slices through more inputs."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from creases._text import plural
+from creases.errors import CreasesError, InputError, RequestError
+from creases.network import Network, read
+from creases.regions import LinePartition, PlanePartition, line, plane
+from creases.show.report._maps import NETWORKS, output_classes, samples_json
+from creases.show.report._slices import Slice, slices_json
+from creases.show.report._static_pages import run_without_growth
+from creases.show.studio._limits import Limits
+from creases.show.studio._problem_input import check_real, check_text, render_error
+from creases.show.studio._slices import check_columns
+from creases.show.viewer import line_frame, plane_frame, to_json
+
+#: Farthest end of the range of the inputs.
+FARTHEST = 1e6
+
+
+class ModelView:
+    """The map of a network in a cube of inputs, ``low`` to ``high`` in each; ``sign`` is called during long work."""
+
+    def __init__(
+        self, name: str, net: Network, low: float, high: float, limits: Limits, sign: Callable[[], None] = lambda: None
+    ) -> None:
+        self.name, self.net, self._limits, self._sign = name, net, limits, sign
+        self._ends = (low, high)
+        self._features = [f"x{k + 1}" for k in range(net.n_in)]
+        self._classes = output_classes(net, None)
+        self.slices = [] if net.n_in == 1 else [self._cut(0, 1)]
+        self._frames: dict[int, bytes] = {}
+        self._regions = 0  #: of the first slice
+        self.frame(0, 0)
+
+    @classmethod
+    def from_request(cls, request: Mapping[str, Any], limits: Limits, sign: Callable[[], None]) -> ModelView:
+        """Read the file of a request, whose content is in base64; refuse one that is too large."""
+        low = check_real(request.get("from", -1), "from", -FARTHEST, FARTHEST)
+        high = check_real(request.get("to", 1), "to", -FARTHEST, FARTHEST)
+        if not low < high:
+            raise InputError("to", f"be above {low:g}", f"{high:g}")
+        name = re.split(r"[/\\]", check_text(request.get("name"), "name", 200))[-1]
+        net = _read_content(name, request.get("content"), limits)
+        for what, count, most in (("inputs", net.n_in, limits.inputs), ("outputs", net.n_out, limits.classes)):
+            if count > most:
+                raise RequestError(f"{name} has {count} {what}; the studio shows networks of up to {most}")
+        return cls(name, net, low, high, limits, sign)
+
+    @property
+    def summary(self) -> str:
+        """The network in a sentence."""
+        sizes = [plural(self.net.n_in, "input"), plural(self.net.n_units, "unit"), plural(self.net.n_out, "output")]
+        return f"{self.name}: {sizes[0]}, {sizes[1]}, {sizes[2]}."
+
+    def frame(self, moment: int, number: int) -> bytes:
+        """Return the frame of one of the slices; there is one moment."""
+        if moment != 0 or not 0 <= number < max(1, len(self.slices)):
+            raise RequestError("this slice is not there any more; choose another")
+        if number not in self._frames:
+            about: dict[str, Any] = {"moment": 0, "slice": number}
+            partition = self._map(number)
+            if isinstance(partition, LinePartition):
+                self._frames[number] = line_frame(partition, about=about)
+            else:
+                about["axes"] = list(self.slices[number].axes)
+                self._frames[number] = plane_frame(partition, decides=self._classes is not None, about=about)
+            if number == 0:
+                self._regions = partition.count
+        return self._frames[number]
+
+    def add_slice(self, request: Mapping[str, Any]) -> int:
+        """Add the slice along two inputs that a page requests; return its number."""
+        if self.net.n_in < 3 or "rows" in request:
+            raise InputError("slice", "be along two of more than two inputs")
+        cut = self._cut(*check_columns(request.get("columns"), self.net.n_in))
+        names = [known.name for known in self.slices]
+        if cut.name in names:
+            return names.index(cut.name)
+        if len(self.slices) >= self._limits.slices:
+            raise RequestError(f"{self._limits.slices} slices are there already; load the file again to choose others")
+        self.slices.append(cut)
+        return len(self.slices) - 1
+
+    def slices_json(self) -> dict[str, Any]:
+        """Return the slices as the viewer's JSON."""
+        return slices_json(self.slices)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the viewer's JSON of a run without growth."""
+        problem = samples_json(self.net, self.name, None, self._classes, np.zeros(0, np.int64))
+        moment = {"id": 0, "epoch": 0, "kind": "end", "record": None, "regions": self._regions}
+        content: dict[str, Any] = to_json({**run_without_growth(problem, []), "moments": [moment]})
+        return {**content, **self.slices_json()}
+
+    def _cut(self, i: int, j: int) -> Slice:
+        """Return the plane along two inputs; the others are in the middle of their range."""
+        first, second = self._features[i], self._features[j]
+        low, high = self._ends
+        middle = (low + high) / 2
+        origin, basis = np.full(self.net.n_in, middle), np.zeros((self.net.n_in, 2))
+        origin[[i, j]] = 0.0
+        basis[i, 0] = basis[j, 1] = 1.0
+        several = self.net.n_in > 2
+        name, fixed = (f"{first} × {second}", f"all other inputs = {middle:g}") if several else ("", "")
+        return Slice(name, origin, basis, np.array([self._ends] * 2), (first, second), fixed)
+
+    def _map(self, number: int) -> PlanePartition | LinePartition:
+        most = self._limits.regions
+
+        def bound(regions: int) -> None:
+            self._sign()
+            if regions > most:
+                raise InputError("network", f"have at most {most} regions here", f"at least {regions}")
+
+        partition: PlanePartition | LinePartition
+        if self.slices:
+            cut = self.slices[number]
+            partition = plane(
+                self.net, cut.box, cut.origin, cut.basis, progress=lambda _, regions, total: bound(regions)
+            )
+        else:
+            partition = line(self.net, [self._ends[0]], [self._ends[1]])
+        bound(partition.count)
+        return partition
+
+
+def _read_content(name: str, content: Any, limits: Limits) -> Network:
+    """Read a network from the content of its file, in base64."""
+    suffix = Path(name).suffix.lower()
+    if suffix not in NETWORKS:
+        raise RequestError(f"{name or 'the file'} is no model file: choose one that ends in {' or '.join(NETWORKS)}")
+    if not isinstance(content, str) or len(content) > 4 * (limits.model // 3 + 1):
+        raise RequestError(f"{name} is too large; the studio takes model files of up to {limits.model // 10**6} MB")
+    try:
+        data = base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError):
+        raise RequestError(f"{name} did not arrive whole; choose the file again") from None
+    with TemporaryDirectory(prefix="creases-studio-") as folder:
+        path = Path(folder, f"model{suffix}")
+        path.write_bytes(data)
+        try:
+            return read(path)
+        except CreasesError as refused:  # its message may name the copy
+            raise RequestError(render_error(refused).replace(str(path), name).replace(path.name, name)) from None
