@@ -217,7 +217,7 @@ def test_slices_through_more_inputs_are_chosen(wide, studio):
     page.get_by_text("must be three different numbers").wait_for()
     page.get_by_label("Or through three rows").fill("0, 60, 120")
     page.get_by_role("button", name="Cut").click()
-    page.get_by_role("application", name=re.compile("plane of t1 and t2")).wait_for()
+    page.get_by_role("application", name=re.compile("plane of first direction")).wait_for()
     page.get_by_label("Across").select_option("2")
     page.get_by_role("application", name=re.compile("plane of petal length")).wait_for()
     page.get_by_text("points fade with their distance").wait_for()
