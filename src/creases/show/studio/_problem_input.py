@@ -35,7 +35,6 @@ LABELS = {
     "formula": "The formula",
     "from": "Inputs from",
     "to": "Inputs to",
-    "network": "The network",
 }
 
 #: Where the page offers settings that the library recommends.
