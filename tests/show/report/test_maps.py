@@ -69,7 +69,7 @@ def test_a_slice_through_more_inputs_is_shown_on_its_plane(tmp_path, drawn):
 def test_a_unit_that_is_off_on_a_slice_is_not_dead_where_data_lie_beside_it(tmp_path, drawn):
     net = creases.read([([[0.0, 0.0, 1.0]], [-2.0]), ([[1.0]], [0.0])])  # on above x3 = 2
     creases.plane(net, [(-1, 1)] * 2, np.zeros(3), np.eye(3)[:, :2]).save(tmp_path / "cut.npz")
-    np.savez(tmp_path / "data.npz", X=[[0.0, 0.0, 0.0], [0.0, 0.0, 5.0]], y=[0, 1])
+    np.savez(tmp_path / "data.npz", X=[[0.1, 0.2, 0.0], [0.0, 0.0, 5.0]], y=[0, 1])
     for given, note in (({}, "dead: off everywhere"), ({"data": tmp_path / "data.npz"}, "")):
         run, _ = read(write_map_report(tmp_path / "cut.npz", tmp_path / "cut.html", **given))
         (units,) = (one for one in run["sections"] if one["title"] == "Units")
@@ -124,8 +124,8 @@ def test_what_cannot_be_mapped_is_refused(tmp_path, name, options, error, said):
     creases.read([(np.ones((2, 3)), np.zeros(2))]).save(tmp_path / "wide.safetensors")
     creases.plane(FOLD).save(tmp_path / "map.npz")
     FOLD.save(tmp_path / "fold.safetensors")
-    np.savez(tmp_path / "three.npz", X=np.zeros((4, 3)), y=[0, 1, 0, 1])
-    np.savez(tmp_path / "many.npz", X=np.zeros((6, 2)), y=[0, 1, 2, 0, 1, 2])
+    np.savez(tmp_path / "three.npz", X=np.arange(12.0).reshape(4, 3), y=[0, 1, 0, 1])
+    np.savez(tmp_path / "many.npz", X=np.arange(12.0).reshape(6, 2), y=[0, 1, 2, 0, 1, 2])
     if "data" in options:
         options = {"data": tmp_path / options["data"]}
     with pytest.raises(error, match=said):
@@ -147,7 +147,7 @@ def test_classes_of_a_table_are_the_outputs_of_their_numbers(tmp_path, drawn):
 
 def test_a_line_is_shown_without_samples_that_are_not_on_it(tmp_path, drawn):
     creases.line(FOLD, [-1, 0.5], [1, 0.5]).save(tmp_path / "line.npz")
-    np.savez(tmp_path / "data.npz", X=np.zeros((9, 2)), y=np.arange(9) % 2)
+    np.savez(tmp_path / "data.npz", X=np.arange(18.0).reshape(9, 2), y=np.arange(9) % 2)
     run, _ = read(write_map_report(tmp_path / "line.npz", tmp_path / "line.html", data=tmp_path / "data.npz"))
     assert run["problem"]["X"] == []
     creases.line(FOLD, [-1, 0.5], [1, 0.5], infinite=True).save(tmp_path / "endless.npz")
