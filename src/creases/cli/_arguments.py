@@ -102,9 +102,9 @@ def _class_numbers(classes: NDArray[Any], path: Path) -> NDArray[np.int64]:
 def _data_npz(path: Path) -> tuple[Floats, Floats | None]:
     try:
         with open_npz(path) as arrays:
+            if "X" not in arrays:
+                raise FileError(f"cannot read {path}: it has no array X of points")
             return np.asarray(arrays["X"], np.float64), np.asarray(arrays["y"]) if "y" in arrays else None
-    except KeyError:
-        raise FileError(f"cannot read {path}: it has no array X of points") from None
     except (OSError, ValueError) as error:
         raise FileError(f"cannot read {path} as an .npz file of numbers: {error}") from None
 

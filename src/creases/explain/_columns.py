@@ -54,11 +54,13 @@ class Columns:
         groups = _one_hot_groups(labels, rows)
         members = {column for group in groups for column in group}
         whole = (rows == np.round(rows)).all(axis=0)
-        spread = rows.std(axis=0)
+        largest = np.abs(rows).max(axis=0)
+        size = np.where(largest > 0, largest, 1.0)
+        spread = (rows / size).std(axis=0) * size  # squares of large numbers would overflow
         return cls(
             names=labels,
             count=len(rows),
-            center=rows.mean(axis=0),
+            center=(rows / size).mean(axis=0) * size,
             spread=np.where(spread > 0, spread, 1.0),
             box=np.column_stack([rows.min(axis=0), rows.max(axis=0)]),
             integer=tuple(j for j in range(d) if whole[j] and j not in members),

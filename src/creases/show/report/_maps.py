@@ -143,6 +143,10 @@ def _map(net: Network, box: Sequence[Sequence[float]] | None, problem: Problem |
 def _read_samples(data: Path, target: str | None, net: Network) -> Problem:
     """Read the rows of a table, with classes numbered as the outputs of the network."""
     problem = read_table(data, target)
+    encoding = problem.encoding
+    if problem.X.shape[1] < net.n_in and encoding is not None and encoding.left_out:
+        every = [column.name for column in encoding.columns if column.use != "target"]  # constant ones too
+        problem = read_table(data, target, inputs=every)
     if problem.X.shape[1] != net.n_in:
         raise InputError(
             "data", f"have {net.n_in} input columns, as the network", f"{problem.X.shape[1]} in {data.name}"
