@@ -125,7 +125,7 @@ def parts(report: Report, *, max_reasons: int = PRINTED) -> Iterator[RenderableT
     yield from _opening(report)
     yield ""
     if report.experiment.history.stages:
-        yield "[bold]Stages of growth[/] [dim](held-out loss, grown or trained on for the same compute)[/]"
+        yield "[bold]Stages of growth[/] [dim](held-out loss, grown or trained on for as many steps)[/]"
         yield _stages(report)
         yield ""
     if report.experiment.history.records:

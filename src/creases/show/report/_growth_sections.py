@@ -145,8 +145,8 @@ def _stages(run: SavedRun) -> Section:
         for number, stage in enumerate(run.history.stages, 1)
     ]
     text = (
-        "In each stage the network is trained on, then grown instead and trained for the same compute. Growth pays if "
-        "the loss on held-out rows is lower by more than the standard error; otherwise it is undone."
+        "In each stage the network is trained on, then grown instead and trained for as many steps. Growth pays if "
+        "the loss on held-out rows is lower by more than half the standard error; otherwise it is undone."
     )
     heads = ["stage", "epoch", "hidden units", "loss when grown", "loss when trained on", "lower by", "pays"]
     return {"title": "Stages of growth", "text": text, "table": {"columns": heads, "rows": rows}}
