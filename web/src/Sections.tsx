@@ -145,7 +145,7 @@ function Matrix({ rows, columns, values, down, across }: MatrixData) {
   const sums = values.map((row) => row.reduce((a, b) => a + b, 0) || 1);
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={`${down} by ${across}`}>
-      <table class="matrix">
+      <table class="matrix" style={{ minWidth: `${(columns.length + 1) * 44}px` }}>
         <thead>
           <tr><td /><th colSpan={columns.length} scope="colgroup">{across}</th></tr>
           <tr><th scope="col">{down}</th>{columns.map((name) => <th key={name} scope="col">{name}</th>)}</tr>
