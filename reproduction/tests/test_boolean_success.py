@@ -86,7 +86,7 @@ def test_every_class_has_a_row_for_each_size(tiny):
     assert (found.table.query("successes == 0")["epochs"] == 4000).all()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_sweep_gives_the_same_table_and_repeats_nothing(tiny, tmp_path, monkeypatch):
     direct, swept = success(), success(out=tmp_path / "sweep")
     pd.testing.assert_frame_equal(direct.table, swept.table)

@@ -21,6 +21,8 @@ from growth_runs import Residual, classes, conv, mlp, normed, same_tensors, time
 TESTS = Path(__file__).parents[1]
 PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  # the creases that is tested here
 ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+#: Runs that are killed in the thorough tests only.
+OTHERS = ("fold", "tiny", "loader")
 
 
 class Stopped(Exception):
@@ -87,15 +89,12 @@ def test_the_optimizers_memory_is_resumed_with_its_groups(optimizer, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-@pytest.mark.parametrize(
-    ("variant", "kills"),
-    [("fold", 7), ("stages", 7), *(pytest.param(name, 7, marks=pytest.mark.thorough) for name in ("tiny", "loader"))],
-)
-def test_killed_at_moments_of_chance_a_run_ends_the_same(variant, kills, tmp_path):
-    program = [sys.executable, str(TESTS / "killed_runs.py"), variant, str(kills), "0", str(tmp_path)]
+@pytest.mark.parametrize("variant", ["stages", *(pytest.param(name, marks=pytest.mark.thorough) for name in OTHERS)])
+def test_killed_at_moments_of_chance_a_run_ends_the_same(variant, tmp_path):
+    program = [sys.executable, str(TESTS / "killed_runs.py"), variant, "7", "0", str(tmp_path)]
     done = subprocess.run(program, env=ENVIRONMENT, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
-    assert found["kills"] == kills
+    assert found["kills"] == 7
     assert found["same network"]
     assert found["same history"]
     assert found["steps"] >= 2

@@ -9,7 +9,7 @@ import torchrun_runs
 from torchrun import run_ranks
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.thorough,
     pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without torch.distributed"),
 ]
 

@@ -109,8 +109,8 @@ def test_killed_often_it_does_every_job_and_repeats_only_what_was_not_stored(tmp
     pd.testing.assert_frame_equal(sweep(tmp_path / "struck").table(), whole)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("engine", ["local", "ray"])
 def test_killed_on_an_engine_it_resumes_and_repeats_nothing_that_was_stored(engine, tmp_path, environment, whole):
     folder = tmp_path / "struck"
     kill_when_parts(start(environment, "run", folder, engine, SWEEP_SECONDS="0.05"), folder, 5)

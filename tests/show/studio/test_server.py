@@ -199,7 +199,7 @@ def test_more_pages_than_the_studio_takes_are_told_so(studio: Studio):
         page.wire.close()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_killed_studio_leaves_no_worker_and_no_file(tmp_path):
     studio = Studio(tmp_path)
     page = Page(studio)
