@@ -148,6 +148,7 @@ def test_a_report_of_more_inputs_shows_slices_with_the_data_near_them(visit, rep
     assert choice.locator("option").count() >= 2
     choice.select_option(index=1)
     page.get_by_text("points fade with their distance").wait_for()
+    page.locator(".plane").scroll_into_view_if_needed()
     box = page.locator(".plane").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.locator(".region").filter(has_text="Data over it").wait_for()
