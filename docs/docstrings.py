@@ -44,8 +44,8 @@ def to_page(text: str) -> str:
     head, rest = (text[: first.start()], text[first.start() :]) if first else (text, "")
     before, prompt, example = head.partition("\n>>> ")
     if prompt:
-        example = f"\n\nExamples\n--------\n>>> {example.rstrip()}\n\n"
-    return _columns_to_list(before) + example + _JOINT.sub(_split_names, rest)
+        example = f"Examples\n--------\n>>> {example.rstrip()}\n\n"
+    return _columns_to_list(before).rstrip() + "\n\n" + example + _JOINT.sub(_split_names, rest)
 
 
 def _split_names(entry: re.Match[str]) -> str:

@@ -40,12 +40,18 @@ def test_the_site_is_built_without_a_warning_from_all_that_is_public_and_needs_n
     for page in tmp_path.rglob("*.html"):
         assert not fetched.search(page.read_text()), page
     assert (tmp_path / "search" / "search_index.js").is_file(), "from disk a script can be read, and JSON cannot"
-    for door in _doors():
-        room = ".".join(door.split(".")[:2])
-        page = (tmp_path / "reference" / room.split(".")[-1]).with_suffix(".html")
-        shown = set(re.findall(r'id="(creases[\w.]*)"', page.read_text()))
-        names = [name for name in import_module(door).__all__ if f"{door}.{name}" not in shown]
-        assert all(f"{room}.{name}" in shown and _is_the_same(name, room, door) for name in names), (door, names)
+    described, indexed = {}, {}
+    for page in (tmp_path / "reference").rglob("*.html"):
+        text = page.read_text()
+        described |= dict.fromkeys(re.findall(r'id="(creases[\w.]*)"', text), page)
+        indexed[page] = set(re.findall(r'href="[^"]*"><code>(\w+)</code>', text))
+    doors = _doors()
+    for door in doors:
+        index = (tmp_path / "reference" / (door.split(".")[:2][-1])).with_suffix(".html")
+        for name in import_module(door).__all__:
+            homes = [home for home in doors if f"{home}.{name}" in described]
+            assert any(_is_the_same(name, home, door) for home in homes), (door, name)
+            assert name in indexed[index] or described[f"{door}.{name}"] == index, (door, name, "is not in the index")
 
 
 def _is_the_same(name, *doors):
