@@ -40,7 +40,7 @@ FAST = {
         slide-7 theorem-2 proposition-1 lemma-1 lemma-2 theorem-4 observation-1 slide-31
     """,
     "tiny": """
-        corollary-1 corollary-2 equation-11 equation-9 proposition-3.1 proposition-3.2 proposition-3.3
+        corollary-1 corollary-2 definition-3.1 equation-11 equation-9 proposition-3.1 proposition-3.2 proposition-3.3
         proposition-5.1 proposition-5.2 proposition-5.3 section-2.2 section-3.2-orthogonal section-5-higher
         section-B.3
     """,
