@@ -1,52 +1,107 @@
-"""Create the figures of the README, ``docs/growth.png`` and ``docs/rides.png``: ``make pictures``."""
+"""Create the pictures of the README, the landing page and the tutorial: ``make pictures``.
 
+The pages save pictures in their own code blocks; this runs those blocks in the light and the dark theme and keeps what
+they save in ``docs/pictures``. The first picture of the README is drawn here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
-import pandas as pd
+import torch
 
 import creases
-from creases import explain, problems, show
-from creases.growth import GrowthConfig
-from creases.growth.experiment import Experiment, data_box
+from creases import problems, show
+from creases.growth.experiment import data_box
 
-FOLDER = Path(__file__).parent
+DOCS = Path(__file__).parent
+PICTURES = DOCS / "pictures"
+sys.path += [str(DOCS), str(DOCS.parent / "tests")]
 
+from gallery import compress  # noqa: E402
 
-def picture_growth() -> None:
-    problem = problems.get("circle")
-    with TemporaryDirectory() as folder:  # for the network before growth
-        experiment = Experiment.from_problem(problem, GrowthConfig(max_units=16), folder=Path(folder))
-        history = experiment.run(progress=False)
-        assert experiment.snapshots is not None
-        start = experiment.snapshots.before_growth
-    assert start is not None
-    before, after = (creases.plane(net, data_box(problem.X)) for net in (start, experiment.network))
-    figure = show.plot_growth(
-        history,
-        view=show.GrowthView(before, after, problem.X, problem.y, problem.features, problem.classes),
-        kept_epoch=experiment.best_epoch,
-        scaling=experiment.data.scaling,
-        score="accuracy",
-    )
-    show.save_figure(figure, FOLDER / "growth.png", dpi=95)
+from documents import run_blocks  # noqa: E402
+
+#: Files that the code blocks of a page leave, and the names of the pictures.
+PAGES = {
+    "README.md": {
+        "map.png": "map",
+        "run/growth.png": "growth",
+        "safety.png": "safety",
+        "difference.png": "difference",
+    },
+}
+THEMES = ("light", "dark")
+WIDTH = 1200  #: of the widest picture, in pixels
 
 
-def picture_rides() -> None:
-    """Picture the effect of a column in the README's table."""
-    rng = np.random.default_rng(0)
-    numbers = {"temperature": rng.uniform(-5, 38, 500).round(1), "rain": rng.exponential(3, 500).round(1)}
-    days = pd.DataFrame({**numbers, "weekend": rng.choice(["yes", "no"], 500)})
-    pleasant, hot = days.temperature.clip(upper=25), (days.temperature - 25).clip(lower=0)
-    weekend = 40 * (days.weekend == "yes")
-    days["rides"] = 60 + 9 * pleasant - 6 * hot - 5 * days.rain + weekend + rng.normal(0, 15, 500)
-    result = creases.grow(days, "rides", max_units=3, progress=False)
-    X, names = result.problem.X, result.problem.features
-    effect = explain.effects(result.network, X, "temperature", names=names, target="rides")
-    show.save_figure(show.plot_effect(effect).figure, FOLDER / "rides.png", dpi=95)
+def run_page(page: str, saved: dict[str, str], theme: str) -> None:
+    """Run a page's code and keep the pictures that it saves."""
+    with TemporaryDirectory() as folder, chdir(folder), show.theme(theme):
+        run_blocks(DOCS.parent / page)
+        for file, name in saved.items():
+            store(Path(file), PICTURES / f"{name}-{theme}.png")
+
+
+def store(picture: Path, path: Path) -> None:
+    """Keep a picture, at most as wide as a page, in few colors."""
+    from PIL import Image
+
+    with Image.open(picture) as image:
+        image.thumbnail((WIDTH, WIDTH))
+        image.save(path)
+    compress(path)
+
+
+def grow_on_spirals() -> list[creases.Network]:
+    """Return a network before each growth step, and at the end."""
+    spirals = problems.get("spirals")
+    torch.manual_seed(0)
+    layers = [torch.nn.Linear(2, 4), torch.nn.ReLU(), torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2)]
+    model = torch.nn.Sequential(*layers)
+    networks = [creases.read(model)]
+    before = networks[0]
+
+    def keep(state) -> None:
+        nonlocal before
+        if state.record is not None:
+            networks.append(before)
+        before = creases.read(state.model)
+
+    model, _ = creases.grow(model, tuple(spirals), "classification", how="tiny", validation=0.2, callbacks=[keep])
+    return [*networks[1:], creases.read(model)]
+
+
+def draw_hero(networks: list[creases.Network], theme: str) -> None:
+    """Draw three maps of one growing network."""
+    from matplotlib import pyplot
+
+    spirals = problems.get("spirals")
+    with show.theme(theme):
+        figure, axes = show.style.new_figure(13, 4.2, panels=len(networks))
+        for ax, network in zip(axes, networks, strict=True):
+            partition = creases.plane(network, data_box(spirals.X))
+            show.plot_plane(partition, ax=ax, color="class", X=spirals.X, y=spirals.y)
+            ax.set_title(f"{network.n_units} units, {partition.count} regions")
+        compress(show.save_figure(figure, PICTURES / f"hero-{theme}.png", dpi=90))
+    pyplot.close("all")
+
+
+def main(names: list[str]) -> None:
+    os.environ["CI"] = "true"  # no progress bars
+    PICTURES.mkdir(exist_ok=True)
+    networks = grow_on_spirals() if not names or "hero" in names else []
+    for theme in THEMES:
+        if networks:
+            draw_hero([networks[0], networks[1], networks[-1]], theme)
+        for page, saved in PAGES.items():
+            if not names or Path(page).stem in names:
+                run_page(page, saved, theme)
 
 
 if __name__ == "__main__":
-    picture_growth()
-    picture_rides()
+    main(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""The growth examples of the README and the pages: the networks grow, and beat a linear model on the test rows."""
+"""The growth examples of the pages: the networks grow, and beat a linear model on the test rows."""
 
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -18,17 +18,6 @@ def check_growth(model, history, train, test):
     assert model[0].out_features == 2 + sum(len(record.units) for record in kept) > 2
     assert any(stage["pays"] for stage in history.stages)
     assert accuracy(model, *test) > LogisticRegression().fit(*train).score(*test) + 0.05
-
-
-@pytest.mark.slow
-def test_those_of_the_readme_grow_and_beat_a_linear_model(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    names = run_until(ROOT / "README.md", "creases.grow(")
-    train, test = ((names[f"X{part}"], names[f"y{part}"]) for part in ("", "_test"))
-    classifier = names["classifier"]
-    check_growth(classifier.module_, classifier.history_, train, test)
-    assert classifier.score(*test) > names["linear"].score(*test) + 0.05
-    check_growth(names["model"], names["history"], train, test)
 
 
 @pytest.mark.slow
