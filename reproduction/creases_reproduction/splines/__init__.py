@@ -12,5 +12,6 @@ MODULES = (
     "optimal_fits",
     "relocation",
     "initialisation_gap",
+    "gans",
     "outlook",
 )

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from creases_reproduction.claim import Claim
 
-_GAN = (
-    "trained for 400000 to 2400000 steps on data and with code that are not given; only pictures "
-    "are printed, no number to compare with"
-)
-
-
 CLAIMS = [
     Claim(
         "splines/radon",
@@ -26,20 +20,6 @@ CLAIMS = [
         "Breakpoints along random and along adversarial directions move differently in training.",
         printed="pictures",
         cannot="network, data and directions are not given; only pictures are printed",
-    ),
-    Claim(
-        "splines/gan-simgd",
-        "slides 'Learning Dynamics in GANs', SimGD and Follow-the-Ridge",
-        "Implicit regularisation makes a generator miss modes; a minimax algorithm helps.",
-        printed="pictures",
-        cannot=_GAN,
-    ),
-    Claim(
-        "splines/gan-preconditioner",
-        "slides 'Learning Dynamics in GANs', preconditioner",
-        "A preconditioner makes the regularisation adaptive and covers more modes.",
-        printed="pictures",
-        cannot=_GAN,
     ),
     Claim(
         "splines/fourier",
