@@ -173,7 +173,7 @@ def _print_list(claims: list[Claim], as_json: bool, in_full: bool) -> None:
 def _describe_claim(claim: Claim) -> dict[str, Any]:
     """Return everything known about a claim, with its stored result but without the result's numbers."""
     from creases_reproduction.claim import FAMILIES
-    from creases_reproduction.results import stored_result, stored_verdict
+    from creases_reproduction.results import data_note, stored_result, stored_verdict
 
     result = stored_result(claim.id)
     fields = ("why", "command", "seconds", "machine", "versions")
@@ -186,6 +186,7 @@ def _describe_claim(claim: Claim) -> dict[str, Any]:
         "status": stored_verdict(claim),
         "cannot": claim.cannot,
         "takes": claim.full,
+        "data": data_note(claim, result),
         "misprints": list(claim.misprints),
         "full": None if result is None else {name: getattr(result, name) for name in fields},
     }
@@ -208,6 +209,8 @@ def _print_description(claim: Claim) -> None:
         if not result["command"].startswith("creases "):
             out.print(f"[dim]computed by: {escape(result['command'])}[/]", soft_wrap=True)
         out.print(f"[dim]computed on {escape(result['machine'])}; {versions}[/]", soft_wrap=True)
+    if about["data"]:
+        out.print(f"[dim]{about['data']}[/]", soft_wrap=True)
     if claim.misprints:
         out.print(f"[dim]misprints: {', '.join(claim.misprints)}[/]", soft_wrap=True)
     if claim.measure:

@@ -17,6 +17,7 @@ from PIL import Image
 
 from creases._files import write_atomically
 from creases_reproduction.catalogue import list_claims
+from creases_reproduction.changes import VERDICT_CHANGES, WITHDRAWALS, VerdictChange
 from creases_reproduction.claim import FAMILIES, Claim, Row
 from creases_reproduction.figures.claims import claim_figure
 from creases_reproduction.misprints import Misprint, list_misprints
@@ -25,6 +26,7 @@ from creases_reproduction.results import (
     STORED_RESULTS,
     VERDICTS,
     Result,
+    data_note,
     judge_again,
     read_result,
     stored_result,
@@ -126,7 +128,17 @@ seconds, with few seeds and small stand-ins for image data, so its verdict says 
 {_table(["source", *verdicts], rows)}
 
 {lists}
+
+## Verdicts that changed
+
+{_table(["claim", "before", "after", "reason"], [_change_cells(change) for change in VERDICT_CHANGES])}
 """
+
+
+def _change_cells(change: VerdictChange) -> list[str]:
+    family = change.id.partition("/")[0]
+    link = f"[{change.id}](reproduction/{family}.md#{_anchor(change.id)})"
+    return [link, change.before, change.after, _cell(change.why)]
 
 
 def _claims_table(family: str) -> str:
@@ -163,6 +175,8 @@ def _claim_section(claim: Claim) -> str:
         if any(row.printed is not None for row in rows) or 0 < len(rows) <= MAX_MEASURED_ROWS:
             lines += [_table(["", "printed", "measured", "95 % interval"], [_row_cells(row) for row in rows]), ""]
         lines += [f"![{claim.id}]({claim.id}.png)", ""]
+    if note := data_note(claim, result):
+        lines += [note, ""]
     if claim.misprints:
         links = ", ".join(f"[{misprint}](../misprints.md#{_anchor(misprint)})" for misprint in claim.misprints)
         lines += [f"Misprints: {links}.", ""]
@@ -184,6 +198,7 @@ def _misprints_page() -> str:
     for family, name in FAMILIES.items():
         sections = "\n".join(_misprint_section(misprint) for misprint in list_misprints(family))
         parts.append(f"## {family}: {name}\n\n{sections}")
+    withdrawn = [[_cell(f"{item.id.partition('/')[0]}, {item.place}"), *map(_cell, item[2:])] for item in WITHDRAWALS]
     return f"""{_NOTICE}
 
 # Misprints in the sources
@@ -191,7 +206,13 @@ def _misprints_page() -> str:
 {len(list_misprints())} places where a source prints something wrong, each with the correction and the test that shows
 it. The library follows the corrections.
 
-{chr(10).join(parts)}"""
+{chr(10).join(parts)}
+## Taken back
+
+Corrections that an earlier version of this list had, and that do not hold or are no corrections.
+
+{_table(["place", "what was said", "why it was taken back"], withdrawn)}
+"""
 
 
 def _misprint_section(misprint: Misprint) -> str:

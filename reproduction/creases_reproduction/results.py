@@ -28,6 +28,9 @@ STORED_RESULTS = Path(__file__).with_name("results") / "claims"
 #: The verdict on a claim that cannot be computed here.
 NOT_COMPUTABLE = "not computable here"
 
+#: What is said beside every claim on CIFAR-10.
+CIFAR_NOTE = "CIFAR-10 here was re-encoded as JPEG: numbers of the original files may differ."
+
 #: Every verdict, best first.
 VERDICTS = ("agrees", "agrees in kind", "disagrees", NOT_COMPUTABLE)
 
@@ -87,6 +90,12 @@ def stored_verdict(claim: Claim) -> str:
         return NOT_COMPUTABLE
     result = stored_result(claim.id)
     return "not run" if result is None else result.verdict
+
+
+def data_note(claim: Claim, result: Result | None) -> str:
+    """Return what to know of the data of a claim: that CIFAR-10 here is not as published; "" for other data."""
+    text = [claim.place, claim.says, claim.printed, "" if result is None else json.dumps(result.numbers)]
+    return CIFAR_NOTE if claim.measure is not None and "cifar" in " ".join(text).lower() else ""
 
 
 def result_path(folder: str | Path, id: str, suffix: str = ".json") -> Path:

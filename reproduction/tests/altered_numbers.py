@@ -35,6 +35,16 @@ def far_off(numbers: dict[str, Any]) -> dict[str, Any]:
     return numbers
 
 
+def row_value(index: int, value: float) -> Change:
+    """Return a change of the measured number of one row, with an interval that holds nothing else."""
+
+    def change(numbers: dict[str, Any]) -> dict[str, Any]:
+        numbers["rows"][index].update(measured=value, low=value, high=value)
+        return numbers
+
+    return change
+
+
 def judge_altered(id: str, change: Change) -> Judgement:
     """Judge a claim on its stored numbers with a change."""
     claim, result = find_claim(id), stored_result(id)

@@ -12,6 +12,7 @@ from torch import nn
 
 import creases
 from creases import splines
+from creases.compare import cka
 from creases.growth.methods import fold, gradmax
 from creases.growth.methods._first_order.statistics import statistics
 from creases.growth.methods._tiny.bottleneck import best_moves, optimal_units
@@ -232,6 +233,13 @@ def test_the_constant_zero_has_an_error_of_one_half_on_sine():
     assert (np.sin(x) ** 2).mean() == pytest.approx(0.5, abs=0.01)
 
 
-def test_the_claims_of_figures_6_18_and_6_19_follow_the_text():
-    assert "first direction" in find_claim("linearity/figure-6.18").says
-    assert "singular values" in find_claim("linearity/figure-6.19").says
+def test_cka_of_coefficients_is_undefined_for_a_linear_network():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    linear, dense = (
+        np.array([creases.read(model).piece(x).J[0] for x in X])
+        for model in (nn.Sequential(nn.Linear(3, 2)), mlp(widths=(3, 8, 2), bend=nn.ReLU))
+    )
+    centred = linear - linear.mean(axis=0)
+    assert np.abs(centred).max() < 1e-12
+    assert np.isnan(cka(linear, dense))
+    assert 0 < cka(dense, np.abs(dense)) < 1

@@ -227,7 +227,9 @@ def judge_deep_to_minimal(numbers: Numbers) -> Judgement:
     words = "; ".join(describe_row(item, ".2f") for item in all_rows)
     if all(is_inside(item, 0.01) for item in all_rows):
         return Judgement("agrees", words)
-    right = (all_rows[0].measured or 0) > 0.85 and 0 < (all_rows[1].measured or 0) < 0.75
+    learned, minimal = all_rows
+    share = (minimal.measured or 0) / (minimal.printed or 1)
+    right = (learned.measured or 0) > 0.95 and 0.5 <= share <= 2
     words += " (it depends on the fine-tuning, which the text does not give)"
     return Judgement("agrees in kind" if right else "disagrees", words)
 

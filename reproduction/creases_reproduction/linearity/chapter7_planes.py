@@ -235,7 +235,6 @@ CLAIMS = [
         measure=measure_invariances,
         judge=judge_invariances,
         full="a second",
-        misprints=("linearity/equation-7.6",),
     ),
     Claim(
         "linearity/equation-7.8",

@@ -383,7 +383,6 @@ CLAIMS = [
             judge=judge_distance,
             picture=picture_heat("distance"),
             **from_similarity(distance, data),
-            misprints=("linearity/equation-7.6",),
         )
         for n, data, what in _pair(10, "Mean squared distance")
     ),
@@ -395,6 +394,7 @@ CLAIMS = [
             "distinct; linear and dense ones are alike.",
             judge=judge_alignment,
             picture=picture_heat("cka"),
+            misprints=("linearity/equation-7.7",),
             **from_similarity(alignment, data),
         )
         for n, data, what in _pair(12, "CKA")

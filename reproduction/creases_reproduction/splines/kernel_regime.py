@@ -302,7 +302,7 @@ CLAIMS = [
         measure=measure_responses,
         judge=judge_responses,
         picture=picture_responses,
-        misprints=("splines/relu-squared", "splines/right-sided"),
+        misprints=("splines/relu-squared",),
     ),
     Claim(
         "splines/activations",

@@ -76,12 +76,12 @@ def judge_probability(numbers: Numbers) -> Judgement:
         f"{name}: printed {row['printed']:.3f}, drawn {row['drawn']:.3f}, corrected formula {row['formula']:.3f}"
         for name, row in rows.items()
     )
+    if all(abs(row["printed"] - row["drawn"]) < 4 * row["error"] for row in rows.values()):
+        return Judgement("agrees", f"{words}. The printed one is within four standard errors of the draws.")
     return Judgement(
         "disagrees",
-        (
-            f"{words}. The printed one falls with more breakpoints; the corrected one "
-            f"{'agrees' if fits else 'disagrees'} with the draws."
-        ),
+        f"{words}. The printed one falls with more breakpoints; the corrected one "
+        f"{'agrees' if fits else 'disagrees'} with the draws.",
     )
 
 

@@ -86,14 +86,16 @@ def judge_gram(numbers: Numbers) -> Judgement:
 
 
 def judge_definite(numbers: Numbers) -> Judgement:
-    """Judge whether the Hessian is never definite."""
+    """Judge whether the Hessian is positive definite at points without any of the five flaws."""
+    spline = f"in the spline's own coordinates it is definite at {numbers['spline definite']:.0%} of them"
+    where = f"at {numbers['cases']} critical points without any of the five flaws"
+    if numbers["zeros per unit"] == 0 and not numbers["negative"] > 1e-9:
+        return Judgement("agrees", f"The network's Hessian has no zero eigenvalue {where}; {spline}.")
     return Judgement(
         "disagrees",
-        f"The network's Hessian is never positive definite: at {numbers['cases']} critical points "
-        "without any of the five "
-        f"flaws it has at least {numbers['zeros per unit']:.0f} zero eigenvalue for each unit (w and "
-        "b may be scaled up and v "
-        f"down). In the spline's own coordinates it is definite at {numbers['spline definite']:.0%} of them.",
+        f"The network's Hessian is never positive definite: {where} it has at least "
+        f"{numbers['zeros per unit']:.0f} zero eigenvalue for each unit (w and b may be scaled up and v down); "
+        f"{spline}.",
     )
 
 
@@ -137,6 +139,8 @@ def judge_types(numbers: Numbers) -> Judgement:
     extra = numbers["extra"]
     words = "; ".join(f"{name}: {value}" for name, value in extra.items())
     right = all(extra[name] > 0 for name in extra if name[0] in "1234" or name in ("5 v = 0", "5 w = 0"))
+    if right and extra["5 b = 0"] > 0 and not extra["complementary patterns"]:
+        return Judgement("agrees", f"Zero eigenvalues beyond the gauge: {words}.")
     return Judgement(
         "agrees in kind" if right and extra["5 b = 0"] == 0 else "disagrees",
         f"Zero eigenvalues beyond the gauge: {words}. b = 0 adds none, complementary patterns are "
@@ -208,6 +212,8 @@ def judge_derivatives(numbers: Numbers) -> Judgement:
 def judge_velocities(numbers: Numbers) -> Judgement:
     """Judge the laws are autograd's, the middle terms are not."""
     worst = max(numbers["beta"], numbers["mu"])
+    if max(worst, numbers["as printed"]) < 1e-9:
+        return Judgement("agrees", f"The laws and their middle terms are autograd's to {worst:.1g}.")
     return Judgement(
         "agrees in kind" if worst < 1e-9 else "disagrees",
         f"The laws are autograd's to {worst:.1g} with e = f - y. The middle terms, -dl/dbeta and "
@@ -262,6 +268,10 @@ def _fourth_difference(x: Floats, y: Floats, rng: np.random.Generator) -> float:
 def judge_slices(numbers: Numbers) -> Judgement:
     """Judge slices are exact; what is said of curvature and of both coordinates is not."""
     words = ", ".join(f"type {name} {share:.1%}" for name, share in numbers["types"].items() if name != "one-sided")
+    if numbers["deviation"] < 1e-9 and numbers["fourth difference"] < 1e-9 and not numbers["with a flat part"]:
+        return Judgement(
+            "agrees", f"Slices are the loss to {numbers['deviation']:.1g}, with knots at the data ({words})."
+        )
     return Judgement(
         "agrees in kind" if numbers["deviation"] < 1e-9 else "disagrees",
         f"Slices are the loss to {numbers['deviation']:.1g}, with knots at the data ({words}). Not "

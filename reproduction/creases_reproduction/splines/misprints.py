@@ -141,12 +141,4 @@ MISPRINTS = [
         "",
         "tests/splines/dynamics/test_activations.py::test_steps_and_relus_are_powers",
     ),
-    Misprint(
-        "splines/right-sided",
-        "Lemma 3",
-        "right-sided fractional derivative",
-        "the left-sided one, whose integral runs from minus infinity to x",
-        "",
-        "tests/splines/dynamics/test_activations.py::test_the_density_of_a_power_is_its_fractional_derivative",
-    ),
 ]

@@ -16,8 +16,8 @@ MISPRINTS = [
     Misprint(
         "tiny/proposition-3.3",
         "Proposition 3.3",
-        "omega = N alpha with eigenvalue lambda",
-        "omega = N' alpha with eigenvalue lambda^2",
+        "omega = N alpha",
+        "omega = N' alpha, as appendix B.4 has it",
         "",
         "tests/growth/methods/tiny/test_bottleneck.py::test_the_generalised_eigenproblem_has_the_same_units",
     ),

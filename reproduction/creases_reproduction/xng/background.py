@@ -154,13 +154,17 @@ def _has_bent_crease(part: Any, first: int) -> bool:
 
 
 def judge_shallow(numbers: Numbers) -> Judgement:
-    """Judge Theorem 2: exact for one input, false from two on."""
+    """Judge Theorem 2: whether deep networks of one input, and of two, can be written with one hidden layer."""
     words = (
         f"One input: {numbers['cases']} networks of 3 layers written with one hidden layer, deviation "
         f"{numbers['deviation']:.1g}. Two inputs: {numbers['bent']:.0%} of networks of two layers have a crease that "
         "changes direction; one hidden layer bends along whole lines only"
     )
-    return Judgement("disagrees", f"{words}, so the theorem fails from two inputs on.")
+    if numbers["deviation"] > 1e-9:
+        return Judgement("disagrees", f"{words}. The theorem fails for one input.")
+    if numbers["bent"]:
+        return Judgement("disagrees", f"{words}, so the theorem fails from two inputs on.")
+    return Judgement("agrees", f"{words}.")
 
 
 def measure_local_linearity(scale: Scale) -> dict[str, Any]:

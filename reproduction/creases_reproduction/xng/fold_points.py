@@ -124,7 +124,6 @@ CLAIMS = [
         "The instance nearest to the centroid of the cluster with the highest mean loss is a mis-predicted one.",
         measure=measure_nearest_samples,
         judge=judge_nearest,
-        misprints=("xng/slide-28",),
     ),
     Claim(
         "xng/slide-30",

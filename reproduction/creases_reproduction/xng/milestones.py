@@ -183,6 +183,8 @@ def judge_closed_form(numbers: Numbers) -> Judgement:
         f"{numbers['least']:.1%}) of the "
         "gain that a constrained optimiser finds from many starts"
     )
+    if numbers["least"] > 0.99:
+        return Judgement("disagrees", f"{words}: a closed form solves it.")
     if numbers["median"] > 0.9:
         return Judgement(
             "agrees in kind", f"{words}: the difficulty can be avoided, the constraint is built into the unit."

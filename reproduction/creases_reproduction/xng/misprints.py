@@ -46,22 +46,6 @@ MISPRINTS = [
         "tests/growth/methods/fold/test_fold_point.py::test_where_a_third_class_is_above_the_foot_the_nearest_point_below_it_is_taken",
     ),
     Misprint(
-        "xng/slide-28",
-        "slide 28, Find Typical Mis-Predicted Instance",
-        "the instance of the cluster nearest to its centroid",
-        "the mis-predicted one nearest to it",
-        "The nearest instance is often predicted right, and then there is nothing to fold.",
-        "tests/growth/methods/fold/test_typical_mispredictions.py::test_the_typical_one_is_the_mistake_nearest_to_the_loss_weighted_centroid",
-    ),
-    Misprint(
-        "xng/slide-29",
-        "slide 29, Hidden Layer Broaden",
-        "the new bias is 0",
-        "b = -w . x_f, as Theorem 3 says",
-        "With b = 0 the crease passes through the origin, not through the fold point.",
-        "tests/growth/methods/fold/test_fold.py::test_the_crease_passes_through_the_fold_point_and_that_lies_on_the_boundary",
-    ),
-    Misprint(
         "xng/slide-29-rows",
         "slide 29, Hidden Layer Broaden",
         "W_A x_f + b_A = 0 for the whole new matrix",

@@ -51,7 +51,11 @@ def judge_lemma4(numbers: Numbers) -> Judgement:
     """Judge Lemma 4: changes within their bound."""
     changes, shares = numbers["largest_change"], numbers["share_of_bound"]
     words = ", ".join(f"{change:.2g} for eps = {eps}" for eps, change in changes.items())
-    fits = max(shares.values()) < 1 + 1e-9
+    falls = all(
+        change <= 1.01 * float(eps) * max(changes.values()) / max(map(float, changes))
+        for eps, change in changes.items()
+    )
+    fits = falls and max(shares.values()) < 1 + 1e-9
     return Judgement(
         "agrees" if fits else "disagrees",
         f"Largest change of an output over {numbers['cases']} folds: {words}; never above the bound.",
@@ -138,6 +142,8 @@ def judge_lemma2(numbers: Numbers) -> Judgement:
         f"Where the new unit is active the formula is autograd's to {numbers['active']:.1g}; where it is not, the "
         f"second term must be left out (as printed it is wrong by up to {numbers['inactive, as printed']:.0%})"
     )
+    if max(numbers["active"], numbers["inactive, as printed"]) < 1e-12:
+        return Judgement("agrees", "The formula is autograd's, whether the new unit is active or not.")
     return Judgement(
         "agrees in kind" if numbers["active"] < 1e-12 else "disagrees",
         f"{words}: a factor for the unit's side is missing.",
@@ -149,21 +155,34 @@ def measure_unit_activity(scale: Scale) -> dict[str, Any]:
 
     Which data a new unit acts on; how far from the fold point its crease meets the boundary.
 
-    The crease of random incoming weights w, with the bias of Theorem 3 and with the slide's 0, in the plane.
+    The crease of random incoming weights w with the bias of Theorem 3 and with none, and of weights with w . x_f = 0
+    and no bias, as slide 29 has them; in the plane.
     """
     rng, cases, wrong = np.random.default_rng(0), 50 if scale == "quick" else 1000, 0
     at_point: list[float] = []
     at_zero: list[float] = []
+    as_printed: list[float] = []
     X = rng.normal(size=(100, 2))
     for case in range(cases):
         model = Batch.initial(1, [2, 3, 2], seed=case, dtype=np.float64).module(0)
         w, normal, point = rng.normal(size=(3, 2))
         widen(model, creases.places(model)[0], *_unit_through(w, point), {"2": torch.ones(2, 1, dtype=torch.float64)})
         wrong += int((creases.read(model).sides(X)[:, -1] != ((X - point) @ w > 0)).sum())
-        both = np.stack([normal, w])
-        for bias, collected in ((w @ point, at_point), (0.0, at_zero)):
-            collected.append(float(np.linalg.norm(np.linalg.solve(both, [normal @ point, bias]) - point)))
-    return {"cases": cases, "wrong": wrong, "with the bias": np.median(at_point), "with none": np.median(at_zero)}
+        through = w - (w @ point) / (point @ point) * point  # w . x_f = 0
+        for weights, bias, collected in (
+            (w, w @ point, at_point),
+            (w, 0.0, at_zero),
+            (through, 0.0, as_printed),
+        ):
+            meet = np.linalg.solve(np.stack([normal, weights]), [normal @ point, bias])
+            collected.append(float(np.linalg.norm(meet - point)))
+    return {
+        "cases": cases,
+        "wrong": wrong,
+        "with the bias": np.median(at_point),
+        "with none": np.median(at_zero),
+        "as printed": np.median(as_printed),
+    }
 
 
 def _unit_through(w: Floats, point: Floats) -> tuple[torch.Tensor, torch.Tensor]:
@@ -171,13 +190,20 @@ def _unit_through(w: Floats, point: Floats) -> tuple[torch.Tensor, torch.Tensor]
 
 
 def judge_location(numbers: Numbers) -> Judgement:
-    """Judge Theorem 5: the bias has a say in where the crease meets the boundary."""
+    """Judge Theorem 5: whether the weights alone determine where the crease meets the boundary."""
     words = (
-        f"With b = -w . x_f the crease meets the boundary {numbers['with the bias']:.1g} from the "
-        "fold point, whatever w is; "
-        f"with b = 0 {numbers['with none']:.2g} from it (median of {numbers['cases']})"
+        f"Without a bias, weights with w . x_f = 0 put the crease {numbers['as printed']:.1g} from the fold point, "
+        f"others {numbers['with none']:.2g} (medians of {numbers['cases']})"
     )
-    return Judgement("agrees in kind", f"{words}: weights and bias together determine it.")
+    if numbers["as printed"] > 1e-9:
+        return Judgement("disagrees", f"{words}: the crease misses the point for which its weights were chosen.")
+    if numbers["with the bias"] > 1e-9:
+        return Judgement("agrees", f"{words}; a bias does not change that.")
+    return Judgement(
+        "agrees in kind",
+        f"{words}, as slide 29 has it; with b = -w . x_f it is {numbers['with the bias']:.1g} whatever w is, so that "
+        "weights and bias together determine the place.",
+    )
 
 
 def measure_gradient_of_new_unit(scale: Scale) -> dict[str, Any]:
@@ -224,7 +250,7 @@ CLAIMS = [
         "A crease at the fold point x_f is made by a new unit of the first layer with w . x_f + b = 0.",
         measure=measure_crease_through_point,
         judge=judge_deviations(1e-10, "crease", "tie"),
-        misprints=("xng/slide-29", "xng/slide-29-rows", "xng/slide-27"),
+        misprints=("xng/slide-29-rows", "xng/slide-27"),
     ),
     Claim(
         "xng/lemma-1",

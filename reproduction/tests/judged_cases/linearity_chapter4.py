@@ -20,6 +20,19 @@ def squares(numbers):
     return numbers
 
 
+def as_many(numbers):
+    """Networks with little error are as many in all dimensions."""
+    parts = {name: part for name, part in numbers.items() if name.endswith("0.95")}
+    return {**numbers, **{name: {**part, "rate": [0.7] * len(part["rate"])} for name, part in parts.items()}}
+
+
+def either(*rates):
+    """Shares of networks that end with one of the two shapes, by dimension."""
+    return lambda numbers: {
+        name: part if name == "dimensions" else {**part, "either": list(rates)} for name, part in numbers.items()
+    }
+
+
 def more_exact(numbers):
     return {**numbers, "leak 0, 0.9999": {**numbers["leak 0, 0.9999"], "rate": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]}}
 
@@ -52,13 +65,10 @@ CASES = {
     ),
     "linearity/figure-4.6": (STORED, squares),
     "linearity/figure-4.7": (STORED, lambda numbers: {**numbers, "mean": [0.6] * len(numbers["n"])}),
-    "linearity/figure-4.8": (STORED, more_exact),
-    "linearity/section-4.2.2-consistent": (
-        STORED,
-        {"leak 0": {"either": [0.9, 0.3, 0.1], "others bounded": [0.0, 0.0, 0.5]}},
-    ),
+    "linearity/figure-4.8": (as_many, more_exact),
+    "linearity/section-4.2.2-consistent": (either(0.6, 0.62, 0.58), either(0.6, 0.4, 0.35)),
 }
 
 
 #: Figures whose numbers are not in the text: what is said of them is the best that can agree.
-IN_KIND = {"linearity/figure-4.7", "linearity/figure-4.8", "linearity/section-4.2.2-consistent"}
+IN_KIND = {"linearity/figure-4.7", "linearity/figure-4.8"}
