@@ -45,8 +45,9 @@ reproduce: $(VENV)/installed ## run every claim of the sources at quick scale
 docs: $(VENV)/dev ## build the documentation into out/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-pictures: $(VENV)/installed ## make the README's pictures and the gallery again
+pictures: $(VENV)/dev ## make the pictures of the README, the tutorials and the gallery again
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/notebooks.py
 	$(BIN)/python docs/gallery.py
 
 viewer: ## check, test and build the viewer of reports and studio from web/ (needs Node)

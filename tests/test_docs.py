@@ -1,5 +1,6 @@
 """The documentation: every code block runs, links lead somewhere, nothing is fetched when a page is opened."""
 
+import json
 import os
 import pkgutil
 import re
@@ -8,6 +9,7 @@ import sys
 from importlib import import_module
 
 import pytest
+import torch
 
 import creases
 from documents import ROOT, blocks, run_blocks
@@ -19,6 +21,10 @@ _TABLES = (
     "assert [q.fill_tables(page) for page in pages] == pages"
 )
 PAGES = sorted(DOCS.rglob("*.md"))
+NOTEBOOKS = sorted((DOCS / "tutorials").glob("*.ipynb"))
+
+sys.path.append(str(DOCS))
+import notebooks  # noqa: E402
 
 
 @pytest.mark.slow
@@ -26,6 +32,18 @@ PAGES = sorted(DOCS.rglob("*.md"))
 def test_every_block_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_blocks(page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_notebook_runs_and_stores_as_many_outputs_as_it_makes(path):
+    notebook = json.loads(path.read_text())
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        made = [(bool(printed), len(figures)) for printed, figures in notebooks.run_notebook(notebook)]
+    stored = [[output["output_type"] for output in cell["outputs"]] for cell in notebooks.code_cells(notebook)]
+    assert made == [("stream" in kinds, kinds.count("display_data")) for kinds in stored]
+    assert sum(figures for _, figures in made) > 0
 
 
 @pytest.mark.slow
@@ -79,5 +97,5 @@ def test_the_tables_of_the_open_questions_are_those_of_the_stored_results():
 
 def test_every_page_is_in_the_navigation():
     listed = (ROOT / "mkdocs.yml").read_text()
-    for page in PAGES:
+    for page in [*PAGES, *(path.with_suffix(".md") for path in NOTEBOOKS)]:
         assert str(page.relative_to(DOCS)) in listed, page
