@@ -8,6 +8,18 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def is_or_are(count: int) -> str:
+    """Return the verb for a count: ``1 is``, ``0 are``, ``2 are``."""
+    return "is" if count == 1 else "are"
+
+
+def describe_change(name: str, before: str, now: str) -> str:
+    """Return how a number changed: ``the loss fell from 0.5 to 0.4``, ``the loss stayed at 0.5``."""
+    if before == now:
+        return f"{name} stayed at {now}"
+    return f"{name} {'rose' if float(now) > float(before) else 'fell'} from {before} to {now}"
+
+
 def format_number(value: float) -> str:
     """Return a number with three digits and all digits before the point: 0.123, 12.3, 2015, 1.2e-07."""
     return f"{value:.0f}" if 999.5 <= abs(value) < 1e9 else f"{value:.3g}"

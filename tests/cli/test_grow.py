@@ -64,7 +64,7 @@ def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp
     assert right == pytest.approx((104 * scores["train"] + 24 * scores["validation"] + 32 * scores["test"]) / 160)
     said = " ".join(result.stdout.split())
     assert "104 rows to train on, 24 held out to judge by, 32 for testing" in said
-    assert "were taken for" in said
+    assert "were misclassified as" in said
     assert "LogisticRegression" in said
     assert "log-odds of late = " in (tmp_path / "o" / "scorecard.txt").read_text()
     assert "Open o/growth.png" in said

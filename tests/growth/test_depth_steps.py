@@ -122,8 +122,8 @@ def test_a_deepening_step_is_recorded_and_explained():
     assert record.parameters[1] - record.parameters[0] == 20
     assert record.before == record.after
     assert record.predicted > 0
-    assert "A layer of 4 units was inserted after '0' because its weights can give" in record.why()
-    assert "new units at '0', for as many multiply-adds, " in record.explain()
+    assert "A layer of 4 units was inserted after '0' because its weights can reach" in record.why()
+    assert "new units at '0' for the same multiply-adds " in record.explain()
     assert History.from_json(run.history.to_json()).records[0].explain() == record.explain()
     json.dumps(record.explanation)
     run.epoch()

@@ -59,7 +59,7 @@ def test_the_reason_of_a_fold_names_classes_features_and_the_row():
     t = explanation["why"]["instance"]
     age, height = SCALING.point(X[t])
     assert f"row {t} (age {format_number(age)}, height {format_number(height)})" in said
-    assert "of class" in said
+    assert "rows were misclassified as" in said
     assert said.endswith("of the loss.")
     assert explain(explanation, **names).startswith(said)
     assert "0.05" not in said

@@ -37,7 +37,7 @@ def test_a_limit_of_size_is_never_exceeded_and_is_used(how, limit, recycle):
     assert all(epoch["parameters"] <= limit.get("parameters", 10**9) for epoch in grower.history.epochs)
     assert state.flops <= limit.get("flops", 10**9)
     if not recycle and how != "tiny":
-        assert "no unit fits into" in grower.history.growth_ended
+        assert "no further unit fits" in grower.history.growth_ended
         assert not grower.history.ended
         assert all(SizeLimit(**limit).available_units(state, place) == 0 for place in state.places)
 
@@ -50,7 +50,7 @@ def test_units_of_a_users_method_that_cannot_be_cut_are_left_out_and_growth_ends
     options = {"how": how, "when": 1, "stop": SizeLimit(parameters=32), "recycle": False}
     grower = Grower(model, None, classes(), "classification", **options)
     grower.step()
-    assert grower.history.growth_ended == "no proposal fits into what the limits of size leave"
+    assert grower.history.growth_ended == "no proposed unit fits within the size limits"
     assert model[0].out_features == 3
 
 
@@ -88,7 +88,7 @@ def test_a_duplicate_and_a_dead_unit_are_grown_anew_before_any_is_added():
     assert {record.removed[0] for record in records} & {1, 2, 4}
     assert model[0].out_features == 6
     assert records[0].explanation["recycled"]["units"] == records[0].removed
-    assert "was taken away" in records[0].explain()
+    assert "was removed" in records[0].explain()
 
 
 def test_without_recycling_every_growth_step_adds():

@@ -99,7 +99,7 @@ def test_the_training_ends_with_the_run(tmp_path):
     module, callback = module_of(), callback_of(stop=Target(score=0.0), data=classes(60))
     trainer = trainer_of(callback, 100, tmp_path)
     trainer.fit(module, loader())
-    assert callback.history.ended.startswith("the training score is ")
+    assert callback.history.ended.startswith("the training score reached ")
     assert trainer.current_epoch == 1
 
 

@@ -43,7 +43,7 @@ def test_growth_from_two_units_learns_what_two_units_cannot(how):
     grown = run(start, (X, y), budget=300, **options)
     assert fixed.history.last["score"] < 0.9
     assert grown.history.last["score"] >= 0.98
-    assert "the training score is" in grown.history.ended
+    assert "the training score reached" in grown.history.ended
 
 
 def test_the_model_is_changed_in_place_and_returned():
@@ -134,7 +134,9 @@ def test_a_limit_of_size_ends_growth_and_the_run_goes_on_to_the_end_of_its_budge
     reasons = []
     grown = run(stop=SizeLimit(growth_steps=2), budget=14, callbacks=[lambda s: reasons.append(s.history.growth_ended)])
     assert [record.epoch for record in grown.history.records] == [3, 6]
-    assert reasons == [""] * 8 + ["2 growth steps were made"] * 6  # the last units are trained before it is asked
+    assert (
+        reasons == [""] * 8 + ["reached the limit of 2 growth steps"] * 6
+    )  # the last units are trained before it is asked
     assert grown.history.ended == "the budget of 14 epochs is spent"
     assert len(grown.history.epochs) == 14
 
@@ -152,7 +154,7 @@ def test_no_improvement_on_validation_data_ends_growth():
     x, _ = classes(60)
     noise = torch.randint(0, 2, (60,), generator=torch.Generator().manual_seed(0))
     grown = run(data=(x, noise), validation=(x, 1 - noise), stop=NoImprovement(patience=2), budget=60, lr=0.1)
-    assert "2 growth steps in a row have not bettered the validation loss" in grown.history.growth_ended
+    assert "2 growth steps brought no improvement in validation loss" in grown.history.growth_ended
     assert len(grown.history.records) < 10
 
 
@@ -186,9 +188,7 @@ def test_the_network_with_the_lowest_smoothed_validation_loss_is_kept():
     assert best < 10
     assert float(F.cross_entropy(grown.model(x), y).detach()) == pytest.approx(losses[best], rel=1e-12)
     assert grown.model[0].out_features == grown.history.epochs[best]["widths"]["0"] < 5
-    assert (
-        f"the network is that of epoch {best + 1}, which has the lowest smoothed validation loss" in grown.history.ended
-    )
+    assert f"the network is from epoch {best + 1}, with the lowest smoothed validation loss" in grown.history.ended
     held = [id(parameter) for group in optimizer.param_groups for parameter in group["params"]]
     assert held == [id(parameter) for parameter in grown.model.parameters()]
     for parameter, moments in optimizer.state.items():
@@ -200,7 +200,7 @@ def test_the_network_with_the_lowest_smoothed_validation_loss_is_kept():
 def test_the_last_network_is_kept_where_that_is_asked_for():
     grown, _, (x, y) = overfitting("last")
     assert float(F.cross_entropy(grown.model(x), y).detach()) == pytest.approx(grown.history.last["validation_loss"])
-    assert "the network is that of" not in grown.history.ended
+    assert "the network is from" not in grown.history.ended
     assert grown.history.kept == len(grown.history.epochs)
     with pytest.raises(InputError, match="keep must be 'best' or 'last', got 'first'"):
         run(keep="first")
@@ -208,7 +208,7 @@ def test_the_last_network_is_kept_where_that_is_asked_for():
 
 def test_without_validation_data_the_last_network_is_the_one():
     grown = run()
-    assert "the network is that of" not in grown.history.ended
+    assert "the network is from" not in grown.history.ended
 
 
 # data

@@ -142,9 +142,9 @@ def test_a_target_is_reached_on_validation_data_where_there_are_any():
     history = History(epochs=epochs(0.05, validation=[0.2]))
     run = state(history=history, due=False)
     assert Target(score=0.9)(run) == ""
-    assert Target(score=0.9, on="training")(run) == "the training score is 0.95, the target 0.9"
-    assert Target(score=0.8)(run) == "the validation score is 0.8, the target 0.8"
-    assert Target(loss=0.2)(run) == "the validation loss is 0.2, the target 0.2"
+    assert Target(score=0.9, on="training")(run) == "the training score reached 0.95 (target 0.9)"
+    assert Target(score=0.8)(run) == "the validation score reached 0.8 (target 0.8)"
+    assert Target(loss=0.2)(run) == "the validation loss reached 0.2 (target 0.2)"
     assert Target(loss=0.19)(run) == ""
 
 
@@ -165,7 +165,7 @@ def test_a_limit_of_size_is_asked_when_it_is_time_to_grow_only():
     run = state(due=False)
     assert SizeLimit(parameters=1)(run) == ""
     run.due = True
-    assert SizeLimit(parameters=1)(run) == "no unit fits into 1 parameters (20 are there) any more"
+    assert SizeLimit(parameters=1)(run) == "no further unit fits: the network is limited to 1 parameter (it has 20)"
 
 
 def test_a_limit_of_parameters_leaves_room_for_whole_units():
@@ -194,7 +194,7 @@ def test_operations_are_counted_by_hand_for_a_linear_network():
 
 def test_a_limit_of_growth_steps_counts_those_that_grow():
     history = History(epochs=epochs(1.0), records=[record(0, action="revive"), record(1), record(1, action="recycle")])
-    assert SizeLimit(growth_steps=2)(state(history=history)) == "2 growth steps were made"
+    assert SizeLimit(growth_steps=2)(state(history=history)) == "reached the limit of 2 growth steps"
     assert SizeLimit(growth_steps=3)(state(history=history)) == ""
 
 
@@ -236,12 +236,12 @@ def test_nothing_to_add_says_why_for_every_place():
     x, y = classes()
     run = state(mlp(3, 2, 2, 2), (x, y), how=lambda model, place, evidence: _none(model, place), where="round robin")
     run.history.epochs = epochs(0.5)
-    assert NothingToAdd(patience=1)(run) == "nothing is worth adding ('0': for a test; '2': for a test)"
+    assert NothingToAdd(patience=1)(run) == "no unit is worth adding ('0': for a test; '2': for a test)"
 
 
 def test_one_refusal_may_be_chance_and_three_in_a_row_are_not():
     run = state(mlp(3, 2, 2), classes(), how=lambda model, place, evidence: _none(model, place))
-    for idle, wanted in ((0, ""), (1, ""), (2, "nothing is worth adding ('0': for a test)")):
+    for idle, wanted in ((0, ""), (1, ""), (2, "no unit is worth adding ('0': for a test)")):
         run.history = History(epochs=epochs(0.5), idle=idle)
         assert NothingToAdd()(run) == wanted
 
@@ -250,7 +250,7 @@ def test_nothing_to_add_looks_at_the_gain_beside_the_loss():
     run = state(how="tiny", history=History(epochs=epochs(0.5)))
     gain = max(run.propose(place).gain for place in run.places)
     assert NothingToAdd(tau=0.9 * gain / 0.5)(run) == ""
-    assert "is not worth it" in NothingToAdd(tau=1.1 * gain / 0.5, patience=1)(run)
+    assert "is too small" in NothingToAdd(tau=1.1 * gain / 0.5, patience=1)(run)
 
 
 def test_growth_always_ends_where_nothing_can_be_added():

@@ -35,7 +35,7 @@ def test_a_proposal_leaves_no_trace_until_it_is_applied() -> None:
 def test_a_proposal_of_no_units_is_refused_with_its_reason() -> None:
     grown = model()
     with pytest.raises(
-        InputError, match="proposal must have at least one unit, got none \\(nothing is mis-predicted\\)"
+        InputError, match="proposal must have at least one unit, got none \\(no sample is mispredicted\\)"
     ):
-        apply(proposal(grown, 0, "nothing is mis-predicted"), grown)
+        apply(proposal(grown, 0, "no sample is mispredicted"), grown)
     assert grown[0].out_features == 3

@@ -156,11 +156,11 @@ def test_a_run_whose_stages_do_not_pay_is_bit_for_bit_one_without_growth(case, v
     for _ in epochs(run):
         pass
     assert [stage["pays"] for stage in run.history.stages] == [False, False]
-    assert run.history.growth_ended.startswith("2 stages in a row did not pay (held-out loss ")
+    assert run.history.growth_ended.startswith("2 growth stages in a row did not lower the held-out loss (")
     grown = [record for record in run.history.records if record.action != "revive"]
     assert grown
     assert all(record.undone for record in grown)
-    assert "It did not pay and was undone." in grown[0].explain()
+    assert "so it was undone." in grown[0].explain()
     plain = begun(make(), data, held, keep="last", when=10**6, **options)
     starts = [0, *(epoch["steps"] for epoch in run.history.epochs)]
     for start, end in pairwise(starts):
@@ -214,7 +214,7 @@ def test_a_stage_that_pays_keeps_the_network_that_was_grown_at_its_beginning(ver
     (stage,), (record,) = run.history.stages, run.history.records
     assert stage["pays"]
     assert not record.undone
-    assert run.history.growth_ended == "1 growth steps were made"
+    assert run.history.growth_ended == "reached the limit of 1 growth step"
     assert (record.width, record.epoch) == ((2, 4), stage["epoch"])
     by_hand = begun(validation=held, keep="last", when=10**6)
     starts = [0, *(epoch["steps"] for epoch in run.history.epochs)]

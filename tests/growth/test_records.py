@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -60,12 +61,12 @@ def test_every_record_can_be_told_in_words(histories):
     for how, history in histories.items():
         told = history.explain(classes=["no", "yes"])
         assert told.count("Growth step") == len(history.records), how
-        assert told.endswith(f"The run ended: {history.ended}.")
+        assert told.endswith(f"Stopped: {history.ended}.")
         for one in history.records:
             said = one.explain()
             assert said.startswith(f"Growth step {one.number} (epoch {one.epoch}). ")
             assert repr(one.place) in said
-            assert "At once the training loss went from" in said
+            assert "Right after the step, the training loss " in said
             assert "  " not in said
 
 
@@ -74,8 +75,8 @@ def test_folds_are_told_with_the_instance_and_its_class(histories):
     instance = fold.explanation["why"]["instance"]
     rows, _ = classes()
     assert 0 <= instance < len(rows)
-    assert f"instance {instance}" in fold.explain()
-    assert "of class no" in fold.explain(classes=["no", "yes"]) or "of class yes" in fold.explain(classes=["no", "yes"])
+    assert f"sample {instance}" in fold.explain()
+    assert re.search(r"'(no|yes)' samples? w", fold.explain(classes=["no", "yes"]))
 
 
 def test_instances_are_numbered_as_in_the_users_data_when_some_are_held_out(histories):
@@ -87,25 +88,25 @@ def test_instances_are_numbered_as_in_the_users_data_when_some_are_held_out(hist
 
 def test_recycled_and_revived_units_are_told_as_such():
     gone = record(3, action="recycle", removed=[1], explanation={**_random(), "recycled": {"units": [1], "cost": 1e-9}})
-    assert "Unit 1 of '0' was taken away, which costs nothing. 1 unit added to '0'" in gone.explain()
+    assert "Unit 1 of '0' was removed, at no cost. 1 unit added to '0'" in gone.explain()
     dear = record(3, action="recycle", removed=[1], explanation={**_random(), "recycled": {"units": [1], "cost": 0.02}})
-    assert "Unit 1 of '0' was taken away, which raises the loss by 0.02." in dear.explain()
+    assert "Unit 1 of '0' was removed, raising the loss by 0.02." in dear.explain()
     dead = record(0, action="revive", removed=[0, 1], units=[0, 1], explanation={"method": "revive", "place": "0"})
-    assert "Units 0, 1 of '0' were 0 on every sample, and were drawn anew" in dead.explain()
+    assert "Units 0, 1 of '0' were dead (0 on every sample) and were reinitialised" in dead.explain()
     assert dead.explain().count("added") == 0
 
 
 def test_changed_decisions_are_counted_in_words():
     said = [record(1, changed=changed).explain() for changed in (None, 0, 1, 2)]
     assert ["changed" in one for one in said] == [False, False, True, True]
-    assert said[2].endswith("to 0.9, and 1 decision changed.")
-    assert said[3].endswith("to 0.9, and 2 decisions changed.")
+    assert said[2].endswith("and 1 prediction changed.")
+    assert said[3].endswith("and 2 predictions changed.")
 
 
 def test_what_came_later_is_told_where_it_is_known():
     assert "After training" not in record(1).explain()
     later = {"epoch": 5, "loss": 0.25, "score": 0.9, "validation_score": 0.8}
-    assert "After training it was 0.25, score 0.9, score on validation data 0.8." in record(1, later=later).explain()
+    assert "After training: loss 0.25, score 0.9, validation score 0.8." in record(1, later=later).explain()
 
 
 @given(st.lists(numbers, max_size=4), numbers, st.text(max_size=20), st.booleans())
@@ -167,7 +168,7 @@ def test_regression_records_have_no_decisions():
     assert grown.history.records
     assert all(one.changed is None for one in grown.history.records)
     assert History.from_json(grown.history.to_json()) == grown.history
-    assert "decisions" not in grown.history.explain()
+    assert "predictions" not in grown.history.explain()
 
 
 def _random():

@@ -103,7 +103,7 @@ def test_a_dead_one_by_one_start_is_drawn_anew_and_grows(how):
     )
     revived = [record for record in grown.history.records if record.action == "revive"]
     assert [(record.place, record.epoch) for record in revived[:2]] == [("0", 0), ("2", 0)]
-    assert "was 0 on every sample, and was drawn anew" in revived[0].explain()
+    assert "was dead (0 on every sample) and was reinitialised" in revived[0].explain()
     if how != "fold":  # which needs a boundary between classes, and may find that one unit makes none
         assert any(record.action != "revive" for record in grown.history.records)
 

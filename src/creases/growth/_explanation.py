@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack
 
+from creases._text import plural
 from creases.growth._feature_names import FeatureNames, NameOptions
 from creases.growth.methods import _sentences as unit_text
 from creases.growth.methods._fold import sentences as fold_text
@@ -24,8 +25,8 @@ def explain(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str
 
     Examples
     --------
-    >>> explain({"method": "fold", "place": "0", "reason": "nothing is mis-predicted"})
-    "No unit added to '0': nothing is mis-predicted."
+    >>> explain({"method": "fold", "place": "0", "reason": "no sample is mispredicted"})
+    "No unit added to '0': no sample is mispredicted."
     """
     if explanation.get("reason"):
         return f"No unit added to {explanation['place']!r}: {explanation['reason']}."
@@ -62,5 +63,5 @@ def _join(*sentences: str) -> str:
 
 
 def _generic_sentence(explanation: Mapping[str, Any]) -> str:
-    units, place = explanation.get("units", 1), explanation["place"]
-    return f"{'1 unit' if units == 1 else f'{units} units'} added to {place!r} by {explanation['method']}."
+    units = plural(explanation.get("units", 1), "unit")
+    return f"{units} added to {explanation['place']!r} by {explanation['method']}."

@@ -32,11 +32,11 @@ class FeatureNames:
     classes: Sequence[str] | None = None
     features: Sequence[str] | None = None
     scaling: Scaling | None = None  #: of the network's inputs and targets
-    instance: str = "instance"  #: the word for one sample, such as "row"
+    instance: str = "sample"  #: the word for one sample, such as "row"
 
     def label(self, number: int) -> str:
-        """Return the name of a class."""
-        return str(number) if self.classes is None else str(self.classes[number])
+        """Return the name of a class: ``'setosa'``, or ``class 0`` without names."""
+        return f"class {number}" if self.classes is None else repr(str(self.classes[number]))
 
     def sample(self, number: int, x: Sequence[float]) -> str:
         """Return a sample's number and, if they are few or have names, its features (d,).
@@ -55,6 +55,12 @@ class FeatureNames:
     def samples(self, count: int) -> str:
         """Return a number of samples with its noun."""
         return plural(count, self.instance)
+
+    def samples_of_class(self, count: int, number: int) -> str:
+        """Return a number of samples of a class: ``12 'setosa' rows``, or ``12 rows of class 0`` without names."""
+        if self.classes is None:
+            return f"{self.samples(count)} of {self.label(number)}"
+        return plural(count, f"{self.label(number)} {self.instance}")
 
     def point(self, x: Sequence[float]) -> str:
         """Return a point (d,) of the input space as ``(length 5.1, width 3.2)``; "" if that is too long."""

@@ -177,7 +177,9 @@ class Grower(Racing):
         self.race: Race | None = None  #: of a stage of growth against training on
         if not self.state.places:
             raise InputError(
-                "model", "have a layer whose width can grow", hint="creases.places(model, refused=True) says why"
+                "model",
+                "have a layer whose width can grow",
+                hint="creases.places(model, refused=True) lists why each layer cannot",
             )
         check_optimizer(optimizer, model)
         self._has_begun = False
@@ -273,7 +275,7 @@ class Grower(Racing):
                     reason = "" if state.record else self._idle()
             elif not reason and state.record is None:
                 state.record = grow_places(state, self.stops, factor)
-                reason = "" if state.record else "no layer can be widened within the limits of size"
+                reason = "" if state.record else "no layer can grow within the size limits"
         state.meter.charge(cost.multiply_adds)
         history.growth_ended = reason
 
@@ -304,7 +306,7 @@ class Grower(Racing):
         """Nothing was added: return why growth ends with that, "" where it is tried again."""
         state = self.state
         if any(is_worth_adding(self.stops, state, state.propose(place)) for place in state.where(state)):
-            return "no proposal fits into what the limits of size leave"
+            return "no proposed unit fits within the size limits"
         self.history.idle += 1
         return ""
 
@@ -319,7 +321,7 @@ class Grower(Racing):
                 "loss",
                 "stay finite",
                 f"{measured.loss} in epoch {len(history.epochs) + 1}",
-                "the training has diverged, or the data hold NaN: use a smaller learning rate, or scale the data",
+                "training diverged or the data contain NaN; lower the learning rate, or scale the data",
             )
         held = None if self.validation is None else measure(state.model, self.validation, state.objective)
         meter = state.meter

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from creases._files import write_atomically
+from creases._text import describe_change, plural
 from creases.errors import FileError
 from creases.growth._explanation import explain, explain_outcome, explain_reason
 from creases.growth._feature_names import NameOptions
@@ -61,17 +62,17 @@ class Record:
             sentences.append(
                 explain({key: value for key, value in self.explanation.items() if key != "after"}, **names)
             )
-        at_once = f"At once the training loss went from {self.before['loss']:.4g} to {self.after['loss']:.4g}"
-        decisions = "1 decision" if self.changed == 1 else f"{self.changed} decisions"
-        sentences.append(at_once + (f", and {decisions} changed." if self.changed else "."))
+        before, after = f"{self.before['loss']:.4g}", f"{self.after['loss']:.4g}"
+        at_once = f"Right after the step, {describe_change('the training loss', before, after)}"
+        changed = f" and {plural(self.changed, 'prediction')} changed" if self.changed else ""
+        sentences.append(f"{at_once}{changed}.")
         if "after" in self.explanation:
             sentences.append(explain_outcome(self.explanation, **names))
         elif self.later:
-            trained = f"After training it was {self.later['loss']:.4g}"
-            kinds = (("score", "score"), ("validation_score", "score on validation data"))
-            more = [f"{name} {self.later[key]:.4g}" for key, name in kinds if self.later.get(key) is not None]
-            sentences.append(", ".join([trained, *more]) + ".")
-        sentences += ["It did not pay and was undone."] if self.undone else []
+            kinds = (("loss", "loss"), ("score", "score"), ("validation_score", "validation score"))
+            values = [f"{name} {self.later[key]:.4g}" for key, name in kinds if self.later.get(key) is not None]
+            sentences.append(f"After training: {', '.join(values)}.")
+        sentences += ["It did no better than training without growth, so it was undone."] if self.undone else []
         return " ".join(sentences)
 
     def why(self, **names: Unpack[NameOptions]) -> str:
@@ -86,11 +87,11 @@ class Record:
         were = "was" if single else "were"
         if self.action == "recycle":
             increase = self.explanation["recycled"]["cost"]
-            cost = f"raises the loss by {increase:.2g}" if increase > 1e-6 else "costs nothing"
-            return [f"{units} {were} taken away, which {cost}."]
+            cost = f"raising the loss by {increase:.2g}" if increase > 1e-6 else "at no cost"
+            return [f"{units} {were} removed, {cost}."]
         if self.action == "revive":
             sample = names.get("instance", "sample")
-            return [f"{units} {were} 0 on every {sample}, and {were} drawn anew across the data."]
+            return [f"{units} {were} dead (0 on every {sample}) and {were} reinitialised."]
         return []
 
 
@@ -148,7 +149,7 @@ class History:
         """Return the run as text, a paragraph for each growth step; names as in :func:`creases.growth.explain`."""
         paragraphs = [record.explain(**names) for record in self.records]
         paragraphs += [f"Growth ended: {self.growth_ended}."] if self.growth_ended else []
-        return "\n\n".join([*paragraphs, f"The run ended: {self.ended}."] if self.ended else paragraphs)
+        return "\n\n".join([*paragraphs, f"Stopped: {self.ended}."] if self.ended else paragraphs)
 
     def plot(self, axes: Sequence[Any] | None = None) -> list[Any]:
         """Plot loss, accuracy (or R²) and size by epoch, with every growth step marked.

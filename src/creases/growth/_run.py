@@ -255,7 +255,7 @@ class Run:
         if self.best is None or self.best[0] == len(history.epochs):
             return
         self.best[1].restore(state.model, state.samples.example(), self.optimizer)
-        note = f"; the network is that of epoch {self.best[0]}, which has the lowest smoothed validation loss"
+        note = f"; the network is from epoch {self.best[0]}, with the lowest smoothed validation loss"
         if note not in history.ended:
             history.ended += note
 

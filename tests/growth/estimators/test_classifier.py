@@ -124,9 +124,9 @@ def test_growth_steps_that_were_not_kept_are_told_apart(moons: Any) -> None:
         model = GrowingClassifier(**SHORT).fit(X, y)
         records, kept = model.history_.records, model.history_.kept
         for record in records:
-            assert ("It did not pay and was undone." in model.explain(record.number)) == record.undone
+            assert ("so it was undone." in model.explain(record.number)) == record.undone
             lost = not record.undone and record.epoch >= kept
-            assert ("is not in the network that was kept" in model.explain(record.number)) == lost
+            assert ("is not in the final network" in model.explain(record.number)) == lost
             seen.add(record.undone)
         assert model.hidden_[0] == 2 * 2 ** sum(map(model.history_.keeps, records))
     assert seen == {False, True}

@@ -121,7 +121,7 @@ def test_without_a_goal_there_is_no_gain_and_a_reason():
     model, (x, _) = mlp(3, 4, 1), table()
     proposal = propose_depth(model, "0", (x, model(x).detach()), nn.MSELoss())
     assert proposal.gain == 0
-    assert "no move" in proposal.explanation["reason"]
+    assert "no update" in proposal.explanation["reason"]
 
 
 class Functional(nn.Module):

@@ -11,27 +11,27 @@ ONE = {"place": "0", "units": 1}
 SAID = {
     "a random unit that raises the loss": (
         {"method": "random", "seed": 3, "gain": -2e-5},
-        "1 unit added to '0' because units drawn at random (seed 3) were asked for; the mean loss is predicted to rise "
+        "1 unit added to '0' because random units were requested (seed 3); the mean loss is predicted to rise "
         "by 2e-05.",
     ),
     "a copy": (
         {"method": "split", "split": [0], "noise": 0.05},
-        "1 unit added to '0' because unit 0 was copied with noise of 0.05, and shares its outgoing weights in halves.",
+        "1 unit added to '0' because unit 0 was copied with noise of 0.05; each copy gets half of the outgoing "
+        "weights.",
     ),
     "copies": (
         {"method": "split", "split": [0, 2], "noise": 0.0, "units": 2},
-        "2 units added to '0' because units 0, 2 were copied exactly, so they need noise to part, and share their "
-        "outgoing weights in halves.",
+        "2 units added to '0' because units 0, 2 were copied exactly (without noise, training keeps copies equal); "
+        "each copy gets half of the outgoing weights.",
     ),
     "a split along the curvature": (
         {"method": "steepest_split", "split": [1], "eigenvalues": [-0.5], "gain": 0.25},
-        "1 unit added to '0' because unit 1 is at a saddle that splitting leaves (eigenvalues down to -0.5); the mean "
-        "loss is predicted to fall by 0.25, to second order.",
+        "1 unit added to '0' because unit 1 is at a saddle point that splitting escapes (smallest eigenvalue -0.5); "
+        "the mean loss is predicted to fall by 0.25 (second order).",
     ),
     "a crease found by search": (
         {"method": "search", "tried": 14400, "gradient": 0.25},
-        "1 unit added to '0' because of 14400 creases through the data that were tried it gets the largest gradient, "
-        "0.25.",
+        "1 unit added to '0' because it has the largest gradient, 0.25, of 14400 candidate creases through the data.",
     ),
 }
 
@@ -49,25 +49,26 @@ def test_a_search_tells_its_reason_without_counting_its_one_unit():
 FILLED = {
     "several": (
         {"method": "gradmax", "start": "zero", "units": 10, "supplied": 10, "filled": 54},
-        "10 units added to '0' because there the new weights get the largest gradient; incoming weights are zero, so "
-        "the function is unchanged. GradMax supplied 10 of 64 units; the other 54 are random and start without effect.",
+        "10 units added to '0' because new weights have the largest gradient there; incoming weights start at zero, so "
+        "the function is unchanged. GradMax supplied 10 of 64 units; the other 54 are random and initially without "
+        "effect.",
     ),
     "one": (
         {"method": "split", "split": [0], "noise": 0.05, "supplied": 1, "filled": 1},
-        "1 unit added to '0' because unit 0 was copied with noise of 0.05, and shares its outgoing weights in halves. "
-        "Split supplied 1 of 2 units; the other one is random and starts without effect.",
+        "1 unit added to '0' because unit 0 was copied with noise of 0.05; each copy gets half of the outgoing "
+        "weights. Split supplied 1 of 2 units; the other one is random and initially without effect.",
     ),
     "a method of one's own": (
         {"method": "mine", "supplied": 1, "filled": 3},
-        "1 unit added to '0' by mine. mine supplied 1 of 4 units; the other 3 are random and start without effect.",
+        "1 unit added to '0' by mine. mine supplied 1 of 4 units; the other 3 are random and initially without effect.",
     ),
     "none": (
         {"method": "random", "seed": 3, "gain": 0.0, "units": 64, "asked": "tiny", "instead": "no gradient is left"},
-        "64 random units, which start without effect, added to '0' because TINY supplied none: no gradient is left.",
+        "64 random units added to '0', initially without effect, because TINY supplied none (no gradient is left).",
     ),
     "none, without a reason": (
         {"method": "random", "seed": 3, "gain": 0.0, "asked": "mine", "instead": ""},
-        "1 random unit, which starts without effect, added to '0' because mine supplied none.",
+        "1 random unit added to '0', initially without effect, because mine supplied none.",
     ),
 }
 

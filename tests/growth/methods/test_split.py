@@ -68,7 +68,7 @@ def test_a_unit_is_split_where_the_loss_falls_by_its_curvature():
     fall = mean_loss(model, x, y) - mean_loss(apply_to_copy(model, proposal), x, y)
     assert fall == pytest.approx(-lowest * 1e-6 / 2, rel=1e-3)
     assert proposal.gain == pytest.approx(-lowest * 1e-6 / 2)
-    assert "to second order" in explain(proposal.explanation)
+    assert "(second order)" in explain(proposal.explanation)
 
 
 def smooth_block() -> nn.Module:
@@ -137,4 +137,4 @@ def test_where_no_split_helps_none_is_proposed():
         model[0].weight.mul_(0.1), model[0].bias.zero_(), model[2].weight.fill_(-1.0)
     proposal = steepest_split(model, "0", (x, 10 * torch.ones(50, 1, dtype=torch.float64)), nn.MSELoss())
     assert proposal.count == 0
-    assert "no unit's splitting matrix" in proposal.explanation["reason"]
+    assert "no unit has a splitting matrix" in proposal.explanation["reason"]

@@ -119,7 +119,7 @@ def test_stages_grow_up_to_a_limit_of_units_and_no_further(limit, how, validated
         if record.action == "grow":
             assert record.width[1] == min(2 * record.width[0], limit)
     if widths[-1] == limit and "share" not in history.growth_ended:
-        assert history.growth_ended == f"no unit fits into {limit} units ({limit} are there) any more"
+        assert history.growth_ended == f"no further unit fits: the network is limited to {limit} units (it has {limit})"
     assert history.ended.startswith("the budget of 60 epochs is spent")
 
 
@@ -138,8 +138,9 @@ def test_failures_in_a_row_are_counted_from_the_end():
     for outcomes, count in [("", 0), ("p", 0), ("f", 1), ("pf", 1), ("fpff", 2), ("ffp", 0)]:
         assert policy.failures([stage(letter == "p") for letter in outcomes]) == count
     said = policy.explain_failure([stage(True), stage(False), stage(False)])
-    assert said == "2 stages in a row did not pay (held-out loss 0.25 grown, 0.5 without, standard error 0.3)"
-    assert policy.explain_failure([stage(False)]).startswith("1 stage in a row did not pay")
+    losses = "0.25 with growth, 0.5 without, standard error 0.3"
+    assert said == f"2 growth stages in a row did not lower the held-out loss ({losses})"
+    assert policy.explain_failure([stage(False)]).startswith("1 growth stage in a row did not lower the held-out loss")
 
 
 @pytest.mark.parametrize("budget", [1, 3, "1000 multiply-adds"])

@@ -426,7 +426,7 @@ def test_diverged_training_pauses_with_what_to_do():
     (error,) = [one for one in page.said if one.get("type") == "error"]
     assert error["where"] == "run"
     assert error["message"].startswith("The training loss must stay finite, got nan in epoch 1")
-    assert error["message"].endswith("use a smaller learning rate, or scale the data")
+    assert error["message"].endswith("lower the learning rate, or scale the data")
 
 
 def test_a_run_that_paused_for_its_work_goes_on_for_as_long_again():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from creases._text import plural
 from creases.errors import InputError
 from creases.growth._records import History, Record
 
@@ -16,7 +17,7 @@ def explain_history(history: History, names: dict[str, Any], architecture: str, 
         return "\n\n".join([_overview(history, architecture), *steps])
     if not isinstance(step, int) or not 1 <= step <= count:
         expected = (
-            f"be the number of a growth step, from 1 to {count}" if count else "be None: there were no growth steps"
+            f"be the number of a growth step, from 1 to {count}" if count else "be None, as there were no growth steps"
         )
         raise InputError("step", expected, repr(step))
     return _step(history.records[step - 1], history, names)
@@ -53,16 +54,16 @@ def _overview(history: History, architecture: str) -> str:
     epochs = len(history.epochs)
     best = history.best_epoch
     at = history.epochs[best - 1] if best else {"score": None, "validation_score": None}  # the start was not measured
-    steps = "1 growth step" if len(history.records) == 1 else f"{len(history.records)} growth steps"
-    text = f"The network is {architecture} (inputs, hidden units, outputs) after {epochs} epochs with {steps}."
-    scores = [f"score {at['score']:.3g} on the rows it was trained on"] if at["score"] is not None else []
-    scores += [f"{at['validation_score']:.3g} on those held out"] if at["validation_score"] is not None else []
-    text += f" It has {', '.join(scores)}." if scores else ""
-    return text + (f" It ended because {history.ended}." if history.ended else "")
+    run = f"{plural(epochs, 'epoch')} and {plural(len(history.records), 'growth step')}"
+    text = f"The network is {architecture} (inputs, hidden units, outputs) after {run}."
+    kinds = (("score", "training"), ("validation_score", "validation"))
+    scores = [f"{at[name]:.3g} on {rows} rows" for name, rows in kinds if at[name] is not None]
+    text += f" Score: {', '.join(scores)}." if scores else ""
+    return text + (f" Stopped: {history.ended}." if history.ended else "")
 
 
 def _step(record: Record, history: History, names: dict[str, Any]) -> str:
     text = record.explain(**names)
     if not record.undone and not history.keeps(record):
-        text += " This did not help on the rows held out, and is not in the network that was kept."
+        text += " It did not lower the validation loss and is not in the final network."
     return text

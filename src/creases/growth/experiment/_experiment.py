@@ -167,8 +167,8 @@ class Experiment:
         widths = {name: layer.out_features for name, layer in linear.named_children() if isinstance(layer, nn.Linear)}
         widths.pop("output")
         ModelState.from_model(linear, widths).restore(self.model, validation.example(), self.optimizer)
-        reason, _, _ = self.history.ended.partition("; the network is that of epoch ")
-        self.history.ended = f"{reason}; the network is the linear model, which predicts validation rows as well"
+        reason, _, _ = self.history.ended.partition("; the network is from epoch ")
+        self.history.ended = f"{reason}; the network is the linear model, which does as well on validation rows"
         self.history.kept = 0
 
     @contextmanager

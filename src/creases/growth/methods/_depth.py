@@ -93,7 +93,7 @@ def propose_depth(
     move = _best_move(sample)
     size = _search_size(sample, move)
     gain = size.before - size.after
-    reason = "" if size.factor else "no move of a new layer lowers the loss on held-out samples"
+    reason = "" if size.factor else "no update of a new layer lowers the loss on held-out samples"
     cost = count_multiply_adds(twin, x[:1]) - count_multiply_adds(model, x[:1])
     explanation = {
         "method": "depth",

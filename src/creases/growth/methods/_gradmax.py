@@ -109,7 +109,7 @@ def gradmax(
     if not route.is_smooth and len(units.values):
         units = choose_signs(route, observations, units).units
     if not len(units.values):
-        why = "no gradient arrives at the new units: the layers before or behind are dead, or nothing correlates"
+        why = "new units get no gradient: a layer before or after them is dead, or nothing correlates with the error"
         explanation |= {"reason": why, "gradient": 0.0, "units": 0}
         return _proposal(route, units, explanation)
     explanation["units"] = len(units.values)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from creases._text import plural
+
 
 def unit_sentences(explanation: Mapping[str, Any]) -> str:
     """Return the explanation of new units as text."""
@@ -19,8 +21,7 @@ def unit_reason(explanation: Mapping[str, Any]) -> str:
         return _depth(explanation)
     if "instead" in explanation:
         return _random_instead(explanation)
-    count = explanation.get("units", 1)
-    units = "1 unit" if count == 1 else f"{count} units"
+    units = plural(explanation.get("units", 1), "unit")
     because = SENTENCES[explanation["method"]](explanation)
     return f"{units} added to {explanation['place']!r} because {because}."
 
@@ -30,15 +31,17 @@ def filler_sentence(explanation: Mapping[str, Any]) -> str:
     if not (filled := explanation.get("filled")):
         return ""
     supplied = explanation["supplied"]
-    others = "the other one is random and starts" if filled == 1 else f"the other {filled} are random and start"
-    return f"{_method_name(explanation)} supplied {supplied} of {supplied + filled} units; {others} without effect."
+    others = "the other one is random" if filled == 1 else f"the other {filled} are random"
+    units = f"{supplied} of {supplied + filled} units"
+    return f"{_method_name(explanation)} supplied {units}; {others} and initially without effect."
 
 
 def _random_instead(e: Mapping[str, Any]) -> str:
-    count = e["units"]
-    units = "1 random unit, which starts" if count == 1 else f"{count} random units, which start"
-    reason = f": {e['instead']}" if e["instead"] else ""
-    return f"{units} without effect, added to {e['place']!r} because {_method_name(e)} supplied none{reason}."
+    units = plural(e["units"], "random unit")
+    reason = f" ({e['instead']})" if e["instead"] else ""
+    return (
+        f"{units} added to {e['place']!r}, initially without effect, because {_method_name(e)} supplied none{reason}."
+    )
 
 
 def _method_name(e: Mapping[str, Any]) -> str:
@@ -47,11 +50,11 @@ def _method_name(e: Mapping[str, Any]) -> str:
 
 
 def _tiny(e: Mapping[str, Any]) -> str:
-    start = f"the present weights behind it cannot give {e['share_of_goal']:.0%} of the change that the loss asks for"
+    start = f"updates of the existing weights cannot reach {e['share_of_goal']:.0%} of the desired output change"
     if "fallback" not in e:
         return start
-    kind = {"second": "quadratic correlations", "random": "the best of random units"}[e["fallback"]]
-    return f"{start}, and no linear correlation gives anything: {kind}"
+    kind = {"second": "quadratic correlations were used", "random": "the best random units were taken"}[e["fallback"]]
+    return f"{start}; no linear correlation helps, so {kind}"
 
 
 def _tiny_details(e: Mapping[str, Any]) -> str:
@@ -59,64 +62,64 @@ def _tiny_details(e: Mapping[str, Any]) -> str:
     share = e["bottleneck_after"] / e["bottleneck"] if e["bottleneck"] else 1.0
     where = "held-out samples" if search["held_out"] else "the same samples"
     moved = e.get("move", {"amplitude": 0})
-    also = f" The present weights behind it moved too, by {moved['amplitude']:.3g} times their best move." * bool(
+    also = f" The existing weights moved too, by {moved['amplitude']:.3g} times their best update." * bool(
         moved["amplitude"]
     )
-    left = "" if "fallback" in e else f"; to first order the new units leave {share:.0%} of it"
+    left = "" if "fallback" in e else f"; to first order the new units reduce it to {share:.0%} of that"
     return (
-        f"This bottleneck is {e['bottleneck']:.3g}, {e['share_of_loss']:.0%} of the loss{left}. The mean loss is "
-        f"predicted to fall by {e['gain']:.3g}, to first order, and fell by {search['gain']:.3g} on "
+        f"This expressivity bottleneck is {e['bottleneck']:.3g}, {e['share_of_loss']:.0%} of the loss{left}. The mean "
+        f"loss was predicted to fall by {e['gain']:.3g} (first order) and fell by {search['gain']:.3g} on "
         f"{search['samples']} {where}.{also}"
     )
 
 
 def _depth(e: Mapping[str, Any]) -> str:
-    units = "1 unit" if e["units"] == 1 else f"{e['units']} units"
-    share = f"{e['share_of_goal']:.1%} of the change that the loss asks for and the layers behind it cannot give"
-    return f"A layer of {units} was inserted after {e['previous']!r} because its weights can give {share}."
+    share = f"{e['share_of_goal']:.1%} of the desired output change that the layers after it cannot reach"
+    layer = f"A layer of {plural(e['units'], 'unit')}"
+    return f"{layer} was inserted after {e['previous']!r} because its weights can reach {share}."
 
 
 def _depth_details(e: Mapping[str, Any]) -> str:
     search = e["line_search"]
     where = "held-out samples" if search["held_out"] else "the same samples"
-    text = "It starts as the identity, so the function is unchanged. Along its best move the mean loss falls by "
+    text = "It starts as the identity, so the function is unchanged. Its best update lowers the mean loss by "
     text += f"{e['gain']:.3g} on {search['samples']} {where}"
     if "width" not in e:
         return f"{text}."
-    units = f"new units at {e['width']['place']!r}, for as many multiply-adds"
+    units = f"new units at {e['width']['place']!r} for the same multiply-adds"
     gain = e["width"]["gain"]
-    return f"{text}; {units}, lower it by {gain:.3g}." if gain else f"{text}; {units}, do not lower it."
+    return f"{text}; {units} lower it by {gain:.3g}." if gain else f"{text}; {units} do not lower it."
 
 
 def _gradmax(e: Mapping[str, Any]) -> str:
     how = {
-        "zero": "incoming weights are zero, so the function is unchanged",
-        "small": "incoming weights are next to zero, so that they only choose the side of the bend",
-        "zero out": "outgoing weights are zero because of the batch norm, so the function is unchanged",
+        "zero": "incoming weights start at zero, so the function is unchanged",
+        "small": "incoming weights start near zero and only set which samples activate the unit",
+        "zero out": "outgoing weights start at zero because of the batch norm, so the function is unchanged",
     }[e["start"]]
-    size = f", of squared norm {e['gradient']:.3g}" if "gradient" in e else ""
-    return f"there the new weights get the largest gradient{size}; {how}"
+    size = f" (squared norm {e['gradient']:.3g})" if "gradient" in e else ""
+    return f"new weights have the largest gradient there{size}; {how}"
 
 
 def _random(e: Mapping[str, Any]) -> str:
-    return f"units drawn at random (seed {e['seed']}) were asked for; {_predicted(e['gain'])}"
+    return f"random units were requested (seed {e['seed']}); {_predicted(e['gain'])}"
 
 
 def _split(e: Mapping[str, Any]) -> str:
-    noise = f"with noise of {e['noise']:.3g}" if e["noise"] else "exactly, so they need noise to part"
+    noise = f"with noise of {e['noise']:.3g}" if e["noise"] else "exactly (without noise, training keeps copies equal)"
     if len(e["split"]) == 1:
-        return f"unit {e['split'][0]} was copied {noise}, and shares its outgoing weights in halves"
-    return f"units {_numbers(e['split'])} were copied {noise}, and share their outgoing weights in halves"
+        return f"unit {e['split'][0]} was copied {noise}; each copy gets half of the outgoing weights"
+    return f"units {_numbers(e['split'])} were copied {noise}; each copy gets half of the outgoing weights"
 
 
 def _steepest(e: Mapping[str, Any]) -> str:
     are = f"unit {e['split'][0]} is" if len(e["split"]) == 1 else f"units {_numbers(e['split'])} are"
-    down = f"eigenvalues down to {min(e['eigenvalues']):.3g}"
-    return f"{are} at a saddle that splitting leaves ({down}); {_predicted(e['gain'])}, to second order"
+    down = f"smallest eigenvalue {min(e['eigenvalues']):.3g}"
+    return f"{are} at a saddle point that splitting escapes ({down}); {_predicted(e['gain'])} (second order)"
 
 
 def _search(e: Mapping[str, Any]) -> str:
-    return f"of {e['tried']} creases through the data that were tried it gets the largest gradient, {e['gradient']:.3g}"
+    return f"it has the largest gradient, {e['gradient']:.3g}, of {e['tried']} candidate creases through the data"
 
 
 def _predicted(gain: float) -> str:

@@ -99,7 +99,7 @@ def steepest_split(
     explanation: dict[str, Any] = {
         "method": "steepest_split",
         "place": target.name,
-        "reason": "" if len(units) else "no unit's splitting matrix has a negative eigenvalue",
+        "reason": "" if len(units) else "no unit has a splitting matrix with a negative eigenvalue",
         "samples": n,
         "loss": value / n,
         "gain": gain,

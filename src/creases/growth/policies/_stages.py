@@ -120,9 +120,9 @@ class Stages:
     def explain_failure(self, stages: Sequence[dict[str, Any]]) -> str:
         """Return why growth ends after the last stages, in one sentence."""
         last = stages[-1]
-        losses = f"held-out loss {last['loss_grown']:.4g} grown, {last['loss_training_on']:.4g} without"
+        losses = f"{last['loss_grown']:.4g} with growth, {last['loss_training_on']:.4g} without"
         losses += f", standard error {last['error']:.2g}"
-        return f"{plural(self.failures(stages), 'stage')} in a row did not pay ({losses})"
+        return f"{plural(self.failures(stages), 'growth stage')} in a row did not lower the held-out loss ({losses})"
 
 
 def _min_steps(state: State) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from creases._text import plural
 from creases._validation import check_choice
 from creases.errors import InputError
 from creases.growth._proposal import DepthProposal, Proposal
@@ -48,9 +49,9 @@ class Target:
                 "stop", "have a target for the loss, as this loss has no score", hint="use Target(loss=...)"
             )
         if self.score is not None and score >= self.score:
-            return f"the {kind} score is {score:.4g}, the target {self.score:.4g}"
+            return f"the {kind} score reached {score:.4g} (target {self.score:.4g})"
         if self.loss is not None and loss <= self.loss:
-            return f"the {kind} loss is {loss:.4g}, the target {self.loss:.4g}"
+            return f"the {kind} loss reached {loss:.4g} (target {self.loss:.4g})"
         return ""
 
 
@@ -78,13 +79,17 @@ class SizeLimit:
             return ""
         steps = sum(record.action != "revive" for record in state.history.records)
         if self.growth_steps is not None and steps >= self.growth_steps:
-            return f"{steps} growth steps were made"
+            return f"reached the limit of {plural(self.growth_steps, 'growth step')}"
         places = state.where(state)
         if places and all(self.available_units(state, place) < 1 for place in places):
-            within = [f"{self.parameters} parameters ({state.parameters} are there)"] * (self.parameters is not None)
-            within += [f"{self.flops} operations a sample ({state.flops} are there)"] * (self.flops is not None)
-            within += [f"{self.units} units ({_units(state)} are there)"] * (self.units is not None)
-            return f"no unit fits into {' and '.join(within)} any more" if within else ""
+            within = (
+                [f"{plural(self.parameters, 'parameter')} (it has {state.parameters})"]
+                if self.parameters is not None
+                else []
+            )
+            within += [f"{self.flops} operations per sample (it needs {state.flops})"] * (self.flops is not None)
+            within += [f"{plural(self.units, 'unit')} (it has {_units(state)})"] if self.units is not None else []
+            return f"no further unit fits: the network is limited to {' and '.join(within)}" if within else ""
         return ""
 
     def available_units(self, state: State, place: Place | DepthProposal) -> int:
@@ -146,7 +151,7 @@ class NoImprovement:
         if waited < self.patience:
             return ""
         name = kind.replace("_", " ")
-        return f"{waited} growth steps in a row have not bettered the {name} (best {sign * best:.4g})"
+        return f"{plural(waited, 'growth step')} brought no improvement in {name} (best {sign * best:.4g})"
 
 
 @dataclass(frozen=True)
@@ -168,11 +173,13 @@ class NothingToAdd:
             proposal = state.propose(place)
             if self.is_worth_adding(state, proposal):
                 return ""
-            why = proposal.explanation.get("reason") or f"a gain of {proposal_worth(proposal):.3g} is not worth it"
+            why = (
+                proposal.explanation.get("reason") or f"a predicted gain of {proposal_worth(proposal):.3g} is too small"
+            )
             reasons.append(f"{place.name!r}: {why}")
         if state.history.idle + 1 < self.patience and reasons:
             return ""
-        return "nothing is worth adding (" + "; ".join(reasons or ["the model has no place that can grow"]) + ")"
+        return "no unit is worth adding (" + "; ".join(reasons or ["no layer of the model can grow"]) + ")"
 
     def is_worth_adding(self, state: State, proposal: Proposal | DepthProposal) -> bool:
         """Return whether a proposal is worth adding."""

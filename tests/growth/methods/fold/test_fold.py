@@ -124,7 +124,7 @@ def test_the_first_order_change_is_the_derivative_of_the_loss(case):
 def test_the_record_is_json_and_reads_as_a_sentence(case):
     proposal = fold(case.model, "0", case.X, case.y)
     assert json.loads(json.dumps(proposal.explanation, allow_nan=False)) == proposal.explanation
-    assert explain(proposal.explanation).startswith(("Unit added to '0' because", "No unit added to '0': "))
+    assert explain(proposal.explanation).startswith(("1 unit added to '0' because", "No unit added to '0': "))
 
 
 @pytest.mark.parametrize("widths", [[2, 4, 2], [5, 6, 3], [3, 4, 1], [2, 4, 4, 3]])
@@ -166,7 +166,7 @@ def test_nothing_is_folded_where_nothing_is_mispredicted():
     proposal = fold(model, "0", X, y)
     assert proposal.count == 0
     assert proposal.gain == 0
-    assert explain(proposal.explanation) == "No unit added to '0': nothing is mis-predicted."
+    assert explain(proposal.explanation) == "No unit added to '0': no sample is mispredicted."
 
 
 def test_nothing_is_added_to_a_dead_layer_and_dead_units_are_reported():
@@ -179,7 +179,7 @@ def test_nothing_is_added_to_a_dead_layer_and_dead_units_are_reported():
         model[0].bias[:] = -100.0
     proposal = fold(model, "0", X, y)
     assert proposal.count == 0
-    assert proposal.explanation["reason"].startswith("a dead layer: no unit of '1' is active on any instance; draw")
+    assert proposal.explanation["reason"].startswith("dead layer: no unit of '1' is active on any sample; reinitialise")
 
 
 def test_one_output_is_the_case_of_two_classes():
@@ -243,12 +243,12 @@ def test_words_name_the_classes_and_the_points():
     X, y = quadratic()
     model = train_briefly(perceptron([2, 2, 2], np.random.default_rng(4)), X, y)
     said = explain(fold(model, "0", X, y).explanation, classes=("below", "above"))
-    assert "of class" in said
-    assert "taken for" in said
-    assert "Its crease passes through (" in said
+    assert "'above' sample" in said or "'below' sample" in said
+    assert "misclassified as" in said
+    assert "Its crease meets the boundary between the two classes at (" in said
     X, y = wine().standardised()
     model = train_briefly(perceptron([13, 2, 3], np.random.default_rng(4)), X, y, 30)
-    assert "through a point of the decision boundary" in explain(fold(model, "0", X, y).explanation)
+    assert "meets the boundary between the two classes, " in explain(fold(model, "0", X, y).explanation)
 
 
 @pytest.mark.parametrize("outputs", [1, 2])
@@ -318,7 +318,7 @@ def test_where_the_exact_fold_is_not_defined_units_fold_at_the_instances_themsel
     X = np.random.default_rng(0).normal(size=(80, 2))
     proposal = fold(model, place, X, (X[:, 0] * X[:, 1] > 0).astype(int), count=2)
     assert proposal.count == 2
-    assert "folds at instance" in explain(proposal.explanation)
+    assert "folds at sample" in explain(proposal.explanation)
 
 
 @pytest.mark.parametrize(
@@ -422,7 +422,7 @@ def test_samples_that_were_folded_at_in_vain_represent_no_mistake():
         assert not set(instances) & set(tried)
         assert proposal.explanation.get("noise", []) == sorted(tried)
         tried += instances
-    assert "were folded at before without success: treated as noise." in explain(proposal.explanation)
+    assert "as noise, because an earlier crease there did not help." in explain(proposal.explanation)
     wrong = np.flatnonzero(two_logits(model, X).argmax(axis=1) != y)
     reason = fold(model, "0", X, y, tried=wrong).explanation["reason"]
-    assert reason == "every mis-predicted instance was folded at before without success: treated as noise"
+    assert reason == "earlier folds at all mispredicted samples did not help, so these are treated as noise"

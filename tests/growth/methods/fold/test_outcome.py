@@ -40,7 +40,7 @@ def test_the_outcome_counts_what_training_fixed_and_broke():
     distance = abs(w @ record["where"]["fold_point"] + b) / np.linalg.norm(w)
     assert after["crease_moved"] == pytest.approx(distance)
     assert json.loads(json.dumps(record)) == record
-    assert "After training the mean loss went from" in explain(record)
+    assert "After training, the mean loss " in explain(record)
 
 
 def test_a_crease_that_has_not_been_trained_has_not_moved():
@@ -64,7 +64,7 @@ def test_regression_has_an_outcome_too():
     apply(proposal, model)
     record = fold_outcome(proposal.explanation, model, X, y)
     assert record["after"]["mean_loss"] < record["after"]["mean_loss_before"]
-    assert explain(record).endswith("from that point.")
+    assert explain(record).endswith(".")
 
 
 def test_an_outcome_needs_a_fold_that_was_applied():
@@ -75,7 +75,7 @@ def test_an_outcome_needs_a_fold_that_was_applied():
     with pytest.raises(InputError, match="got 4; apply the proposal first"):
         fold_outcome(proposal.explanation, model, X, y)
     with pytest.raises(InputError, match="explanation must be that of a fold with a unit"):
-        fold_outcome({"method": "fold", "place": "0", "reason": "nothing is mis-predicted"}, model, X, y)
+        fold_outcome({"method": "fold", "place": "0", "reason": "no sample is mispredicted"}, model, X, y)
 
 
 def test_each_of_several_folds_has_its_own_outcome():
@@ -95,7 +95,7 @@ def test_each_of_several_folds_has_its_own_outcome():
     wrong = {entry["why"]["instance"] for entry in record["folds"] if now[entry["why"]["instance"]]}
     assert unrepaired_rows([record]) == wrong
     assert unrepaired_rows([proposal.explanation]) == frozenset()  # not trained yet
-    assert "of the 3 instances are right now." in explain(record)
+    assert "of the 3 samples above " in explain(record)
     fewer = first_units(proposal, 2)
     assert len(fold_entries(fewer.explanation)) == 2
 

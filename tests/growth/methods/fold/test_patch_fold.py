@@ -77,9 +77,9 @@ def test_the_explanation_says_which_filter_folds_at_which_patch(proposal):
     row, column = entry["where"]["patch"]
     text = explain(proposal.explanation)
     assert text.startswith("4 filters added to 'blocks.2.conv1' because ")
-    assert f"Filter 12 folds at the patch at row {row}, column {column} of instance {entry['why']['instance']}" in text
+    assert f"Filter 12 folds at the patch at row {row}, column {column} of sample {entry['why']['instance']}" in text
     assert "filter 13 at the patch at row" in text
-    assert "The gain is estimated from 96 instances of 96." in text
+    assert "This prediction uses 96 of 96 samples." in text
     json.dumps(proposal.explanation, allow_nan=False)
     assert sum(each["effect"]["predicted_gain"] for each in proposal.explanation["folds"]) == pytest.approx(
         proposal.gain
@@ -94,9 +94,9 @@ def test_a_single_filter_is_explained_and_so_is_its_outcome(model):
     apply(once, after)
     outcome = fold_outcome(once.explanation, after, x, y, input_shape=x.shape[1:])
     text = explain(outcome)
-    assert text.startswith("Filter added to 'blocks.0.conv1' because ")
+    assert text.startswith("1 filter added to 'blocks.0.conv1' because ")
     assert "of the patches lie on its active side" in text
-    assert text.endswith(("is right now.", "is still wrong."))
+    assert text.endswith(("is now correct.", "is still wrong."))
     assert outcome["after"]["errors"] == int((after.eval()(x).argmax(1) != y).sum())
     instance = once.explanation["why"]["instance"]
     assert unrepaired_rows([outcome]) == (frozenset() if outcome["after"]["instance_right"] else {instance})
@@ -180,7 +180,7 @@ def test_refusals_come_before_any_work():
 def test_no_fold_without_a_mistake(model):
     x, _ = images(24)
     y = model.eval()(x).argmax(1)
-    assert methods.fold(model, "blocks.0.conv1", x, y).explanation["reason"] == "nothing is mis-predicted"
+    assert methods.fold(model, "blocks.0.conv1", x, y).explanation["reason"] == "no sample is mispredicted"
     model.train()
 
 
@@ -200,4 +200,4 @@ def test_a_run_folds_in_the_middle_of_training_and_looks_back():
     assert first.method == "fold"
     assert first.width[1] > first.width[0]
     assert "after" in first.explanation
-    assert "Filter added to 'blocks.1.conv1' because" in history.explain()
+    assert "1 filter added to 'blocks.1.conv1' because" in history.explain()

@@ -89,7 +89,7 @@ def test_the_gain_is_the_exact_slope_and_the_search_saw_the_grown_model(make, sh
     )
     if not proposal.count:
         assert project
-        assert "train them further, or give project=False" in proposal.explanation["reason"]
+        assert "train them further, or pass project=False" in proposal.explanation["reason"]
         return
     step = proposal.explanation["line_search"]["amplitude"] ** -0.5 * 1e-3
     assert slope(model, proposal, x, y, step) == pytest.approx(proposal.gain, rel=1e-4)
@@ -145,8 +145,8 @@ def test_an_amplitude_of_zero_adds_nothing():
     model, (x, y) = mlp(), data(n=20)
     proposal = tiny(model, "2", (x, y), loss, validation=(x, 1 - y), tau=0, count=1, fallback=None, above_noise=False)
     assert proposal.count == 0
-    assert "no size of the new units lowers the loss" in proposal.explanation["reason"]
-    assert explain(proposal.explanation).startswith("No unit added to '2': no size")
+    assert "the new units do not lower the loss" in proposal.explanation["reason"]
+    assert explain(proposal.explanation).startswith("No unit added to '2': the new units")
 
 
 def test_where_all_units_together_do_not_help_the_strongest_may():
@@ -212,7 +212,7 @@ def test_the_explanation_is_json_and_can_be_said():
     assert 0 < explanation["bottleneck_after"] < explanation["bottleneck"]
     assert explanation["samples"] + explanation["line_search"]["samples"] == 120
     said = explain(explanation)
-    assert "added to '2' because the present weights behind it cannot give" in said
+    assert "added to '2' because updates of the existing weights cannot reach" in said
     assert "on 24 held-out samples" in said
 
 
@@ -298,7 +298,7 @@ def test_where_no_linear_correlation_is_left_others_are_found(fallback, bend):
     assert after == pytest.approx(proposal.explanation["line_search"]["loss_after"])
     small = mean_loss(apply_to_copy(model, proposal.scale(1.0, 1e-5)), x, y, nn.MSELoss())
     assert (mean_loss(model, x, y, nn.MSELoss()) - small) / 1e-5 == pytest.approx(proposal.gain, rel=1e-3)
-    assert "no linear correlation gives anything" in explain(proposal.explanation)
+    assert "no linear correlation helps" in explain(proposal.explanation)
 
 
 def test_a_network_can_be_trained_by_growth_alone():

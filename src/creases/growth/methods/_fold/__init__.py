@@ -1,1 +1,1 @@
-"""Growth by folding (XNG): a crease through the boundary beside a typical mis-prediction."""
+"""Growth by folding (XNG): a crease through the boundary beside a typical misprediction."""

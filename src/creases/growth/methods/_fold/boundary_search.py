@@ -45,7 +45,7 @@ def near_fold_point(net: Network, X: Floats, predicted: NDArray[np.int64], t: in
                 lead, normal, z = _lead(net, tie, i, j)
             if _is_top_tie(z, i, j):
                 return _make(net, tie, x, lead, normal, "crossing")
-    return f"no boundary between the two classes lies on the way to an instance predicted {j}"
+    return f"no boundary between the two classes on the way to a sample predicted as class {j}"
 
 
 def _lead(net: Network, x: Floats, i: int, j: int) -> tuple[float, Floats, Floats]:

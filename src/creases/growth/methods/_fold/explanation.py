@@ -23,7 +23,7 @@ EXAMPLES = 5
 
 @dataclass(frozen=True, eq=False)
 class FoldCandidate:
-    """A fold at a typical mis-prediction, before its size is set."""
+    """A fold at a typical misprediction, before its size is set."""
 
     typical: TypicalMisprediction
     at: FoldPoint
@@ -44,7 +44,7 @@ class FoldCandidate:
 
 @dataclass(frozen=True)
 class RejectedCandidate:
-    """A typical mis-prediction without a fold, and why."""
+    """A typical misprediction without a fold, and why."""
 
     instance: int
     why: str
@@ -127,7 +127,7 @@ def _why(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
 
 
 def explain_mistake(sample: TypicalMisprediction, state: Decisions | Residuals) -> dict[str, Any]:
-    """Return what is known about a typical mis-prediction and its cluster."""
+    """Return what is known about a typical misprediction and its cluster."""
     t = sample.index
     out: dict[str, Any] = {
         "instance": t,

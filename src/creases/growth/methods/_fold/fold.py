@@ -1,4 +1,4 @@
-"""Growth by folding (XNG): a unit whose crease passes through the boundary next to a typical mis-prediction."""
+"""Growth by folding (XNG): a unit whose crease passes through the boundary next to a typical misprediction."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ FEW = 256
 #: Reasons that a refusal lists.
 MAX_REASONS = 3
 
-ADVICE = "draw its units anew, as a growth run does, or remove the layer"
+ADVICE = "reinitialise its units, as a growth run does, or remove the layer"
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Growth by folding at typical mis-predictions; see :func:`fold`."""
+    """Growth by folding at typical mispredictions; see :func:`fold`."""
 
     count: int = 1
     eps: float = 0.05
@@ -102,9 +102,9 @@ def fold(
     weight: Any = None,
     tried: Sequence[int] = (),
 ) -> Proposal:
-    """Propose units that fold the network at typical mis-predictions, and explain why [1]_.
+    """Propose units that fold the network at typical mispredictions, and explain why [1]_.
 
-    Typical mis-predictions come from loss-weighted clustering. For each, the fold point is the point of the effective
+    Typical mispredictions come from loss-weighted clustering. For each, the fold point is the point of the effective
     boundary nearest to it, and the crease through that point gets the direction with the largest efficient score. The
     best candidate is proposed, with a small output weight on the contrast between the two classes it confuses. In
     regression the fold point is the sample itself.
@@ -119,7 +119,7 @@ def fold(
 
     All this is where one point settles where a unit's crease lies: at a linear layer with bias, a (leaky) relu, and one
     linear layer behind. Elsewhere (in convolutions, behind batch norm, in residual blocks) a unit is a filter that
-    bends at many patches, and it folds at one: of each typical mis-prediction, of 1024 samples at most, the patch at
+    bends at many patches, and it folds at one: of each typical misprediction, of 1024 samples at most, the patch at
     which the loss's gradient by a new filter's output is largest. The crease passes through that patch, in the
     direction of the largest gain to first order beyond what the biases behind can do; filters are uncorrelated, as
     those of :func:`tiny` are. Outgoing weights are along the gradient, and all together ``eps`` times as long as those
@@ -163,7 +163,7 @@ def fold(
     Returns
     -------
     Proposal
-        Without units, and with the reason in its explanation, where nothing is mis-predicted or no fold lowers the
+        Without units, and with the reason in its explanation, where no sample is mispredicted or no fold lowers the
         loss. :func:`creases.growth.explain` renders the explanation as text.
 
     References
@@ -214,12 +214,12 @@ def fold(
     search = kind(subnet, inputs, view, state, point, direction, seed)
     candidates = search.typical(max(k, count), restarts, noise)
     if not candidates:
-        tired = "every mis-predicted instance was folded at before without success: treated as noise"
-        return _empty_proposal(place, subnet, tired if noise.any() else "nothing is mis-predicted")
+        tired = "earlier folds at all mispredicted samples did not help, so these are treated as noise"
+        return _empty_proposal(place, subnet, tired if noise.any() else "no sample is mispredicted")
     results, folds = _choose(search, candidates if choose == "gain" else candidates[:count], noise, count)
     if not folds:
         reasons = [
-            f"instance {result.instance}: {result.why}" for result in results if isinstance(result, RejectedCandidate)
+            f"sample {result.instance}: {result.why}" for result in results if isinstance(result, RejectedCandidate)
         ]
         return _empty_proposal(place, subnet, "; ".join(reasons[:MAX_REASONS]))
     context = FoldContext(subnet, view, place, data, inputs, state, outputs, eps / len(folds), search.sizes)
@@ -282,14 +282,14 @@ def _strongest(
 def dead_layer_reason(subnet: Subnetwork, X: Floats) -> str:
     """Return why nothing can be learned at inputs X (n, d): a layer without any active unit; "" if there is none."""
     if not np.ptp(X, axis=0).any():
-        return "all instances enter the layer as the same point"
+        return "all samples have the same value at the input of the layer"
     net, reason = subnet.net, ""
     for some in (X[:FEW], X):  # most often a few samples show that all layers are alive
         sides, reason = net.sides(some), ""
         for bend, step in enumerate(net.steps[i] for i in net.bends):
             active = sides[:, net.unit_starts[bend] : net.unit_starts[bend + 1]]
             if step.op == "relu" and step.leak is None and not active.any():
-                reason = f"a dead layer: no unit of {step.path!r} is active on any instance; {ADVICE}"
+                reason = f"dead layer: no unit of {step.path!r} is active on any sample; {ADVICE}"
                 break
         if not reason:
             break

@@ -133,8 +133,12 @@ def fold_point(net: Network, X: Floats, predicted: NDArray[np.int64], t: int, i:
             best = candidate
     if best is not None:
         return best
-    what = "its piece does not tell them apart" if local.flat else "its region has no boundary between them"
-    return f"{what}, and no way to an instance predicted {j} crosses one"
+    what = (
+        "its region does not separate the two classes"
+        if local.flat
+        else "its region has no boundary between the two classes"
+    )
+    return f"{what}, nor is there one on the way to a sample predicted as class {j}"
 
 
 def local_fold_point(net: Network, x: Floats, i: int, j: int) -> FoldPoint | str:
@@ -144,7 +148,7 @@ def local_fold_point(net: Network, x: Floats, i: int, j: int) -> FoldPoint | str
     except InputError as problem:
         return str(problem)
     if local.flat:
-        return "its piece does not tell them apart"
+        return "its region does not separate the two classes"
     return _make_fold_point(net, local, local.foot(x), x, i, j, "foot, not checked")
 
 

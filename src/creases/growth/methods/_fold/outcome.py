@@ -123,7 +123,7 @@ def _crease_after(entry: Mapping[str, Any], unit: int, subnet: Subnetwork) -> di
 def unrepaired_rows(explanations: Iterable[Mapping[str, Any]]) -> frozenset[int]:
     """Return the numbers of the samples that earlier folds were made for in vain.
 
-    A mis-predicted sample must have become right; in regression its loss must have fallen.
+    A mispredicted sample must have become right; in regression its loss must have fallen.
     """
     rows = set()
     for entry in (entry for explanation in explanations for entry in fold_entries(explanation)):

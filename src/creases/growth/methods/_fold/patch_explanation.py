@@ -18,7 +18,7 @@ from creases.network.surgery import Place
 
 @dataclass(frozen=True, eq=False)
 class PatchFold:
-    """A fold at a patch of a typical mis-prediction."""
+    """A fold at a patch of a typical misprediction."""
 
     typical: TypicalMisprediction
     patch: Patch

@@ -1,4 +1,4 @@
-"""Folds at patches: filters whose creases pass through a patch of a typical mis-prediction, also behind batch norm."""
+"""Folds at patches: filters whose creases pass through a patch of a typical misprediction, also behind batch norm."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def patch_fold(
     weight: Any,
     tried: Sequence[int],
 ) -> Proposal:
-    """Propose filters that fold at patches of typical mis-predictions; arguments are those of :func:`fold`.
+    """Propose filters that fold at patches of typical mispredictions; arguments are those of :func:`fold`.
 
-    It looks at 1024 samples at most. Of each typical mis-prediction the patch is taken at which the loss's gradient by
+    It looks at 1024 samples at most. Of each typical misprediction the patch is taken at which the loss's gradient by
     a new unit's output is largest. The filter's crease passes through it, in the direction of the largest gain to first
     order; what the biases of the layers behind can do does not count. Filters are orthogonal as TINY's are. Outgoing
     weights are along the gradient; all together they are ``eps`` times as long as those of a present unit. The gain is
@@ -92,14 +92,14 @@ def patch_fold(
             search = _PatchSearch.from_sample(sample, sample_size(model, place))
             chosen = search.choose(typical, count, eps)
         else:
-            tired = "every mis-predicted instance was folded at before without success: treated as noise"
-            chosen = tired if noise.any() else "nothing is mis-predicted"
+            tired = "earlier folds at all mispredicted samples did not help, so these are treated as noise"
+            chosen = tired if noise.any() else "no sample is mispredicted"
     chosen = ranks.from_first(chosen)
     if isinstance(chosen, str):
         return _empty_proposal(model, place, chosen)
     proposal, effect = search.proposal(chosen)
     if not effect["predicted_gain"] > 0:
-        return _empty_proposal(model, place, "no fold at a typical mis-prediction lowers the loss of other samples")
+        return _empty_proposal(model, place, "no fold at a typical misprediction lowers the loss of other samples")
     sizes = {"seen": len(rows), "searched": search.size, "scored": effect.pop("scored")}
     kind = "unit" if isinstance(search.route.producer, nn.Linear) else "filter"
     explanation = explain_patch_folds(place, kind, chosen.folds, sample.state, effect, sizes, noise)
@@ -137,14 +137,14 @@ class _PatchSearch:
         return len(self.used)
 
     def choose(self, typical: Sequence[TypicalMisprediction], count: int, eps: float) -> ChosenFilters | str:
-        """Return the best filters at typical mis-predictions, at most ``count``, or why there is none."""
+        """Return the best filters at typical mispredictions, at most ``count``, or why there is none."""
         folds = self._patches(typical, count)
         if not folds:
-            return "no gradient arrives at new units on any mis-predicted instance"
+            return "new units get no gradient from any mispredicted sample"
         moments = PatchMoments.from_observations(self.route, self.observations)
         filters, order = fold_directions(self.route, self.observations, moments, [fold.patch for fold in folds])
         if not len(order):
-            return "no direction through a patch of a typical mis-prediction lowers the loss"
+            return "no crease through a patch of a typical misprediction lowers the loss"
         place, twin = self.sample.place, self.sample.twin
         if self.route.has_norm_first:  # which undoes the size of incoming weights: its own weights say how large it is
             spread = ((filters.rows @ moments.covariance) * filters.rows).sum(1).clamp_min(1e-30).sqrt()
@@ -218,7 +218,7 @@ class _PatchSearch:
 def _typical(
     sample: PatchSample, count: int, k: int, restarts: int, noise: NDArray[np.bool_]
 ) -> list[TypicalMisprediction]:
-    """Return the typical mis-predictions of about k clusters, and further ones where they are fewer than ``count``."""
+    """Return the typical mispredictions of about k clusters, and further ones where they are fewer than ``count``."""
     state, n = sample.state, len(sample.X)
     options: dict[str, Any] = {"k": k, "restarts": restarts, "seed": sample.seed, "weight": state.weight}
     everything = (np.arange(n), np.ones(n))

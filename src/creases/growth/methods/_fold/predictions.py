@@ -37,7 +37,7 @@ class Decisions:
 
     @property
     def wrong(self) -> NDArray[np.bool_]:
-        """Return which samples are mis-predicted, (n,)."""
+        """Return which samples are mispredicted, (n,)."""
         mask: NDArray[np.bool_] = self.predicted != self.true
         return mask
 

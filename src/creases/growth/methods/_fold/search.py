@@ -1,4 +1,4 @@
-"""The search for the best fold at a typical mis-prediction."""
+"""The search for the best fold at a typical misprediction."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class FoldSearch:
         return {}
 
     def typical(self, k: int, restarts: int, noise: NDArray[np.bool_]) -> list[TypicalMisprediction]:
-        """Return the typical mis-predictions of about k clusters."""
+        """Return the typical mispredictions of about k clusters."""
         state = self.state
         options: dict[str, Any] = {"k": k, "restarts": restarts, "seed": self.seed, "weight": state.weight}
         return typical_mispredictions(self.X, state.loss, state.wrong, noise=noise, **options)
@@ -59,7 +59,7 @@ class FoldSearch:
     def fold_at(
         self, sample: TypicalMisprediction, chosen: Sequence[FoldCandidate] = (), *, at_sample: bool = False
     ) -> FoldCandidate | RejectedCandidate:
-        """Return the best fold at a typical mis-prediction beside those chosen so far, or why there is none.
+        """Return the best fold at a typical misprediction beside those chosen so far, or why there is none.
 
         With ``at_sample`` the fold point is the sample itself, as where no boundary exists.
         """
@@ -69,7 +69,7 @@ class FoldSearch:
         v = self._contrast(sample, at, whole_cluster=at_sample)
         if v is None:
             return RejectedCandidate(
-                sample.index, "what the new unit would feed does not move the output at the fold point"
+                sample.index, "the layer after the new unit does not affect the output at the fold point"
             )
         return self._best_fold(sample, at, v, chosen)
 
@@ -88,7 +88,7 @@ class FoldSearch:
         h = unit_values(D, u[None], self.subnet.leak)
         result = score.evaluate(h)
         if not result.gain[0] > 0:
-            return RejectedCandidate(sample.index, "no direction through the fold point lowers the loss")
+            return RejectedCandidate(sample.index, "no crease through the fold point lowers the loss")
         return FoldCandidate(
             typical=sample,
             at=at,
@@ -227,7 +227,7 @@ class ReducedSearch(FoldSearch):
         return {"seen": len(self.X), "searched": len(self.sample[0]), "scored": len(self._others)}
 
     def typical(self, k: int, restarts: int, noise: NDArray[np.bool_]) -> list[TypicalMisprediction]:
-        """Return the typical mis-predictions of about k clusters, in the leading directions."""
+        """Return the typical mispredictions of about k clusters, in the leading directions."""
         state, mass = self.state, self.state.weight * self.state.loss
         options: dict[str, Any] = {"k": k, "restarts": restarts, "seed": self.seed, "weight": state.weight}
         clusters = typical_mispredictions(
@@ -312,7 +312,7 @@ class ReducedSearch(FoldSearch):
         slopes = q * h_perp
         slope, curvature = float(slopes.mean()), float((r * (h_perp**2 + RIDGE * h**2)).mean())
         if not curvature > 0 or slope * newton >= 0:
-            return RejectedCandidate(sample.index, "no direction through the fold point lowers the loss of others")
+            return RejectedCandidate(sample.index, "no crease through the fold point lowers the loss of other samples")
         gain = slope**2 / (2 * curvature)
         return FoldCandidate(
             typical=sample,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from creases._text import format_number
+from creases._text import describe_change, format_number, is_or_are, plural
 from creases.growth._feature_names import FeatureNames
 from creases.growth.methods._fold.explanation import fold_entries
 
@@ -26,18 +26,15 @@ def fold_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> str:
 def fold_reason(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     """Return why the units were added, in one sentence."""
     entries = fold_entries(explanation)
-    if len(entries) > 1:
-        kinds = list(dict.fromkeys(_because(entry, names) for entry in entries))
-        more = f"; and {len(kinds) - MAX_KINDS} more" if len(kinds) > MAX_KINDS else ""
-        units = f"{len(entries)} {explanation.get('kind', 'unit')}s added to {explanation['place']!r}"
-        return f"{units} because {'; '.join(kinds[:MAX_KINDS])}{more}."
-    (entry,) = entries
-    cluster = entry["why"]["cluster"]
-    around = (
-        f"the neighbourhood there, {names.samples(cluster['size'])}, has {cluster['share_of_loss']:.0%} of the loss"
-    )
-    unit = explanation.get("kind", "unit").capitalize()
-    return f"{unit} added to {explanation['place']!r} because {_because(entry, names)}; {around}."
+    units = plural(len(entries), explanation.get("kind", "unit"))
+    kinds = list(dict.fromkeys(_because(entry, names) for entry in entries))
+    because = "; ".join(kinds[:MAX_KINDS]) + (f"; and {len(kinds) - MAX_KINDS} more" if len(kinds) > MAX_KINDS else "")
+    if len(entries) == 1:
+        why = entries[0]["why"]
+        them = "them" if why["cluster"].get("same_mistake", 1) > 1 else "it"
+        around = f"the {names.samples(why['cluster']['size'])} around {them}"
+        because += f"; {around} carry {why['cluster']['share_of_loss']:.0%} of the loss"
+    return f"{units} added to {explanation['place']!r} because {because}."
 
 
 def _because(entry: Mapping[str, Any], names: FeatureNames) -> str:
@@ -47,10 +44,11 @@ def _because(entry: Mapping[str, Any], names: FeatureNames) -> str:
     sample = names.sample(why["instance"], why["features"]) if known else f"{names.instance} {why['instance']}"
     if "true" not in why:
         return f"{_error(why['residual'], names)} at {sample}"
-    count, true, predicted = why["cluster"]["same_mistake"], names.label(why["true"]), names.label(why["predicted"])
+    count, predicted = why["cluster"]["same_mistake"], names.label(why["predicted"])
+    samples = names.samples_of_class(count, why["true"])
     if count == 1:
-        return f"{sample} of class {true} was taken for {predicted}"
-    return f"{names.samples(count)} of class {true}, such as {sample}, were taken for {predicted}"
+        return f"{samples} was misclassified as {predicted}: {sample}"
+    return f"{samples} were misclassified as {predicted}, such as {sample}"
 
 
 def _sample_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> list[str]:
@@ -59,11 +57,10 @@ def _sample_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> li
     if sizes:
         error = sum(entry["effect"].get("gain_error", 0.0) ** 2 for entry in fold_entries(explanation)) ** 0.5
         spread = f", with a standard error of {format_number(_loss_name(explanation)[1] * error)}" * bool(error)
-        some = f"{names.samples(sizes['scored'])} of {sizes.get('of', sizes['seen'])}"
-        out.append(f"The gain is estimated from {some}{spread}.")
+        some = f"{sizes['scored']} of {names.samples(sizes.get('of', sizes['seen']))}"
+        out.append(f"This prediction uses {some}{spread}.")
     if noise:
-        were = "was" if len(noise) == 1 else "were"
-        out.append(f"{names.samples(len(noise))} {were} folded at before without success: treated as noise.")
+        out.append(f"Skipped {names.samples(len(noise))} as noise, because an earlier crease there did not help.")
     return out
 
 
@@ -78,18 +75,17 @@ def _crease(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     """Return where the unit's crease lies."""
     where, crease = explanation["where"], explanation["crease"]
     at_input = where["space"] == "input"
-    point = names.point(where["fold_point"]) if at_input else ""
-    passes = f"Its crease passes through {point or 'a point'}"
-    if where["found"] == "the instance itself":
-        passes = f"Its crease passes through that {names.instance}"
-    elif "true" in explanation["why"]:
-        beside = names.distance(where["distance"]) if at_input else format_number(where["distance"])
-        passes += f" of the decision boundary between the two, {beside} from that {names.instance}"
-    if not at_input:
-        passes += f" (seen as {where['space']})"
+    point = f" at {names.point(where['fold_point'])}" if at_input and names.point(where["fold_point"]) else ""
+    space = "" if at_input else f", in the input space of layer {explanation['place']!r},"
+    if where["found"] == "the instance itself" or "true" not in explanation["why"]:
+        passes = f"Its crease{space} passes through that {names.instance}"
+    else:
+        away = names.distance(where["distance"]) if at_input else format_number(where["distance"])
+        meets = f"meets the boundary between the two classes{point}"
+        passes = f"Its crease{space} {meets}, {away} from that {names.instance}"
     features = names.main_features(crease["normal"]) if at_input else ""
-    looks = f" It looks most at {features}." if features else ""
-    return f"{passes}; {crease['active_share']:.0%} of the data lie on its active side.{looks}"
+    depends = f" It depends most on {features}." if features else ""
+    return f"{passes}; the unit is active on {crease['active_share']:.0%} of the data.{depends}"
 
 
 def _patches(explanation: Mapping[str, Any], names: FeatureNames) -> str:
@@ -116,33 +112,36 @@ def _patch(center: list[int]) -> str:
 def _effect(explanation: Mapping[str, Any]) -> str:
     """Return the predicted and the immediate effect of the unit."""
     effect, (kind, factor) = explanation["effect"], _loss_name(explanation)
-    weights = "their output weights are" if "folds" in explanation else "its output weight is"
-    gain = f"Once {weights} trained, the {kind} is predicted to fall by "
-    small = f"to begin with, no output changes by more than {format_number(effect['largest_change'])}"
-    return f"{gain}{format_number(factor * effect['predicted_gain'])}; {small}."
+    weights = "their output weights" if "folds" in explanation else "its output weight"
+    gain = f"Training {weights} is predicted to lower the {kind} by {format_number(factor * effect['predicted_gain'])}"
+    return f"{gain}; at first, outputs change by at most {format_number(effect['largest_change'])}."
 
 
 def outcome_sentence(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     """Return the outcome of the units after training."""
     after, (kind, factor) = explanation["after"], _loss_name(explanation)
     before, now = (format_number(factor * after[key]) for key in ("mean_loss_before", "mean_loss"))
-    loss = f"After training the {kind} went from {before} to {now}"
-    errors = f" and the mistakes from {after['errors_before']} to {after['errors']}" if "errors" in after else ""
-    if "folds" in explanation:
-        rights = [entry["after"].get("instance_right") for entry in explanation["folds"]]
-        right = f": {sum(map(bool, rights))} of the {names.samples(len(rights))} are right now" if errors else ""
-        return f"{loss}{errors}{right}."
-    if "kind" in explanation:
-        right = "right now" if after.get("instance_right") else "still wrong"
-        return f"{loss}{errors}: that {names.instance} is {right}." if errors else f"{loss}."
+    text = f"After training, {describe_change(f'the {kind}', before, now)}"
+    if "errors" in after:
+        text += f" and {describe_change('the number of errors', str(after['errors_before']), str(after['errors']))}"
+        text += f"; {_corrected(explanation, names)}"
+    if "folds" in explanation or "kind" in explanation:
+        return f"{text}."
     at_input = explanation["where"]["space"] == "input"
     moved = names.distance(after["crease_moved"]) if at_input else format_number(after["crease_moved"])
-    turned = f"the crease turned by {after['crease_turned']:.0f} degrees and is {moved} away"
-    if not errors:
-        return f"{loss}; {turned} from that point."
-    right = "right now" if after["instance_right"] else "still wrong"
-    fixed = f"{after['cluster_fixed']} of the neighbourhood's {explanation['why']['cluster']['mispredicted']} mistakes"
-    return f"{loss}{errors}: that {names.instance} is {right}, {fixed} are mended; {turned} from the fold point."
+    return f"{text}. The crease turned by {plural(round(after['crease_turned']), 'degree')} and moved by {moved}."
+
+
+def _corrected(explanation: Mapping[str, Any], names: FeatureNames) -> str:
+    """Return whether the samples that the units were added for are now classified correctly."""
+    if "folds" in explanation:
+        rights = [bool(entry["after"].get("instance_right")) for entry in explanation["folds"]]
+        return f"{sum(rights)} of the {names.samples(len(rights))} above {is_or_are(sum(rights))} now correct"
+    text = f"that {names.instance} is {'now correct' if explanation['after'].get('instance_right') else 'still wrong'}"
+    if "kind" in explanation:
+        return text
+    fixed, wrong = explanation["after"]["cluster_fixed"], explanation["why"]["cluster"]["mispredicted"]
+    return f"{text}, and {fixed} of the {plural(wrong, 'error')} around it {is_or_are(fixed)} corrected"
 
 
 def _loss_name(explanation: Mapping[str, Any]) -> tuple[str, float]:

@@ -1,4 +1,4 @@
-"""Typical mis-predictions: the kinds of mistakes a network makes (XNG, "Find Typical Mis-Predicted Instance")."""
+"""Typical mispredictions: the kinds of mistakes a network makes (XNG, "Find Typical Mis-Predicted Instance")."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from creases.growth._cost import charge
 
 @dataclass(frozen=True, eq=False)
 class TypicalMisprediction:
-    """A sample that represents a kind of mistake: the mis-predicted one nearest to the centroid of its cluster."""
+    """A sample that represents a kind of mistake: the mispredicted one nearest to the centroid of its cluster."""
 
     index: int  #: among all samples
     members: Ints  #: samples of its cluster
-    mistakes: Ints  #: mis-predicted samples of its cluster, the nearest to the centroid first
+    mistakes: Ints  #: mispredicted samples of its cluster, the nearest to the centroid first
     centroid: Floats  #: (d,) loss-weighted
     mean_loss: float  #: of the cluster
     share: float  #: of the cluster in the total loss
@@ -38,7 +38,7 @@ def typical_mispredictions(
     noise: NDArray[np.bool_] | None = None,
     fit: tuple[Ints, Floats] | None = None,
 ) -> list[TypicalMisprediction]:
-    """Return a typical mis-prediction for every cluster with mistakes, the cluster of highest mean loss first [1]_.
+    """Return a typical misprediction for every cluster with mistakes, the cluster of highest mean loss first [1]_.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def typical_mispredictions(
 def other_mispredictions(
     typical: Sequence[TypicalMisprediction], kind: Ints, available: NDArray[np.bool_], count: int
 ) -> list[TypicalMisprediction]:
-    """Return up to ``count`` further typical mis-predictions, from each cluster in turn.
+    """Return up to ``count`` further typical mispredictions, from each cluster in turn.
 
     Of each cluster first the most frequent other kinds of mistakes (``kind`` (n,), such as the pair of classes), each
     by its sample nearest to the centroid, then the nearest samples of any kind. Only ``available`` (n,) ones count.

@@ -191,9 +191,7 @@ def tiny(
     units, gains = higher_order_units(sample.route, sample.observations, sample.sums, fallback, count, cutoff, seed)
     units = select_units(units, gains > tau * sample.sums.mean_loss)
     if not len(units.values):
-        return _empty_proposal(
-            sample, explanation, f"no correlation ({fallback}) with the wanted change is left (above tau)"
-        )
+        return _empty_proposal(sample, explanation, f"no correlation ({fallback}) with the desired change exceeds tau")
     explanation |= {"fallback": fallback, "gains": units.values.square().tolist()}
     return _sized_proposal(sample, explanation, units, units.values.square(), None)
 
@@ -247,20 +245,20 @@ def _dead_layer_reason(sample: GrowthSample) -> str:
     """Return why first-order growth cannot start here; "" where it can."""
     if not sample.sums.mean_goal:
         names = ", ".join(repr(link.path) for link in sample.observer.place.consumers)
-        return f"dead layer: the loss does not change with {names} on any sample, so that no gradient arrives"
+        return f"dead layer: the loss does not depend on {names} for any sample, so there is no gradient"
     squares = sample.sums.features.diagonal()
     if not bool((squares[:-1] if sample.route.has_bias else squares).any()):
-        return f"dead layer: nothing that enters {sample.observer.place.name!r} is active on any sample"
+        return f"dead layer: no input of {sample.observer.place.name!r} is active on any sample"
     return ""
 
 
 def _no_gain_reason(count: int) -> str:
     """Return why no unit of the spectrum is proposed."""
     if not count:
-        return "no linear correlation with the wanted change is left (above tau)"
+        return "no linear correlation with the desired change exceeds tau"
     return (
-        f"none of the {count} units that would widen the bottleneck lowers the loss while the present weights stay as "
-        "they are; train them further, or give project=False"
+        f"none of the {count} candidate units lowers the loss while the existing weights stay fixed; train them "
+        "further, or pass project=False"
     )
 
 
@@ -294,7 +292,9 @@ def _sized_proposal(
         size = line_search(route, runs, units, fan_in=fan_in, moved=moved)
     explanation["line_search"] = _line_search_numbers(size, sample.has_validation)
     if not size.factor:
-        return _empty_proposal(sample, explanation, "no size of the new units lowers the loss on held-out samples")
+        return _empty_proposal(
+            sample, explanation, "the new units do not lower the loss on held-out samples, at any scale"
+        )
     if projected is not None:
         along, square = first_order_fit(route, projected, units)
         explanation["bottleneck_after"] = explanation["bottleneck"] - (max(along, 0.0) ** 2 / square if square else 0.0)

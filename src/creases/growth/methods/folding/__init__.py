@@ -1,4 +1,4 @@
-"""The parts of growth by folding: typical mis-predictions, fold points and the efficient score."""
+"""The parts of growth by folding: typical mispredictions, fold points and the efficient score."""
 
 from creases.growth.methods._fold.direction import unit_values
 from creases.growth.methods._fold.efficient_score import EfficientScore
