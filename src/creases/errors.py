@@ -34,11 +34,11 @@ class InputError(CreasesError, ValueError):
     --------
     >>> print(InputError("n_epochs", "be a positive integer", "-3"))
     n_epochs must be a positive integer, got -3
-    >>> error = InputError("X", "have no missing values", "3 of them", "drop those rows by {0}", [("missing", "drop")])
+    >>> error = InputError("X", "have no missing values", "3", "drop those rows with {0}", [("missing", "drop")])
     >>> print(error)
-    X must have no missing values, got 3 of them; drop those rows by missing='drop'
+    X must have no missing values, got 3; drop those rows with missing='drop'
     >>> error.render(name=lambda param: f"--{param}", setting=lambda param, value: f"--{param} {value}")
-    '--X must have no missing values, got 3 of them; drop those rows by --missing drop'
+    '--X must have no missing values, got 3; drop those rows with --missing drop'
     """
 
     def __init__(

@@ -168,8 +168,8 @@ def test_a_change_as_json_reaches_the_class_that_was_asked_for(run, iris_run):
 
 def test_a_network_without_a_table_has_changes_in_its_own_units(run, fold):
     result = run("explain", fold, "-0.25,-0.5", "--change")
-    assert "class 1 if x[0] rises by 0.751; nothing smaller does (proved)" in result.stdout or (
-        "class 1 if x[0] rises by 0.75; nothing smaller does (proved)" in result.stdout
+    assert "class 1 if x[0] rises by 0.751; no smaller change does (proved)" in result.stdout or (
+        "class 1 if x[0] rises by 0.75; no smaller change does (proved)" in result.stdout
     )
 
 

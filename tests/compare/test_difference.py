@@ -148,7 +148,7 @@ def test_samples_tell_what_was_mended_and_what_was_broken() -> None:
     assert found.confusion().tolist() == [[1, 0], [2, 1]]
     assert found.share == 0.5
     assert found.largest.tolist() == [1.0]
-    assert "a has an accuracy of 75.00 %, b of 75.00 %" in str(found)
+    assert "Accuracy: a 75.00 %, b 75.00 %" in str(found)
 
 
 def test_change_of_pieces_is_that_of_autograd() -> None:

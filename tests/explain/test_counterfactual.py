@@ -73,7 +73,7 @@ def test_words_say_what_rises_falls_and_changes(net, table):
     for answer in texts:
         first = str(answer).splitlines()[0]
         assert first.startswith({"no": "yes", "yes": "no"}[answer.predicted] + " if ")
-        assert first.endswith("; nothing smaller does (proved)")
+        assert first.endswith("; no smaller change does (proved)")
         for words in answer.condition.replace(", ", " and ").split(" and "):
             assert re.fullmatch(phrase, words)
 
@@ -94,7 +94,7 @@ def test_nothing_within_the_range_is_proved_too():
     net = creases.read([([[1.0], [-1.0]], [10.0, -10.0])])
     columns = Columns.from_data([[0.5], [1.0]], ["length"])
     answer = counterfactual(net, [0.75], columns, classes=["a", "b"])
-    assert str(answer) == "a whatever changes within the range of the data (proved)"
+    assert str(answer) == "no change within the range of the data alters the decision a (proved)"
     assert answer.point is None
 
 

@@ -136,8 +136,8 @@ def test_files_of_torch_that_are_no_checkpoints_are_refused(tmp_path, content):
 
 def test_the_checkpoint_of_another_model_is_refused():
     x, _ = classes(4)
-    with pytest.raises(InputError, match="checkpoint must be of the same model, got one that grew 'gone'"):
+    with pytest.raises(InputError, match="checkpoint must come from the same model, got one that grew 'gone'"):
         resize(mlp(3, 2, 2), {"gone": 3}, x)
     other = mlp(3, 2, 3)
-    with pytest.raises(InputError, match="checkpoint must be of the same model"):
+    with pytest.raises(InputError, match="checkpoint must come from the same model"):
         ModelState.from_model(other, {"0": 2}).restore(mlp(3, 2, 2), x)

@@ -28,16 +28,16 @@ def test_of_a_text_column_an_instance_has_the_value_that_it_has():
     names = FeatureNames(features=("age", "plan=basic"), scaling=SCALING, instance="row")
     assert names.sample(3, [1.0, 1.0]) == "row 3 (age 50, plan=basic)"
     assert names.sample(3, [-0.55, -1.0]) == "row 3 (age 34.5)"
-    assert names.sample(3, [0.0, -0.2]) == "row 3 (age 40)"  # a mean was put for what was missing
-    assert FeatureNames().sample(3, [0.5, 1.0]) == "instance 3 (0.5, 1)"
+    assert names.sample(3, [0.0, -0.2]) == "row 3 (age 40)"  # filled with the mean
+    assert FeatureNames().sample(3, [0.5, 1.0]) == "sample 3 (0.5, 1)"
 
 
 def test_of_many_features_those_are_told_that_stand_out():
     names = FeatureNames(features=[f"f{k}" for k in range(9)])
     told = "f1 0.5, f2 9, f3 1, f4 2, f5 3, f6 4, f7 5, f8 0.1"
-    assert names.sample(0, [0, 0.5, 9, 1, 2, 3, 4, 5, 0.1]) == f"instance 0 ({told}, ...)"
+    assert names.sample(0, [0, 0.5, 9, 1, 2, 3, 4, 5, 0.1]) == f"sample 0 ({told}, ...)"
     assert names.point([0.0] * 9) == ""
-    assert FeatureNames().sample(4, [0.0] * 9) == "instance 4"
+    assert FeatureNames().sample(4, [0.0] * 9) == "sample 4"
     assert names.main_features([0, 0, -9, 1, 2, 0, 0, 5, 0]) == "f2, f7, f4"
     assert FeatureNames(features=("a=1", "a=2", "b", "c")).main_features([4, 3, 2, 1]) == "a, b, c"
 
@@ -75,8 +75,7 @@ def test_a_regressions_error_is_told_in_the_targets_own_units():
     one = Scaling(np.zeros(1), np.ones(1), 0.0, 20.0)
     said = explain_reason(explanation, scaling=one)
     assert (
-        f"the prediction was {format_number(20 * abs(why['residual'][0]))} too low at instance {why['instance']}"
-        in said
+        f"the prediction was {format_number(20 * abs(why['residual'][0]))} too low at sample {why['instance']}" in said
     )
 
 

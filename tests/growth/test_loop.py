@@ -363,8 +363,8 @@ def test_a_finished_run_is_read_back_at_once(tmp_path):
         ({"data": classes(120, seed=7)}, "data = 120 samples"),
         ({"batch_size": 7}, "batch_size = 32, not 7"),
         ({"optimizer": lambda p: torch.optim.SGD(p, lr=0.1)}, "optimizer = AdamW, not SGD"),
-        ({"model": mlp(3, 2, 2)}, "checkpoint must be of the same model"),
-        ({"model": mlp(3, 2, 2, 2, bend=nn.Tanh), "validation": 0.5}, "make the same call, or give another file"),
+        ({"model": mlp(3, 2, 2)}, "checkpoint must come from the same model"),
+        ({"model": mlp(3, 2, 2, 2, bend=nn.Tanh), "validation": 0.5}, "repeat the original call, or pass another file"),
     ],
 )
 def test_the_checkpoint_of_another_run_is_refused(tmp_path, other, says):

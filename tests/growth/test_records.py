@@ -136,10 +136,10 @@ def test_a_history_is_saved_whole_and_read_back(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "this is no growth history"),
-        ("[]", "this is no growth history"),
-        ("{}", "this is no growth history"),
-        ('{"creases-history": 2, "records": [{"number": 1}]}', "this is no growth history"),
+        ("{", "this is not a growth history"),
+        ("[]", "this is not a growth history"),
+        ("{}", "this is not a growth history"),
+        ('{"creases-history": 2, "records": [{"number": 1}]}', "this is not a growth history"),
         ('{"creases-history": 99, "records": []}', "expected version 2 of its layout, got 99"),
         ('{"creases-history": 2, "records": [], "more": 1}', "expected version 2"),
     ],

@@ -73,5 +73,5 @@ def test_data_that_differ_between_ranks_are_refused_by_both(both):
 
 def test_the_checkpoint_of_another_run_is_refused_by_both(both):
     for rank in both:
-        assert "checkpoint must be of a run with the same settings" in rank["bad checkpoint"]
-        assert "make the same call, or give another file" in rank["bad checkpoint"]
+        assert "checkpoint must come from a run with the same settings" in rank["bad checkpoint"]
+        assert "repeat the original call, or pass another file" in rank["bad checkpoint"]

@@ -26,7 +26,7 @@ def test_processes_share_the_cores_and_a_process_that_dies_fails_its_job_alone(t
     status = one.run(n_jobs=2, chunk=1, progress=False)
     assert (status.done, status.failed) == (6, 1)
     assert one.failures()["x"].tolist() == [5]
-    assert one.failures()["error"][0].startswith("The process that ran this job ended without an error")
+    assert one.failures()["error"][0].startswith("The process running this job ended without an error")
     assert set(one.table()["threads"]) == {str(max(1, loky.cpu_count() // 2))}
     assert os.getpid() not in set(one.table()["process"])
 
@@ -75,7 +75,9 @@ def test_without_ray_the_error_says_how_to_install_it(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("port", [1, 99999])
 def test_an_address_where_nothing_listens_is_refused_at_once(tmp_path, port):
-    with pytest.raises(InputError, match=f"address must be that of a running Ray cluster, got '127.0.0.1:{port}': "):
+    with pytest.raises(
+        InputError, match=f"address must be the address of a running Ray cluster, got '127.0.0.1:{port}': "
+    ):
         Sweep("sweep_jobs:square", {"x": 1}, tmp_path / "folder").run(engine="ray", address=f"127.0.0.1:{port}")
     assert not (tmp_path / "folder").exists()
 

@@ -106,7 +106,7 @@ def test_the_registry_gives_flat_rows_of_shares(mnist_folder, digits):
 @pytest.mark.parametrize("read", [mnist, cifar10])
 def test_without_a_folder_the_error_says_how_to_name_one(read):
     with pytest.raises(
-        FileError, match=r"not found; no folder was named: set the environment variable CREASES_DATA or"
+        FileError, match=r"not found; no folder was given: set the environment variable CREASES_DATA or"
     ):
         read()
 

@@ -148,7 +148,7 @@ def test_rows_with_missing_values_can_be_dropped(table):
 
 def test_means_can_be_put_for_missing_values(table):
     problem = read_table(table(MISSING), missing="mean")
-    assert problem.description.endswith("; 2 missing values replaced by the mean of the column")
+    assert problem.description.endswith("; 2 missing values filled with the column mean")
     assert problem.rows is None
     assert problem.features == ("age", "town=Bonn", "town=Ulm")
     assert problem.X.tolist() == [[1, 0, 1], [2, 0, 1], [3, 0, 1], [6, 1, 0]]

@@ -72,7 +72,7 @@ def test_ids_are_left_out_with_a_reason_and_used_if_wanted():
     frame = pd.DataFrame({"customerID": np.arange(N) * 7, "n": range(N), "x": np.arange(N) % 5, "t": np.arange(N) / 3})
     problem = read_table(frame, "t")
     assert problem.features == ("x",)
-    assert problem.encoding.left_out == {"customerID": "ID: every row has another", "n": "ID: it counts the rows"}
+    assert problem.encoding.left_out == {"customerID": "ID: different in every row", "n": "ID: row number"}
     assert read_table(frame, "t", inputs=["n", "x"]).features == ("n", "x")
     assert read_table(frame[["n", "t"]], "t").features == ("n",)
 
@@ -191,10 +191,10 @@ def test_what_is_new_in_new_rows_is_encoded_and_said():
     row = {"size": "big", "town": "Rom", "member": "no", "floor": None, "when": "2024-05-01", "more": 1}
     rows = encoding.transform([row, row | {"when": "soon", "size": "1.5"}])
     assert rows.notes == (
-        "column 'size': 1 cell read as missing, no numbers ('big')",
+        "column 'size': 1 cell read as missing, not numbers ('big')",
         "column 'town': 2 rows with unknown values ('Rom')",
-        "column 'floor': 2 missing values, which the table did not have",
-        "column 'when': 1 cell read as missing, no dates ('soon')",
+        "column 'floor': 2 missing values, where the training table had none",
+        "column 'when': 1 cell read as missing, not dates ('soon')",
     )
     assert np.isfinite(rows.X).all()
     named = dict(zip([feature.name for feature in encoding.features], rows.X[0], strict=True))

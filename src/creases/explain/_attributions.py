@@ -53,7 +53,7 @@ class Attributions:
         return pd.DataFrame({name: column[order] for name, column in columns.items()}, index=index)
 
     def __str__(self) -> str:
-        lines = [f"{self.start:.6g} at the baseline, {self.value:.6g} at x; what each input adds:"]
+        lines = [f"{self.start:.6g} at the baseline, {self.value:.6g} at x; contribution of each input:"]
         width = max(map(len, self.names), default=0)
         lines += [f"  {self.names[j]:<{width}}  {self.values[j]:+.6g}" for j in self.ranked]
         return "\n".join(lines)

@@ -67,9 +67,9 @@ class Counterfactual:
         if self.point is None:
             if self.proved:
                 known = " within the range of the data" if self.columns.count else ""
-                return f"{self.predicted} whatever changes{known} (proved)"
-            bound = f"; none has a size below {self.lower_bound:.3g}" if self.lower_bound > 0 else ""
-            return f"no change of the decision {self.predicted} was found in the time{bound}"
+                return f"no change{known} alters the decision {self.predicted} (proved)"
+            bound = f"; any such change has a size of at least {self.lower_bound:.3g}" if self.lower_bound > 0 else ""
+            return f"no change of the decision {self.predicted} was found within the time limit{bound}"
         first = f"{self.reached} if {self.condition}; {self.proof_state}"
         rest = [f"or {other.reached} if {other.condition} (size {other.distance:.3g})" for other in self.others]
         known = " in standard deviations, within the range of the data" if self.columns.count else ""
@@ -80,8 +80,8 @@ class Counterfactual:
     def proof_state(self) -> str:
         """Whether the change is the smallest, in words."""
         if self.proved:
-            return "nothing smaller does (proved)"
-        return f"a smaller change may exist, of size {self.lower_bound:.3g} at least (the time was over)"
+            return "no smaller change does (proved)"
+        return f"a smaller change, of size {self.lower_bound:.3g} or more, may exist (time limit reached)"
 
 
 def counterfactual(

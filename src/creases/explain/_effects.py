@@ -181,7 +181,7 @@ def _number_effect(table: Table, column: Column) -> NumberEffect:
     values = table.X[:, k]
     low, high = float(values.min()), float(values.max())
     if low == high:
-        raise InputError("column", "vary over the rows", f"{column.name!r}, which is {low:g} in all of them")
+        raise InputError("column", "vary over the rows", f"{column.name!r}, which is {low:g} in every row")
     first, second = table.X.copy(), table.X.copy()
     first[:, k], second[:, k] = low, high
     curves = lines(table.net, table.to_network(first), table.to_network(second))

@@ -72,7 +72,7 @@ class Interactions:
 
     def __str__(self) -> str:
         if not self.pairs:
-            return "no two columns interact at these rows"
+            return "no two columns interact on these rows"
         names = [f"{first} x {second}" for first, second in self.pairs]
         width = max(map(len, names))
         return "\n".join(f"{n:<{width}}  {format_number(float(v))}" for n, v in zip(names, self.values, strict=True))

@@ -53,7 +53,7 @@ def opening_text(card: Scorecard) -> str:
     elif classes is not None:
         text += " The class with the largest score is predicted."
     if any("=" in name for name in card.table.names):
-        text += " A term in [brackets] counts for the rows of that category only."
+        text += " A term in [brackets] applies only to rows of that category."
     return text
 
 
@@ -146,7 +146,7 @@ def others_text(card: Scorecard) -> str:
     holds = "region holds" if len(card.others) == 1 else "regions hold"
     text = f"{len(card.others)} more {holds} the other {plural(rows, 'row')} ({share} %)."
     if 2 * rows > len(card.table.X):
-        text += " A network with so many regions cannot be read as a page; a smaller one, or one pruned, can."
+        text += " With this many regions the page is not readable; use a smaller or pruned network."
     return text
 
 

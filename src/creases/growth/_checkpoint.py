@@ -60,7 +60,7 @@ class ModelState:
         try:
             model.load_state_dict(self.tensors)
         except RuntimeError as problem:
-            raise InputError("checkpoint", "be of the same model", f"{problem}") from None
+            raise InputError("checkpoint", "come from the same model", f"{problem}") from None
 
 
 def restore_layers(
@@ -99,7 +99,9 @@ def resize(
     for name, width in widths.items():
         place = next((place for place in places(model, X=example) if place.name == name), None)
         if place is None:
-            raise InputError("checkpoint", "be of the same model", f"one that grew {name!r}, which this model cannot")
+            raise InputError(
+                "checkpoint", "come from the same model", f"one that grew {name!r}, which this model cannot"
+            )
         resize_place(model, place, width, optimizer)
 
 

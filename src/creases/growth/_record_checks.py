@@ -14,37 +14,39 @@ _COUNTS = ("epoch", "steps", "parameters")
 def check_history(history: Any) -> None:
     """Raise ValueError where a history is not what its class declares."""
     for name in ("epochs", "stages"):
-        _expect(_is_list(getattr(history, name), dict), f"{name} is no list of entries")
+        _expect(_is_list(getattr(history, name), dict), f"{name} is not a list of entries")
     for number, epoch in enumerate(history.epochs, 1):
         _check_epoch(epoch, number)
     for number, record in enumerate(history.records, 1):
         _check_record(record, f"growth step {number}")
     for name in ("growth_ended", "ended"):
-        _expect(isinstance(getattr(history, name), str), f"{name} is no text")
-    _expect(_is_count(history.idle), "idle is no count")
+        _expect(isinstance(getattr(history, name), str), f"{name} is not text")
+    _expect(_is_count(history.idle), "idle is not a count")
     kept = history.kept
-    _expect(kept is None or (_is_count(kept) and kept <= len(history.epochs)), "kept is no epoch")
+    _expect(kept is None or (_is_count(kept) and kept <= len(history.epochs)), "kept is not an epoch")
     _expect(isinstance(history.setting, dict), "setting has no names")
 
 
 def _check_epoch(epoch: Mapping[str, Any], number: int) -> None:
     where = f"epoch {number}"
-    _expect(all(_is_number(epoch[name]) for name in _NUMBERS), f"{where} has an entry that is no number")
+    _expect(all(_is_number(epoch[name]) for name in _NUMBERS), f"{where} has an entry that is not a number")
     _expect(all(epoch[name] is None or _is_number(epoch[name]) for name in _PERHAPS), f"{where} has an entry of text")
-    _expect(all(_is_count(epoch[name]) for name in _COUNTS), f"{where} has a count that is none")
+    _expect(all(_is_count(epoch[name]) for name in _COUNTS), f"{where} has a count that is not one")
     _expect(epoch["epoch"] == number, f"{where} is numbered {epoch['epoch']}")
     widths = epoch["widths"]
-    _expect(isinstance(widths, dict) and all(map(_is_count, widths.values())), f"{where} has widths that are no counts")
+    _expect(
+        isinstance(widths, dict) and all(map(_is_count, widths.values())), f"{where} has widths that are not counts"
+    )
 
 
 def _check_record(record: Any, where: str) -> None:
     counts = (record.number, record.epoch, record.steps)
-    _expect(all(map(_is_count, counts)), f"{where} has a number or a time that is no count")
+    _expect(all(map(_is_count, counts)), f"{where} has a number or a time that is not a count")
     _expect(record.action in ("grow", "deepen", "recycle", "revive"), f"{where} has the action {record.action!r}")
-    _expect(isinstance(record.place, str) and isinstance(record.method, str), f"{where} has a place that is no text")
-    _expect(_is_list(record.units, int) and _is_list(record.removed, int), f"{where} has units that are no numbers")
+    _expect(isinstance(record.place, str) and isinstance(record.method, str), f"{where} has a place that is not text")
+    _expect(_is_list(record.units, int) and _is_list(record.removed, int), f"{where} has units that are not numbers")
     for pair in (record.width, record.parameters):
-        _expect(len(pair) == 2 and all(map(_is_count, pair)), f"{where} has a size that is no pair of counts")
+        _expect(len(pair) == 2 and all(map(_is_count, pair)), f"{where} has a size that is not a pair of counts")
     _expect(record.predicted is None or _is_number(record.predicted), f"{where} predicts no number")
     for part in (record.before, record.after, record.later):
         _expect(isinstance(part, dict), f"{where} has no losses")

@@ -209,7 +209,7 @@ class History:
             check_history(history)
             return history
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
-            raise FileError(f"history: this is no growth history ({problem})") from None
+            raise FileError(f"history: this is not a growth history ({problem})") from None
 
     def save(self, path: str | Path) -> Path:
         """Write the history as JSON; an interrupted write leaves no partial file."""

@@ -278,9 +278,9 @@ def _check_setting(path: Path, saved: dict[str, str], now: dict[str, str]) -> No
         if saved.get(name) != now[name]:
             raise InputError(
                 "checkpoint",
-                "be of a run with the same settings",
+                "come from a run with the same settings",
                 f"{path} with {name} = {saved.get(name)}, not {now[name]}",
-                "make the same call, or give another file",
+                "repeat the original call, or pass another file",
             )
 
 

@@ -37,7 +37,7 @@ def moons(*, n: int = 400, seed: Seed = 0, noise: float = 0.1, standardise: bool
         noise=noise,
         standardised=standardise,
         classes=("upper moon", "lower moon"),
-        description="noisy points of two half circles that reach into each other",
+        description="two interleaving half circles, with noise",
         citation="the curves of scikit-learn's make_moons",
     )
 
@@ -77,6 +77,6 @@ def spirals(
         noise=noise,
         standardised=standardise,
         classes=tuple(f"arm {k + 1}" for k in range(arms)),
-        description=f"noisy points of {arms} spirals of {turns:g} turns around one centre",
+        description=f"{arms} interleaved spirals of {turns:g} turns, with noise",
         citation="after the two spirals of Lang & Witbrock 1988",
     )

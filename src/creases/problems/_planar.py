@@ -86,7 +86,7 @@ def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: boo
         noise=noise,
         standardised=standardise,
         classes=("outside", "inside"),
-        description="points of a square inside or outside of a circle of half its area",
+        description="points of a square, inside or outside a circle of half its area",
         citation=CITATION,
     )
 
@@ -115,7 +115,7 @@ def overlapping_quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.15, 
         noise=0.0,
         standardised=standardise,
         classes=("opens up", "opens down"),
-        description="noisy points of the curves v = x^2 - 0.5 and v = 0.5 - x^2, which cross twice",
+        description="two noisy parabolas, v = x^2 - 0.5 and v = 0.5 - x^2, that cross twice",
         citation=CITATION,
     )
 

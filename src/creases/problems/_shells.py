@@ -94,6 +94,6 @@ def shells(
         noise=noise,
         standardised=standardise,
         classes=("shell", "ball"),
-        description=f"points of a ball in {d} dimensions and of the shell around it, with a gap between them",
+        description=f"a ball in {d} dimensions and the shell around it, separated by a gap",
         citation="Local Linearity of ReLU Neural Networks (dissertation), section 4.2.2",
     )

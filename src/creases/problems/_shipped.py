@@ -17,7 +17,7 @@ def iris(*, standardise: bool = False) -> Problem:
     ('setosa', 'versicolor', 'virginica')
     """
     citation = "R. A. Fisher 1936, The use of multiple measurements in taxonomic problems"
-    return _load("iris", "three species of iris by the lengths of their flowers", citation, standardise)
+    return _load("iris", "three iris species, from petal and sepal sizes", citation, standardise)
 
 
 def wine(*, standardise: bool = False) -> Problem:
@@ -30,7 +30,7 @@ def wine(*, standardise: bool = False) -> Problem:
     <Problem wine: 178 x 13, 3 classes>
     """
     citation = "M. Forina et al. 1991, PARVUS; UCI Machine Learning Repository"
-    return _load("wine", "three growers of wine by the chemistry of their wines", citation, standardise)
+    return _load("wine", "three wine growers, from chemical analyses of their wines", citation, standardise)
 
 
 def breast_cancer(*, standardise: bool = False) -> Problem:
@@ -43,7 +43,9 @@ def breast_cancer(*, standardise: bool = False) -> Problem:
     ('malignant', 'benign')
     """
     citation = "W. H. Wolberg, W. N. Street & O. L. Mangasarian 1995, Breast Cancer Wisconsin (Diagnostic)"
-    return _load("breast_cancer", "malignant or benign by measures of cell nuclei", citation, standardise)
+    return _load(
+        "breast_cancer", "malignant or benign tumours, from measurements of cell nuclei", citation, standardise
+    )
 
 
 def digits(*, standardise: bool = False) -> Problem:
@@ -56,7 +58,7 @@ def digits(*, standardise: bool = False) -> Problem:
     <Problem digits: 1797 x 64, 10 classes>
     """
     citation = "E. Alpaydin & C. Kaynak 1998, Optical Recognition of Handwritten Digits, test set"
-    return _load("digits", "handwritten digits of 8 x 8 pixels", citation, standardise)
+    return _load("digits", "handwritten digits, 8 x 8 pixels", citation, standardise)
 
 
 def diabetes(*, standardise: bool = False) -> Problem:
@@ -71,7 +73,7 @@ def diabetes(*, standardise: bool = False) -> Problem:
     <Problem diabetes: 442 x 10, regression>
     """
     citation = "B. Efron, T. Hastie, I. Johnstone & R. Tibshirani 2004, Least Angle Regression"
-    description = "progress of diabetes after a year by ten measures of a patient"
+    description = "progression of diabetes after one year, from ten measurements per patient"
     return _load("diabetes", description, citation, standardise, scaled=False)
 
 

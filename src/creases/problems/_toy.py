@@ -72,7 +72,7 @@ def circle_annulus(
         noise=noise,
         standardised=standardise,
         classes=("annulus", "circle"),
-        description="points of a disc and of the ring around it, with a gap between them",
+        description="a disc and the ring around it, separated by a gap",
         citation=f"{CITATION}, section 4.2.1",
     )
 
@@ -106,7 +106,7 @@ def xor_circles(
         noise=noise,
         standardised=standardise,
         classes=("even", "odd"),
-        description="a disc and the ring around it; the classes change places in two opposite quadrants",
+        description="a disc and the ring around it, with the classes swapped in two opposite quadrants",
         citation=f"{CITATION}, section 6.1",
     )
 
@@ -130,7 +130,7 @@ def xor(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool =
         noise=noise,
         standardised=standardise,
         classes=("same sign", "different signs"),
-        description="points of a square; the class tells whether the signs of the coordinates differ",
+        description="points of a square, classified by whether the signs of their coordinates differ",
         citation=f"{CITATION}, section 7.1",
     )
 

@@ -58,7 +58,7 @@ def constant(site: Site) -> Iterator[Edit]:
         stored = _stored_bias(reader, new)
         biases.append((reader.layer, stored))
         changes[reader.output] = reader.change((stored.double() - new).abs())
-    reason = "no input in the box activates them" if zero else "they have one value in all of the box"
+    reason = "no input in the box activates them" if zero else "they are constant over the box"
     yield Edit(removed, reason, biases=biases, changes=changes)
 
 

@@ -24,7 +24,7 @@ def test_a_second_process_is_told_at_once(tmp_path):
         assert other.stdout is not None
         assert other.stdout.readline() == b"held\n"
         with (
-            pytest.raises(InputError, match=r"folder must not be in use, got .*, in which another process runs; wait"),
+            pytest.raises(InputError, match=r"folder must not be in use, got .*, which another process is using; wait"),
             lock_folder(tmp_path),
         ):
             pass

@@ -102,7 +102,7 @@ def test_a_run_that_has_come_to_nothing_yet_says_how_to_go_on(tmp_path):
     ("name", "said"),
     [
         ("run.json", "run.json is damaged"),
-        ("history.json", "this is no growth history"),
+        ("history.json", "this is not a growth history"),
         ("checkpoint.pt", r"cannot read .*checkpoint\.pt as a checkpoint"),
     ],
 )
@@ -115,7 +115,7 @@ def test_a_damaged_file_is_named(folder, name, said):
 def test_a_run_whose_networks_are_all_gone_says_so(folder):
     shutil.rmtree(folder / "snapshots")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(FileError, match="lacks the network that was kept; make it again: creases grow --resume"):
+    with pytest.raises(FileError, match="lacks the final network; recreate it with: creases grow --resume"):
         load_run(folder)
 
 

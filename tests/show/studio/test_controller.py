@@ -283,7 +283,7 @@ BAD_TABLES = [
     ("a,1\n2,3\n", "with both numbers and text in it"),
     ("a,b\n" + "1,1\n2,0\n" * 3, "has 6 rows, too few to hold some out"),
     ("a,b\ninf,1\n" + "1,0\n" * 20, "infinite|not finite|'a'"),
-    ("\0\0\1", "is no text"),
+    ("\0\0\1", "is not text"),
 ]
 
 

@@ -37,10 +37,10 @@ class DecisionComparison:
     def __str__(self) -> str:
         if self.classes is not None:
             i, j = self.classes
-            return f"The networks decide differently in the box: at one input a says {i} and b says {j}."
+            return f"The networks disagree in the box: at one input a predicts {i} and b predicts {j}."
         if self.verdict == "same":
-            return "The networks decide alike everywhere in the box (proved)."
-        return "No input of the box was found that the networks decide differently; there may be one."
+            return "The networks agree everywhere in the box (proved)."
+        return "Found no input in the box on which the networks disagree, but one may exist."
 
 
 def compare_decisions(

@@ -80,26 +80,27 @@ class SampleDifference:
     def __str__(self) -> str:
         p = len(self.class_a)
         if self.empty:
-            return f"At {p} samples the networks are the same: decisions, outputs and pieces."
-        lines = [f"At {len(self.differ)} of {p} samples ({percent(self.share)}) the networks decide differently."]
+            return f"On {p} samples the networks have the same predictions, outputs and affine pieces."
+        lines = [f"On {len(self.differ)} of {p} samples ({percent(self.share)}) the networks disagree."]
         table = self.confusion()
         np.fill_diagonal(table, 0)
         if table.any():
             i, j = np.unravel_index(table.argmax(), table.shape)
-            lines[0] = lines[0][:-1] + f", most often a says {i} and b says {j} ({plural(int(table[i, j]), 'time')})."
+            times = plural(int(table[i, j]), "time")
+            lines[0] = lines[0][:-1] + f"; most often a predicts {i} and b predicts {j} ({times})."
         if self.y is not None:
             a, b = (100 * float((classes == self.y).mean()) for classes in (self.class_a, self.class_b))
             lines.append(
-                f"a has an accuracy of {a:.2f} %, b of {b:.2f} %: b classifies {len(self.newly_correct())} samples "
-                f"correctly that a does not, and a {len(self.newly_wrong())} that b does not."
+                f"Accuracy: a {a:.2f} %, b {b:.2f} %; b corrects {plural(len(self.newly_correct()), 'error')} of a and "
+                f"makes {plural(len(self.newly_wrong()), 'new error')}."
             )
         lines.append(f"Largest |a - b| among the samples: {format_largest(self.largest)}.")
         changed = self.most_changed(5)
         if len(changed):
             relative = float(np.median(self.change / np.maximum(self.size, np.finfo(float).tiny)))
             lines.append(
-                f"The piece changed at {int((self.change > 0).sum())} samples, at the median by {percent(relative)} of "
-                f"its coefficients' length; most at samples {', '.join(map(str, changed))}."
+                f"The affine piece changed at {plural(int((self.change > 0).sum()), 'sample')}, by a median of "
+                f"{percent(relative)} of its norm; most at samples {', '.join(map(str, changed))}."
             )
         return "\n".join(lines)
 

@@ -51,7 +51,7 @@ class BoxDifference:
         if self.regions is not None:
             return str(self.regions)
         if self.empty:
-            return "In the box the networks are the same function."
+            return "The networks are the same function in the box."
         gap = [
             f"output {j}: {self.lower[j]:.4g}" + ("" if self.exact[j] else f" to {self.upper[j]:.4g}")
             for j in np.argsort(-self.lower, kind="stable")[:3]

@@ -105,13 +105,13 @@ class PartitionDifference:
         if self.empty:
             return f"The networks are the same function {name}."
         parts = self.parts()
-        lines = [f"The networks decide alike everywhere {name}."]
+        lines = [f"The networks agree everywhere {name}."]
         if parts:
             (i, j), size = parts[0].classes, parts[0].size
             where = f"{name} on {percent(self.share)} of it, in {plural(len(parts), 'part')}"
             lines = [
-                f"The networks decide differently {where}: in the largest, of {measure} {size:.4g}, "
-                f"a says {i} and b says {j}."
+                f"The networks disagree {where}; in the largest ({measure} {size:.4g}), "
+                f"a predicts {i} and b predicts {j}."
             ]
         return "\n".join([*lines, f"Largest |a - b| there, exactly: {format_largest(self.largest)}."])
 

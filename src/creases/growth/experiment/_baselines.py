@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from creases._text import format_number
+from creases._text import format_number, plural
 from creases._typing import Floats, Ints
 from creases.growth.experiment._metrics import (
     ClassificationMetrics,
@@ -105,10 +105,10 @@ def compare_with_linear(scores: Sequence[Baseline], data: TableSplit) -> str:
     right, other = ((model.predictions == data.problem.y)[data.test] for model in (net, linear))
     gained, lost = int((right & ~other).sum()), int((other & ~right).sum())
     if gained == lost == 0:
-        return f"On the {len(data.test)} test rows the network is right and wrong where {linear.name} is."
+        return f"On the {len(data.test)} test rows the network makes the same errors as {linear.name}."
     return (
-        f"On the {len(data.test)} test rows the network is right on {gained} that {linear.name} gets wrong, and "
-        f"wrong on {lost} that it gets right."
+        f"On the {len(data.test)} test rows the network corrects {plural(gained, 'error')} of {linear.name} and makes "
+        f"{plural(lost, 'new error')}."
     )
 
 
@@ -139,10 +139,10 @@ def _constant_warning(model: Baseline, net: Baseline, data: TableSplit, measure:
     problem = data.problem
     if problem.classes is None:
         text = f"The mean of the target alone has {measure} {_number(model, data)} on the test rows; the network has "
-        return BaselineWarning(model.name, f"{text}{_number(net, data)}.", "It has learned nothing that holds there.")
+        return BaselineWarning(model.name, f"{text}{_number(net, data)}.", "It has learned nothing that generalizes.")
     name = problem.classes[int(model.predictions[0])]
     text = f"The majority class ({name}) alone has {measure} {_number(model, data)} on the test rows; the network has "
-    hint = "It has learned nothing that holds there."
+    hint = "It has learned nothing that generalizes."
     settings: tuple[tuple[str, object], ...] = ()
     if data.class_weights is None:
         hint = "Try {0}, and judge by F1 or ROC AUC"

@@ -9,7 +9,7 @@ def describe_step(record: Record) -> str:
     """Say what a growth step did: ``1 unit added``."""
     added, removed = len(record.units), len(record.removed)
     if record.action == "revive":
-        return f"{count_units(removed)} drawn anew"
+        return f"{count_units(removed)} reinitialised"
     if record.action == "recycle":
         more = f", {count_units(added - removed)} added" if added > removed else ""
         return f"{count_units(removed)} replaced{more}"

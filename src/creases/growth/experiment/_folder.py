@@ -51,14 +51,14 @@ def lock_folder(folder: Path) -> Iterator[None]:
     it is killed.
     """
     if folder.exists() and not folder.is_dir():
-        raise FileError(f"{folder} is a file; give the name of a folder")
+        raise FileError(f"{folder} is a file; pass a folder")
     lock = filelock.FileLock(folder / LOCK_FILE)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except filelock.Timeout:
-        hint = "wait for it, stop it, or give another folder"
-        raise InputError("folder", "not be in use", f"{folder}, in which another process runs", hint) from None
+        hint = "wait for it, stop it, or choose another folder"
+        raise InputError("folder", "not be in use", f"{folder}, which another process is using", hint) from None
     except OSError as problem:
         raise FileError(f"cannot write to {folder}: {problem.strerror}") from None
     try:
@@ -72,15 +72,15 @@ def lock_folder(folder: Path) -> Iterator[None]:
 def prepare_folder(folder: Path, *, force: bool) -> None:
     """Make the folder of a new run; refuse one that holds another run, or with ``force`` remove its files."""
     if folder.exists() and not folder.is_dir():
-        raise FileError(f"{folder} is a file; give the name of a folder")
+        raise FileError(f"{folder} is a file; pass a folder")
     present = [name for name in RUN_FILES if (folder / name).exists()]
     if present and not force:
-        hint = "overwrite it by {0}, or give another folder"
+        hint = "overwrite it with {0}, or choose another folder"
         if SETTINGS_FILE in present:
-            hint = "resume it by {1}, " + hint
+            hint = "resume it with {1}, " + hint
         got = f"{folder} with {present[0]}" + (" of a growth run" if SETTINGS_FILE in present else "")
         settings = [("force", True), ("resume", str(folder))]
-        raise InputError("folder", "not hold a growth run or files of the same name", got, hint, settings)
+        raise InputError("folder", "not contain a growth run or files of the same names", got, hint, settings)
     try:
         for name in present:
             _remove(folder / name)

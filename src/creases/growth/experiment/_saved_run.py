@@ -61,7 +61,7 @@ def load_run(folder: Path) -> SavedRun:
     resume = f"creases grow --resume {folder}"
     if history.ended and (not snapshots or snapshots[-1].kind != "end"):
         if not (folder / names.MODEL_FILE).exists():
-            raise FileError(f"{folder} lacks the network that was kept; make it again: {resume}")
+            raise FileError(f"{folder} lacks the final network; recreate it with: {resume}")
         net = read(folder / names.MODEL_FILE)
         snapshots.append(Snapshot(len(snapshots), history.best_epoch, "end", None, net, 0))
     if not snapshots:

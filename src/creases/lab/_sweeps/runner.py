@@ -15,8 +15,8 @@ from creases.lab._sweeps.store import Store
 
 #: Stored as the error of a job whose worker disappeared.
 LOST = (
-    "The process that ran this job ended without an error: it was killed, as when memory runs out, or the function "
-    "ended it."
+    "The process running this job ended without an error message: it was killed (for example, out of memory), or the "
+    "function exited."
 )
 
 

@@ -121,8 +121,8 @@ def _verify(net: Network, run: TracedRun) -> None:
             if ((value - expected).abs() <= _TOLERANCE * terms).all():
                 return
     raise ReadError(
-        f"{place or 'model'}: the model computes another function on another batch; it must "
-        "treat samples independently, without random numbers and without counting calls"
+        f"{place or 'model'}: the model computes a different function on a different batch; it must "
+        "treat samples independently, use no random numbers and keep no state between calls"
     )
 
 

@@ -115,4 +115,4 @@ def _removal_advice(model: nn.Module, path: str) -> str:
         return "Read the model without it: creases.read(model[:-1])."
     if path and _is_torch_layer(model.get_submodule(path)):
         return f"On a copy of the model set model.{path} = torch.nn.Identity(), and read that."
-    return "Let forward return what enters it instead."
+    return "Have forward return its input instead."

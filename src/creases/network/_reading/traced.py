@@ -193,7 +193,7 @@ class Recorder:
             scale = max(_largest(original), _largest(value.example), *sizes)
             if _largest(value.example - original) <= _TOLERANCE * scale:
                 return Value(value.number, original.detach().clone())
-        raise self.error(name, "was translated into steps with other values; please report this model")
+        raise self.error(name, "gives different values when translated into steps; please report this model")
 
     def _check_versions(self, traced: list[TracedTensor], name: str) -> None:
         if any(t.version != _version(t) for t in traced):

@@ -64,7 +64,7 @@ def cifar10(split: Split = "train", *, folder: str | Path | None = None, fetch: 
         images=images,
         labels=labels,
         classes=CLASSES,
-        description="photographs of 32 x 32 pixels in colour",
+        description="colour photographs, 32 x 32 pixels",
         citation="A. Krizhevsky 2009, Learning multiple layers of features from tiny images",
     )
 
@@ -94,13 +94,13 @@ def _advice(root: Path | None, missing: list[str]) -> str:
     pickled = look(root, PICKLED_PLACES, tuple(name.removesuffix(".bin") for name in missing))
     if pickled is not None:
         return (
-            f"{message} {pickled} is of the Python version, which is pickled: to unpickle it would run what it says, "
-            'so it is not opened. Get the "binary version" (cifar-10-binary.tar.gz), unpack it, or give fetch=True'
+            f"{message} {pickled} is the Python version, a pickle file, which can run arbitrary code; creases does "
+            'not open it. Get the "binary version" (cifar-10-binary.tar.gz) and unpack it, or pass fetch=True'
         )
     archive = look(root, PLACES, ("cifar-10-binary.tar.gz",))
     if archive is not None:
-        return f"{message} Unpack {archive} beside it"
+        return f"{message} Unpack {archive} next to it"
     return (
-        f'{message} Get the "binary version" of CIFAR-10 (cifar-10-binary.tar.gz), unpack it and name the folder, or '
-        "give fetch=True to download it"
+        f'{message} Get the "binary version" of CIFAR-10 (cifar-10-binary.tar.gz), unpack it and pass the folder, or '
+        "pass fetch=True to download it"
     )

@@ -34,7 +34,7 @@ def look(root: Path | None, places: tuple[str, ...], names: tuple[str, ...]) -> 
 def where(root: Path | None, places: tuple[str, ...]) -> str:
     """Describe the folders that were searched."""
     if root is None:
-        return f"no folder was named: set the environment variable {VARIABLE} or give folder="
+        return f"no folder was given: set the environment variable {VARIABLE} or pass folder="
     return "looked in " + ", ".join(str(root / place) for place in places)
 
 

@@ -51,7 +51,7 @@ def mnist(split: Split = "train", *, folder: str | Path | None = None, fetch: bo
         needed = ", ".join(name for pair in FILES.values() for name in pair)
         raise FileError(
             f"MNIST: {' and '.join(missing)} not found; {where(root, PLACES)}. Put its four files ({needed}; "
-            ".gz or unpacked) into one folder and name that folder, or give fetch=True to download them"
+            ".gz or unpacked) into one folder and pass that folder, or pass fetch=True to download them"
         )
     else:
         images_path, labels_path = (path for path in paths.values() if path is not None)
@@ -62,7 +62,7 @@ def mnist(split: Split = "train", *, folder: str | Path | None = None, fetch: bo
         images=images,
         labels=labels,
         classes=tuple("0123456789"),
-        description="handwritten digits of 28 x 28 pixels",
+        description="handwritten digits, 28 x 28 pixels",
         citation="Y. LeCun, L. Bottou, Y. Bengio & P. Haffner 1998, Gradient-based learning applied to document "
         "recognition",
     )

@@ -29,15 +29,15 @@ def fetch_images(
         table = fetch_openml(name, version=1, as_frame=False, parser=parser)
     except (OSError, ValueError) as error:
         raise FileError(
-            f"fetch: {name} could not be downloaded from OpenML ({error}); are you online? Otherwise put the files "
-            "into a folder and name it by folder= or CREASES_DATA"
+            f"fetch: {name} could not be downloaded from OpenML ({error}); check the connection, or put the "
+            "files into a folder and pass it as folder= or set CREASES_DATA"
         ) from error
     pixels, labels = np.asarray(table.data), np.asarray(table.target).astype(np.int64)
     counts = tuple(int(c) for c in np.bincount(labels[-TEST:], minlength=len(test_counts)))
     if pixels[0].size != np.prod(shape) or counts != test_counts:
         raise FileError(
             f"fetch: OpenML's {name} is not laid out as expected (rows of {np.prod(shape)} pixels, the official test "
-            "images last); put the official files into a folder and name it by folder= or CREASES_DATA"
+            "images last); put the official files into a folder and pass it as folder= or set CREASES_DATA"
         )
     rows = slice(-TEST, None) if split == "test" else slice(None, -TEST)
     return pixels[rows].astype(np.uint8).reshape(-1, *shape), labels[rows]

@@ -252,9 +252,9 @@ def _notes(column: ColumnEncoding, raw: Column) -> list[str]:
         flaws = read & ~gaps
         if flaws.any():
             first, what = raw.values[flaws.argmax()], "dates" if kind.date is not None else "numbers"
-            notes.append(f"{plural(int(flaws.sum()), 'cell')} read as missing, no {what} ({str(first)!r})")
+            notes.append(f"{plural(int(flaws.sum()), 'cell')} read as missing, not {what} ({str(first)!r})")
     if gaps.any() and not column.n_missing:
-        notes.append(f"{plural(int(gaps.sum()), 'missing value')}, which the table did not have")
+        notes.append(f"{plural(int(gaps.sum()), 'missing value')}, where the training table had none")
     return [f"column {column.name!r}: {note}" for note in notes]
 
 

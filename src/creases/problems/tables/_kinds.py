@@ -164,9 +164,9 @@ def _id_reason(column: Column, numbers: Floats) -> str:
     if len(np.unique(numbers)) < n:
         return ""
     if _ID_NAME.search(column.name) or _ID_ENDING.search(column.name):
-        return "every row has another"
+        return "different in every row"
     if numbers[0] in (0, 1) and n >= 2 * MIN_ROWS and (np.diff(numbers) == 1).all():
-        return "it counts the rows"
+        return "row number"
     return ""
 
 

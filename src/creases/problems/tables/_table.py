@@ -235,7 +235,7 @@ def _check_inputs(
             str(path),
             "have a column to predict from",
             listing or f"only {target.name!r}",
-            "use one all the same by {0}" if listing else "",
+            "to use one anyway, set {0}" if listing else "",
             [("inputs", unused[0].name)] if listing else (),
         )
 
@@ -296,7 +296,7 @@ def _handle_missing(
             "data",
             "have no missing values",
             report,
-            "fill them in, leave out those rows by {0}, or give them a column of their own by {1}",
+            "fill them in, drop those rows with {0}, or add an indicator column with {1}",
             [("missing", "drop"), ("missing", "indicate")],
         )
     lacking = used if missing == "drop" else [target]
@@ -320,7 +320,7 @@ def _say_filled(columns: Sequence[Column], missing: Missing) -> str:
     gaps = int(sum(column.missing.sum() for column in columns))
     if not gaps or missing not in ("indicate", "mean"):
         return ""
-    said = "indicated" if missing == "indicate" else "replaced by the mean of the column"
+    said = "indicated" if missing == "indicate" else "filled with the column mean"
     return f"; {plural(gaps, 'missing value')} {said}"
 
 

@@ -44,7 +44,7 @@ def check_engine(engine: str, n_jobs: int | None, address: str | None) -> None:
             "n_jobs", "be 1 for the serial engine, which is this process", f"{n_jobs}", "use {0}", [("engine", "local")]
         )
     if engine == "ray" and find_spec("ray") is None:
-        raise InputError("engine", "be installed", "'ray', which is not", 'install it with: pip install "creases[ray]"')
+        raise InputError("engine", "be installed", "'ray'", 'run: pip install "creases[ray]"')
     if engine != "ray" and address is not None:
         raise InputError("address", "be left out without a Ray cluster", repr(address), "use {0}", [("engine", "ray")])
     if address is not None:

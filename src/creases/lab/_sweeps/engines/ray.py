@@ -61,7 +61,7 @@ def check_address(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
     except (OSError, OverflowError) as error:
-        raise InputError("address", "be that of a running Ray cluster", f"{address!r}: {error}") from None
+        raise InputError("address", "be the address of a running Ray cluster", f"{address!r}: {error}") from None
 
 
 def _connect(ray: Any, n_jobs: int | None, address: str | None) -> None:
@@ -74,7 +74,7 @@ def _connect(ray: Any, n_jobs: int | None, address: str | None) -> None:
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise InputError(
             "address",
-            "be that of a Ray cluster that can be joined",
+            "be the address of a Ray cluster that can be joined",
             f"{address!r}: {error}",
             "if it asks for a token, run with the environment variable RAY_AUTH_MODE=token, on the account that has "
             "the token (ray get-auth-token)",

@@ -53,7 +53,7 @@ def _conv(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> 
 def _conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     axes = weight.ndim - 2
     if node.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID") or node.get("output_shape"):
-        raise node.error("auto_pad and output_shape of a transposed convolution cannot be read; write its pads out")
+        raise node.error("auto_pad and output_shape of a transposed convolution cannot be read; give explicit pads")
     pads = node.get("pads", [0] * (2 * axes))
     strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
     extra = node.get("output_padding", [0] * axes)

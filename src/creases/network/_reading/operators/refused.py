@@ -5,7 +5,7 @@ from __future__ import annotations
 from creases.network._reading.operators.names import words
 
 _SMOOTH = (
-    "is smooth, so the network is not piecewise linear; replace it by ReLU, LeakyReLU or Hardtanh and train again "
+    "is smooth, so the network is not piecewise linear; replace it with ReLU, LeakyReLU or Hardtanh and train again "
     "(or fine-tune)",
     """
     sigmoid tanh gelu silu mish elu celu selu softplus softsign logsigmoid log_sigmoid tanhshrink hardswish glu
@@ -53,7 +53,7 @@ _RECURRENT = (
     "lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell",
 )
 _RANDOM = (
-    "draws random numbers, so the model is not a function of its input; switch it off in eval mode",
+    "uses random numbers, so the model is not a function of its input; disable it in eval mode",
     "rand_like randn_like randint_like bernoulli multinomial normal uniform exponential gumbel_softmax",
 )
 _DATA = (

@@ -22,7 +22,9 @@ def axis(builder: ProgramBuilder, dim: int, ndim: int) -> int:
 def axes(builder: ProgramBuilder, dims: int | Sequence[int] | None, x: Value) -> list[int]:
     """Return axes counted without the batch; None means all axes including the batch, which is refused."""
     if dims is None or (not isinstance(dims, int) and not len(dims)):
-        raise builder.error("reduces over all axes, the batch too; give the axes, for example dim=1 or x.flatten(1)")
+        raise builder.error(
+            "reduces over all axes, including the batch; pass the axes, for example dim=1 or x.flatten(1)"
+        )
     listed = [dims] if isinstance(dims, int) else list(dims)
     return sorted(axis(builder, dim, x.example.ndim) for dim in listed)
 
