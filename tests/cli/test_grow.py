@@ -198,8 +198,8 @@ def test_a_folder_with_another_run_is_refused(run, orchard, tmp_path):
     again = run("grow", orchard, "--out", "o", "--budget", 3)
     assert again.exit_code == 2
     assert (
-        "--out must not contain a growth run or files of the same names, got o with run.json of a growth run; resume it by "
-        "--resume o, overwrite it by --force, or give another folder"
+        "--out must not contain a growth run or files of the same names, got o with run.json of a growth run; resume "
+        "it with --resume o, overwrite it with --force, or choose another folder"
     ) in " ".join(again.stderr.split())
     forced = run("grow", orchard, "--out", "o", "--budget", 3, "--force", "--json")
     assert json.loads(forced.stdout)["epochs"] == 3
