@@ -118,7 +118,7 @@ def counterfactual(
     classes
         Names of the classes; numbers by default.
     fixed, rising, falling
-        Names or numbers of columns that must stay, may only rise, may only fall.
+        Names or numbers of columns that may not change, may only rise, may only fall.
     integer
         Names or numbers of columns that stay whole numbers; by default those that hold whole numbers only.
     box

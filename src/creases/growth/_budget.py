@@ -29,7 +29,7 @@ _EXPECTED = "be 'auto', a number of epochs, or a text such as '30 epochs', '60 s
 
 @dataclass(frozen=True)
 class Budget:
-    """What a run may spend in all: training steps, growth steps, and stages that are undone.
+    """Total budget of a run: training steps, growth steps, and stages that are undone.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class Meter:
         return {"epochs": self.epochs, "seconds": round(self.seconds, 3), "multiply_adds": self.multiply_adds}
 
     def resume(self, numbers: Mapping[str, Any]) -> None:
-        """Go on from these :attr:`numbers`, which an epoch's entry has too."""
+        """Continue from these :attr:`numbers`, which an epoch's entry has too."""
         self.epochs, self.multiply_adds = numbers["epochs"], numbers["multiply_adds"]
         self._seconds, self._since = numbers["seconds"], time.monotonic()
 

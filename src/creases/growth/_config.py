@@ -43,7 +43,7 @@ _OPTIMIZERS = ("adamw", "adam")
 class GrowthConfig:
     """Options of a growth run, with the defaults that every way to start one shares.
 
-    :func:`creases.grow`, the estimators, ``creases grow`` and the studio all train by one of these.
+    :func:`creases.grow`, the estimators, ``creases grow`` and the studio all use it.
 
     Parameters
     ----------
@@ -60,20 +60,20 @@ class GrowthConfig:
     stop
         Further reasons to stop, such as ``Target(score=0.99)``; policies or functions of the state to a reason.
     budget
-        What the run may spend: a number of epochs, or a text such as ``"60 s"``, ``"5 min"`` or
-        ``"2e12 multiply-adds"``; ``"auto"`` is 20 to 400 epochs, as 3000 optimizer steps take. Growth steps, and stages
-        that are undone, are part of it.
+        Total budget of the run: a number of epochs, or a text such as ``"60 s"``, ``"5 min"`` or
+        ``"2e12 multiply-adds"``; ``"auto"`` is 20 to 400 epochs, about 3000 optimizer steps. Growth steps, and
+        stages that are undone, count towards it.
     growth_share, growth_factor
-        For ``when="stages"``: the share of the budget that growth may take, and by how much a stage widens a layer.
+        For ``when="stages"``: the fraction of the budget for growth, and the factor by which a stage widens a layer.
     max_units, max_parameters
         Maximum size of the network; None for no limit.
     patience
         Epochs without progress before the network grows, for ``when="plateau"``: the training loss has not fallen by
         a hundredth, or the validation loss has not fallen at all.
     growth_patience
-        Stages, or growth steps, in a row that may fail to pay on held-out data (without them, on the training loss)
-        before growth ends. Stages that did not pay are undone. None for no limit; a ``NoImprovement`` in ``stop``
-        takes its place.
+        Number of stages, or growth steps, in a row that may fail to lower the held-out loss (without held-out data,
+        the training loss) before growth stops. Such stages are undone. None for no limit; a ``NoImprovement`` in
+        ``stop`` replaces it.
     recycle
         Whether redundant units are replaced before new ones are added.
     optimizer
@@ -90,23 +90,23 @@ class GrowthConfig:
     epoch_steps
         Optimizer steps in an epoch; by default an epoch ends when all samples were seen.
     keep
-        ``"best"``: with validation data, end with the network whose loss on them was lowest, smoothed over epochs.
-        ``"last"``: with the last.
+        ``"best"``: with validation data, return the network with the lowest validation loss, smoothed over epochs.
+        ``"last"``: return the last network.
     hidden
         Widths of the hidden layers of a new network; ``"auto"`` is one layer with two units per class or target (two
         for two classes), enough for any linear model.
     standardize
         Whether columns (and targets of a regression) are scaled to mean 0 and standard deviation 1 for training.
     validation_fraction, test_fraction
-        Fractions of the rows of a table that are held out for early stopping, and for testing only.
+        Fractions of the rows of a table held out for early stopping, and for testing.
     class_weight
-        Weights of the classes of a table, for those that are rare or whose mistakes cost more: ``"balanced"`` gives
-        every class the same weight in all, a dictionary names them, ``{"yes": 5.0}`` (others have 1).
+        Class weights of a table, for classes that are rare or whose errors cost more: ``"balanced"`` gives every class
+        the same total weight; a dictionary sets weights by name, ``{"yes": 5.0}`` (1 for the others).
     threshold
         Probability above which the second of two classes of a table is predicted. ``"f1"``, ``"balanced_accuracy"`` or
         ``"accuracy"``: the one that maximizes this score on the validation rows.
     seed
-        Seed of the split, of the network at the start and of the training.
+        Seed of the split, the initial network and the training.
     device
         Where to train: ``"cpu"``, ``"cuda"``, ...
 

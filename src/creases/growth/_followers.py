@@ -126,7 +126,7 @@ def _add_difference(companion: nn.Module, before: nn.Module, after: nn.Module) -
 
 
 def _rebuild_buckets(wrapper: DistributedDataParallel) -> None:
-    """Make the buckets of a wrapper anew for the module's present parameters, as its unpickling does."""
+    """Rebuild the buckets of a wrapper for the module's current parameters, as its unpickling does."""
     hooks = list(getattr(wrapper, "_comm_hooks", ()))
     names = wrapper.parameters_to_ignore
     first = {

@@ -131,16 +131,16 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
     standardize: bool = GrowthConfig.standardize,
     device: str = GrowthConfig.device,
 ) -> GrowthResult | TableResult:
-    """Train a model and grow it early in the run, as long as that pays; it is changed in place.
+    """Train a model in place, and grow it early in the run as long as growth lowers the held-out loss.
 
-    A run has two phases and one budget. In the first, at most a share of the budget, the network grows in stages that
-    about double its layers, with units that the method ``how`` supplies; a stage that does not pay on held-out data is
-    undone exactly, and growth ends. In the second it is trained on. The learning rate is annealed to zero over both.
+    A run has two phases and one budget. In the first phase, at most a share of the budget, the network grows in stages
+    that about double its layers, with units from the method ``how``; a stage that does not lower the held-out loss is
+    undone exactly. In the second phase the network only trains. The learning rate is annealed to zero over both phases.
 
     The options are those of :class:`creases.growth.GrowthConfig`, with its defaults.
 
-    For the same seed, on CPU, the result is the same, also when the run is killed and resumed. Under torchrun (with
-    ``torch.distributed`` initialised) every process makes the same call; batches, statistics and measurements are
+    With the same seed, on a CPU, the result is the same, even if the run is interrupted and resumed. Under torchrun
+    (with ``torch.distributed`` initialised) every process makes the same call; batches, statistics and measurements are
     shared between them, and the network is that of one process up to rounding (dropout, and batch-norm's batch
     statistics, are each process's own; so is a DataLoader, which has the process's share of the samples).
 
@@ -167,17 +167,17 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
     stop
         Policies such as ``Target(score=0.99)`` and ``SizeLimit(parameters=500)``, or functions of the state.
     budget
-        What the run may spend: a number of epochs, or a text such as ``"60 s"`` or ``"2e12 multiply-adds"``.
+        Total budget of the run: a number of epochs, or a text such as ``"60 s"`` or ``"2e12 multiply-adds"``.
     growth_share, growth_factor, growth_patience
-        Share of the budget that growth may take; by how much a stage widens a layer; stages in a row that may fail to
-        pay before they are undone and growth ends.
+        Fraction of the budget for growth; factor by which a stage widens a layer; number of unsuccessful stages in a
+        row after which growth stops.
     max_units, max_parameters
-        Limits of the size.
+        Maximum size of the network.
     patience
         Epochs without progress before the network grows, for ``when="plateau"``.
     validation
-        Samples to validate with; a number is the fraction of the data (in memory) to hold out for that. With
-        ``keep="last"`` nothing is chosen by them after growth, so that a fraction is trained on from then on.
+        Validation samples; a number is the fraction of the data (in memory) to hold out for validation. With
+        ``keep="last"`` that fraction is trained on too once growth has ended.
     recycle
         Whether redundant units are replaced before new ones are added.
     optimizer, lr, weight_decay
@@ -192,28 +192,27 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
         Optimizer steps in an epoch, so that growth need not wait for all samples; by default an epoch ends when all
         were seen.
     keep
-        "best": with validation data, end with the network whose loss on them was lowest, smoothed over epochs.
-        "last": with the last one.
+        "best": with validation data, return the network with the lowest validation loss, smoothed over epochs.
+        "last": return the last network.
     seed
         Seed of the training and of every random choice in growth.
     checkpoint
-        A file to save the run in after growth steps and every ``checkpoint_seconds``; where it is there already, the
-        run goes on from it (the model is the one the run began with).
+        File to save the run to after growth steps and every ``checkpoint_seconds``. If it exists, the run resumes from
+        it (pass the model that the run began with).
     callbacks
         Called with the run's :class:`creases.growth.State` at the end of every epoch.
     tensorboard
-        A folder for TensorBoard's curves.
+        Folder for TensorBoard logs.
     progress
         Whether to show progress on stderr; by default at a terminal.
     hidden, validation_fraction, test_fraction, class_weight, threshold, standardize, device
-        For a table: widths at the start, rows held out to judge growth and to test, weights of classes, probability
-        from which the second of two classes is predicted, whether columns are scaled for training, where to train; see
-        :class:`creases.growth.GrowthConfig`.
+        For a table: initial widths, validation and test fractions, class weights, decision threshold, whether columns
+        are standardized for training, and the device to train on; see :class:`creases.growth.GrowthConfig`.
 
     Returns
     -------
     GrowthResult or TableResult
-        ``model, history``; of a table also ``predict``, ``network`` and more.
+        ``model, history``; for a table also ``predict``, ``network`` and more.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The growth of a model beside any training loop: it measures, and decides whether to grow or to end."""
+"""Growth of a model inside any training loop: measure, then grow, continue or stop."""
 
 from __future__ import annotations
 
@@ -57,20 +57,20 @@ class Grower(Racing):
     data
         Training samples: ``(X, y)``, ``(X, y, weights)``, a problem, a Dataset or a DataLoader of pairs.
     budget
-        What the run may spend, for the stages and for ``history.ended``: the number of epochs that you will train,
-        those of networks that are not kept included.
+        Total budget, for the stages and for ``history.ended``: the number of epochs that you will train, including
+        those of networks that are not kept.
     validation
-        Samples that are never trained or grown on, to measure with.
+        Validation samples, never used for training or growth.
     companions
         Copies of the model that follow its growth, such as ``torch.optim.swa_utils.AveragedModel(model)``, or a target
-        network: units are added and removed in them too. New units have the same weights there, and what growth adds
-        to present weights is added to theirs; else they are yours to update.
+        network: units are added and removed in them too. New units get the same weights there, and changes of existing
+        weights are applied to theirs; otherwise you update them.
 
     Notes
     -----
     Growth may come at any point of a loop, also in the middle of gradient accumulation: gradients are carried like
-    the weights, with zeros for new units. Groups of the optimizer stay the same dicts, so that schedulers go on as
-    they would. Under autocast, measuring and growing are in full precision.
+    the weights, with zeros for new units. The optimizer's groups stay the same dicts, so schedulers are not
+    affected. Under autocast, measuring and growing run in full precision.
 
     Examples
     --------
@@ -199,7 +199,7 @@ class Grower(Racing):
 
     @full_precision()
     def begin(self) -> None:
-        """Before the first epoch (:meth:`step` does it too): refuse what can never grow, and draw dead units anew."""
+        """Check that the model can grow, and reinitialise dead units; the first :meth:`step` does it too."""
         state, self._has_begun = self.state, True
         if state.meter.budget.unit == "multiply-adds" and not state.meter.n_samples and not state.metered:
             expected = "be epochs or seconds for a loader that does not say how many samples it has"
@@ -219,7 +219,7 @@ class Grower(Racing):
 
     @full_precision()
     def step(self, measured: Metrics | None = None, *, steps: int | None = None) -> Record | None:
-        """Measure at the end of an epoch and grow if it is time; return the growth step's record, if there was one.
+        """Measure at the end of an epoch and grow if it is time; return the record of the growth step, if any.
 
         ``measured``: the epoch's own training loss and score, where the loop has them; ``steps``: how often the
         optimizer stepped so far.
@@ -233,9 +233,9 @@ class Grower(Racing):
 
     @full_precision()
     def decide(self, *, grow: bool = True) -> Record | None:
-        """End the run, or grow, or neither, as the policies say; the growth step's record, if there was one.
+        """Stop, grow or do neither, as the policies decide; return the record of the growth step, if any.
 
-        With ``grow=False`` it does not grow now, and a stage that is under way ends with the present network.
+        With ``grow=False`` it does not grow, and a stage in progress ends with the current network.
         """
         state, history = self.state, self.history
         if not grow:
@@ -281,10 +281,10 @@ class Grower(Racing):
 
     @full_precision()
     def grow_now(self) -> Record | None:
-        """Grow at once, whatever the policies say; the growth step's record, or None where nothing can be added.
+        """Grow now, whatever the policies say; return the record, or None if nothing can be added.
 
-        Limits of size hold all the same. Where a layer is dead, its units are drawn anew: nothing else would help. A
-        stage that is under way ends with the network that grows.
+        Size limits still apply. If a layer is dead, its units are reinitialised instead. A stage in progress ends with
+        the network that grows.
         """
         if not self._has_begun:
             self.begin()
@@ -299,7 +299,7 @@ class Grower(Racing):
         return state.record
 
     def leave_stage(self) -> None:
-        """End a stage that is under way with the present network, unjudged; the next one is planned anew."""
+        """End a stage in progress with the current network, unjudged; the next stage is planned from there."""
         self.race, self.state.stage_end = None, None
 
     def _idle(self) -> str:
@@ -312,7 +312,7 @@ class Grower(Racing):
 
     @full_precision()
     def note(self, measured: Metrics | None = None, *, steps: int | None = None) -> None:
-        """Put down the epoch's numbers."""
+        """Record the metrics of the epoch."""
         state, history = self.state, self.history
         state.clear_proposals()
         measured = measured or measure(state.model, state.samples, state.objective)
@@ -349,9 +349,9 @@ class Grower(Racing):
         )
 
     def resume(self, history: History, *, other_data: bool = False) -> None:
-        """Go on after these epochs; the model is as it was then.
+        """Resume after these epochs, with the model as it was then.
 
-        With ``other_data`` the samples are others by now: what became of the last fold is not asked on them.
+        With ``other_data`` the samples have changed, so the outcome of the last fold is not measured on them.
         """
         self.state.history, self._has_begun = history, True
         self._reviewed = len(history.records) if other_data else 0
@@ -363,7 +363,7 @@ class Grower(Racing):
             self.steps, self._progress = 0, 0.0
 
     def extend(self, budget: str | float | Budget) -> None:
-        """Let the run spend this much in all, more than it has spent; one that has ended goes on."""
+        """Raise the total budget; a run that has ended continues."""
         meter, larger = self.state.meter, Budget.parse(budget)
         before, meter.budget = meter.budget, larger
         if meter.progress >= 1:
@@ -374,13 +374,13 @@ class Grower(Racing):
         self.history.ended, self.history.kept = "", None
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a checkpoint needs beside the model and the optimizer, for :meth:`load_state_dict`."""
+        """Return what a checkpoint needs in addition to the model and the optimizer, for :meth:`load_state_dict`."""
         race = None if self.race is None else self.race.to_dict()
         spent = {**self.state.meter.numbers, "steps": self.steps}
         return {"history": self.history.to_json(), "spent": spent, "race": race, "stage_end": self.state.stage_end}
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        """Go on after the epochs of a checkpoint; the model and the optimizer are as they were then."""
+        """Resume after the epochs of a checkpoint, with the model and the optimizer as they were then."""
         self.resume(History.from_json(saved["history"]))
         self.race = None if saved["race"] is None else Race.from_dict(saved["race"])
         self.state.stage_end = saved["stage_end"]

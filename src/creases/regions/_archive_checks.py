@@ -163,7 +163,7 @@ def _check_space(reader: _Reader) -> dict[str, NDArray[Any]]:
     reader.flag("complete")
     ended = reader.arrays["ended"]
     if ended.dtype.kind != "U" or ended.ndim:
-        raise DamageError("ended is no text")
+        raise DamageError("ended is not text")
     reader.taken["ended"] = ended
     _check_faces(reader, n, V, R)
     return reader.taken

@@ -6,7 +6,7 @@ side: ``z <= 0`` or ``-z <= 0`` for a relu, ``z_k - z_s <= 0`` for every other c
 Two exact ways to the coefficients. *Forward*: the input's unit directions go through the network's own linear maps,
 cheap when the input has few dimensions. *Reverse*: one backward pass per pre-activation, cheap when there are few
 units. A unit whose coefficients cancel (duplicated or dead units feed it) has a zero normal up to rounding; the
-tolerance policy makes it exactly zero, else the rounding would be taken for a crease.
+tolerance policy makes it exactly zero, otherwise rounding would look like a crease.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def test_the_module_and_the_remedy_are_named(layer: nn.Module, name: str, why: s
     [
         (lambda x: x + torch.sigmoid(x), r"sigmoid\(\): is smooth"),
         (lambda x: x * x, r"mul\(\): multiplies two network values"),
-        (lambda x: x @ x.mT, r"batch axis must stay in front"),
+        (lambda x: x @ x.mT, r"batch axis must remain first"),
         (lambda x: x**2, r"pow\(\): powers are not piecewise linear"),
         (lambda x: 1 / x, r"divides by a network value|reciprocal"),
         (lambda x: x / x.sum(1, keepdim=True), r"divides by a network value"),
@@ -90,7 +90,7 @@ def test_the_module_and_the_remedy_are_named(layer: nn.Module, name: str, why: s
         (lambda x: x.sum(), r"sum\(\): reduces over all axes"),
         (lambda x: x.t(), r"t\(\): .*batch axis"),
         (lambda x: x.permute(1, 0), r"permute\(\): moves the batch axis"),
-        (lambda x: x.flatten(), r"flatten\(\): the batch axis must stay in front"),
+        (lambda x: x.flatten(), r"flatten\(\): the batch axis must remain first"),
         (lambda x: x.flip(0), r"flip\(\): entries move between the samples"),
         (lambda x: torch.cat([x, x]), r"cat\(\): acts along the batch axis"),
         (lambda x: x + torch.arange(len(x))[:, None], r"add\(\): a constant of shape .* not the same for every sample"),

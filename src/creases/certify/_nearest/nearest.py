@@ -114,7 +114,7 @@ def nearest(
     box
         ``(lo, hi)`` for all columns, or a pair for each: inputs outside do not count. Unbounded by default.
     fixed, rising, falling
-        Columns that must stay, may only rise, or may only fall.
+        Columns that may not change, may only rise, or may only fall.
     integer
         Columns that are whole numbers.
     one_hot

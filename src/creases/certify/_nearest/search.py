@@ -178,7 +178,7 @@ class Search:
     def _refresh(
         self, sides: Sides, rows: tuple[int, ...], N: Floats, s: Floats, around: Lines
     ) -> tuple[Floats, Floats, Floats]:
-        """Bound the known sides of units of later layers anew, with all sides that are known by now."""
+        """Bound the known sides of units of later layers again, with all sides that are known by now."""
         N, s = N.copy(), s.copy()
         depends = np.zeros((1, self.net.n_units))
         for i, unit in enumerate(rows):

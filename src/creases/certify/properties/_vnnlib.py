@@ -99,7 +99,7 @@ class _Reader:
         cases: list[Conjunction] = [()]
         for command in self._expressions(text):
             if not isinstance(command, list) or not command or not isinstance(command[0], str):
-                raise self.fail(f"{_show(command)} is no command")
+                raise self.fail(f"{_show(command)} is not a command")
             name = command[0]
             if name in ("declare-const", "declare-fun"):
                 self._declare(command)
@@ -157,7 +157,7 @@ class _Reader:
     def _statement(self, part: Expression) -> list[Conjunction]:
         """Return a statement as a disjunction of conjunctions."""
         if not isinstance(part, list) or not part or not isinstance(part[0], str):
-            raise self.fail(f"{_show(part)} is no statement")
+            raise self.fail(f"{_show(part)} is not a statement")
         name, arguments = part[0], part[1:]
         if name == "and":
             return self._product([[()], *(self._statement(argument) for argument in arguments)])
@@ -191,7 +191,7 @@ class _Reader:
         if isinstance(part, str):
             return self._atom(part)
         if not part or not isinstance(part[0], str) or len(part) < 2:
-            raise self.fail(f"{_show(part)} is no linear term")
+            raise self.fail(f"{_show(part)} is not a linear term")
         name, terms = part[0], [self._term(argument) for argument in part[1:]]
         first, *others = terms
         if name == "+":

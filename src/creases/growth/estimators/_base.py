@@ -39,7 +39,7 @@ Validation = tuple[ArrayLike, ArrayLike]
 
 
 class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
-    """A network for tables that starts as a linear model and grows while that pays on rows held out."""
+    """A network for tables that starts as a linear model and grows while that lowers the held-out loss."""
 
     _task: Literal["classification", "regression"]
 
@@ -128,7 +128,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _append(
         self, X: Floats, y: Floats, weight: Floats, validation: Validation
     ) -> tuple[Floats, Floats, Floats, Ints]:
-        """Append the rows to validate with; return their numbers too."""
+        """Append the validation rows, and return their numbers too."""
         X_held, y_held = validate_data(self, *validation, dtype=np.float64, reset=False, **self._checks)
         targets = self._make_targets(y_held, self._known)
         held = np.arange(len(X), len(X) + len(X_held))

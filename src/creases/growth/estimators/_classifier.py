@@ -23,13 +23,13 @@ from creases.growth.methods._evidence import GrowthMethod
 
 
 class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc]
-    """A classifier for tables: a ReLU network that starts as a linear model and grows while that pays.
+    """A classifier for tables: a ReLU network that starts as a linear model and grows as long as that helps.
 
     It starts as the logistic regression of the rows to train on. In the first part of its budget it grows in stages
     that double the hidden layers, with units that the method ``how`` supplies; in each stage the grown network
-    competes, on rows held out, with the same network trained on without growth, and a stage that does not pay is
-    undone. After that the network is trained on. The learning rate falls to zero over the whole budget. The result is
-    the network of the second part with the lowest smoothed loss on the rows held out; where that does not beat the
+    is compared, on held-out rows, with the same network trained without growth, and undone if it is no better. After
+    that the network only trains. The learning rate falls to zero over the whole budget. The result is
+    the network of the second part with the lowest smoothed loss on the held-out rows; where that does not beat the
     logistic regression by more than half a standard error, it is the logistic regression, fitted to all rows.
 
     Columns are scaled inside. ``explain()`` says why each unit is there, ``network_`` is the exact piecewise-linear
@@ -54,24 +54,24 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     batch_size
         Rows in a batch; "auto" is an eighth of them, between 32 and 200; None is all.
     budget, growth_share
-        What a fit may spend: a number of epochs, or a text such as "60 s" or "2e12 multiply-adds"; and the share of it
-        that growth may take. "auto" is 20 to 400 epochs, about 3000 steps. Stages that are undone count too.
+        Total budget of a fit: a number of epochs, or a text such as "60 s" or "2e12 multiply-adds"; and the fraction
+        of it for growth. "auto" is 20 to 400 epochs, about 3000 steps. Stages that are undone count too.
     patience
         Epochs without progress before the network grows in ``partial_fit``.
     growth_patience
-        Stages of growth in a row that may fail to pay on the rows held out before growth ends.
+        Number of growth stages in a row that may fail to lower the held-out loss before growth stops.
     early_stopping, validation_fraction
-        Whether to hold out a fraction of the rows (if there are 20 or more), which decide whether a stage pays and
-        which network is kept. Otherwise the rows to train on decide whether it pays, and the last network is kept.
+        Whether to hold out a fraction of the rows (if there are 20 or more) to judge growth stages and to choose the
+        network to return. Otherwise stages are judged on the training rows, and the last network is returned.
     standardize
         Whether to scale columns to mean 0 and standard deviation 1 inside.
     class_weight
-        None, "balanced" (every class weighs the same in all) or a dictionary of classes to weights.
+        None, "balanced" (the same total weight for every class) or a dictionary of classes to weights.
     threshold
-        Of two classes, the probability above which the second is predicted. "f1", "balanced_accuracy" or "accuracy":
-        the one that maximizes this score on the rows held out.
+        For two classes, the probability above which the second is predicted. "f1", "balanced_accuracy" or "accuracy":
+        the one that maximizes this score on the held-out rows.
     random_state
-        Seed of the start, of the order of rows and of which are held out.
+        Seed of the initial network, of the order of rows and of which rows are held out.
     verbose
         Whether to show progress on stderr.
 
@@ -86,7 +86,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     hidden_ : tuple of int
         Widths of the hidden layers now.
     threshold_ : float
-        Of two classes, the probability above which the second is predicted.
+        For two classes, the probability above which the second is predicted.
     history_ : creases.growth.History
         Every epoch and growth step; ``history_.to_json()``.
     n_iter_, loss_curve_
@@ -153,8 +153,8 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     ) -> Self:
         """Train for one epoch on these rows, and grow if the loss is on a plateau over the calls.
 
-        After :meth:`fit` its network is trained on. The scaling follows all rows seen so far. Rows should be shuffled:
-        what is learnt from some is forgotten over others. No rows are held out.
+        After :meth:`fit`, training continues from its network. The scaling uses all rows seen so far. Shuffle the rows,
+        so that no class is forgotten. No rows are held out.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
 
     @property
     def threshold_(self) -> float:
-        """Of two classes, the probability above which the second is predicted."""
+        """For two classes, the probability above which the second is predicted."""
         check_is_fitted(self, "module_")
         return self._threshold
 

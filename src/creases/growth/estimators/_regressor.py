@@ -13,7 +13,7 @@ from creases.growth.estimators._base import GrowingEstimator
 
 
 class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
-    """A regressor for tables: a ReLU network that starts as a linear model and grows while that pays.
+    """A regressor for tables: a ReLU network that starts as a linear model and grows as long as that helps.
 
     Parameters and training are those of :class:`creases.GrowingClassifier`, with ridge regression (its penalty chosen
     by leave-one-out errors) as the linear model; the loss is the squared error, of one target or more. Targets are
@@ -49,8 +49,8 @@ class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train for one epoch on these rows, and grow if the loss is on a plateau over the calls.
 
-        After :meth:`fit` its network is trained on. The scaling follows all rows seen so far. Rows should be shuffled:
-        what is learnt from some is forgotten over others. No rows are held out.
+        After :meth:`fit`, training continues from its network. The scaling uses all rows seen so far. Shuffle the rows,
+        so that no class is forgotten. No rows are held out.
         """
         return self._partial_fit(X, y, sample_weight, None)
 

@@ -1,4 +1,4 @@
-"""Geometric growth in the first part of a run: stages that multiply the widths, each of which has to pay."""
+"""Geometric growth early in a run: stages that multiply the widths, each undone unless it lowers the held-out loss."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ MIN_EPOCHS = 10
 class Stages:
     """Growth by stages in the first part of the budget.
 
-    In each stage the network is first trained on; then it goes back to the beginning of the stage, every place (or the
-    first of the policy ``where``) is widened by a factor, and it is trained for as many steps. The stage pays if the
-    grown network's held-out loss is lower by more than half the standard error of the difference; otherwise growth is
-    undone, and the network that was trained on is kept. The next stage then widens by the factor once more: some
-    functions, such as parities, need several units before any of them helps. After ``patience`` stages in a row that do
-    not pay growth ends; it also ends when its share of the budget is spent.
+    In each stage the network is first trained without growth. It is then reset to the beginning of the stage, every
+    place (or the first of the policy ``where``) is widened by a factor, and it is trained for the same number of steps.
+    The stage pays if the held-out loss of the grown network is lower by more than half the standard error of the
+    difference; otherwise growth is undone, and the network trained without growth is kept. The next stage then widens
+    by the factor once more, because some functions, such as parities, need several units before any of them helps.
+    Growth ends after ``patience`` stages in a row that do not pay, or when its share of the budget is spent.
 
-    Equal steps, not equal compute: early in a run more steps are always better than more units, and a small network
-    would win every race of equal compute, which is over before it is full. What larger networks cost is bounded by the
-    share, and by the epochs that a budget in multiply-adds leaves them.
+    The comparison is at equal steps, not equal compute: early in a run more steps always help more than more units, so
+    at equal compute the smaller network would always win. The cost of larger networks is bounded by the share, and by
+    the epochs that a budget in multiply-adds leaves them.
     """
 
     share: float = 0.2  #: of the budget

@@ -23,7 +23,7 @@ UNBOUNDED = 10**9
 
 @dataclass(frozen=True)
 class Target:
-    """The end of the run when the score (accuracy, R^2) or the loss reaches a value."""
+    """Stop the run when the score (accuracy, R^2) or the loss reaches a value."""
 
     score: float | None = None
     loss: float | None = None
@@ -57,7 +57,7 @@ class Target:
 
 @dataclass(frozen=True)
 class SizeLimit:
-    """The end of growth when the model reaches a size; the last growth step adds no more units than fit.
+    """Stop growth when the model reaches a size; the last growth step adds no more units than fit.
 
     It is checked when it is time to grow, so that the last units are trained.
     """
@@ -122,7 +122,7 @@ def _units(state: State) -> int:
 
 @dataclass(frozen=True)
 class NoImprovement:
-    """The end of growth when some growth steps, each with training, did not improve the validation loss or score.
+    """Stop growth after some growth steps, each with training, that did not improve the validation loss or score.
 
     An improvement must be more than ``threshold``, relative to the best. Without validation data, the training loss or
     score is used.
@@ -156,9 +156,9 @@ class NoImprovement:
 
 @dataclass(frozen=True)
 class NothingToAdd:
-    """The end of growth when no place gets a unit whose predicted gain, relative to the loss, is more than ``tau``.
+    """Stop growth when no place has a unit whose predicted gain, relative to the loss, exceeds ``tau``.
 
-    A method uses other samples at each call, so a single refusal may be chance; ``patience`` in a row end the run.
+    A method draws new samples at each call, so one refusal may be chance; ``patience`` refusals in a row stop growth.
     """
 
     tau: float = 0.0

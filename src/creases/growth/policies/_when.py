@@ -14,7 +14,7 @@ When = Callable[[State], bool]
 
 @dataclass(frozen=True)
 class Plateau:
-    """Growth when the training loss has not improved for some epochs since the last growth step.
+    """Grow when the training loss has not improved for some epochs since the last growth step.
 
     An improvement must be more than ``threshold``, relative to the best loss. With ``validation`` also when the
     validation loss, if there is one, has not fallen at all for as many epochs.
@@ -42,7 +42,7 @@ class Plateau:
 
 @dataclass(frozen=True)
 class Every:
-    """Growth every so many epochs, or optimizer steps (at the end of the epoch)."""
+    """Grow every so many epochs or optimizer steps, at the end of an epoch."""
 
     epochs: int | None = None
     steps: int | None = None
@@ -64,7 +64,7 @@ class Every:
 
 @dataclass(frozen=True)
 class Converged:
-    """Growth when the mean loss of the last epochs is within ``tolerance`` of that of as many before them."""
+    """Grow when the mean loss of the last epochs is within ``tolerance`` of that of as many before them."""
 
     tolerance: float = 1e-3
     window: int = 5  #: epochs

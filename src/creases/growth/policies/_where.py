@@ -16,7 +16,7 @@ Where = Callable[[State], Sequence[Place | DepthProposal]]
 
 @dataclass(frozen=True)
 class EveryPlace:
-    """Growth at every place at the same time."""
+    """Grow every place at the same time."""
 
     def __call__(self, state: State) -> Sequence[Place]:
         """Return all places."""
@@ -25,7 +25,7 @@ class EveryPlace:
 
 @dataclass(frozen=True)
 class LargestBottleneck:
-    """Growth at the place with the largest expressivity bottleneck (the TINY paper, eq. 2)."""
+    """Grow the place with the largest expressivity bottleneck (the TINY paper, eq. 2)."""
 
     def __call__(self, state: State) -> Sequence[Place]:
         """Return the places in the order in which to try them."""
@@ -36,7 +36,7 @@ class LargestBottleneck:
 
 @dataclass(frozen=True)
 class RoundRobin:
-    """Growth at each place in turn."""
+    """Grow each place in turn."""
 
     def __call__(self, state: State) -> Sequence[Place]:
         """Return the places in the order in which to try them."""
@@ -48,7 +48,7 @@ class RoundRobin:
 
 @dataclass(frozen=True)
 class At:
-    """Growth at one place only, or at several, tried in this order."""
+    """Grow one place only, or several, tried in this order."""
 
     names: str | tuple[str, ...]
 
@@ -64,7 +64,7 @@ class At:
 
 @dataclass(frozen=True)
 class GainPerParameter:
-    """Growth at the place with the largest predicted gain per parameter.
+    """Grow the place with the largest predicted gain per parameter.
 
     Methods that change nothing at once (gradmax, split) predict no gain; the squared gradient of their units is used
     instead where it is known.
@@ -82,7 +82,7 @@ class GainPerParameter:
 
 @dataclass(frozen=True)
 class WidthOrDepth:
-    """Growth by more units or by a new layer, whichever lowers the held-out loss most per multiply-add.
+    """Add units or a new layer, whichever lowers the held-out loss most per multiply-add.
 
     The layer that lowers it most (:func:`creases.growth.methods.propose_depth`) is compared with as many of TINY's
     units as cost the same, at every place: the first units of a place gain more than the later ones, so that a single

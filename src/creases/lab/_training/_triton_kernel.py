@@ -282,7 +282,7 @@ def epochs_kernel(
         (depth + 1,) int32, units of each layer, inputs first; ``units`` is their sum.
     settings
         The bend's leak, beta1, 1 - beta1, beta2, 1 - beta2, eps; then when a network is done: at a mean loss below the
-        seventh, or with at least as many samples right as the eighth.
+        seventh, or with at least as many correct samples as the eighth.
     table
         (last + 1, 2) factors of lr, and of the root of the second moment, at each step; the last for all later ones.
     W, M, V, G
@@ -296,7 +296,7 @@ def epochs_kernel(
         (blocks, L) learning rates, seeds of the order of samples, steps done before.
     going, trained, losses, rights
         (blocks, L): 1 for networks that go on, cleared when they are done; epochs trained, added to; mean loss and
-        number of samples right when last looked at.
+        number of correct samples at the last check.
     size, done, watched
         Samples of a minibatch, where ORDERED; epochs done before; whether to look at the start of each epoch (needed
         unless ORDERED).

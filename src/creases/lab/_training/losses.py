@@ -1,4 +1,4 @@
-"""The losses of 8 samples: their values, their slopes by the outputs, and which samples are right.
+"""The losses of 8 samples: their values, their slopes by the outputs, and which samples are correct.
 
 Rows are wide vectors (:mod:`creases.lab.simd._vectors`), which are read sample by sample.
 """
@@ -32,7 +32,7 @@ def slopes(kind: Any, Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any
     count
         Samples: 8. An argument, so that the compiler does not write the loops over them out.
     sums
-        Two narrow vectors: samples right, sum of losses.
+        Two narrow vectors: correct samples, sum of losses.
     """
     if kind == 0:
         _cross_entropy(Z, z, C, T, K, k, count, sums, valued)

@@ -85,7 +85,7 @@ class ProgramBuilder:
         if tensor.ndim > axes:
             raise self.error(
                 f"a constant of shape {tuple(tensor.shape)} is combined with a value of shape (batch, *{like.shape}), "
-                "so the batch axis would not stay in front"
+                "so the batch axis would not remain first"
             )
         if tensor.ndim < axes:
             return tensor
@@ -158,11 +158,11 @@ class ProgramBuilder:
         first = torch.arange(self.batch, dtype=torch.float64) * size
         if out.ndim == 0 or len(out) != self.batch:
             raise self.error(
-                f"the batch axis must stay in front, but a batch of {self.batch} becomes {tuple(out.shape)}"
+                f"the batch axis must remain first, but a batch of {self.batch} becomes {tuple(out.shape)}"
             )
         out = out - first.reshape(-1, *(1,) * (out.ndim - 1))
         if not ((out >= 0) & (out < max(size, 1)) & (out == out[:1])).all():
-            raise self.error("entries move between the samples of a batch; the batch axis must stay in front")
+            raise self.error("entries move between the samples of a batch; the batch axis must remain first")
         return out[0].long()
 
     def linear(self, x: Value, weight: Tensor, bias: Tensor | None = None) -> Value:
@@ -176,7 +176,7 @@ class ProgramBuilder:
         basis = torch.eye(x.size, dtype=torch.float64).reshape(x.size, *x.shape)
         out = function(basis)
         if out.ndim == 0 or len(out) != x.size:
-            raise self.error("the batch axis must stay in front")
+            raise self.error("the batch axis must remain first")
         if out.numel() > max_entries:
             raise self.error(f"this operation would need a dense matrix of {out.numel()} entries; use a Linear or Conv")
         flat = self.linear(self.reshape(x, (x.size,)), out.reshape(x.size, -1).T)

@@ -314,7 +314,7 @@ def _layer(matrix: Tensor, spatial: int, kernel: int) -> nn.Module:
 
 
 def _try_parts(survey: Survey, path: str, parts: list[nn.Module]) -> None:
-    """Insert the new layers into the copy first: the outputs must stay the same."""
+    """Insert the new layers into the copy first: the outputs must not change."""
     bend = survey.twin.get_submodule(path)
     _replace(survey.twin, bend, nn.Sequential(bend, *parts).eval())
     try:

@@ -28,8 +28,8 @@ def places(
     """Return the hidden widths of a model that can change, in the order of its modules.
 
     They need no declaration: the model runs once on an example while the unit behind every tensor entry is tracked.
-    Each place is then tried on a copy: with two more units whose outgoing weights are zero the outputs must stay the
-    same. The model itself, its mode and the random state do not change.
+    Each place is then tried on a copy: with two more units whose outgoing weights are zero the outputs must not
+    change. The model itself, its mode and the random state do not change.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ def fold(
     weight
         (n,) above 0: how often each sample counts in losses, shares and scores; counts of samples ignore it.
     tried
-        Numbers of samples that were folded at before without success: they count as noise, and represent no mistake.
+        Numbers of samples that earlier folds did not help: they count as noise, and are not folded at again.
 
     Returns
     -------

@@ -34,7 +34,7 @@ def permute(builder: ProgramBuilder, input: Value, *dims: Any) -> Value:
     order = list(dims[0]) if len(dims) == 1 and not isinstance(dims[0], int) else list(dims)
     order = [dim % input.example.ndim for dim in order]
     if order[0] != 0:
-        raise builder.error(f"moves the batch axis: permute{tuple(order)}; it must stay in front")
+        raise builder.error(f"moves the batch axis: permute{tuple(order)}; it must remain first")
     return builder.permute(input, [dim - 1 for dim in order[1:]])
 
 
