@@ -151,7 +151,7 @@ def test_the_smallest_change_is_a_sentence(run, iris_run):
     assert result.exit_code == 0, result.output
     first, second, size = result.stdout.splitlines()
     assert first == "Row 120 is decided virginica."
-    assert re.fullmatch(r"versicolor if petal width falls by [\d.]+ cm; nothing smaller does \(proved\)", second)
+    assert re.fullmatch(r"versicolor if petal width falls by [\d.]+ cm; no smaller change does \(proved\)", second)
     assert size.startswith("size of the change: ")
 
 

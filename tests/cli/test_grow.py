@@ -130,9 +130,8 @@ def test_rows_left_out_for_missing_values_do_not_shift_the_others(run, orchard, 
     orchard.write_text("\n".join(lines))
     refused = run("grow", orchard, "--missing", "error", "--out", "o", *QUICK)
     assert refused.exit_code == 2
-    assert (
-        "leave out those rows by --missing drop, or give them a column of their own by --missing indicate"
-        in " ".join(refused.stderr.split())
+    assert "drop those rows with --missing drop, or add an indicator column with --missing indicate" in " ".join(
+        refused.stderr.split()
     )
     assert not (tmp_path / "o").exists()
     summary = json.loads(run("grow", orchard, "--missing", "drop", "--out", "o", "--json", *QUICK).stdout)
@@ -206,7 +205,7 @@ def test_a_folder_with_another_run_is_refused(run, orchard, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "report.txt").write_text("mine")
     refused = run("grow", orchard, "--out", "mine")
-    assert "got mine with report.txt; overwrite it by --force, or give another folder" in " ".join(
+    assert "got mine with report.txt; overwrite it with --force, or choose another folder" in " ".join(
         refused.stderr.split()
     )
     assert (tmp_path / "mine" / "report.txt").read_text() == "mine"

@@ -96,7 +96,7 @@ def test_a_damaged_history_is_named_and_nothing_is_written(run, folder, tmp_path
     (there / "history.json").write_bytes((there / "history.json").read_bytes()[:999])
     result = run("report", "run")
     assert result.exit_code == 2
-    assert "run/history.json: this is no growth history" in " ".join(result.stderr.split())
+    assert "run/history.json: this is not a growth history" in " ".join(result.stderr.split())
     assert not (tmp_path / "report.html").exists()
 
 

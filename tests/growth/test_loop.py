@@ -238,7 +238,7 @@ def test_a_share_of_the_data_is_set_aside_for_validation():
         ({"how": "steepest_split"}, "how must be a method that can grow this model"),
         ({"where": "hidden"}, "where must be a place of the model that can grow, .* got 'hidden'"),
         ({"stop": Target(score=0.9, on="validation")}, "validation must be given for Target"),
-        ({"lr": 1e200}, "loss must stay finite, got nan in epoch .*smaller learning rate"),
+        ({"lr": 1e200}, "loss must stay finite, got nan in epoch .*lower the learning rate"),
         ({"lr": -0.1}, "lr must be a finite number above 0, got -0.1"),
         ({"checkpoint": "no/such/folder/run.pt"}, "cannot write no/such/folder/run.pt: there is no folder"),
     ],

@@ -192,9 +192,7 @@ def test_the_pickled_version_is_refused_and_not_opened(tmp_path, place):
     (tmp_path / place).mkdir(exist_ok=True)
     for i in range(1, 6):  # pickles that would fail the test if they were opened
         (tmp_path / place / f"data_batch_{i}").write_bytes(b"cbuiltins\nexit\n(tR.")
-    with pytest.raises(
-        FileError, match=r'data_batch_1 is of the Python version, .*not opened. Get the "binary version"'
-    ):
+    with pytest.raises(FileError, match=r'data_batch_1 is the Python version, .*not open it. Get the "binary version"'):
         cifar10(folder=tmp_path)
 
 
@@ -232,7 +230,7 @@ def test_being_offline_is_said(monkeypatch):
 
     monkeypatch.setattr("sklearn.datasets.fetch_openml", fail)
     with pytest.raises(
-        FileError, match=r"mnist_784 could not be downloaded from OpenML \(no route to host\); are you online"
+        FileError, match=r"mnist_784 could not be downloaded from OpenML \(no route to host\); check the connection"
     ):
         mnist(fetch=True)
 

@@ -74,7 +74,7 @@ def test_a_first_row_of_numbers_and_text_needs_a_word(table):
     path = table("5.1,rose\n4.2,violet\n5.0,rose\n")
     with pytest.raises(
         InputError,
-        match=r"with both numbers and text in it: 5.1, rose; say which by header=True or header=False",
+        match=r"with both numbers and text in it: 5.1, rose; say which with header=True or header=False",
     ):
         read_table(path)
     assert read_table(path, header=False).X.tolist() == [[5.1], [4.2], [5.0]]

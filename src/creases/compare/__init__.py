@@ -15,8 +15,8 @@ Regions       ``count_regions`` that samples lie in; ``section``: all regions on
 >>> a = creases.read([([[1.0]], [0.0]), ([[1.0], [0.0]], [0.0, 0.5])])  # class 0 where relu(x) > 0.5
 >>> b = creases.read([([[1.0]], [0.0]), ([[1.0], [0.0]], [0.0, 0.25])])
 >>> print(compare.difference(a, b, box=[(0, 1)]))  # doctest: +NORMALIZE_WHITESPACE
-The networks decide differently in the box on 25 % of it, in 1 part: in the largest, of volume 0.25, a says 1 and
-b says 0.
+The networks disagree in the box on 25 % of it, in 1 part; in the largest (volume 0.25), a predicts 1 and b
+predicts 0.
 Largest |a - b| there, exactly: 0.25 (output 1), 0 (output 0).
 """
 

@@ -61,10 +61,10 @@ def difference(
         Two points, for the segment between them, or three, for the plane through them: reports all regions with
         different decisions there, and the largest ``|a - b|``, exactly.
     box
-        ``(lo, hi)`` for all inputs, or a pair for each: reports the largest ``|a - b|`` in the box and the share of it
-        that both decide differently, exactly in up to five dimensions if the regions are not too many. Otherwise a
-        lower bound that is reached and a proved upper bound, and an input that both decide differently or, where the
-        bounds suffice, a proof that there is none.
+        ``(lo, hi)`` for all inputs, or a pair for each: reports the largest ``|a - b|`` in the box and the fraction
+        of it where they disagree, exactly in up to five dimensions if there are not too many regions. Otherwise an
+        attained lower bound and a proved upper bound, and an input where they disagree or, if the bounds suffice, a
+        proof that there is none.
 
     Examples
     --------
@@ -72,8 +72,8 @@ def difference(
     >>> a = creases.read([([[1.0, 0.0]], [0.0]), ([[1.0]], [-0.5])])  # relu(x) - 0.5: class 1 beyond 0.5
     >>> b = creases.read([([[1.0, 0.0]], [0.0]), ([[1.0]], [-0.25])])
     >>> print(difference(a, b, box=(-1, 1)))  # doctest: +NORMALIZE_WHITESPACE
-    The networks decide differently in the box on 12.5 % of it, in 1 part: in the largest, of volume 0.5, a says
-    0 and b says 1.
+    The networks disagree in the box on 12.5 % of it, in 1 part; in the largest (volume 0.5), a predicts 0 and
+    b predicts 1.
     Largest |a - b| there, exactly: 0.25 (output 0).
     >>> difference(a, a, box=(-1, 1)).empty
     True

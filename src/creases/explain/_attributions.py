@@ -100,7 +100,7 @@ def attributions(
     >>> net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])  # |x|
     >>> result = attributions(net, [3.0], baseline=[-1.0], names=["speed"])
     >>> print(result)
-    1 at the baseline, 3 at x; what each input adds:
+    1 at the baseline, 3 at x; contribution of each input:
       speed  +2
     >>> result.n_regions
     2

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from creases._text import plural
 from creases.errors import InputError
 from creases.growth import GrowthConfig, History, grow
 from creases.growth.policies import SizeLimit, Stages
@@ -119,7 +120,10 @@ def test_stages_grow_up_to_a_limit_of_units_and_no_further(limit, how, validated
         if record.action == "grow":
             assert record.width[1] == min(2 * record.width[0], limit)
     if widths[-1] == limit and "share" not in history.growth_ended:
-        assert history.growth_ended == f"no further unit fits: the network is limited to {limit} units (it has {limit})"
+        assert (
+            history.growth_ended
+            == f"no further unit fits: the network is limited to {plural(limit, 'unit')} (it has {limit})"
+        )
     assert history.ended.startswith("the budget of 60 epochs is spent")
 
 

@@ -32,7 +32,7 @@ class Named(nn.Module):
 @pytest.mark.parametrize(
     ("layer", "name", "why"),
     [
-        (nn.GELU(), "GELU", "smooth.*replace it by ReLU.*train again"),
+        (nn.GELU(), "GELU", "smooth.*replace it with ReLU.*train again"),
         (nn.SiLU(), "SiLU", "smooth"),
         (nn.Sigmoid(), "Sigmoid", "smooth"),
         (nn.Tanh(), "Tanh", "smooth.*Hardtanh"),
@@ -83,7 +83,7 @@ def test_the_module_and_the_remedy_are_named(layer: nn.Module, name: str, why: s
         (lambda x: x.round() + x, r"round\(\): compares or rounds"),
         (lambda x: x.long() + x, r"long\(\)"),
         (lambda x: x.to(torch.int64) + x, r"rounds network values to integers"),
-        (lambda x: x + torch.randn_like(x), r"randn_like\(\): draws random numbers"),
+        (lambda x: x + torch.randn_like(x), r"randn_like\(\): uses random numbers"),
         (lambda x: F.dropout(x), r"dropout\(\): drops entries at random.*training=self.training"),
         (lambda x: F.rrelu(x, training=True), r"rrelu\(\): draws its slope at random"),
         (lambda x: x - x.mean(0), r"mean\(\): acts along the batch axis"),
@@ -164,7 +164,7 @@ def test_a_final_softmax_of_another_model_is_refused_with_the_way_to_drop_it() -
 
     with pytest.raises(ReadError, match=r"at the end.*set model\.prob = torch\.nn\.Identity\(\)"):
         creases.read(Model())
-    with pytest.raises(ReadError, match=r"at the end.*Let forward return what enters it"):
+    with pytest.raises(ReadError, match=r"at the end.*Have forward return its input"):
         creases.read(Lambda(lambda x: F.log_softmax(x, 1)), (3,))
 
 
@@ -196,9 +196,9 @@ def test_models_that_are_not_one_function_of_one_tensor_are_refused() -> None:
         creases.read(Lambda(lambda x: (x, x)), (2,))
     with pytest.raises(ReadError, match="output does not depend on its input"):
         creases.read(Lambda(lambda x: torch.zeros(2, 2)), (2,))
-    with pytest.raises(ReadError, match=r"add \(add\): the model computes another function on another batch"):
+    with pytest.raises(ReadError, match=r"add \(add\): the model computes a different function on a different batch"):
         creases.read(Lambda(lambda x: x + random.random()), (2,))
-    with pytest.raises(ReadError, match=r"mul \(scale\): the model computes another function on another batch"):
+    with pytest.raises(ReadError, match=r"mul \(scale\): the model computes a different function on a different batch"):
         creases.read(Lambda(lambda x: x.relu() * len(x)), (2,))
 
 

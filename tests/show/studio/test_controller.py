@@ -300,7 +300,7 @@ def test_a_bad_table_is_refused_in_words_for_a_page(text, told):
 def test_the_words_for_missing_values_say_what_can_be_done():
     _, message = Page().refused("problem", problem={**TABLE, "text": "a,b\n" + "1,0\nNaN,1\n" * 9})
     assert message.endswith(
-        "leave out those rows by choosing so below, or give them a column of their own by the command creases grow"
+        "drop those rows with the option below, or add an indicator column with the command creases grow"
     )
 
 

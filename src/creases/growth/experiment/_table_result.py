@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from creases._text import plural
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.explain import Scorecard, scorecard
@@ -109,7 +110,7 @@ class TableResult:
         return iter((self.model, self.history))
 
     def __repr__(self) -> str:
-        return f"TableResult({self.problem.name}: {self.network!r}, {len(self.history.records)} growth steps)"
+        return f"TableResult({self.problem.name}: {self.network!r}, {plural(len(self.history.records), 'growth step')})"
 
     def _repr_html_(self) -> str:
         from creases.show.notebook import to_html

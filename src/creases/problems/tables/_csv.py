@@ -120,7 +120,7 @@ def _names(path: Path, first: list[str], header: bool | None) -> list[str] | Non
                 "data",
                 "have a first row of names or of data",
                 f"{path} with both numbers and text in it: {', '.join(first)[:80]}",
-                "set {0} or {1}",
+                "say which with {0} or {1}",
                 [("header", True), ("header", False)],
             )
         header = numbers == 0

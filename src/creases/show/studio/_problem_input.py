@@ -39,11 +39,11 @@ LABELS = {
 
 #: Where the page offers settings that the library recommends.
 SETTINGS = {
-    ("missing", "drop"): "choosing so below",
-    ("missing", "mean"): "choosing so below",
+    ("missing", "drop"): "the option below",
+    ("missing", "mean"): "the option below",
     ("missing", "indicate"): "the command creases grow",
-    ("header", True): "giving every column a name in words",
-    ("header", False): "giving no names at all",
+    ("header", True): "a text name for every column",
+    ("header", False): "no names at all",
 }
 
 #: Built-in problems that are too large for the studio.

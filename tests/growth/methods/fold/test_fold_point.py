@@ -87,7 +87,7 @@ def test_a_flat_piece_is_left_over_the_creases():
     assert found.how == "walk"
     assert np.allclose(found.x, [2.0, 0.0], atol=1e-12)
     assert local_fold_point(net, X[0], 0, 1) == "its region does not separate the two classes"
-    assert "no way to an instance predicted 1" in str(fold_point(net, X[:1], np.array([0]), 0, 0, 1))
+    assert "on the way to a sample predicted as class 1" in str(fold_point(net, X[:1], np.array([0]), 0, 0, 1))
 
 
 def test_the_walk_crosses_creases_towards_the_instance():

@@ -196,7 +196,7 @@ def test_dead_layers_are_reported_and_get_nothing():
         behind[2].bias -= 100
         before[0].bias -= 100
     for dead, name, why in (
-        (behind, "0", "the loss does not change with '2'"),
+        (behind, "0", "the loss does not depend on '2'"),
         (before, "2", "enters '2' is active"),
     ):
         proposal = tiny(dead, name, (x, y), loss, fallback=None, above_noise=False)
