@@ -71,10 +71,11 @@ PHRASES = {
 }
 
 PATTERNS = {
+    r"(?:^|[\">])Go on(?:$|[\"<])": "Resume",
     r"\b(?:misclassified|mispredicted|that|every|each|all|any|\d+) instances?\b": "row, or sample",
     r"\b(?:rows|points|samples|images|digits) (?:is |are |were |get |got )?right\b": "accuracy; classified correctly",
     r"\b(?:is|are) right now\b": "now correct",
-    r"\b(?<!there )is no (?:text|list|number|count|command|statement|linear term|place)\b": "is not a ...",
+    r"\b(?<!there\s)is no (?:text|list|number|count|command|statement|linear term|place)\b": "is not a ...",
 }
 
 
