@@ -1,7 +1,7 @@
 """Certified statements about a network on a box of inputs.
 
 ``output_bounds`` and ``unit_bounds`` bound the outputs and the pre-activations of every unit, ``unit_facts`` reports
-which units are dead, always active or redundant. ``nearest`` is the nearest input that is decided otherwise, with a
+which units are dead, always active or redundant. ``nearest`` is the nearest input with a different decision, with a
 proof that nothing nearer exists; ``margins`` are its distances for all rows of a data set, and ``safety_map`` measures
 the distance to the decision boundary on a plane. ``output_range`` is the exact range of outputs, of their differences
 and of coefficients, with the inputs where they are reached; ``holds`` and ``monotone`` prove or refute properties.

@@ -28,21 +28,21 @@ class Margins:
     proved: Bools  #: (n,) whether the two agree
     predicted: Ints  #: (n,) class of each row
     reached: Ints  #: (n,) class at the nearest change; -1 without one
-    points: Floats  #: (n, d) the nearest input decided otherwise; NaN without one
+    points: Floats  #: (n, d) the nearest input with a different decision; NaN without one
     norm: str
     seconds: float  #: in all
 
     @property
     def share_proved(self) -> float:
-        """Share of the rows whose distance is proved."""
+        """Fraction of the rows whose distance is proved."""
         return float(self.proved.mean())
 
     def least_safe(self, count: int = 10) -> Ints:
-        """Return the rows with the least distances, the least safe first."""
+        """Return the rows with the smallest distances, the least safe first."""
         return np.argsort(self.distance, kind="stable")[:count]
 
     def share_safe(self, radius: float) -> tuple[float, float]:
-        """Return between which shares the rows lie that no change within a radius decides otherwise: proved, possible.
+        """Return the fractions of rows whose decision no change within a radius can alter: proved, and possible.
 
         The two are equal where all distances are proved.
         """

@@ -80,7 +80,7 @@ def attributions(
     x
         One input, in the model's input shape or flattened.
     baseline
-        The input to compare with: what "nothing" is, a typical row, or one that is decided otherwise. Zeros by
+        The input to compare with: what "nothing" is, a typical row, or one that has a different decision. Zeros by
         default. Several, (k, d): the mean of the attributions for each (expected gradients [2]_).
     output
         The number of an output, a pair ``(i, j)`` for output i minus output j, or weights (m,) of the outputs. By

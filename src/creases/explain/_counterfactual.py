@@ -201,7 +201,7 @@ def _in_words(net: Network, change: Change, columns: Columns, classes: Sequence[
 def _round_change(net: Network, change: Change) -> Floats:
     """Return the point with changes of as few digits as still change the decision, rounded away from the row.
 
-    Rounding must not leave the limits; where no rounding is decided otherwise the point stays as it is: a tie.
+    Rounding must not leave the limits; where rounding always restores the decision the point stays as it is: a tie.
     """
     question = change.question
     assert change.point is not None

@@ -45,7 +45,7 @@ class RunState:
 
 
 class Run:
-    """A growth run that is driven by hand: :func:`creases.grow` drives one from :meth:`start` to :meth:`finish`.
+    """A growth run, driven step by step: :func:`creases.grow` drives one from :meth:`start` to :meth:`finish`.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class Run:
             state.clear()
 
     def grow_now(self) -> Record | None:
-        """Grow at once, whatever the policies say; return None if nothing can be added."""
+        """Grow now, whatever the policies say; return None if nothing can be added."""
         return self.grower.grow_now()
 
     def snapshot(self) -> RunState:
@@ -202,7 +202,7 @@ class Run:
         self._choose_samples()
 
     def extend(self, budget: str | float | Budget) -> None:
-        """Let the run spend this much in all, more than it has spent; one that has ended goes on."""
+        """Raise the total budget; a run that has ended continues."""
         self.grower.extend(budget)
 
     def _keep(self) -> None:

@@ -18,7 +18,7 @@ _NAMES = ("cosine", "constant")
 
 
 def check_schedule(schedule: Any) -> None:
-    """Refuse what is no schedule."""
+    """Check that a schedule is valid."""
     if schedule not in _NAMES and not isinstance(schedule, LRScheduler) and not callable(schedule):
         expected = "be 'cosine', 'constant', a torch scheduler of your optimizer, or a function that makes one"
         raise InputError("schedule", expected, repr(schedule))

@@ -96,7 +96,7 @@ class State:
 
     @property
     def n_outputs(self) -> int:
-        """Return the number of outputs for one sample, such as classes; 1 where outputs are no rows of numbers."""
+        """Return the number of outputs for one sample, such as classes; 1 where outputs are not rows of numbers."""
         with without_side_effects():
             outputs = copy_sharing_parameters(self.model)(self.samples.example())
         return outputs.shape[1] if isinstance(outputs, Tensor) and outputs.ndim == 2 else 1
@@ -119,7 +119,7 @@ class State:
         return share / steps if steps > 0 else 0.0
 
     def cost_ratio(self, factor: float) -> float:
-        """Return by how much a forward pass gets dearer when every place is widened by a factor."""
+        """Return the factor by which a forward pass costs more when every place is widened by a factor."""
         if factor not in self._cost_ratios:
             twin, x = copy.deepcopy(self.model), self.samples.example()[:1]
             for place in self.places:

@@ -1,1 +1,1 @@
-"""The nearest input that a network decides otherwise: the parts behind :func:`creases.certify.nearest`."""
+"""The nearest input with a different decision: the parts behind :func:`creases.certify.nearest`."""

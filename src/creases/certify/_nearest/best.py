@@ -1,4 +1,4 @@
-"""The nearest input decided otherwise so far, and a local search for better ones from region to region."""
+"""The nearest input with a different decision so far, and a local search for better ones from region to region."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from creases._typing import Bools, Floats
 from creases.certify._nearest.projection import project
 from creases.certify._nearest.question import Goal, Question, dual_length
 
-#: An input counts as decided otherwise when its margin exceeds this share of the size of the outputs' terms.
+#: An input counts as a different decision when its margin exceeds this share of the size of the outputs' terms.
 MARGIN_ROUNDING = 1e-13
 
 #: A margin within this share of the size of the terms is a tie.
@@ -21,7 +21,7 @@ CROSSINGS = 4
 
 
 class Best:
-    """The nearest input decided otherwise that was offered; ties count."""
+    """The nearest input with a different decision that was offered; ties count."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
@@ -37,11 +37,11 @@ class Best:
         return float((v @ np.abs(net.W).T + np.abs(net.c)).max(initial=1e-300))
 
     def settle(self, point: Floats) -> None:
-        """Take an input that is known to be decided otherwise, or to tie."""
+        """Take an input that is known to have a different decision, or to tie."""
         self.point, self.distance = point, self.question.distance(point)
 
     def offer(self, u: Floats, sides: Bools | None = None) -> bool:
-        """Take an input u (n,) if it is nearer and decided otherwise, or can be made so by a tiny step."""
+        """Take an input u (n,) if it is nearer and its decision differs, or does after a tiny step."""
         question = self.question
         point = question.to_point(u)
         distance = question.distance(point)
@@ -63,7 +63,7 @@ class Best:
         return all(abs(point[list(group)].sum() - 1.0) < 1e-9 for group in self.question.one_hot)
 
     def _nudge(self, point: Floats, sides: Bools | None, missing: float) -> Floats | None:
-        """Return a point a rounding error further on that is decided otherwise for certain, None if there is none."""
+        """Return a point a rounding error further on whose decision certainly differs, None if there is none."""
         question = self.question
         if missing > 1e-8 * self.size:
             return None
@@ -90,7 +90,7 @@ class Best:
         return None
 
     def descend(self, u: Floats, deadline: float) -> None:
-        """Go from an input that is decided otherwise to the nearest such input of its region, and of regions beside."""
+        """Go from an input with a different decision to the nearest such input of its region, and of regions beside."""
         question = self.question
         u = round_columns(question, u)
         z, sides = question.local.values(u[None])
@@ -146,7 +146,7 @@ def goal_rows(question: Question, goal: Goal, sides: Bools) -> tuple[Floats, Flo
 
 
 def find_changes(question: Question, best: Best, deadline: float, seed: int = 0) -> None:
-    """Look for inputs decided otherwise by steps along gradients and at random, then improve the nearest ones."""
+    """Look for inputs with a different decision along gradients and at random, then improve the nearest ones."""
     rng = np.random.default_rng(seed)
     n = question.local.n_in
     if not n:
@@ -188,7 +188,7 @@ def round_columns(question: Question, u: Floats) -> Floats:
 
 
 def _shorten(question: Question, u: Floats) -> Floats:
-    """Move inputs (b, n) decided otherwise towards the origin while they stay so, by bisection."""
+    """Move inputs (b, n) with a different decision towards the origin while it stays different, by bisection."""
     near, far = np.zeros(len(u)), np.ones(len(u))
     for _ in range(30):
         middle = (near + far) / 2

@@ -32,8 +32,8 @@ LOWERED = Fraction(1, 10**8)
 class Verification:
     """What a check in rational arithmetic showed; true if both the point and the bound were verified."""
 
-    margin: float | None  #: by how much the point is decided otherwise, exactly, then rounded; 0 is a tie
-    point_holds: bool  #: whether it is decided otherwise or tied, and respects every constraint
+    margin: float | None  #: by how much the decision at the point differs, exactly, then rounded; 0 is a tie
+    point_holds: bool  #: whether its decision differs or ties, and it respects every constraint
     bound: float  #: the distance within which nothing was to be found, a little below ``lower_bound``
     bound_holds: bool | None  #: True: proved; False: refuted by an input; None: not decided, the search was too long
     sets: int  #: sets of inputs that were excluded one by one
@@ -97,7 +97,7 @@ def fractions(values: Any) -> Exact:
 
 
 def exact_margin(question: Question, point: Floats) -> Fraction:
-    """Return by how much an input is decided otherwise, in rational arithmetic."""
+    """Return by how much the decision at an input differs, in rational arithmetic."""
     return _ExactNetwork(question).margin(fractions(point))
 
 
@@ -113,7 +113,7 @@ class _ExactNetwork:
         self.x, self.weights = fractions(question.x), fractions(question.weights)
 
     def margin(self, x: Exact) -> Fraction:
-        """Return by how much an input is decided otherwise, exactly."""
+        """Return by how much the decision at an input differs, exactly."""
         v = list(x)
         for layer in self.layers:
             z = [dot(fractions(row), v) + Fraction(c) for row, c in zip(layer.W, layer.c.tolist(), strict=True)]
@@ -230,7 +230,7 @@ class _Exclusion:
         return False if False in answers else None if None in answers else True
 
     def _refute(self, point: Floats) -> bool | None:
-        """Return False if an input is decided otherwise and nearer, exactly; None if that is not so."""
+        """Return False if an input is nearer and its decision differs, exactly; None if that is not so."""
         network = self.network
         if not network.question.allows(point) or network.margin(fractions(point)) < 0:
             return None

@@ -1,4 +1,4 @@
-"""The nearest input that a network decides otherwise, with a proof that nothing nearer exists."""
+"""The nearest input with a different decision, with a proof that nothing nearer exists."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """The nearest input decided otherwise, as :func:`nearest` returns it.
+    """The nearest input with a different decision, as :func:`nearest` returns it.
 
     ``lower_bound <= true distance <= distance`` always holds; ``proved`` says that both agree within the tolerance.
     """
 
     x: Floats  #: (n_in,) the input asked about
-    point: Floats | None  #: (n_in,) the nearest input decided otherwise, or tied to rounding; None: none was found
+    point: Floats | None  #: (n_in,) the nearest input with a different decision, or tied; None: none was found
     predicted: int  #: class of x
     reached: int | None  #: class of the point that ties with or exceeds that of x; None without a point
     distance: float  #: of the point from x; infinite without a point
-    lower_bound: float  #: no input decided otherwise is nearer; infinite where there is none at all
+    lower_bound: float  #: no input with a different decision is nearer; infinite where there is none at all
     proved: bool  #: whether the bounds agree within the tolerance
     tolerance: float  #: relative to the distance
     norm: Norm
@@ -93,10 +93,10 @@ def nearest(
     tolerance: float = 1e-6,
     way: Way = "auto",
 ) -> Change:
-    """Return the nearest input that a network decides otherwise, with a proven lower bound of its distance.
+    """Return the nearest input with a different decision, with a proven lower bound of its distance.
 
     The decision is the largest of several outputs, or the sign of a single one (class 1 where it is positive). Ties
-    count as decided otherwise, so that the nearest input exists: it is on the boundary, and the point returned is a
+    count as a different decision, so that the nearest input exists: it is on the boundary, and the point returned is a
     rounding error beyond it where that is possible.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The question: which inputs may be looked at, what counts as decided otherwise, and how far an input is."""
+"""The question: which inputs may be looked at, what counts as a different decision, and how far an input is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Norm = Literal["l1", "l2", "linf"]
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """A convex way to be decided otherwise: outputs z with ``G z + g >= 0``."""
+    """A convex way to reach a different decision: outputs z with ``G z + g >= 0``."""
 
     G: Floats  #: (rows, n_out)
     g: Floats  #: (rows,)
@@ -33,7 +33,7 @@ class Goal:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Inputs near x that are decided otherwise, in units where x is the origin and each column has its weight.
+    """Inputs near x that have a different decision, in units where x is the origin and each column has its weight.
 
     ``u`` has the columns that may change: ``point = x + u / weights``. A distance is the norm of u.
     """
@@ -108,12 +108,12 @@ class Question:
         return length(self.weights * (point - self.x), self.norm)
 
     def margin(self, point: Floats) -> float:
-        """Return by how much an input (n_in,) is decided otherwise: 0 for a tie, negative if it is not."""
+        """Return by how much the decision at an input (n_in,) differs: 0 for a tie, negative if it does not."""
         z = self.layers.values(point[None])[0]
         return max(float(goal.margins(z)[0]) for goal in self.goals)
 
     def local_margins(self, u: Floats) -> Floats:
-        """Return by how much inputs u (b, n) are decided otherwise: (b,)."""
+        """Return by how much the decisions at inputs u (b, n) differ: (b,)."""
         z = self.local.values(u)[0]
         return np.asarray(np.max([goal.margins(z) for goal in self.goals], axis=0))
 

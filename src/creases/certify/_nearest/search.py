@@ -58,7 +58,7 @@ class Node:
 class Outcome(NamedTuple):
     """What a search within a radius showed."""
 
-    lower_bound: float  #: nothing decided otherwise is nearer
+    lower_bound: float  #: nothing nearer has a different decision
     nodes: int
     finished: bool  #: whether nothing is left to look at within the radius
 

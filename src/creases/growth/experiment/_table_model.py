@@ -120,7 +120,7 @@ class TableModel:
 
         Its columns are the prediction; the probability of each class; ``region`` and ``rows in region`` (see
         :meth:`regions_of`); ``outside`` and ``outside in``: whether some input is outside the range of the rows
-        trained on, and which. With a ``budget``, also the distance to the nearest input that is decided otherwise, in
+        trained on, and which. With a ``budget``, also the distance to the nearest input with a different decision, in
         standard deviations, and whether it is proved.
 
         Parameters

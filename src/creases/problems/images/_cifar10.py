@@ -36,7 +36,7 @@ def cifar10(split: Split = "train", *, folder: str | Path | None = None, fetch: 
     folder
         Folder with the binary version's .bin files, or with a folder ``cifar-10-batches-bin`` or ``cifar10`` that has
         them. Default: the folder that the environment variable CREASES_DATA names. The Python version is refused:
-        it is pickled, and to unpickle a file is to run what it says.
+        it is a pickle file, which can run arbitrary code when loaded.
     fetch
         If they are not there, have scikit-learn download CIFAR-10 (``CIFAR_10`` of OpenML), which keeps a copy.
 
