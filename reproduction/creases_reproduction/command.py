@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from rich.markup import escape
 
+from creases._text import plural
 from creases.cli.console import err, note, out, print_json, print_table, show_progress
 from creases.errors import FileError, InputError
 
@@ -111,12 +112,12 @@ def _run_claims(
     from creases_reproduction.runner import run_claims
 
     if folder.exists() and not folder.is_dir():
-        raise FileError(f"--out: {folder} is a file; give the name of a folder")
+        raise FileError(f"--out: {folder} is a file; pass a folder")
     by_id = {claim.id: claim for claim in claims}
     results: dict[str, Result | Failure] = {}
     try:
         with show_progress(len(claims)) as begin:
-            begin(claims[0].id if n_jobs == 1 else f"{len(claims)} claims")
+            begin(claims[0].id if n_jobs == 1 else plural(len(claims), "claim"))
             running = run_claims(claims, scale, folder=folder, n_jobs=n_jobs, overwrite=overwrite)
             for done, result in enumerate(running, 1):
                 results[result.id] = result
@@ -292,7 +293,7 @@ def _print_counts(results: list[tuple[Claim, Result | Failure]], scale: Scale) -
 
 def _print_number(counts: dict[str, int], scale: str = "") -> None:
     words = ", ".join(f"{number} {_color_verdict(name)}" for name, number in counts.items())
-    out.print(f"{sum(counts.values())} claims{scale}: {words}", soft_wrap=True)
+    out.print(f"{plural(sum(counts.values()), 'claim')}{scale}: {words}", soft_wrap=True)
 
 
 def _print_json(results: list[tuple[Claim, Result | Failure]]) -> None:

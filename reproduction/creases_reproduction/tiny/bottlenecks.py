@@ -110,7 +110,7 @@ def never(state: State) -> bool:
 
 
 def no_better_score(state: State) -> str:
-    """Return why the run ends: eight growth steps have not bettered the score on the images set aside."""
+    """Return why the run ends: eight growth steps brought no improvement in the score on the images set aside."""
     return NoImprovement(patience=8, threshold=0.0, by="score")(state)
 
 
@@ -131,10 +131,10 @@ def mnist_curves(
 ) -> list[Curve]:
     """Return a network grown from [1, 1] by TINY, its fixed twin and 1000-1000 (Figures 5 and 6).
 
-    A layer in turn is grown after every 200 steps of the optimizer, until eight growth steps have not bettered the
-    score on a tenth of the training images that is set aside. Units are not recycled, as in the paper. The twin trains
-    as many steps; 1000-1000 (or two layers of ``wide``), which is far slower, a fifth of them. On MNIST unless other
-    flat images are given.
+    A layer in turn is grown after every 200 steps of the optimizer, until eight growth steps brought no improvement in
+    the score on a tenth of the training images that is set aside. Units are not recycled, as in the paper. The twin
+    trains for as many steps; 1000-1000 (or two layers of ``wide``), which is far slower, for a fifth of them. On MNIST
+    unless other flat images are given.
     """
     data = images(mnist, device, flat=True) if data is None else data
     common: dict[str, Any] = {"optimizer": decayed, "batch_size": 100, "epoch_steps": 200, "validation": 0.1}
