@@ -197,7 +197,7 @@ def test_dead_layers_are_reported_and_get_nothing():
         before[0].bias -= 100
     for dead, name, why in (
         (behind, "0", "the loss does not depend on '2'"),
-        (before, "2", "enters '2' is active"),
+        (before, "2", "no input of '2' is active"),
     ):
         proposal = tiny(dead, name, (x, y), loss, fallback=None, above_noise=False)
         assert proposal.count == 0
