@@ -43,7 +43,7 @@ IN_KIND = {id for chapter in CHAPTERS for id in getattr(chapter, "IN_KIND", ())}
 #: Claims that do not depend on chance and take well under a few seconds at quick scale, by family.
 FAST = {
     "xng": """
-        slide-7 theorem-2 proposition-1 lemma-1 lemma-2 theorem-4 observation-1 slide-31
+        slide-7 theorem-2 theorem-2-construction proposition-1 lemma-1 lemma-2 theorem-4 observation-1 slide-31
     """,
     "tiny": """
         corollary-1 corollary-2 definition-3.1 equation-11 equation-9 proposition-3.1 proposition-3.2 proposition-3.3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from altered_numbers import judge_altered
 
 from creases_reproduction.catalogue import find_claim
 from creases_reproduction.judges import judge_deviations
@@ -56,3 +57,10 @@ def test_a_theorem_fails_at_one_deviation_too_many():
     assert judge({"a": 1e-10, "b": 0.0, "cases": 3}) == ("agrees", "Holds over 3 cases: a 1e-10, b 0.")
     assert judge({"a": 1e-10, "b": 1.0}).verdict == "disagrees"
     assert judge({"a": 1e-10, "b": None}).verdict == "disagrees"
+
+
+def test_a_shallow_form_that_deviates_on_a_region_disagrees():
+    id = "xng/theorem-2-construction"
+    assert judge_altered(id, {}).verdict == "agrees in kind"
+    assert judge_altered(id, {"on all regions": 1e-3}).verdict == "disagrees"
+    assert judge_altered(id, {"at random points": 1e-3}).verdict == "disagrees"

@@ -5,7 +5,8 @@ The same function is given by its breakpoints, delta-slopes and orientations (:c
 function on every interval (:class:`Pieces`).
 
 Convert    :func:`from_module`, :func:`to_module`, :func:`to_spline`, :func:`to_shallow`; :func:`to_hyperplanes` for
-           several inputs; :func:`deep_breakpoints` for deep networks
+           several inputs; :func:`deep_breakpoints` for deep networks, :func:`to_shallow_plane` for deep networks of
+           two inputs
 Fit        :func:`fit` trains a network and compares it with the best fit, :func:`optimal_fit`; :func:`initialise`
            sets where breakpoints start; :class:`Tracker` records them in a training loop and :class:`Relocation`
            moves them
@@ -38,6 +39,7 @@ from creases.splines._convert import from_module, to_module, to_shallow, to_spli
 from creases.splines._deep import DeepBreakpoints, ZeroIntervals, deep_breakpoints
 from creases.splines._fit import SplineFit, fit
 from creases.splines._multivariate import Hyperplanes, to_hyperplanes
+from creases.splines._shallow_plane import ShallowPlane, to_shallow_plane
 from creases.splines._spline import Pieces, Shallow, Spline
 from creases.splines.dynamics import Breakpoints, History, Tracker, breakpoints
 from creases.splines.free_knots import OptimalFit, optimal_fit
@@ -54,6 +56,7 @@ __all__ = [
     "Relocation",
     "RelocationResult",
     "Shallow",
+    "ShallowPlane",
     "Spline",
     "SplineFit",
     "Tracker",
@@ -75,5 +78,6 @@ __all__ = [
     "to_hyperplanes",
     "to_module",
     "to_shallow",
+    "to_shallow_plane",
     "to_spline",
 ]

@@ -67,9 +67,9 @@ def to_module(function: Shallow | Hyperplanes, *, dtype: torch.dtype = torch.flo
             "use splines.to_shallow for a Spline first",
         )
     if not len(v):
-        return _linear(c, [c0], dtype)
-    body = nn.Sequential(_linear(W, b, dtype), _bend(leak, dtype), _linear(v[None], [c0], dtype))
-    return WithSkip(body, _linear(c, None, dtype)) if c.any() else body
+        return linear_layer(c, [c0], dtype)
+    body = nn.Sequential(linear_layer(W, b, dtype), _bend(leak, dtype), linear_layer(v[None], [c0], dtype))
+    return WithSkip(body, linear_layer(c, None, dtype)) if c.any() else body
 
 
 class WithSkip(nn.Module):
@@ -165,7 +165,8 @@ def _lengths(form: Spline, gauge: Gauge) -> Floats:
     return form.scale if gauge == "stored" and form.scale is not None else np.ones(form.width)
 
 
-def _linear(weight: Any, bias: Any, dtype: torch.dtype) -> nn.Linear:
+def linear_layer(weight: Any, bias: Any, dtype: torch.dtype) -> nn.Linear:
+    """Return a linear layer with the given weights, and a bias unless it is None."""
     matrix = torch.as_tensor(np.asarray(weight), dtype=dtype)
     layer: nn.Linear = nn.utils.skip_init(  # type: ignore[no-untyped-call]
         nn.Linear, matrix.shape[1], matrix.shape[0], bias=bias is not None, dtype=dtype
