@@ -1,7 +1,7 @@
 """Grow ResNet-20 on CIFAR-10 at the compute of a fixed one: which is better?
 
     CREASES_DATA=folder python bench/resnet.py --jobs 8 --out result.json
-    CREASES_DATA=folder python bench/resnet.py --methods twin random --ratio --jobs 8 --out result.json
+    CREASES_DATA=folder python bench/resnet.py --methods random --ratios .55 .7 .85 --seeds 3 --jobs 8 --out result.json
 
 The fixed network (the twin) is He et al.'s ResNet-20: 16, 32 and 64 channels, shortcuts without parameters. A grown one
 starts with a quarter of the inner channels of every block (those between its two convolutions) and may grow to the
@@ -11,9 +11,9 @@ each sample, growth steps charged. So a network that was smaller for a while see
 
 The methods: "twin"; "schedule", a plain loop in which ``creases.widen`` adds random units with zero outgoing weights
 after 8 % (to a half) and 20 % (to the whole) of the steps, which is 2.4 and 9.4 % of the compute; and those of
-``creases.grow``, which find the size themselves. The latter hold 2,000 training images out until growth has ended.
+``creases.grow``, which find the size themselves. The latter hold 5,000 training images out until growth has ended.
 
-``--ratio`` asks how much compute growth saves: the least share of it at which the mean test accuracy of a method comes
+``--ratios`` asks how much compute growth saves: the least share of it at which the mean test accuracy of a method comes
 to within 0.2 points of the twin's with all of it. What is in the file of ``--out`` already is not run again.
 """
 
@@ -42,8 +42,8 @@ from creases.problems import cifar10
 WIDTHS, DEPTH = (16, 32, 64), 3  # channels of the three stages, blocks in each
 START = 0.25  # inner channels at the start, as a share of the twin's
 SCHEDULE = ((0.024, 0.5), (0.094, 1.0))  # at this share of the compute to this share of the twin's inner channels
-RATIOS = (0.55, 0.7, 0.85)
-BATCH, LR, HELD = 128, 0.1, 2000
+GROWTH_SHARE = 0.12  # of the compute: two stages, whose rivals cost about 4 %
+BATCH, LR = 128, 0.1
 METHODS = ("twin", "schedule", "random", "gradmax", "tiny", "fold")
 COLUMNS = "method    compute   used  seeds   mean  spread   steps     s  inner channels"
 
@@ -122,6 +122,7 @@ class Job:
     ratio: float
     epochs: float
     samples: int  #: training images used, at most
+    held: int  #: of them held out until growth has ended
 
 
 @dataclass(frozen=True)
@@ -191,24 +192,29 @@ def train(
     return steps
 
 
-def grow(model: ResNet, x: Tensor, y: Tensor, budget: float, how: str, seed: int) -> tuple[int, float, str]:
-    """Grow a model by ``creases.grow``; return its steps, the multiply-adds used and why growth ended."""
+def grow(model: ResNet, x: Tensor, y: Tensor, budget: float, job: Job) -> tuple[int, float, str]:
+    """Grow a model by ``creases.grow``; return its steps, the multiply-adds used and how growth went."""
     history = creases.grow(
         model,
         (x, y),
         "classification",
-        how=how,
+        how=job.method,
         where="all",
         budget=f"{budget:.6e} multiply-adds",
         max_parameters=sum(parameter.numel() for parameter in ResNet().parameters()),
-        validation=HELD / len(x),  # until growth has ended
+        growth_share=GROWTH_SHARE,
+        validation=job.held / len(x),  # until growth has ended
         optimizer=sgd,
         batch_size=BATCH,
         keep="last",
-        seed=seed,
+        seed=job.seed,
         progress=False,
     ).history
-    return history.last["steps"], history.last["multiply_adds"], history.growth_ended
+    races = ", ".join(
+        f"{stage['loss_training_on']:.3f} > {stage['loss_grown']:.3f} ({stage['error']:.3f})"
+        for stage in history.stages
+    )
+    return history.last["steps"], history.last["multiply_adds"], f"{races}; {history.growth_ended}"
 
 
 @torch.no_grad()
@@ -221,6 +227,7 @@ def accuracy(model: nn.Module, device: str) -> float:
 
 def run(job: Job, device: str) -> Outcome:
     torch.set_num_threads(1)
+    torch.backends.cudnn.benchmark = True
     torch.manual_seed(job.seed)
     model = ResNet(1.0 if job.method == "twin" else START).to(device, memory_format=torch.channels_last)
     x, y = (part[: job.samples] for part in images("train", device))
@@ -231,7 +238,7 @@ def run(job: Job, device: str) -> Outcome:
         spent = budget
         steps = train(model, x, y, budget, schedule, job.seed)
     else:
-        steps, spent, note = grow(model, x, y, budget, job.method, job.seed)
+        steps, spent, note = grow(model, x, y, budget, job)
     result = accuracy(model, device)
     seconds = time.perf_counter() - start
     return Outcome(job, result, model.inner, job.ratio * spent / budget, steps, seconds, note)
@@ -285,7 +292,7 @@ def print_ratios(outcomes: list[Outcome]) -> None:
 
     target = score("twin", 1.0) - 0.2
     for method in METHODS:
-        enough = [ratio for ratio in (*RATIOS, 1.0) if score(method, ratio) >= target]
+        enough = [each.job.ratio for each in outcomes if score(method, each.job.ratio) >= target]
         if enough:
             print(f"{method}: {target:.2f} % with {min(enough)} of the twin's compute")
 
@@ -293,26 +300,25 @@ def print_ratios(outcomes: list[Outcome]) -> None:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
-    arguments.add_argument("--seeds", type=int, help="trainings of each method (default: 5, with --ratio 3)")
+    arguments.add_argument("--seeds", type=int, default=5, help="trainings of each method")
     arguments.add_argument("--epochs", type=float, default=15, help="of the twin: the compute of every training")
     arguments.add_argument("--samples", type=int, default=50_000, help="training images used, at most")
-    arguments.add_argument("--ratio", action="store_true", help="also with less compute")
+    arguments.add_argument("--held", type=int, default=5_000, help="of them held out until growth has ended")
+    arguments.add_argument("--first", type=int, default=0, help="the first seed")
+    arguments.add_argument("--ratios", type=float, nargs="+", default=[1.0], help="shares of the compute")
     arguments.add_argument("--jobs", type=int, default=1, help="trainings at a time")
     arguments.add_argument("--out", type=Path, help="a file for the results, as JSON")
     given = arguments.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    ratios = (1.0, *RATIOS) if given.ratio else (1.0,)
-    seeds = given.seeds or (3 if given.ratio else 5)
     jobs = [
-        Job(method, seed, ratio, given.epochs, given.samples)
-        for seed in range(seeds)
+        Job(method, seed, ratio, given.epochs, given.samples, given.held if method not in ("twin", "schedule") else 0)
+        for seed in range(given.first, given.first + given.seeds)
         for method in given.methods
-        for ratio in (ratios if method != "twin" else (1.0,))
+        for ratio in (given.ratios if method != "twin" else (1.0,))
     ]
     outcomes = run_all(jobs, device, given.jobs, given.out)
     print_table(outcomes)
-    if given.ratio:
-        print_ratios(outcomes)
+    print_ratios(outcomes)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from creases.growth import Grower, Proposal
+from creases.growth import Grower, GrowthConfig, Proposal, Run
+from creases.growth._growth_steps import grow_places
 from creases.growth._training import Metrics
 from creases.growth.methods import Random, Split
 from creases.growth.policies import NothingToAdd, SizeLimit
@@ -141,3 +142,13 @@ def test_the_optimizer_keeps_the_moments_of_the_units_that_stay():
     after = optimizer.state[model[0].weight]["exp_avg"]
     assert torch.equal(after[:6], moments)
     assert not after[6:].any()
+
+
+@pytest.mark.parametrize("limit", [SizeLimit(parameters=150), SizeLimit(units=20), SizeLimit(flops=280)])
+def test_a_stage_widens_all_layers_evenly_where_not_all_of_it_fits(limit):
+    run = Run(mlp(3, 2, 2, 2, 2, seed=1), classes(100), "classification", GrowthConfig(how="random", where="all"))
+    run.start()
+    grow_places(run.grower.state, [limit], factor=64.0)
+    widths = [place.width for place in run.grower.state.places]
+    assert min(widths) > 2
+    assert max(widths) <= min(widths) + 1

@@ -19,7 +19,7 @@ import creases.growth._racing as growing
 from creases.growth import Grower, GrowthConfig, History, Run, grow
 from creases.growth._growth_steps import grow_places
 from creases.growth._objective import objective
-from creases.growth._race import BLOCKS, block_losses, compare_losses
+from creases.growth._race import BLOCKS, MIN_GAIN, Race, average_weights, block_losses, compare_losses
 from creases.growth._samples import as_samples
 from creases.growth._training import measure
 from creases.growth.policies import SizeLimit, _stages
@@ -71,6 +71,55 @@ def assert_same_optimizers(one: dict, other: dict) -> None:
 
 
 # the held-out losses
+
+
+@given(st.integers(1, 400))
+@settings(max_examples=30, deadline=None)
+def test_a_race_is_judged_by_weights_averaged_over_its_last_quarter(steps):
+    net, race = torch.nn.Linear(1, 1).double(), Race(None, 0, 0, steps)
+    seen = []
+    for left in reversed(range(steps)):
+        with torch.no_grad():
+            net.weight.fill_(left**2)
+        before = race.averaged
+        race.observe(net, left)
+        if race.averaged > before:
+            seen.append(left)
+    assert seen[-1] == 0
+    assert max(seen) <= steps / 4
+    assert len(seen) <= 24
+    assert float(race.average["weight"]) == pytest.approx(np.mean(np.square(seen)))
+
+
+def test_both_networks_of_every_race_are_judged_by_averaged_weights(monkeypatch):
+    judged = []
+
+    def spy(net, average, samples):
+        judged.append((average, {name: value.detach().clone() for name, value in net.named_parameters()}))
+        return average_weights(net, average, samples)
+
+    monkeypatch.setattr(growing, "average_weights", spy)
+    run = begun(budget=60)
+    for _ in epochs(run):
+        pass
+    assert len(judged) == 2 * len(run.history.stages) > 2
+    for average, now in judged:
+        assert average.keys() == now.keys()
+        assert all(average[name].shape == value.shape for name, value in now.items())
+        assert any(not torch.equal(average[name], value) for name, value in now.items())
+
+
+def test_averaged_weights_are_there_for_a_while_with_the_batch_norms_measured_anew():
+    net, (x, y) = normed().train(), classes(30)
+    samples = as_samples((x, y), net)
+    before = copy.deepcopy(net.state_dict())
+    average = {name: value.detach() + 1 for name, value in net.named_parameters()}
+    with average_weights(net, average, samples):
+        assert all(torch.equal(value, average[name]) for name, value in net.named_parameters())
+
+        assert torch.allclose(net[1].running_mean, net[0](x).mean(0))
+    assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
+    assert net.training
 
 
 @given(st.integers(1, 130), st.integers(0, 3), st.booleans())
@@ -327,7 +376,7 @@ def test_a_stage_is_described():
         pass
     for stage in run.history.stages:
         assert stage["gain"] == pytest.approx(stage["loss_training_on"] - stage["loss_grown"])
-        assert stage["pays"] == (stage["gain"] > stage["error"])
+        assert stage["pays"] == (stage["gain"] > MIN_GAIN * stage["error"])
     undone = [record for record in run.history.records if record.undone]
     failed = [stage for stage in run.history.stages if not stage["pays"]]
     assert {record.epoch for record in undone} == {stage["epoch"] for stage in failed}

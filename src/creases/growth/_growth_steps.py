@@ -15,17 +15,18 @@ import torch
 from torch import Tensor, nn
 
 from creases.growth import _distributed as ranks
+from creases.growth._checkpoint import resize_place
 from creases.growth._proposal import DepthProposal, Proposal, apply, first_units
 from creases.growth._records import History, Record
 from creases.growth._recycle import RedundantUnit, redundant_units, remove_redundant
 from creases.growth._revive import dead_units, revive_units
-from creases.growth._state import State
+from creases.growth._state import State, count_flops
 from creases.growth._training import Metrics, measure
 from creases.growth.methods._random import Random
 from creases.growth.methods._registry import refusal
-from creases.growth.policies._stop import Stop, available_units, is_worth_adding
+from creases.growth.policies._stop import SizeLimit, Stop, available_units, is_worth_adding
 from creases.growth.policies._where import At, EveryPlace
-from creases.network.surgery import Place, find_place
+from creases.network.surgery import Place, count_parameters, find_place
 
 #: Samples on which units are checked for being dead or redundant.
 MAX_SAMPLES = 5000
@@ -43,8 +44,11 @@ def grow_places(state: State, stops: Sequence[Stop], factor: float | None = None
     proposes a layer, that is inserted if it is worth adding and fits.
     """
     together = isinstance(state.where, EveryPlace) or (isinstance(state.where, At) and factor is not None)
+    candidates = state.where(state)
+    if together and factor is not None:
+        factor = _fitting_factor(state, stops, candidates, factor)
     last = None
-    for candidate in state.where(state):
+    for candidate in candidates:
         if isinstance(candidate, DepthProposal):
             fits = available_units(stops, state, candidate) >= candidate.count
             record = insert_layer(state, candidate) if fits and is_worth_adding(stops, state, candidate) else None
@@ -68,6 +72,34 @@ def _grow_place(state: State, stops: Sequence[Stop], place: Place, factor: float
     if not proposal.count:
         return None
     return _record_step(state, "grow", proposal, [], partial(apply, proposal, state.model, optimizer=state.optimizer))
+
+
+def _fitting_factor(
+    state: State, stops: Sequence[Stop], candidates: Sequence[Place | DepthProposal], factor: float
+) -> float:
+    """Return a factor, at most the given one, by which all places can be widened within the limits of size.
+
+    Without it the first places would get all there is room for, and the last nothing.
+    """
+    limits = [stop for stop in stops if isinstance(stop, SizeLimit)]
+    growing = [candidate for candidate in candidates if isinstance(candidate, Place)]
+
+    def fits(trial: float) -> bool:
+        twin, x = copy.deepcopy(state.model), state.samples.example()[:1]
+        units = sum(place.width for place in state.places)
+        for place in growing:
+            width = _stage_width(state, place, trial)
+            resize_place(twin, find_place(twin, place.name, X=x), width)
+            units += width - place.width
+        return all(limit.admits(count_parameters(twin), count_flops(twin, x), units) for limit in limits)
+
+    if not limits or fits(factor):
+        return factor
+    low, high = 1.0, factor
+    for _ in range(8):
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 def _stage_width(state: State, place: Place, factor: float) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim.swa_utils import update_bn
 
 from creases.growth import _distributed as ranks
 from creases.growth._checkpoint import ModelState, load_optimizer_state
@@ -24,6 +26,10 @@ MIN_GAIN = 0.5
 
 #: Blocks of held-out samples whose mean losses are compared in pairs.
 BLOCKS = 50
+
+#: A race is judged by the weights averaged over this last part of it, at this many moments: at a high learning rate the
+#: loss of a single moment depends on the last few batches more than on the size of the network.
+AVERAGED_PART, MOMENTS = 1 / 4, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +91,8 @@ class Race:
     rival: NetworkState | None = None  #: the network that was trained on; None while it is trained
     epochs: list[dict[str, Any]] = field(default_factory=list)  #: of the rival
     losses: list[float] = field(default_factory=list)  #: of the rival, by block
+    average: dict[str, Tensor] = field(default_factory=dict)  #: parameters of the network that trains now, averaged
+    averaged: int = 0  #: moments
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Race:
@@ -92,11 +100,47 @@ class Race:
         rival = None if saved["rival"] is None else NetworkState.from_dict(saved["rival"])
         return cls(**{**saved, "before": NetworkState.from_dict(saved["before"]), "rival": rival})
 
+    @torch.no_grad()
+    def observe(self, model: nn.Module, steps_left: int) -> None:
+        """Add the parameters of the network that trains to their average, if this is one of the moments to do so."""
+        part = AVERAGED_PART * self.steps
+        if not 0 <= steps_left <= part or steps_left % max(round(part / MOMENTS), 1):
+            return
+        self.averaged += 1
+        now = {name: value.detach() for name, value in model.named_parameters()}
+        before = self.average or now
+        self.average = {name: torch.lerp(before[name], value, 1 / self.averaged) for name, value in now.items()}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the race as dicts, lists, numbers and tensors."""
         rival = None if self.rival is None else self.rival.to_dict()
-        rest = {"epochs": self.epochs, "losses": self.losses, "steps": self.steps}
+        rest: dict[str, Any] = {"epochs": self.epochs, "losses": self.losses, "steps": self.steps}
+        rest |= {"average": self.average, "averaged": self.averaged}
         return {"before": self.before.to_dict(), "rival": rival, "epoch": self.epoch, "records": self.records, **rest}
+
+
+@contextmanager
+def average_weights(model: nn.Module, average: dict[str, Tensor], samples: Samples) -> Iterator[None]:
+    """Give a model averaged weights for a while, with the statistics of its batch norms measured on samples.
+
+    With an empty average the model stays as it is.
+    """
+    if not average:
+        yield
+        return
+    parameters, buffers = dict(model.named_parameters()), dict(model.named_buffers())
+    saved = {name: value.detach().clone() for name, value in (parameters | buffers).items()}
+    try:
+        with torch.no_grad(), without_side_effects(), preserve_modes(model):
+            for name, value in average.items():
+                parameters[name].copy_(value)
+            with closing(samples.parts()) as parts:
+                update_bn((x for x, _ in parts if len(x) > 1), model)  # which needs two samples at least
+        yield
+    finally:
+        with torch.no_grad():
+            for name, value in (parameters | buffers).items():
+                value.copy_(saved[name])
 
 
 @torch.no_grad()

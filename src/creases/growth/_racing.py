@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from creases.growth._race import MIN_GAIN, NetworkState, Race, block_losses, compare_losses
+from creases.growth._cost import count_cost
+from creases.growth._race import MIN_GAIN, NetworkState, Race, average_weights, block_losses, compare_losses
 from creases.growth._records import History
 from creases.growth._samples import Samples
 from creases.growth._state import State
@@ -33,6 +34,11 @@ class Racing(ABC):
     @abstractmethod
     def _look_back(self) -> None:
         """Note the outcome of the last growth steps so far."""
+
+    def observe_race(self, steps: int) -> None:
+        """Add the present weights to the average by which a race is judged, after this many steps of the history."""
+        if self.race is not None and self.state.stage_end is not None:
+            self.race.observe(self.state.model, self.state.stage_end - steps)
 
     def _close_stage(self, stages: Stages) -> None:
         """At the end of a stage: train on, then grow instead, then judge which was better; or end growth."""
@@ -61,7 +67,8 @@ class Racing(ABC):
     def _grow_rival(self, stages: Stages, race: Race) -> None:
         """Keep the network that was trained on, go back to before that, and grow instead."""
         state, history = self.state, self.history
-        race.rival, race.losses = NetworkState.from_state(state), self._held_out_losses()
+        race.rival, race.losses = NetworkState.from_state(state), self._held_out_losses(race)
+        race.average, race.averaged = {}, 0
         race.epochs = history.epochs[race.epoch :]
         del history.epochs[race.epoch :]
         race.before.restore(state)
@@ -86,7 +93,7 @@ class Racing(ABC):
     def _judge(self, race: Race) -> dict[str, Any]:
         """Keep the better network of a race, and return the stage's record."""
         history = self.history
-        losses = self._held_out_losses()
+        losses = self._held_out_losses(race)
         gain, error = compare_losses(race.losses, losses)
         stage = {
             "epoch": race.epoch,
@@ -115,6 +122,10 @@ class Racing(ABC):
         self.history.epochs[race.epoch :] = race.epochs
         race.rival.restore(self.state)
 
-    def _held_out_losses(self) -> list[float]:
+    def _held_out_losses(self, race: Race) -> list[float]:
+        """Return the losses by block of the network that was trained, with its weights averaged."""
         state = self.state
-        return block_losses(state.model, self.validation or state.inspected, state.objective)
+        with count_cost() as cost, average_weights(state.model, race.average, state.inspected):
+            losses = block_losses(state.model, self.validation or state.inspected, state.objective)
+        state.meter.charge(cost.multiply_adds)
+        return losses

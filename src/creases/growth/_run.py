@@ -101,6 +101,7 @@ class Run:
         self.path = None if checkpoint is None else Path(checkpoint)
         self.best: tuple[int, ModelState] | None = None  #: epoch and network
         self.saved = 0.0  #: when
+        self._steps = 0  # of the optimizer, in the history's count
         more = {"budget": self.grower.state.meter.budget, "schedule": _schedule_name(config.schedule)}
         more |= {"data": _fingerprint(train), "batch_size": self.batch_size}
         more |= {"epoch_steps": config.epoch_steps, "validation": "none" if held is None else _fingerprint(held)}
@@ -130,6 +131,7 @@ class Run:
         """Train for one epoch, measure, and grow if it is time and ``grow`` allows it."""
         state = self.grower.state
         seed = combine_seeds(state.seed, len(state.history.epochs), 0)
+        self._steps = state.history.steps
         metrics, steps = train_epoch(
             state.model,
             self.optimizer,
@@ -164,6 +166,8 @@ class Run:
         state = self.grower.state
         state.meter.train(samples, state.flops // 2)
         self.rate.after_step()
+        self._steps += 1
+        self.grower.observe_race(self._steps)
 
     def _choose_samples(self) -> None:
         """Train on the samples that were held out too, once growth has ended and nothing is chosen by them any more."""

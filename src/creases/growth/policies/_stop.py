@@ -107,13 +107,13 @@ class SizeLimit:
 
     def _has_room(self, state: State, layer: DepthProposal) -> bool:
         """Return whether a proposed layer fits."""
-        limits = (self.parameters, self.flops, self.units)
-        sizes = (
-            state.parameters + layer.parameters,
-            state.flops + 2 * layer.multiply_adds,
-            _units(state) + layer.count,
-        )
-        return all(limit is None or size <= limit for limit, size in zip(limits, sizes, strict=True))
+        flops = state.flops + 2 * layer.multiply_adds
+        return self.admits(state.parameters + layer.parameters, flops, _units(state) + layer.count)
+
+    def admits(self, parameters: int, flops: int, units: int) -> bool:
+        """Return whether a model of this size is within the limits."""
+        pairs = ((self.parameters, parameters), (self.flops, flops), (self.units, units))
+        return all(limit is None or size <= limit for limit, size in pairs)
 
 
 def _units(state: State) -> int:
