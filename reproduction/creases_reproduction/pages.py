@@ -44,7 +44,7 @@ _NOTICE = "<!-- Written by python -m creases_reproduction.pages from the stored 
 _VERDICTS = """\
 - **agrees**: the printed numbers lie within the measured spread, or the theorem holds in every case tried;
 - **agrees in kind**: the statement holds, but the numbers differ;
-- **disagrees**: the statement does not hold; the measured value and, where it is known, the reason are given;
+- **disagrees**: the statement does not hold; the measured value and, if known, the reason are given;
 - **not computable here**: the reason is given.
 """
 
@@ -117,12 +117,13 @@ def _index_page() -> str:
 
 # Reproduction of the sources
 
-The four sources make {total.total()} claims in tables, figures, theorems and numbers; {computable} of them can be
-computed here. They were run at full scale with the library's own functions; the results are stored in the package
-`creases_reproduction`, and these pages show them beside what is printed. `creases reproduce --list` lists the claims,
-`creases reproduce --list ID` describes one, `creases reproduce ID --scale full` runs it again. `--scale quick` takes
-seconds, with few seeds and small stand-ins for image data, so its verdict says less. Misprints in the sources have a
-[page of their own](misprints.md).
+creases is built on four works ([bibliography](bibliography.md)). Together they make {total.total()} claims in tables,
+figures, theorems and numbers, of which {computable} can be computed here. All of these were run at full scale with the
+functions of the library. The pages below show each result next to the printed one.
+
+`creases reproduce --list` lists the claims. `creases reproduce ID --scale full` repeats a stored run; `--scale quick`
+takes seconds but uses few seeds and small stand-ins for image data, so its verdict says less
+([how to reproduce a claim](how-to/reproduce.md)). Misprints in the sources have a [page of their own](misprints.md).
 
 {_VERDICTS}
 {_table(["source", *verdicts], rows)}
@@ -154,8 +155,8 @@ def _family_page(family: str) -> str:
     counts = Counter(stored_verdict(claim) for claim in list_claims(family))
     words = ", ".join(f"{counts[name]} {name}" for name in (*VERDICTS, "not run") if counts[name])
     return (
-        f"{_NOTICE}\n\n# {family}: {FAMILIES[family]}\n\n{len(sections)} claims: {words}. What the verdicts mean, and "
-        "the other sources: [Reproduction of the sources](../reproduction.md).\n\n" + "\n".join(sections)
+        f"{_NOTICE}\n\n# {family}: {FAMILIES[family]}\n\n{len(sections)} claims: {words}. The verdicts are "
+        "explained in the [overview](../reproduction.md).\n\n" + "\n".join(sections)
     )
 
 
@@ -203,8 +204,8 @@ def _misprints_page() -> str:
 
 # Misprints in the sources
 
-{len(list_misprints())} places where a source prints something wrong, each with the correction and the test that shows
-it. The library follows the corrections.
+The sources contain {len(list_misprints())} misprints and errors that matter for the results. Each is listed with its
+correction and the test that demonstrates it. The library uses the corrected versions.
 
 {chr(10).join(parts)}
 ## Taken back

@@ -30,4 +30,4 @@ def test_every_picture_is_there_on_light_and_on_dark_and_all_are_small(gallery):
     named = set(re.findall(r"\]\(gallery/([^#)]+)#only-(?:light|dark)\)", gallery.page()))
     files = {path.name: path.stat().st_size for path in (DOCS / "gallery").iterdir()}
     assert set(files) == named
-    assert sum(files.values()) < 1_500_000
+    assert sum(files.values()) < 2_500_000
