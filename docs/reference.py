@@ -6,6 +6,7 @@ has a page; those of a sub-module share a page with what is defined in the same 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -130,7 +131,8 @@ def _directive(name: str, level: int, *options: str) -> str:
 def _first_sentence(target: griffe.Object) -> str:
     """Return the first paragraph of a docstring on one line, fit for a table."""
     text = target.docstring.value if target.docstring else ""
-    plain_and_code = " ".join(text.split("\n\n")[0].split()).replace("|", "\\|").split("`")
+    text = re.sub(r" \\\[\d+\\\]", "", " ".join(text.split("\n\n")[0].split()))  # without citations
+    plain_and_code = text.replace("|", "\\|").split("`")
     plain_and_code[::2] = [part.replace("[", "&#91;") for part in plain_and_code[::2]]  # no link
     return "`".join(plain_and_code)
 
@@ -150,7 +152,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         texts = {index: room.index} | {page.path: page.text() for page in room.pages}
         for path, text in texts.items():
             files.append(File.generated(config, path, content=text))
-        entries.append({room.name: [index, *({page.title: page.path} for page in room.pages)]})
+        entries.append({room.name: [{"Overview": index}, *({page.title: page.path} for page in room.pages)]})
     for section in config.nav or []:
         if SECTION in section:
             section[SECTION] = [*entries, *section[SECTION]]
