@@ -48,7 +48,8 @@ def _source(match: re.Match[str]) -> str:
 
 def _display(match: re.Match[str]) -> str:
     """Return a formula on a line of its own, with fractions in full size."""
-    return f'<div class="formula">{draw_formula(_source(match).replace(r"\frac", r"\dfrac"))}</div>'
+    tex = _source(match).replace(r"\frac", r"\dfrac")
+    return f'<div class="formula">{draw_formula(tex)}</div>'
 
 
 def on_page_content(content: str, **_: Any) -> str:
