@@ -73,7 +73,7 @@ def test_a_limit_that_is_reached_exactly_is_satisfied(files):
         (("(>= Y_0 LIMIT)", "(not (>= Y_0 1.0))"), "not is not supported in a statement"),
         (("(>= Y_0 LIMIT)", "(>= (* Y_0 Y_0) 1.0)"), "(* Y_0 Y_0) is not linear"),
         (("(declare-const X_1 Real)", "(declare-const X_1 Real) (declare-const X_2 Real)"), "X_2 has no lower bound"),
-        (("(declare-const Y_0 Real)", "(declare-const Y_0 Real) (declare-const Y_1 Real)"), "2 inputs and 1 outputs"),
+        (("(declare-const Y_0 Real)", "(declare-const Y_0 Real) (declare-const Y_1 Real)"), "2 inputs and 1 output"),
     ],
 )
 def test_bad_files_are_refused_in_one_line(files, change, message):

@@ -57,7 +57,7 @@ def test_no_segments_and_wrong_ends():
     curves = lines(net, np.zeros((0, 1)), np.zeros((0, 1)))
     assert len(curves) == 0
     assert curves.values.shape == (0, 1)
-    with pytest.raises(InputError, match="B must have 1 rows"):
+    with pytest.raises(InputError, match="B must have 1 row"):
         lines(net, [[0.0]], [[0.0], [1.0]])
     with pytest.raises(InputError, match="A must be finite"):
         lines(net, [[np.nan]], [[0.0]])

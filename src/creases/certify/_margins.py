@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from creases._text import plural
 from creases._typing import Bools, Floats, Ints
 from creases._validation import check_finite, check_number, check_points
 from creases.certify._nearest.nearest import Change, nearest
@@ -60,7 +61,7 @@ class Margins:
 
     def __str__(self) -> str:
         finite = self.distance[np.isfinite(self.distance)]
-        lines = [f"{self.norm} distance to the nearest change of decision: {len(self.distance)} rows, "
+        lines = [f"{self.norm} distance to the nearest change of decision: {plural(len(self.distance), 'row')}, "
                  f"{self.share_proved:.0%} proved"]  # fmt: skip
         if len(finite):
             shares = (0, 5, 25, 50, 75, 95, 100)

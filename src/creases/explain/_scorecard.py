@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from creases._text import plural
 from creases._typing import Bools, Floats, Ints
 from creases._validation import check_count, check_finite, check_points
 from creases.explain import _scorecard_text as page
@@ -155,7 +156,7 @@ class Scorecard:
         return page.scorecard_text(self)
 
     def __repr__(self) -> str:
-        return f"<Scorecard: {len(self.table.X)} rows in {len(self.regions)} regions>"
+        return f"<Scorecard: {plural(len(self.table.X), 'row')} in {plural(len(self.regions), 'region')}>"
 
     def _repr_html_(self) -> str:
         return page.scorecard_html(self)

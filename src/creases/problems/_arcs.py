@@ -77,6 +77,6 @@ def spirals(
         noise=noise,
         standardised=standardise,
         classes=tuple(f"arm {k + 1}" for k in range(arms)),
-        description=f"{arms} interleaved spirals of {turns:g} turns, with noise",
+        description=f"{arms} interleaved spirals of {turns:g} {'turn' if turns == 1 else 'turns'}, with noise",
         citation="after the two spirals of Lang & Witbrock 1988",
     )

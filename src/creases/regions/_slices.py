@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from creases._text import plural
 from creases._typing import Floats
 from creases._validation import check_finite, check_numbers
 from creases.errors import InputError
@@ -20,7 +21,7 @@ def check_slice(net: Network, origin: Any, basis: Any) -> tuple[Floats, Floats]:
         if net.n_in != 2:
             raise InputError(
                 "basis",
-                f"be given for a network of {net.n_in} inputs",
+                f"be given for a network of {plural(net.n_in, 'input')}",
                 "None",
                 f"pass origin ({net.n_in},) and basis ({net.n_in}, 2), or use plane_through(net, a, b, c)",
             )

@@ -20,7 +20,7 @@ def test_a_program_does_not_change() -> None:
     program = Program(NET.steps, NET.input_shape)
     with pytest.raises(FrozenInstanceError):
         program.steps = ()  # type: ignore[misc]
-    assert repr(program) == "Program(2 -> 2, 1 bends, 3 units, float64)"
+    assert repr(program) == "Program(2 -> 2, 1 bend, 3 units, float64)"
 
 
 def test_a_network_is_a_program_with_more_methods() -> None:

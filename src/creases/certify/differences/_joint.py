@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from creases._text import plural
 from creases._typing import Ints
 from creases.errors import InputError
 from creases.network import Network, as_network
@@ -92,13 +93,13 @@ def as_pair(a: Any, b: Any, *, same_outputs: bool = True) -> tuple[Network, Netw
     if a.n_in != b.n_in:
         raise InputError(
             "b",
-            f"have {a.n_in} inputs of shape {a.input_shape}, as the first network",
+            f"have {plural(a.n_in, 'input')} of shape {a.input_shape}, as the first network",
             f"{b.n_in} of shape {b.input_shape}",
         )
     if same_outputs and a.n_out != b.n_out:
         raise InputError(
             "b",
-            f"have {a.n_out} outputs, as the first network",
+            f"have {plural(a.n_out, 'output')}, as the first network",
             f"{b.n_out}",
             "compare hidden layers with creases.compare.measures.hidden_cka",
         )

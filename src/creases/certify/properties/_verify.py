@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from creases._text import plural
 from creases._typing import Floats, Progress
 from creases._validation import check_number
 from creases.certify._maximize.domain import Domain, shrink
@@ -84,7 +85,7 @@ def verify(net: NetworkLike, prop: Property, *, budget: float = 60.0, progress: 
     if (prop.n_in, prop.n_out) != (work.n_in, work.n_out):
         raise InputError(
             "prop",
-            f"have the network's {work.n_in} inputs and {work.n_out} outputs",
+            f"have the network's {plural(work.n_in, 'input')} and {plural(work.n_out, 'output')}",
             f"{prop.n_in} and {prop.n_out}",
         )
     return search_cases(work, prop.cases, check_number(budget, "budget", above=0), progress)

@@ -80,8 +80,8 @@ class SampleDifference:
     def __str__(self) -> str:
         p = len(self.class_a)
         if self.empty:
-            return f"On {p} samples the networks have the same predictions, outputs and affine pieces."
-        lines = [f"On {len(self.differ)} of {p} samples ({percent(self.share)}) the networks disagree."]
+            return f"On {plural(p, 'sample')} the networks have the same predictions, outputs and affine pieces."
+        lines = [f"On {len(self.differ)} of {plural(p, 'sample')} ({percent(self.share)}) the networks disagree."]
         table = self.confusion()
         np.fill_diagonal(table, 0)
         if table.any():

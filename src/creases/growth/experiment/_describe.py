@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from creases._text import plural
 from creases.growth._records import Record
 
 
@@ -20,4 +21,4 @@ def describe_step(record: Record) -> str:
 
 def count_units(count: int) -> str:
     """Say how many units: ``1 unit``, ``2 units``."""
-    return "1 unit" if count == 1 else f"{count} units"
+    return plural(count, "unit")

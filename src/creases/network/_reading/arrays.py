@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from creases._text import plural
 from creases._validation import check_number
 from creases.errors import InputError
 from creases.network._network import Network
@@ -35,7 +36,7 @@ def from_arrays(layers: Sequence[tuple[Any, Any]], *, leak: float = 0.0) -> Netw
             raise InputError(
                 "model",
                 "have layers that fit together",
-                f"layer {i} with {weight.shape[1]} inputs after layer {i - 1} with {width} outputs",
+                f"layer {i} with {plural(weight.shape[1], 'input')} after layer {i - 1} with {plural(width, 'output')}",
                 "W is (out, in)",
             )
         width = weight.shape[0]

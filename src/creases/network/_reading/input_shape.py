@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor, nn
 
+from creases._text import plural
 from creases.errors import InputError
 from creases.network._reading.operators.names import words
 from creases.network._reading.traced import function_name
@@ -49,7 +50,7 @@ class _Probe(Tensor):
         if name.startswith("conv") and isinstance(weight, Tensor):
             channels = weight.shape[1] * (args[6] if len(args) > 6 else 1)
             example = (channels, *(32,) * (weight.ndim - 2))
-            _ask(f"starts with a convolution over {channels} channels", example)
+            _ask(f"starts with a convolution over {plural(channels, 'channel')}", example)
         _ask(f"starts with {name}")
 
 

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._text import plural
 from creases.errors import InputError
 from creases.network.program._step import Step
 
@@ -35,10 +36,9 @@ class Program:
         object.__setattr__(self, "input_shape", tuple(int(n) for n in input_shape))
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({'x'.join(map(str, self.input_shape))} -> {'x'.join(map(str, self.output_shape))}, "
-            f"{len(self.bends)} bends, {self.n_units} units, {str(self.dtype).removeprefix('torch.')})"
-        )
+        shapes = f"{'x'.join(map(str, self.input_shape))} -> {'x'.join(map(str, self.output_shape))}"
+        counts = f"{plural(len(self.bends), 'bend')}, {plural(self.n_units, 'unit')}"
+        return f"{type(self).__name__}({shapes}, {counts}, {str(self.dtype).removeprefix('torch.')})"
 
     # -- shapes and sizes ---------------------------------------------------------------------------------------------
 

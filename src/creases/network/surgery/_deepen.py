@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from creases._text import plural
 from creases.errors import InputError
 from creases.network.surgery import _optimizer as optimizers
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters, same_outputs
@@ -171,7 +172,7 @@ def remove_layer(
     affine = [part for part in parts if isinstance(part, AFFINE_LAYERS)]  # two after a leaky nonlinearity
     inputs, outputs = affine[0].weight.shape[1], len(affine[-1].weight)
     if inputs != outputs:
-        got = f"{name!r} with {inputs} inputs and {outputs} outputs"
+        got = f"{name!r} with {plural(inputs, 'input')} and {plural(outputs, 'output')}"
         raise InputError("name", "be a layer with as many outputs as inputs", got, "widen or remove units first")
     before = count_parameters(model)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from torch import nn
 
+from creases._text import plural
 from creases.errors import InputError
 from creases.network.surgery._layers import AFFINE_LAYERS, CARRIER_LAYERS, input_tensors, output_tensors
 from creases.network.surgery._link import Link
@@ -62,7 +63,9 @@ def check_place(model: nn.Module, place: Place) -> None:
         expected[link.path] = link.size
     for path, size in expected.items():
         if actual[path] != size:
-            raise InputError("place", "be up to date", f"{path!r} with {size} units, now {actual[path]}", _REFRESH)
+            raise InputError(
+                "place", "be up to date", f"{path!r} with {plural(size, 'unit')}, now {actual[path]}", _REFRESH
+            )
 
 
 def unit_cost(model: nn.Module, name: str, links: tuple[Link, ...]) -> int:

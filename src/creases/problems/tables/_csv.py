@@ -100,7 +100,7 @@ def _check_lengths(path: Path, names: Sequence[str], lines: Sequence[int], cells
     if not wrong:
         return
     listing = ", ".join(f"{line} with {count}" for line, count in wrong[:NAMED])
-    more = f" and {len(wrong) - NAMED:,} more lines" if len(wrong) > NAMED else ""
+    more = f" and {plural(len(wrong) - NAMED, 'more line')}" if len(wrong) > NAMED else ""
     what = "line" if len(wrong) == 1 else "lines"
     raise InputError(
         f"every line of {path}",

@@ -332,7 +332,7 @@ def missing_report(columns: Sequence[Column]) -> str:
         if gaps.any():
             first = f"(the first in row {int(gaps.argmax())}, counted from 0)"
             parts.append(f"{column.name!r} {int(gaps.sum())} {first}")
-    more = f" and {len(parts) - MAX_NAMED:,} more columns" if len(parts) > MAX_NAMED else ""
+    more = f" and {plural(len(parts) - MAX_NAMED, 'more column')}" if len(parts) > MAX_NAMED else ""
     return ", ".join(parts[:MAX_NAMED]) + more
 
 

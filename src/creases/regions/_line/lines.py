@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from creases._text import plural
 from creases._typing import Floats, Ints
 from creases._validation import check_finite, check_points
 from creases.errors import InputError
@@ -84,7 +85,7 @@ def lines(net: NetworkLike, A: Any, B: Any) -> Polylines:
     for ends, name in ((first, "A"), (second, "B")):
         check_finite(ends, name)
     if len(first) != len(second):
-        raise InputError("B", f"have {len(first)} rows, as A", f"{len(second)}")
+        raise InputError("B", f"have {plural(len(first), 'row')}, as A", f"{len(second)}")
     parts = [_trace_chunk(net, first[k : k + CHUNK], second[k : k + CHUNK]) for k in range(0, len(first), CHUNK)]
     empty = (np.zeros(0), np.zeros((0, net.n_in)), np.zeros(0, np.int64))
     t, x, counts = (np.concatenate(arrays) for arrays in zip(empty, *parts, strict=True))

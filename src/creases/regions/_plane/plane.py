@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from creases._text import plural
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_index, check_numbers, check_points
 from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
@@ -86,7 +87,7 @@ class PlanePartition:
         return len(self.starts) - 1
 
     def __repr__(self) -> str:
-        return f"PlanePartition({self.count} regions, {len(self.vertices)} vertices, {len(self.edges)} edges)"
+        return f"PlanePartition({plural(self.count, 'region')}, {len(self.vertices)} vertices, {len(self.edges)} edges)"
 
     def polygon(self, region: int) -> Floats:
         """Return the corners of one region (k, 2), counter-clockwise."""

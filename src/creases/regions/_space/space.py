@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from creases._text import plural
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_choice, check_count, check_number, check_points
 from creases.errors import InputError
@@ -73,7 +74,7 @@ class SpacePartition:
 
     def __repr__(self) -> str:
         ended = "" if self.complete else f", incomplete: {self.ended}"
-        return f"SpacePartition({self.count} regions in {len(self.box)} dimensions{ended})"
+        return f"SpacePartition({plural(self.count, 'region')} in {plural(len(self.box), 'dimension')}{ended})"
 
     @property
     def flat(self) -> Faces:
