@@ -86,7 +86,7 @@ def attributions(
         The number of an output, a pair ``(i, j)`` for output i minus output j, or weights (m,) of the outputs. By
         default the largest output at ``x``.
     names
-        Of the inputs, (d,); ``x[0]``, ``x[1]``, ... by default.
+        Names of the inputs, (d,); ``x[0]``, ``x[1]``, ... by default.
 
     References
     ----------

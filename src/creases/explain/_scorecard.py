@@ -265,7 +265,7 @@ def scorecard(
     y
         (n,) classes, by number or name, or targets, in the table's own units; adds how well each region predicts.
     names
-        Of the inputs (d,); by default those of the data frame, or ``x0``, ``x1``, ...
+        Names of the inputs (d,); by default those of the data frame, or ``x0``, ``x1``, ...
     classes
         Names of the classes for a classifier. Two of them have one function, the log-odds of the second. Without
         classes the outputs are numbers, such as the target of a regression.

@@ -1,4 +1,4 @@
-"""A network beside the rows of a table: names, columns of inputs, and outputs as people read them."""
+"""A network and the rows of a table: names, columns of inputs, and outputs as people read them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How to enlarge a network: each new unit proposed for a stated reason.
 
-``grow`` trains and grows a model; ``Grower`` grows it inside a training loop of your own.
+``grow`` trains and grows a model; ``Grower`` grows it inside your own training loop.
 """
 
 from typing import TYPE_CHECKING, Any

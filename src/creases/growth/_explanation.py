@@ -17,7 +17,7 @@ def explain(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str
     Parameters
     ----------
     explanation
-        Of a proposal or of a growth step's record.
+        The explanation of a proposal or of a growth step's record.
     **names
         ``classes`` and ``features``: names of the classes and of the inputs, numbers by default. ``scaling``: the
         :class:`creases.growth.Scaling` of the inputs, to give points in the data's units. ``instance``: the word for

@@ -59,7 +59,7 @@ class Followers:
     def follow(self, model: nn.Module, place: Place, removed: Sequence[int], count: int) -> Iterator[None]:
         """Let all follow a change of the model in this block, which removes units of a place and adds some at its end.
 
-        Companions get the new units with the same weights; what the change adds to the present weights is added to
+        Companions get the new units with the same weights; what the change adds to the existing weights is added to
         theirs.
         """
         twin = copy.deepcopy(copy_sharing_parameters(model)) if self.companions else model
@@ -80,7 +80,7 @@ class Followers:
         self.renew(model)
 
     def renew(self, model: nn.Module) -> None:
-        """Let the wrappers take the model's present parameters."""
+        """Let the wrappers take the model's existing parameters."""
         for wrapper in reversed(self.wrappers):
             if isinstance(wrapper, DistributedDataParallel):
                 _rebuild_buckets(wrapper)

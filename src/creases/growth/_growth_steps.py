@@ -196,7 +196,7 @@ def _fit_budget(state: State, model: nn.Module, proposal: Proposal, max_units: i
         return proposal
     how: Any = state.how
     fewer = first_units(proposal, max_units)
-    if fewer.count > max_units and "count" in getattr(how, "__dataclass_fields__", ()):  # changes present weights
+    if fewer.count > max_units and "count" in getattr(how, "__dataclass_fields__", ()):  # changes existing weights
         fewer = state.call_method(model, proposal.place, replace(how, count=max_units))
     return fewer if fewer.count <= max_units else first_units(fewer, 0)
 

@@ -110,7 +110,7 @@ class GrowthCallback(_CALLBACK or object):  # type: ignore[misc]
             trainer.should_stop = True
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the history, and the present stage of growth, for a checkpoint."""
+        """Return the history, and the current stage of growth, for a checkpoint."""
         if self.grower is None:
             return self._before or {}
         return self.grower.state_dict()

@@ -19,7 +19,7 @@ _NUMBERS = ("epoch", "loss", "score", "validation_loss", "validation_score")
 def note_outcomes(state: State, reviewed: int) -> None:
     """Note the outcome of the last growth steps so far: of all those that came at once and were not undone.
 
-    The first ``reviewed`` growth steps were made for other samples: what became of their folds is not asked.
+    The first ``reviewed`` growth steps were made for other samples, so the outcome of their folds is not measured.
     """
     records, last = state.history.records, state.history.epochs[-1:]
     for record in records:

@@ -1,4 +1,4 @@
-"""Changes of present parameters, checked against a model, and undone if a following step fails."""
+"""Changes of existing parameters, checked against a model, and undone if a following step fails."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Proposal:
     fan_out: Mapping[str, Tensor]  #: for each consumer's path its new columns, as :func:`creases.widen` takes them
     gain: float  #: predicted decrease of the mean loss (to first order; a fold's: after the outputs adapted)
     explanation: Mapping[str, Any]  #: why these units: JSON-able, with fields of the method
-    change: Mapping[str, Tensor] = field(default_factory=dict)  #: what is added to present parameters, by name
+    change: Mapping[str, Tensor] = field(default_factory=dict)  #: what is added to existing parameters, by name
     carriers: Mapping[str, Tensor] = field(default_factory=dict)  #: entries of batch norms, as :func:`creases.widen`
 
     @property
@@ -79,7 +79,7 @@ class DepthProposal:
 def first_units(proposal: Proposal, k: int) -> Proposal:
     """Return a proposal of the first k units, the strongest ones, with an even share of the gain.
 
-    A proposal that also changes present parameters cannot be cut: it is returned as it is, or empty for k = 0.
+    A proposal that also changes existing parameters cannot be cut: it is returned as it is, or empty for k = 0.
     """
     if k >= proposal.count or (k and proposal.change):
         return proposal
@@ -118,7 +118,7 @@ def apply(
     model
         Changed in place; parameters that keep their shape stay the same objects.
     optimizer
-        Of the model, if there is one; its state is carried over.
+        The model's optimizer, if any; its state is carried over.
     data
         Inputs on which to measure how much the model's output changes, for the certificate.
     """

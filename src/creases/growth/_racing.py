@@ -56,7 +56,7 @@ class Racing(ABC):
             self._begin_race(stages)
 
     def _begin_race(self, stages: Stages) -> None:
-        """Train the present network on, for as many steps as the grown one will get; or end growth."""
+        """Train the current network on, for as many steps as the grown one will get; or end growth."""
         state, history = self.state, self.history
         steps = stages.stage_length(state)
         history.growth_ended = stages.over(state)

@@ -189,13 +189,13 @@ def remove_redundant(
     unit
         As returned by :func:`redundant_units` for this state of the model.
     optimizer
-        Of the model, if there is one.
+        The model's optimizer, if any.
     data
         Inputs on which to measure how much the model's output changes, for the certificate.
     """
     model = unwrap_module(model)
     target = find_place(model, place, X=data)
-    moves = match_parameters(model, unit.change, "unit", "call redundant_units again for the present model")
+    moves = match_parameters(model, unit.change, "unit", "call redundant_units again for the current model")
     done: list[Certificate] = []
 
     def edit() -> None:

@@ -56,7 +56,7 @@ class State:
     meter: Meter
     followers: Followers = field(default_factory=Followers)  #: wrappers and copies of the model that grow along
     stops: Sequence[Callable[[State], str]] = ()
-    stage_end: int | None = None  #: optimizer steps at which the present stage ends, once it is planned
+    stage_end: int | None = None  #: optimizer steps at which the current stage ends, once it is planned
     batch_size: int = 0  #: samples in a training step; 0 where that is not known
     metered: bool = False  #: whether training steps are counted one by one; otherwise epochs are
     last_epoch: tuple[int, float] = (0, 0.0)  #: optimizer steps of the last epoch, and its share of the budget
@@ -74,7 +74,7 @@ class State:
 
     @property
     def places(self) -> list[Place]:
-        """Return the places of the present model."""
+        """Return the places of the current model."""
         if self._places is None:
             self._places = places(self.model, X=self.samples.example())
         return self._places
@@ -91,7 +91,7 @@ class State:
 
     @property
     def parameters(self) -> int:
-        """Return the number of parameters of the present model."""
+        """Return the number of parameters of the current model."""
         return count_parameters(self.model)
 
     @property
@@ -110,7 +110,7 @@ class State:
 
     @property
     def step_progress(self) -> float:
-        """Return the share of the budget that a training step takes at the present size; 0 while it is not known."""
+        """Return the share of the budget that a training step takes at the current size; 0 while it is not known."""
         meter = self.meter
         if self.batch_size and meter.n_samples and meter.budget.unit != "seconds":
             cost = PASSES_PER_STEP * (self.flops // 2) * meter.n_samples if meter.budget.unit != "epochs" else 1

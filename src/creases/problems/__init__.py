@@ -2,7 +2,7 @@
 
 By name   ``get``, ``names``
 Plane     ``sine``, ``quadratic``, ``circle``, ``overlapping_quadratic``; ``circle_annulus``, ``xor``, ``xor_circles``;
-          ``moons``, ``spirals``; ``make_problem`` of points of your own
+          ``moons``, ``spirals``; ``make_problem`` from your own points
 Space     ``shells`` in any dimension
 Curves    ``curve``: functions of one input to fit, ``TARGETS``
 Tables    ``iris``, ``wine``, ``breast_cancer``, ``digits``, ``diabetes``; your own with ``read_table`` (a file) and

@@ -79,7 +79,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     ----------
     classes_ : (n_classes,)
     n_features_in_, feature_names_in_
-        Of the data it was fitted to.
+        Number and names of the input columns seen in ``fit``.
     module_ : torch.nn.Sequential
         The network, for rows in the data's own units (float64): a logit for each class.
     network_ : creases.Network

@@ -22,7 +22,7 @@ class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
     Attributes
     ----------
     n_features_in_, feature_names_in_
-        Of the data it was fitted to.
+        Number and names of the input columns seen in ``fit``.
     module_ : torch.nn.Sequential
         The network, for rows and targets in the data's own units (float64).
     network_ : creases.Network

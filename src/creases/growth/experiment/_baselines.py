@@ -1,4 +1,4 @@
-"""Scores of a network on the parts of its data, beside those of simple baselines."""
+"""Scores of a network on the parts of its data, compared with simple baselines."""
 
 from __future__ import annotations
 

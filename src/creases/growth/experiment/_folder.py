@@ -45,7 +45,7 @@ RUN_FILES = (
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Keep other processes out of a run's folder, made if missing; refuse one in which another run is going on.
+    """Keep other processes out of a run's folder, made if missing; refuse one that another run is using.
 
     What interrupted writes left in the folder is removed. The system releases the lock when the process ends, even if
     it is killed.

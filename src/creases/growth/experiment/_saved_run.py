@@ -70,7 +70,7 @@ def load_run(folder: Path) -> SavedRun:
 
 
 def _load_history(folder: Path) -> History:
-    """Return the history at the end; of a run that goes on, or was killed, that of the last checkpoint."""
+    """Return the history at the end; of a run in progress or interrupted, that of the last checkpoint."""
     path, checkpoint = folder / names.HISTORY_FILE, folder / names.CHECKPOINT_FILE
     histories = [History.load(path)] if path.exists() else []
     if checkpoint.exists():

@@ -74,14 +74,14 @@ class TableModel:
         return self._probabilities(np.asarray(self.network(self.encode(rows).X)))
 
     def explain(self, row: Any, *, baseline: Any = None) -> Attributions:
-        """Return what each input adds to the output for one row, exactly, on the way from a baseline.
+        """Return the exact contribution of each input to the output for one row, relative to a baseline.
 
         Parameters
         ----------
         row
             One row.
         baseline
-            Another row to compare with; by default the means of the rows trained on.
+            Another row to compare with; by default the means of the training rows.
         """
         from creases.explain import attributions
 
@@ -93,9 +93,9 @@ class TableModel:
         return attributions(self.network, x[0], baseline=start, output=output, names=self.features)
 
     def regions_of(self, X: Floats) -> tuple[Ints, Ints]:
-        """Return the numbers (n,) of the regions of encoded rows X (n, d), and the rows trained on in each (n,).
+        """Return the regions (n,) of encoded rows X (n, d), by number, and the training rows in each (n,).
 
-        Regions are numbered from 1 by the rows trained on that they hold, the most first; 0 is any that holds none.
+        Regions are numbered from 1 by their number of training rows, the most first; 0 is any region without any.
         """
         number = {pattern: k for k, pattern in enumerate(self.regions, 1)}
         patterns = [pattern.tobytes().hex() for pattern in self.network.pattern(X)] if len(X) else []
@@ -105,10 +105,10 @@ class TableModel:
         )
 
     def outside(self, X: Floats) -> list[tuple[str, ...]]:
-        """Return, for each encoded row of X (n, d), the inputs that are outside the range of the rows trained on.
+        """Return, for each encoded row of X (n, d), the inputs that are outside the range of the training rows.
 
         A row with none is inside. A category that the table did not have is 0 in all its columns or among the other
-        values, so it is not seen here: ``encode`` says it.
+        values, so it is not detected here; ``encode`` reports it.
         """
         low, high = self.ranges.T
         slack = MARGIN * (high - low)
@@ -119,9 +119,9 @@ class TableModel:
         """Return the predictions for rows as a table: what ``creases predict`` writes.
 
         Its columns are the prediction; the probability of each class; ``region`` and ``rows in region`` (see
-        :meth:`regions_of`); ``outside`` and ``outside in``: whether some input is outside the range of the rows
-        trained on, and which. With a ``budget``, also the distance to the nearest input with a different decision, in
-        standard deviations, and whether it is proved.
+        :meth:`regions_of`); ``outside`` and ``outside in``: whether some input is outside the range of the
+        training rows, and which. With a ``budget``, also the distance to the nearest input with a different decision,
+        in standard deviations, and whether it is proved.
 
         Parameters
         ----------

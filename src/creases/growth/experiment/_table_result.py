@@ -42,7 +42,7 @@ class TableResult:
 
     @property
     def data(self) -> TableSplit:
-        """The rows, split into those to train on, to validate and to test with."""
+        """The rows, split into training, validation and test rows."""
         return self.experiment.data
 
     @property

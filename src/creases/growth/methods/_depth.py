@@ -168,7 +168,7 @@ def _outputs(route: Route, layer_input: Tensor) -> Tensor:
 
 
 def _columns(consumer: Consumer, route: Route) -> Tensor:
-    """Return the consumer's weights of the present units, (out, units, *columns of one unit)."""
+    """Return the consumer's weights of the existing units, (out, units, *columns of one unit)."""
     weight = consumer.layer.weight
     assert isinstance(weight, Tensor)
     columns = consumer.link.columns(route.place.width).to(weight.device)

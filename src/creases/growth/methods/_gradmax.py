@@ -50,13 +50,13 @@ def gradmax(
     """Propose units whose incoming weights get the largest gradient for outgoing weights of a given length [1]_.
 
     Outgoing weights are the top left singular vectors of ``E[dL/da_{l+1} b_{l-1}']``, orthonormal (without that
-    constraint copies of the first would win), with the mean length of the present units' outgoing weights. Incoming
+    constraint copies of the first would win), with the mean length of the existing units' outgoing weights. Incoming
     weights depend on the bend:
 
     - "zero" where torch gives the bend a slope at 0: the function is unchanged;
     - "small" otherwise (relu'(0) is 0 in torch, so zero incoming weights would never move): along the descent
       direction, so small (1e-14 in float64, 1e-8 in float32) that they only choose the side of the bend;
-    - with batch norm, which would scale small weights up: incoming along the gradient, with the sizes of the present
+    - with batch norm, which would scale small weights up: incoming along the gradient, with the sizes of the existing
       units before and after the norm, and outgoing zero ("zero out").
 
     The gain is 0, as nothing changes at once; ``explanation["gradient"]`` is the squared norm of the gradient of the
@@ -69,7 +69,7 @@ def gradmax(
     batches, loss
         As in :func:`statistics`.
     count
-        Number of units, at most.
+        Maximum number of units.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Random units: a baseline that only uses the scale of the present weights."""
+"""Random units: a baseline that only uses the scale of the existing weights."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def random_units(
     """Propose units with random weights, at any place that can grow.
 
     Incoming weights are normal with variance 2 / inputs (Kaiming), without bias; outgoing weights are normal. Before a
-    batch norm, which undoes their size, incoming weights are about as long as those of the present units, so that they
-    turn as fast in training; the norm's entries are the means of the present ones, with the new units' own statistics.
+    batch norm, which undoes their size, incoming weights are about as long as those of the existing units, so that they
+    turn as fast in training; the norm's entries are the means of the existing ones, with the new units' own statistics.
     The gain is the exact first-order gain on the batches, along the new outgoing weights.
 
     Parameters
@@ -74,10 +74,10 @@ def random_units(
     count
         Number of units.
     fan_out
-        Standard deviation of the outgoing weights, relative to the root mean square of the consumer's present weights.
+        Standard deviation of the outgoing weights, relative to the root mean square of the consumer's existing weights.
         0 leaves the function exactly as it is; the gain is 0 then, and no sample is looked at.
     seed
-        Of the weights.
+        Seed of the weights.
 
     Examples
     --------

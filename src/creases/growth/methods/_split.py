@@ -46,7 +46,7 @@ def split(
     noise: float = Split.noise,
     seed: int = 0,
 ) -> Proposal:
-    """Propose copies of present units, drawn at random, that share their outgoing weights in halves (Net2Wider [1]_).
+    """Propose copies of existing units, drawn at random, that share their outgoing weights in halves (Net2Wider [1]_).
 
     Without noise the function does not change, but a copy and its original get the same gradient and never differ. A
     unit is copied at most once.
@@ -62,7 +62,7 @@ def split(
     noise
         Standard deviation of a normal change of the copy's weights, relative to the root mean square of the original's.
     seed
-        Of the choice of units and of the noise.
+        Seed of the choice of units and of the noise.
 
     References
     ----------

@@ -211,7 +211,7 @@ def _norm_slopes(route: Route) -> Tensor:
 
 
 def _curved_slopes(route: Route, batch: Observation) -> Tensor:
-    """Return ``dL/db sigma''(z)`` of the present units, (n, width, *positions) in float64."""
+    """Return ``dL/db sigma''(z)`` of the existing units, (n, width, *positions) in float64."""
     z = batch.layer_output if not isinstance(route.producer, nn.Linear) else batch.layer_output.movedim(-1, 1)
     before, behind = route.steps_around_bend()
     with torch.no_grad():

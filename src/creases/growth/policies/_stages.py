@@ -92,7 +92,7 @@ class Stages:
         return ""
 
     def _stage_cost(self, state: State, number: int) -> float:
-        """Return what a step of a stage takes of the budget, in present steps: of the grown network, and of the other.
+        """Return what a step of a stage takes of the budget, in current steps: of the grown network, and of the other.
 
         ``number``: how many stages come before it, from now, and it.
         """

@@ -144,7 +144,7 @@ def remove_layer(
     Parameters
     ----------
     name
-        Of the layer, as in the certificate of :func:`deepen`. It must have as many outputs as inputs, and no other
+        Name of the layer, as in the certificate of :func:`deepen`. It must have as many outputs as inputs, and no other
         layer may have been inserted after it.
     optimizer, X
         As in :func:`widen`.

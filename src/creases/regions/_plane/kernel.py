@@ -280,7 +280,7 @@ def subdivide(
 ) -> bool:  # fmt: skip
     """Split every region of a complex by every unit of one bend that cuts it; False when some array is full.
 
-    The caller then makes room and calls again: the work goes on where it stood.
+    The caller then makes room and calls again: the work resumes where it stopped.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def verify_partition(partition: PlanePartition | LinePartition, *, points: int =
     points
         Number of points to draw.
     seed
-        Of the random points.
+        Seed of the random points.
 
     Examples
     --------

@@ -41,7 +41,7 @@ class Consumer:
         return cls(link, layer, "conv")
 
     def units(self, inputs: Tensor, width: int) -> Tensor:
-        """Return the present units as they enter, (n, width, positions)."""
+        """Return the existing units as they enter, (n, width, positions)."""
         columns = self.link.columns(width).to(inputs.device)
         if self.kind == "conv":
             return inputs[:, columns[:, 0]].flatten(2)

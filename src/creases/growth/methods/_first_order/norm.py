@@ -1,6 +1,6 @@
 """Batch norms behind new units: their entries, so that train mode and eval mode compute the same.
 
-A batch norm undoes the size of incoming weights. So their size is that of the present units' weights, and the norm's
+A batch norm undoes the size of incoming weights. So their size is that of the existing units' weights, and the norm's
 own weight and bias say how large a new unit is.
 """
 
@@ -30,7 +30,7 @@ def norm_links(model: nn.Module, place: Place) -> list[Link]:
 
 
 def row_length(model: nn.Module, place: Place) -> float:
-    """Return the mean length of the present units' incoming weights; 1 where they are zero."""
+    """Return the mean length of the existing units' incoming weights; 1 where they are zero."""
     producer = model.get_submodule(place.name)
     weight = producer.weight
     assert isinstance(weight, Tensor)
@@ -39,7 +39,7 @@ def row_length(model: nn.Module, place: Place) -> float:
 
 
 def typical_entries(model: nn.Module, place: Place, count: int) -> dict[str, Tensor]:
-    """Return entries of batch norms for new units that are the means of the present units' entries."""
+    """Return entries of batch norms for new units that are the means of the existing units' entries."""
     entries = {}
     for link in norm_links(model, place):
         norm = model.get_submodule(link.path)

@@ -1,6 +1,6 @@
 """The route of new units from a place to its consumers: their inputs, the bend, and how they enter the consumers.
 
-The route is checked on data: the present units must reach every consumer by it. Where they do not (a max over
+The route is checked on data: the existing units must reach every consumer by it. Where they do not (a max over
 positions, a factor in forward code), first-order growth is refused.
 """
 
@@ -86,7 +86,7 @@ class UnitPath:
         return self.producer.bias is not None or self.has_norm_first
 
     def steps_around_bend(self) -> tuple[list[Map], list[Map]]:
-        """Return what present units pass before their bend, and behind it; all is before where there is no bend."""
+        """Return what existing units pass before their bend, and behind it; all is before where there is no bend."""
         kinds = [kind for kind, _ in self._steps]
         at = kinds.index("bend") if "bend" in kinds else len(kinds)
         maps = [step for _, step in self._steps]
@@ -169,7 +169,7 @@ class Route(UnitPath):
         return z if z.ndim > 2 else z[:, :, None]
 
     def propagate_present(self, z: Tensor) -> Tensor:
-        """Return the present units (n, width, *positions) as they reach the consumers."""
+        """Return the existing units (n, width, *positions) as they reach the consumers."""
         z = z.clone()  # bends may work in place
         for _, step in self._steps:
             z = step(z)
@@ -180,7 +180,7 @@ class Route(UnitPath):
         return z * self.right_slope if self.is_smooth else torch.where(z > 0, self.right_slope * z, self.left_slope * z)
 
     def mean_fan_out_length(self) -> float:
-        """Return the mean length of the present units' outgoing weights over all consumers; 1 where they are zero."""
+        """Return the mean length of the existing units' outgoing weights over all consumers; 1 where they are zero."""
         total = torch.zeros(self.place.width, dtype=torch.float64)
         for consumer in self.consumers:
             weight = consumer.layer.weight
@@ -199,7 +199,7 @@ class Route(UnitPath):
         return rows.reshape(len(rows), *weight.shape[1:]).clone(), bias
 
     def _check_present_units(self, observation: Observation) -> None:
-        """Check on the first few samples that the present units reach the consumers by this route."""
+        """Check on the first few samples that the existing units reach the consumers by this route."""
         z = observation.layer_output[:_FEW]
         if isinstance(self.producer, nn.Linear):
             z = z.movedim(-1, 1)

@@ -1,1 +1,1 @@
-"""Growth by folding (XNG): a crease through the boundary beside a typical misprediction."""
+"""Growth by folding (XNG): a crease through the boundary near a typical misprediction."""

@@ -110,27 +110,26 @@ def fold(
     regression the fold point is the sample itself.
 
     The gain is the score: the predicted decrease of the mean loss (cross-entropy; half the squared error) once the
-    unit's output weight and those of the old units have adapted. With several units each one is scored for what the
-    old and the stronger new units leave, so that no two do the same work.
+    unit's output weight and those of the old units have adapted. With several units, each is scored on what the old
+    units and the stronger new units leave, so that no two do the same work.
 
     Where samples times dimensions squared exceed 10 million, creases are chosen on 2048 samples drawn by their loss
     and in the span of the 16 leading directions of the layer's inputs; 2048 other samples then estimate the gain, with
     its standard error.
 
-    All this is where one point settles where a unit's crease lies: at a linear layer with bias, a (leaky) relu, and one
-    linear layer behind. Elsewhere (in convolutions, behind batch norm, in residual blocks) a unit is a filter that
-    bends at many patches, and it folds at one: of each typical misprediction, of 1024 samples at most, the patch at
-    which the loss's gradient by a new filter's output is largest. The crease passes through that patch, in the
-    direction of the largest gain to first order beyond what the biases behind can do; filters are uncorrelated, as
-    those of :func:`tiny` are. Outgoing weights are along the gradient, and all together ``eps`` times as long as those
-    of a present unit. A batch norm gets entries with which it passes the filter on as it is meant. The gain is
-    estimated on 256 other samples.
+    This applies where one point determines a unit's crease: at a linear layer with bias, a (leaky) relu, and one linear
+    layer after it. Elsewhere (in convolutions, after batch norm, in residual blocks) a unit is a filter that bends at
+    many patches and folds at one of them: for each typical misprediction, of at most 1024 samples, the patch where the
+    loss has the largest gradient with respect to a new filter's output. The crease passes through that patch, in the
+    direction of the largest first-order gain beyond what the later biases can do; filters are uncorrelated, as those
+    of :func:`tiny` are. Outgoing weights follow the gradient, and together are ``eps`` times as long as those of an
+    existing unit. A batch norm gets entries that leave the filter unchanged. The gain is estimated on 256 other
+    samples.
 
     Parameters
     ----------
     model, place
-        A module and one of its places, or the place's name. At a deeper layer everything happens in the space of its
-        inputs.
+        A module and one of its places, or the place's name. At a deeper layer, folds are in the space of its inputs.
     X, y
         Inputs (n, *shape); classes (n,), or targets (n,) or (n, m). A network with one output and classes 0 and 1
         decides by its sign.
@@ -145,26 +144,26 @@ def fold(
     direction
         "score", or "alignment": from the fold point to the sample, as in the slides.
     count
-        Number of units, at most.
+        Maximum number of units.
     k, restarts
-        Number of clusters (``count``, if that is larger), and of starts of the clustering.
+        Number of clusters (at least ``count``), and of restarts of the clustering.
     eps
         Size of the output weight: above 0, or no gradient would reach the unit (Lemma 5), and small (Lemma 4). Of
         several units each gets an equal share of it.
     seed
-        Of the clustering.
+        Seed of the clustering.
     input_shape
-        Shape of one input, where the model does not determine it.
+        Shape of one input, if the model does not determine it.
     weight
-        (n,) above 0: how often each sample counts in losses, shares and scores; counts of samples ignore it.
+        (n,) positive weights of the samples in losses, shares and scores; counts of samples ignore them.
     tried
         Numbers of samples that earlier folds did not help: they count as noise, and are not folded at again.
 
     Returns
     -------
     Proposal
-        Without units, and with the reason in its explanation, where no sample is mispredicted or no fold lowers the
-        loss. :func:`creases.growth.explain` renders the explanation as text.
+        Has no units, and the reason in its explanation, if no sample is mispredicted or no fold lowers the loss.
+        :func:`creases.growth.explain` renders the explanation as text.
 
     References
     ----------

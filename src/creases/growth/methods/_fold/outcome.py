@@ -40,7 +40,7 @@ def fold_outcome(
     Parameters
     ----------
     explanation
-        Of a proposal of :func:`creases.growth.methods.fold` that was applied to the model.
+        The explanation of a proposal of :func:`creases.growth.methods.fold` that was applied to the model.
     model
         The model, trained since.
     X, y, weight

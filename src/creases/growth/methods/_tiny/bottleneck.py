@@ -27,7 +27,7 @@ def best_moves(sums: Statistics, *, cutoff: float = 1e-10) -> dict[str, Tensor]:
 
 
 def best_move(model: nn.Module, sums: Statistics, *, cutoff: float = 1e-10) -> dict[str, Tensor]:
-    """Return the best change of the present weights behind a place, by parameter name, as in ``Proposal.change`` [1]_.
+    """Return the best change of the existing weights behind a place, by parameter name, as in ``Proposal.change`` [1]_.
 
     It is the move of Prop. 3.1, see :func:`best_moves`.
 
@@ -98,7 +98,7 @@ def optimal_units(
     Parameters
     ----------
     sums
-        Of a place, see :func:`statistics`.
+        The statistics of a place, see :func:`statistics`.
     count
         Number of units, at most; None for all.
     project
@@ -109,7 +109,7 @@ def optimal_units(
     cutoff
         Eigenvalues of S below this, relative to the largest, count as zero.
     seed
-        Of the start of LOBPCG.
+        Seed of the start of LOBPCG.
 
     References
     ----------

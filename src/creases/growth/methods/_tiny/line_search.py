@@ -152,7 +152,7 @@ def line_search(
     """Return the factor of new units at which the loss on some batches is smallest (eq. 7): quartering, then parabolas.
 
     Incoming weights are multiplied by the factor; with ``fan_in`` False the outgoing ones. ``moved`` is what a change
-    of the present weights adds to the consumers' outputs (:func:`search_move`).
+    of the existing weights adds to the consumers' outputs (:func:`search_move`).
     """
     inner = [pre_activations(route, run.layer_input, units.alpha, product_dtype(run.layer_input)) for run in runs]
 

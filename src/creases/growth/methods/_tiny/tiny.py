@@ -80,15 +80,15 @@ def tiny(
     cutoff: float = 1e-10,
     seed: int = 0,
 ) -> Proposal:
-    """Propose the units that reduce the expressivity bottleneck behind a place most [1]_.
+    """Propose the units that most reduce the expressivity bottleneck after a place [1]_.
 
-    The desired change of the next layers' pre-activations, minus what their present weights can provide, is
+    The desired change of the next layers' pre-activations, minus what their existing weights can provide, is
     approximated by new units in closed form (Prop. 3.2). The sign of each unit is chosen by its exact slope. Outgoing
     weights (over all consumers) have length 1, and one factor gamma of all incoming weights, ``gamma L^-T u_k``, is
     chosen by a line search on validation samples (eq. 7).
 
     A batch norm before the bend would undo that size: the norm's own entries for the new units take it then, and for
-    ReLU and its like the size goes to the outgoing weights, so that the norm's weight is that of the present units.
+    ReLU and its like the size goes to the outgoing weights, so that the norm's weight is that of the existing units.
 
     Where the next layer is a convolution with overlapping windows, or follows a flattening, the units are optimal in
     the metric ``(alpha' S alpha) |omega|^2``; gain and bottleneck are exact there too. The desired change is torch's
@@ -104,14 +104,14 @@ def tiny(
         Batches for the line search; by default every fifth sample is held out for it. With several ranks, each passes
         its own share, which may be empty.
     count, tau
-        Units are proposed if their lambda^2 is more than tau times the mean loss, at most ``count``. Where no size
-        of all of them lowers the validation loss, the stronger half is tried, and so on.
+        At most ``count`` units are proposed, those whose lambda^2 exceeds tau times the mean loss. If no scale of all
+        of them lowers the validation loss, the stronger half is tried, and so on.
     project
-        Whether units approximate V_proj, which the present weights cannot provide (they would adapt by training), or
+        Whether units approximate V_proj, which the existing weights cannot provide (they would adapt by training), or
         all of V_goal, which lowers the loss most if no weight is trained.
     fallback
-        What to do when no linear correlation is left (section 5): "second" looks for quadratic ones, "random" takes
-        the best of random units, None proposes nothing.
+        What to do if no linear correlation is left (section 5): "second" looks for quadratic ones, "random" takes the
+        best random units, None proposes nothing.
     above_noise
         Whether to leave out units whose lambda is not above the noise level: what it would be if the desired changes
         were independent of the inputs. With many inputs and few samples that can be all of them.
@@ -119,18 +119,18 @@ def tiny(
         Added to the second moments S of the inputs, relative to their mean; 0 for S as it is. It keeps weights small in
         directions in which inputs hardly vary, where few samples show mostly noise.
     move
-        Whether to propose also the best change dW* of the present weights behind the place (Prop. 3.1), with the factor
-        gamma_0 of a line search of its own on validation samples (eq. 6), unless no factor lowers their loss.
+        Whether to also propose the best change dW* of the existing weights after the place (Prop. 3.1), scaled by the
+        factor gamma_0 of a separate line search on validation samples (eq. 6), unless no factor lowers their loss.
     solver, cutoff
         As in :func:`optimal_units`.
     seed
-        Of the solver and of random units.
+        Seed of the solver and of random units.
 
     Returns
     -------
     Proposal
-        Without units, and with the reason in its explanation, where nothing is worth adding: no correlation above tau,
-        no size that lowers the validation loss, or dead layers.
+        Has no units, and the reason in its explanation, if no unit is worth adding: no correlation above tau, no scale
+        that lowers the validation loss, or dead layers.
 
     References
     ----------
@@ -273,7 +273,7 @@ def _sized_proposal(
     """Propose units of the size that is best on validation samples; if none is, try the stronger half.
 
     With ``projected`` (V_proj) the incoming weights are scaled, otherwise the outgoing ones. With ``moves`` (dW*) the
-    present weights move too.
+    existing weights move too.
     """
     fan_in = projected is not None
     route, runs = sample.route, sample.runs
