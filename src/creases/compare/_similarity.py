@@ -77,13 +77,13 @@ def similarity(
     networks
         Networks by name: each a :class:`creases.Network`, a torch module or a file name.
     X, y
-        Samples (p, ...) to compare at, and their classes (p,) if they are known.
+        Samples (p, ...) to compare on, and their classes (p,) if known.
     train
         Other samples, to which maps from one network's coefficients to another's are fitted; they need ``y``.
     out
-        Folder to keep the coefficients in, which then need no memory; an interrupted run resumes from there.
+        Folder to store the coefficients in instead of memory; an interrupted run resumes from there.
     dtype
-        torch.float32 or torch.float64 to compute in; each network's own unless given.
+        torch.float32 or torch.float64 to compute in; by default each network's own.
     progress
         Called as ``progress(what, done, total)`` before each part of the work.
 

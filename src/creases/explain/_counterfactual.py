@@ -126,9 +126,9 @@ def counterfactual(
     norm
         ``"l1"``: the sum of all changes (few columns change), ``"l2"`` or ``"linf"`` (the largest change).
     count
-        How many answers: each further one leaves alone the columns that those before it changed most.
+        Number of answers: each further one keeps the columns fixed that the previous ones changed most.
     budget
-        Seconds for each answer; when they are over, the answer says what is proved.
+        Seconds for each answer; when time runs out, the answer says what is proved so far.
 
     Examples
     --------

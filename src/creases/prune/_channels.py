@@ -36,12 +36,12 @@ def channels(
     max_samples: int | None = None,
     callback: Callback | None = None,
 ) -> PruningResult:
-    """Remove the least important channels and fine-tune, step by step, while a model keeps an accuracy.
+    """Remove the least important channels and fine-tune, step by step, while the accuracy is high enough.
 
     The method of the dissertation [1]_, section 3.4.5 (Figs. 3.11 and 3.12). In each step the loss without each unit of
     each place is computed by forward passes alone; the unit whose removal leaves the smallest loss is removed (the
-    model really gets smaller) and the rest is fine-tuned. Pruning ends with the first model below the accuracy; the one
-    before is the result. The original model is left unchanged.
+    model really gets smaller) and the rest is fine-tuned. Pruning ends at the first model below ``min_accuracy``; the
+    one before it is the result. The original model is left unchanged.
 
     Parameters
     ----------
@@ -51,18 +51,18 @@ def channels(
     X, y
         Inputs (n, *shape) and classes (n,), on which losses are computed.
     min_accuracy
-        Accuracy, a fraction of samples, below which pruning ends.
+        Accuracy, as a fraction, below which pruning ends.
     validation
-        Inputs and classes on which the accuracy is measured; X and y unless given.
+        Inputs and classes on which the accuracy is measured; X and y by default.
     tune
         Fine-tunes a model in place; called after each removal. An epoch of gradient descent on X and y
-        (:func:`tuner`) unless given.
+        (:func:`tuner`) by default.
     places
-        Names of the places to prune; all unless given.
+        Names of the places to prune; all by default.
     per_step
         Number of units removed in a step.
     max_samples
-        Compute losses on the first samples only, this many; on all unless given.
+        Number of samples to compute losses on, the first ones; all by default.
     callback
         Called as ``callback(step, model)`` after each step with its record and the model.
 

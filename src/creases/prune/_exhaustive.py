@@ -64,9 +64,9 @@ def exhaustive(
     epochs, loss, lr, device
         Settings of the fine-tuning; see :func:`creases.lab.train`.
     min_units, max_units
-        Widths to try; all unless given.
+        Widths to try; all by default.
     max_networks
-        Largest number of sub-networks to train; an error is raised before training more.
+        Maximum number of sub-networks to train; an error is raised before training more.
     progress
         Called as ``progress("sub-networks of width k", done, total)``.
 

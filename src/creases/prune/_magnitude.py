@@ -36,7 +36,7 @@ def magnitude(
     tune: Tune | None = None,
     callback: Callback | None = None,
 ) -> PruningResult:
-    """Set the smallest weights of all layers to zero and fine-tune the others, while a model keeps an accuracy.
+    """Set the smallest weights of all layers to zero and fine-tune the others, while the accuracy is high enough.
 
     The method of the dissertation [1]_, section 3.4.5 (Figs. 3.11 and 3.12). Weights of linear layers and convolutions
     are pruned, biases and batch norms are not. Weights at zero stay there during fine-tuning (their gradients are

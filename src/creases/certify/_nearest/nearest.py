@@ -106,8 +106,8 @@ def nearest(
     x
         One input, in the model's input shape or flattened.
     target
-        The class to reach; None is any other. For a network of one output also ``(lo, hi)``, the range that the output
-        is to be in; None or infinity leaves an end open.
+        The class to reach; None for any other. For a network of one output also ``(lo, hi)``, the range that the output
+        should reach; None or infinity leaves an end open.
     norm
         The distance is the norm of ``weights * (point - x)``: the sum of changes (``"l1"``: few columns change),
         Euclidean (``"l2"``), or the largest change (``"linf"``).
@@ -120,14 +120,14 @@ def nearest(
     one_hot
         Groups of columns of which exactly one is 1 and the others are 0.
     weights
-        (n_in,) positive: what a change by one counts in each column, for example 1 / standard deviation.
+        (n_in,) positive weights of the columns in the distance, for example 1 / standard deviation.
     count
-        How many answers: each further one (``others``) is the nearest that leaves alone the columns which the
-        answers before it changed most.
+        Number of answers: each further one (``others``) is the nearest that keeps the columns fixed that the
+        previous answers changed most.
     budget
-        Seconds for each answer; when they are over, the bounds that stand are returned, honestly apart.
+        Seconds for each answer; when time runs out, the bounds found so far are returned.
     tolerance
-        An answer is proved when ``distance - lower_bound`` is at most this share of the distance.
+        An answer is proved when ``distance - lower_bound`` is at most this fraction of the distance.
     way
         ``"search"``: best-first over the sides of units, with linear relaxations; its bounds are those of multipliers,
         which hold whatever a solver's tolerance. ``"milp"``: mixed-integer programs (HiGHS), for L1 and Linf; its

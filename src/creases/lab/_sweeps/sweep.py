@@ -39,7 +39,7 @@ class Status:
 
     @property
     def waiting(self) -> int:
-        """The number of jobs that did not run yet."""
+        """The number of jobs that have not run yet."""
         return self.jobs - self.done - self.failed
 
 
@@ -128,12 +128,12 @@ class Sweep:
             (``pip install "creases[ray]"``). ``"serial"``: this process, for debugging, or for functions that use a
             GPU or all cores by themselves.
         n_jobs
-            Number of worker processes; as many as there are cores unless given.
+            Number of worker processes; the number of cores by default.
         address
             Address of a running Ray cluster, such as ``"auto"`` or ``"10.0.0.1:6379"``, on which the function's module
-            must be installed; one is started on this machine unless given.
+            must be installed; by default one is started on this machine.
         chunk
-            Number of jobs that a worker receives at a time; as many as take about five seconds unless given.
+            Number of jobs that a worker receives at a time; by default as many as take about five seconds.
         progress
             Whether to show a bar with the time left on stderr, if that is a terminal.
         """

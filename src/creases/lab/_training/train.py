@@ -100,7 +100,7 @@ def train(
         For "cross_entropy" class numbers, for "binary_cross_entropy" zeros and ones, for "squared_error" numbers: (n,)
         for all networks, or (B, n); for "squared_error" with C outputs (n, C) or (B, n, C).
     epochs
-        Largest number of epochs.
+        Maximum number of epochs.
     loss
         Cross-entropy, binary cross-entropy of one output, or squared error: means over samples (and outputs).
     optimizer, betas, eps
@@ -110,7 +110,7 @@ def train(
     momentum
         Momentum of gradient descent, as in torch.
     batch_size
-        Samples of a step; all if None, so that an epoch is one step.
+        Samples per step; all if None, so that an epoch is one step.
     seed
         Seed of the order of samples in minibatches: of all networks or (B,). Networks of one seed see one order.
     until_accuracy
@@ -118,8 +118,8 @@ def train(
     until_loss
         Freeze a network once its mean loss on all samples is below this number.
     moments
-        State of the optimizer to resume from, such as an earlier call returned. Entries of new units are zero there:
-        step counters go on for all, as :func:`creases.widen` carries them.
+        State of the optimizer to resume from, as returned by an earlier call. Entries of new units are zero; step
+        counters continue for all, as :func:`creases.widen` carries them.
     device
         "cpu", or a torch device such as "cuda".
 

@@ -55,7 +55,7 @@ def read_table(
     - dates become year, month, weekday, hour and days since the first one, as far as these vary;
     - IDs, free text, constant and empty columns are left out.
 
-    ``Problem.encoding`` tells the kinds (``kinds``, ``describe()``), what was left out and why (``left_out``), where
+    ``Problem.encoding`` has the kinds (``kinds``, ``describe()``), what was left out and why (``left_out``), where
     every feature comes from (``features``), and encodes new rows in the same way (``transform``). It is fitted to all
     rows and does not look at the target.
 
@@ -83,7 +83,7 @@ def read_table(
         Whether the first row of a CSV file has the names of the columns. Default: it does if it has no number; it does
         not if it has nothing else.
     inputs
-        Columns to predict from, by name or number, also if they look like an ID or text; other columns are left out.
+        Columns to predict from, by name or number, even if they look like an ID or text; other columns are left out.
         Default: all that can be used.
     drop
         Columns to leave out, by name or number.
