@@ -69,7 +69,7 @@ def test_progress_is_shown_at_a_terminal_only(tmp_path, monkeypatch, capsys):
 
 def test_without_ray_the_error_says_how_to_install_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InputError, match=r"engine must be installed, got 'ray', .* pip install \"creases\[ray\]\""):
+    with pytest.raises(InputError, match=r"engine must be installed, got 'ray'; run: pip install \"creases\[ray\]\""):
         Sweep("sweep_jobs:square", {"x": 1}, tmp_path).run(engine="ray")
 
 
