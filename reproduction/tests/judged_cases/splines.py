@@ -5,6 +5,7 @@ from __future__ import annotations
 from altered_numbers import STORED
 
 from creases_reproduction.splines.depth import TABLE_2
+from creases_reproduction.splines.gans import BOTH, RIDGE, RMSPROP, SGD
 
 
 def tests(p):
@@ -44,6 +45,18 @@ def counts(change):
 def last(value):
     """Return a change of the final roughness to a function of width and factor."""
     return each(lambda width, kappa, item: {**item, "last": {**item["last"], "mean": value(int(width), float(kappa))}})
+
+
+def modes(rule, number):
+    """Return a change of the modes that a rule of GANs covers, at all times."""
+
+    def change(numbers):
+        for name, run in numbers["runs"].items():
+            if name.startswith(f"{rule},"):
+                run["modes"] = [[number] * len(seeds) for seeds in run["modes"]]
+        return numbers
+
+    return change
 
 
 def kernel_at_lines(numbers):
@@ -112,8 +125,12 @@ CASES = {
     "splines/suboptimal": (STORED, lambda n: {**n, "curves": [{**row, "best": 0.5} for row in n["curves"]]}),
     "splines/relocation": (STORED, same(["relocation"], "descent")),
     "splines/relocation-gap": (STORED, same(["relocated gap"], "plain gap")),
+    "splines/gan-simgd": (STORED, modes(SGD, 25)),
+    "splines/gan-ridge": (modes(RIDGE, 25), STORED),
+    "splines/gan-preconditioner": (STORED, modes(RMSPROP, 0)),
+    "splines/gan-combination": (STORED, modes(BOTH, 0)),
     "splines/initialisation-gap": (gaps(0.0, 1e-9), gaps(1.0, 2.0)),
 }
 
 #: Losses in units that are not given, and trainings that are not: the best that can be said is that they agree in kind.
-IN_KIND = {"splines/table-1", "splines/spiky", "splines/curvature", "splines/depth-error"}
+IN_KIND = {"splines/table-1", "splines/spiky", "splines/curvature", "splines/depth-error", "splines/gan-combination"}
