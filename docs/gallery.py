@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -320,8 +321,11 @@ def page() -> str:
 def figure(path: str, ending: str, caption: str) -> str:
     """Return a picture in both themes, with its caption."""
     alternative = caption.rstrip(".").replace("`", "")
+    caption_html = re.sub(r"`(.*?)`", r"<code>\1</code>", caption)
     pictures = [f"![{alternative}]({path}-{on}.{ending}#only-{on})" for on in ("light", "dark")]
-    return "\n".join(['<figure markdown="span">', *pictures, f"<figcaption>{caption}</figcaption>", "</figure>", ""])
+    return "\n".join(
+        ['<figure markdown="span">', *pictures, f"<figcaption>{caption_html}</figcaption>", "</figure>", ""]
+    )
 
 
 def draw(section: Section) -> None:

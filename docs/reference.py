@@ -37,17 +37,18 @@ ROOMS = (
 
 @dataclass
 class Page:
-    """One reference page: its source path, its title in the navigation, and the names it describes."""
+    """One reference page: its source path, its title in the navigation, its heading, and the names it describes."""
 
     path: str
     title: str
+    heading: str
     names: list[str] = field(default_factory=list)
 
     def text(self) -> str:
         """Return the page as Markdown: a directive of mkdocstrings for each name."""
         if len(self.names) == 1:
             return _directive(self.names[0], 1)
-        return "\n\n".join([f"# {self.title}", *(_directive(name, 2) for name in self.names)])
+        return "\n\n".join([f"# {self.heading}", *(_directive(name, 2) for name in self.names)])
 
 
 @dataclass
@@ -81,11 +82,12 @@ def build_rooms(package: griffe.Module) -> list[Room]:
 def _page(folder: str, door: griffe.Module, public: str, target: griffe.Object, pages: dict[str, Page]) -> Page:
     """Return the page for a name, a new one where there is none: names that differ in case only share one."""
     if door.path.count(".") < 2:
-        path, title = f"{folder}/{public}.md", public
+        page = Page(f"{folder}/{public}.md", public, public)
     else:
-        stem = "-".join(door.path.split(".")[2:])
-        path, title = f"{folder}/{stem}-{target.module.name.lstrip('_')}.md", _first_sentence(target.module)
-    return pages.setdefault(path.lower(), Page(path, title.rstrip(".")))
+        inner, file = door.path.split(".")[2:], target.module.name.lstrip("_")
+        heading = _first_sentence(target.module).rstrip(".")
+        page = Page(f"{folder}/{'-'.join([*inner, file])}.md", f"{'.'.join(inner)}: {file.replace('_', ' ')}", heading)
+    return pages.setdefault(page.path.lower(), page)
 
 
 def _index(door: griffe.Module, room: str, page_of: dict[str, Page], first: bool) -> Iterator[str]:

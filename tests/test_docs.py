@@ -56,7 +56,9 @@ def test_the_site_is_built_without_a_warning_from_all_that_is_public_and_needs_n
     assert "WARNING" not in done.stderr
     fetched = re.compile(r"""<(?:script|link|img|iframe)[^>]*(?:src|href)=["']?https?://""")
     for page in tmp_path.rglob("*.html"):
-        assert not fetched.search(page.read_text()), page
+        text = page.read_text()
+        assert not fetched.search(text), page
+        assert 'class="arithmatex"' not in text, f"{page}: a formula is not drawn"
     assert (tmp_path / "search" / "search_index.js").is_file(), "from disk a script can be read, and JSON cannot"
     described, indexed = {}, {}
     for page in (tmp_path / "reference").rglob("*.html"):
