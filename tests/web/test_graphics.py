@@ -21,12 +21,12 @@ def test_a_lost_context_is_told_and_the_picture_comes_back(visit, reports):
         """() => { const gl = document.querySelector(".plane canvas").getContext("webgl2");
         window.lose = gl.getExtension("WEBGL_lose_context"); lose.loseContext(); }"""
     )
-    page.get_by_text("The graphics card was reset").wait_for()
+    page.get_by_text("The graphics driver was reset").wait_for()
     page.locator(".track").focus()
     page.keyboard.press("Home")  # the page goes on
     page.locator(".when").filter(has_text="Start").wait_for()
     page.evaluate("lose.restoreContext()")
-    page.get_by_text("The graphics card was reset").wait_for(state="detached")
+    page.get_by_text("The graphics driver was reset").wait_for(state="detached")
     page.keyboard.press("End")
     before = page.evaluate("creasesTiming.frames")
     page.locator(".plane").focus()
@@ -47,7 +47,7 @@ def test_a_browser_without_webgl_is_told_and_the_rest_works(visit, reports):
     page = visit().page
     page.add_init_script(WITHOUT)
     page.goto(reports("plane"))
-    page.get_by_text("This browser has no WebGL2").wait_for()
+    page.get_by_text("The map needs WebGL2").wait_for()
     page.locator(".track").focus()
     page.keyboard.press("Home")
     page.keyboard.press("PageDown")
@@ -67,7 +67,7 @@ def test_two_fingers_zoom(visit, reports):
         fingers = [{"x": x - apart, "y": y, "id": 0}, {"x": x + apart, "y": y, "id": 1}]
         wire.send("Input.dispatchTouchEvent", {"type": "touchMove" if k else "touchStart", "touchPoints": fingers})
     wire.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    page.get_by_role("button", name="Show all").wait_for()
+    page.get_by_role("button", name="Reset view").wait_for()
     one.until("location.hash.includes('view=')")
     zoom = float(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('view').split(',')[2]"))
     assert zoom == pytest.approx(2.5, rel=0.15)
@@ -93,7 +93,7 @@ def test_what_is_said_of_a_region_is_what_the_library_computes(visit, tmp_path):
             page.wait_for_timeout(250)  # what is said follows a little later
             said = page.locator(".region").inner_text().replace("−", "-")
             pattern = "".join("01"[on] for on in np.ravel(net.unpack(net.pattern(point[None]))).astype(int))
-            assert re.search(r"Pattern\s+([01]+)", said).group(1) == pattern
+            assert re.search(r"pattern\s+([01]+)", said).group(1) == pattern
             for line, value in zip(re.findall(r"= (.*)", said), np.ravel(net(point[None])), strict=True):
                 a, b, c = (float(part.replace(" ", "")) for part in NUMBERS.findall(line))
                 assert a * point[0] + b * point[1] + c == pytest.approx(value, abs=0.02)

@@ -28,7 +28,7 @@ def test_a_report_of_growth_is_read_by_pointer_and_keys(visit, reports, size):
     page.keyboard.press("PageDown")
     when.filter(has_text=re.compile("^Growth step 1")).wait_for()
     card = page.locator(".card").inner_text()
-    assert re.search(r"Unit 2 was added at epoch \d+ because .*; its crease passes through \(.*\)", card)
+    assert re.search(r"Unit 2 was added at epoch \d+ because .*\. Its crease passes through \(.*\)", card)
     assert "moment=" in page.url or page.wait_for_url(re.compile("moment=")) is None
     # a unit by keys, and the plane by keys
     page.get_by_role("button", name=re.compile("^Unit 1 of")).focus()
@@ -40,13 +40,13 @@ def test_a_report_of_growth_is_read_by_pointer_and_keys(visit, reports, size):
         page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("Enter")
     facts = re.compile(
-        r"Region\s*\d+ of \d+, area .*Decides.*(even|odd).*Nearest flip.*(even|odd).*if x[12] (rises|falls) by .*"
-        r"Piece.*x1.*Pattern\s*[01]+.*Data in it",
+        r"Region\s*\d+ of \d+, area .*Predicts.*(even|odd).*Nearest flip.*(even|odd).*if x[12] (in|de)creases by .*"
+        r"In this region.*x1.*Activation pattern\s*[01]+.*Data inside",
         re.DOTALL,
     )
     region.filter(has_text=facts).wait_for()
     page.keyboard.press("+")
-    page.get_by_role("button", name="Show all", exact=True).click()
+    page.get_by_role("button", name="Reset view", exact=True).click()
     page.keyboard.press("Escape")
     # time by dragging, to the network that was kept
     track.scroll_into_view_if_needed()
@@ -55,7 +55,7 @@ def test_a_report_of_growth_is_read_by_pointer_and_keys(visit, reports, size):
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] - 1, box["y"] + box["height"] / 2, steps=3)
     page.mouse.up()
-    when.filter(has_text="was kept").wait_for()
+    when.filter(has_text="Final network").wait_for()
     # all is there: the curves, the sections with pictures, the way to load the network
     assert page.locator(".curve").count() == 2
     assert page.locator(".sections img").count() >= 1
@@ -73,22 +73,22 @@ def test_pointing_looks_into_regions_and_clicking_keeps_one(visit, reports):
     one.drawn()
     box = page.locator(".plane").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.locator(".region").filter(has_text="Pattern").wait_for()
+    page.locator(".region").filter(has_text="Activation pattern").wait_for()
     page.mouse.down()
     page.mouse.up()
     kept = page.locator(".region").inner_text()
     page.mouse.move(5, 5)
     page.wait_for_timeout(300)
     assert page.locator(".region").inner_text() == kept
-    assert page.locator(".plane canvas:not([hidden])").count() == 5, "picture, outline, axes and the way to the flip"
+    one.until("document.querySelectorAll('.plane canvas:not([hidden])').length === 5")  # the way to the flip, too
     # two moments side by side, each with its own curve; dark paper is readable too
     page.get_by_role("button", name="Compare").click()
     page.locator(".track").focus()
     page.keyboard.press("Home")
-    page.locator(".pin").filter(has_text="Kept").wait_for()
+    page.locator(".pin").filter(has_text="Pinned").wait_for()
     assert page.get_by_role("application").count() == 2
     page.get_by_role("button", name="Dark").click()
-    for colors in ("Certainty", "Paper"):
+    for colors in ("Confidence", "Regions"):
         page.get_by_role("button", name=colors).click()
     assert page.evaluate(PALE) == []
     # the same moment is there again when the address is opened anew
@@ -124,10 +124,10 @@ def test_a_report_of_one_input_shows_breakpoints_and_changes_of_slope(visit, rep
     page.goto(reports("line"))
     one.drawn()
     line = page.locator("svg.line")
-    line.filter(has_text="change of slope at breakpoints").wait_for()
+    line.filter(has_text="slope change at breakpoints").wait_for()
     line.focus()
     page.keyboard.press("ArrowRight")
-    page.locator(".region").filter(has_text=re.compile(r"Piece.*f = .* x.*Pattern", re.DOTALL)).wait_for()
+    page.locator(".region").filter(has_text=re.compile(r"In this region.*f = .* x.*pattern", re.DOTALL)).wait_for()
     knot = page.get_by_role("button", name=re.compile("^Breakpoint at")).first
     knot.focus()
     page.keyboard.press("Enter")
@@ -147,11 +147,11 @@ def test_a_report_of_more_inputs_shows_slices_with_the_data_near_them(visit, rep
     choice = page.get_by_label("Slice")
     assert choice.locator("option").count() >= 2
     choice.select_option(index=1)
-    page.get_by_text("points fade with their distance").wait_for()
+    page.get_by_text("points farther from this slice").wait_for()
     page.locator(".plane").scroll_into_view_if_needed()
     box = page.locator(".plane").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.locator(".region").filter(has_text="Data over it").wait_for()
+    page.locator(".region").filter(has_text="Nearby data").wait_for()
     page.wait_for_url(re.compile("slice=1"))
 
 
@@ -173,4 +173,4 @@ def test_a_broken_report_says_what_to_do(visit, reports, tmp_path):
     broken.write_text(head + mark + tail[400:])
     page = visit().page
     page.goto(broken.as_uri())
-    page.get_by_text("Create it again by creases report").wait_for()
+    page.get_by_text("Create it again with: creases report").wait_for()

@@ -87,8 +87,8 @@ def test_a_newcomer_starts_a_run_and_steers_it(request, size):
     assert page.evaluate(UNNAMED) == []
     assert page.evaluate(PALE) == []
     assert one.overflows() <= 0
-    page.get_by_text("Policy, layers, seed").click()
-    page.get_by_label("When").select_option("10")
+    page.get_by_text("More settings").click()
+    page.get_by_label("When to grow").select_option("10")
     start(one, 2)
     one.drawn()
     # regions, the card, the network, the curves
@@ -154,7 +154,7 @@ def test_a_bad_table_is_refused_in_place_and_a_good_one_taken(wide, tmp_path):
     with open(tmp_path / "large.csv", "wb") as large:
         large.truncate(100_000_000)
     page.set_input_files("input[type=file]", tmp_path / "large.csv")
-    refused.filter(has_text="the studio takes up to 20 MB").wait_for()
+    refused.filter(has_text="the limit is 20 MB").wait_for()
     rows = "".join(f"{k / 20},{(k % 7) / 7},{'u' if k % 7 > 3 else 'v'}\n" for k in range(60))
     good = {"name": "good.csv", "mimeType": "text/csv", "buffer": f"left,right,what\n{rows}".encode()}
     page.set_input_files("input[type=file]", good)
@@ -182,7 +182,7 @@ def test_points_are_drawn_by_pointer_and_by_keys_and_learnt(wide):
     page = wide.page
     page.get_by_role("tab", name="Draw").click()
     page.get_by_role("button", name=re.compile("^Start")).click()
-    page.get_by_text("Draw at least 10 points, of two classes.").wait_for()
+    page.get_by_text("Draw at least 10 points, from at least two classes.").wait_for()
     plane = page.get_by_role("application")
     box = plane.bounding_box()
     for k in range(10):
@@ -194,7 +194,7 @@ def test_points_are_drawn_by_pointer_and_by_keys_and_learnt(wide):
     page.keyboard.press("Enter")
     assert page.get_by_role("radio", name=re.compile("^A")).inner_text().split() == ["A", "5"]
     assert page.get_by_role("radio", name=re.compile("^B")).inner_text().split() == ["B", "6"]
-    page.get_by_role("button", name="Remove last").click()
+    page.get_by_role("button", name="Undo point").click()
     page.get_by_role("button", name=re.compile("^Start")).click()
     page.locator(".legend").filter(has_text="decision boundary").wait_for()
     page.get_by_role("button", name="Continue drawing").click()  # one more, over the run; the address has them all
@@ -212,15 +212,15 @@ def test_slices_through_more_inputs_are_chosen(wide, studio):
     go(wide, studio, "#name=iris&when=5")
     start(wide, 1)
     page = wide.page
-    page.get_by_label("Or through three rows").fill("1, 1, 1")
-    page.get_by_role("button", name="Cut").click()
+    page.get_by_label("Or a plane through three rows").fill("1, 1, 1")
+    page.get_by_role("button", name="Show", exact=True).click()
     page.get_by_text("must be three different numbers").wait_for()
-    page.get_by_label("Or through three rows").fill("0, 60, 120")
-    page.get_by_role("button", name="Cut").click()
+    page.get_by_label("Or a plane through three rows").fill("0, 60, 120")
+    page.get_by_role("button", name="Show", exact=True).click()
     page.get_by_role("application", name=re.compile("plane of first direction")).wait_for()
-    page.get_by_label("Across").select_option("2")
+    page.get_by_label("Horizontal axis").select_option("2")
     page.get_by_role("application", name=re.compile("plane of petal length")).wait_for()
-    page.get_by_text("points fade with their distance").wait_for()
+    page.get_by_text("points farther from this slice").wait_for()
 
 
 def test_two_runs_are_compared_side_by_side(wide, studio):
@@ -255,8 +255,8 @@ def test_a_dropped_connection_is_told_and_comes_back_by_itself(wide, studio):
     page, known = wide.page, moments(wide)
     for side in wide.sockets[-1]:
         side.close(code=4000)
-    page.get_by_text("Connection lost; reconnecting.").wait_for()
-    page.get_by_text("Connection lost; reconnecting.").wait_for(state="detached")
+    page.get_by_text("Connection lost. Reconnecting").wait_for()
+    page.get_by_text("Connection lost. Reconnecting").wait_for(state="detached")
     page.get_by_role("button", name="Resume").click()
     longer(wide, known)
     page.get_by_role("button", name="Pause", exact=True).first.click()

@@ -1,8 +1,8 @@
-/** A report's left column: what was learnt, how to read the picture, every growth step, how to use the network. */
+/** A report's left column: what was learned, how to read the picture, every growth step, how to use the network. */
 
 import { ClassName } from "./RegionInfo";
 import { StepList } from "./StepList";
-import { frame, number, run } from "./state";
+import { count, frame, noun, number, run } from "./state";
 
 export function About() {
   const { problem, records, epochs, kept, measure, growth_ended, ended, moments } = run.value!;
@@ -19,31 +19,31 @@ export function About() {
           {problem.X.length > 0 && (
             <>
               <dt>Data</dt>
-              <dd>{problem.X.length} points{problem.classes && ": "}{problem.classes?.map((_, k) => <ClassName key={k} index={k} problem={problem} />)}</dd>
+              <dd>{count(problem.rows ?? problem.X.length, noun(problem))}{problem.rows && `, ${problem.X.length} of them plotted`}{problem.classes && ": "}{problem.classes?.map((_, k) => <ClassName key={k} index={k} problem={problem} />)}</dd>
             </>
           )}
           {!records.length && moments[0]?.regions != null && (
             <>
               <dt>Pieces</dt>
-              <dd>{pieces.toLocaleString("en")} {pieces === 1 ? "region" : "regions"}</dd>
+              <dd>{count(pieces, "region")}</dd>
             </>
           )}
           {widths && (
             <>
               <dt>Network</dt>
-              <dd>{widths[0]} → {widths[1]} parameters in {inIt.length} growth steps</dd>
+              <dd>{widths[0].toLocaleString("en")} → {count(widths[1], "parameter")} in {count(inIt.length, "growth step")}</dd>
             </>
           )}
           {kept === 0 && records.length > 0 && (
             <>
               <dt>Network</dt>
-              <dd>the linear model, which predicts the held-out rows as well</dd>
+              <dd>the linear model: growth did not improve on it for the validation rows</dd>
             </>
           )}
           {kept !== 0 && epochs.score[at] != null && (
             <>
               <dt>{measure}</dt>
-              <dd>{number(epochs.score[at])} in training, {number(epochs.validation_score[at])} in validation</dd>
+              <dd>{number(epochs.score[at])} training, {number(epochs.validation_score[at])} validation</dd>
             </>
           )}
         </dl>
@@ -52,8 +52,8 @@ export function About() {
         <section aria-labelledby="steps-title">
           <h2 id="steps-title">Growth steps</h2>
           <StepList />
-          {growth_ended && <p class="quiet">Growth ended: {growth_ended}.</p>}
-          {ended && <p class="quiet">The run ended: {ended}.</p>}
+          {growth_ended && <p class="quiet">Growth stopped: {growth_ended}.</p>}
+          {ended && <p class="quiet">Training stopped: {ended}.</p>}
         </section>
       )}
     </>

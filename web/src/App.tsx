@@ -28,10 +28,10 @@ export function App() {
       <header class={live ? "studio" : ""}>
         <h1>creases <span>{live ? "studio" : "report"}</span></h1>
         {live ? <Scoreboard /> : <p>{lead()}</p>}
-        <button onClick={turnTheme} aria-pressed={dark.value}>{dark.value ? "Light" : "Dark"}</button>
+        <button onClick={turnTheme} aria-pressed={dark.value}>{dark.value ? "Light mode" : "Dark mode"}</button>
         {live && (busy.value || status.value === "running") && <i class="working" aria-hidden="true" />}
       </header>
-      {!connected.value && <p class="banner" role="alert">{errors.value.page || "Connection lost; reconnecting. The run continues for a minute."}</p>}
+      {!connected.value && <p class="banner" role="alert">{errors.value.page || "Connection lost. Reconnecting… The run continues for one minute without the page."}</p>}
       {!live && <Contents />}
       {!live && <Sections part="before" />}
       {group && <GroupTitle title={group} />}
@@ -44,7 +44,7 @@ export function App() {
           <PicturePanel />
           {grows && <Timeline />}
         </div>
-        <aside class="right" aria-label="Network and reasons">
+        <aside class="right" aria-label="Network and explanations">
           {grows && <section aria-labelledby="why-title"><h2 id="why-title">Why this unit</h2><Card /></section>}
           <section class="region" aria-labelledby="region-title">
             <h2 id="region-title">{frame.value?.kind === "line" ? "Piece" : "Region"}</h2>
@@ -71,6 +71,6 @@ export function App() {
 function lead(): string {
   const all = run.value!;
   if (all.lead) return all.lead;
-  if (all.records.length) return "A network that started small and grew where it failed. Press Play; each red mark on the timeline is a growth step.";
-  return all.epochs.epoch.length ? "A network during training. Press Play." : "Every piece of this network, exactly.";
+  if (all.records.length) return "A network that started small and grew where it made mistakes. Press Play to watch; each red mark on the timeline is a growth step.";
+  return all.epochs.epoch.length ? "A network during training. Press Play to watch." : "Every linear piece of this network, computed exactly.";
 }

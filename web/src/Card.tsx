@@ -1,6 +1,6 @@
 /** Why a unit exists: the growth step in words and numbers. */
 
-import { atStep, goToStep, moment, number, run, step } from "./state";
+import { atStep, count, goToStep, moment, noun, number, run, step } from "./state";
 import { named } from "./StepList";
 import type { Step } from "./types";
 
@@ -18,7 +18,7 @@ export function Card() {
   if (!all || !grown) {
     return (
       <p class="quiet">
-        {all?.records.length ? "This is the initial network. Move forward in time to its first growth step." : "When the network grows, the reason appears here."}
+        {all?.records.length ? "This is the initial network. Move along the timeline to see its first growth step." : "Each time the network grows, the reason is shown here."}
       </p>
     );
   }
@@ -33,30 +33,35 @@ export function Card() {
       <Facts grown={grown} measure={all.measure} />
       {!atStep.value && (
         <button class="link" onClick={() => goToStep(grown.number)}>
-          {end ? "See the last growth step that was kept" : "Go to this growth step"}
+          {end ? "Go to the last growth step that was kept" : "Go to this growth step"}
         </button>
       )}
       <details>
-        <summary>In full</summary>
+        <summary>Full explanation</summary>
         <p>{grown.text}</p>
       </details>
     </article>
   );
 }
 
-/** The growth step in one sentence: what was added and why, where its crease passes, what came of it. */
+/** Reasons that are written out in the card; the full explanation has all. */
+const REASONS = 2;
+
+/** The growth step in short: what was added and why, where its crease passes, what came of it. */
 function sentence({ why, text, action, units, epoch, marks, outcome: { fixed, broken } }: Step): string {
   const [, because, filler] = /^(?:\d+ )?units? added to [^]*? because ([^]*?)\.?(?: (\S+(?: split)? supplied \d+ of [^]*))?$/i.exec(why) ?? [];
   if (action !== "grow" || !because) return why || text;
   const several = units.length > 1;
   const who = named(units);
-  const parts = [`${who[0].toUpperCase()}${who.slice(1)} ${several ? "were" : "was"} added at epoch ${epoch} because ${because}`];
-  if (marks.fold_point?.length === 1) parts.push(`${several ? "the first breakpoint" : "its breakpoint"} is at ${number(marks.fold_point[0])}`);
-  else if (marks.fold_point)
-    parts.push(`${several ? "the first crease" : "its crease"} passes through (${marks.fold_point.map((value) => number(value)).join(", ")})`);
+  const reasons = because.split("; ");
+  const short = reasons.length > REASONS + 1 ? [...reasons.slice(0, REASONS), "there were similar errors elsewhere"] : reasons;
+  const parts = [`${who[0].toUpperCase()}${who.slice(1)} ${several ? "were" : "was"} added at epoch ${epoch} because ${short.join("; ")}`];
+  if (marks.fold_point?.length === 1) parts.push(`${several ? "The first breakpoint" : "Its breakpoint"} is at ${number(marks.fold_point[0])}`);
+  else if (marks.fold_point?.length === 2)
+    parts.push(`${several ? "The first crease" : "Its crease"} passes through (${marks.fold_point.map((value) => number(value)).join(", ")})`);
   if (fixed.length || broken.length)
-    parts.push(`${several ? "they" : "it"} corrected ${fixed.length} ${fixed.length === 1 ? "point" : "points"} and broke ${broken.length}`);
-  return `${parts.join("; ")}.${filler ? ` ${filler}` : ""}`;
+    parts.push(`Training then corrected ${count(fixed.length, noun(run.value!.problem))}, and ${broken.length || "none"} became wrong`);
+  return `${parts.join(". ")}.${filler ? ` ${filler}` : ""}`;
 }
 
 function Facts({ grown, measure }: { grown: Step; measure: string }) {
@@ -65,24 +70,24 @@ function Facts({ grown, measure }: { grown: Step; measure: string }) {
     <dl class="facts">
       {near.size != null && (
         <>
-          <dt>Where it failed</dt>
+          <dt>Errors there</dt>
           <dd>
-            {near.wrong != null && run.value?.problem.classes ? `${near.wrong} of ${near.size} points there were wrong` : `${near.size} points there`}
+            {near.wrong != null && run.value?.problem.classes ? `${near.wrong} of ${count(near.size, noun(run.value!.problem))} misclassified` : count(near.size, noun(run.value!.problem))}
             {near.share != null && `, ${Math.round(100 * near.share)}% of the loss`}
           </dd>
         </>
       )}
       {(outcome.fixed.length > 0 || outcome.broken.length > 0) && (
         <>
-          <dt>After training on</dt>
+          <dt>After training</dt>
           <dd>
-            <b class="good">{outcome.fixed.length} put right</b>, <b class="bad">{outcome.broken.length} broken</b>
+            <b class="good">{outcome.fixed.length} corrected</b>, <b class="bad">{outcome.broken.length} newly wrong</b>
           </dd>
         </>
       )}
       <dt>Loss</dt>
       <dd>
-        {number(before.loss)} → {number(after.loss)} at once{later.loss != null && ` → ${number(later.loss)} after training`}
+        {number(before.loss)} → {number(after.loss)} right after{later.loss != null && ` → ${number(later.loss)} once trained`}
       </dd>
       {before.score != null && (
         <>
@@ -95,7 +100,7 @@ function Facts({ grown, measure }: { grown: Step; measure: string }) {
       )}
       <dt>Size</dt>
       <dd>
-        {grown.place}: {grown.width[0]} → {grown.width[1]} units, {grown.parameters[1]} parameters
+        {grown.place}: {grown.width[0]} → {count(grown.width[1], "unit")}, {count(grown.parameters[1], "parameter")}
       </dd>
     </dl>
   );

@@ -2,10 +2,10 @@
 
 import { classColor } from "./colors";
 import { ticks } from "./plane/overlay";
-import { dark, number } from "./state";
+import { dark, tick } from "./state";
 import type { Axis, ChartData, Series } from "./types";
 
-const W = 380, H = 230, LEFT = 52, RIGHT = 10, TOP = 10, BOTTOM = 40;
+const W = 380, H = 230, LEFT = 56, RIGHT = 16, TOP = 10, BOTTOM = 40;
 
 type Place = { x: (value: number) => number; y: (value: number) => number };
 
@@ -25,12 +25,12 @@ export function Chart({ title, x, y, series, diagonal, label }: ChartData) {
         {ticks(low, high, 4).map((value) => (
           <g key={`y${value}`}>
             <line class="grid" x1={LEFT} x2={W - RIGHT} y1={place.y(value)} y2={place.y(value)} />
-            <text x={LEFT - 6} y={place.y(value) + 4} text-anchor="end">{number(value, 4)}</text>
+            <text x={LEFT - 6} y={place.y(value) + 4} text-anchor="end">{tick(value, 4)}</text>
           </g>
         ))}
         {x.labels
           ? x.labels.map((text, k) => <text key={text} x={place.x(k)} y={H - BOTTOM + 15} text-anchor="middle">{short(text, x.labels!.length)}</text>)
-          : ticks(left, right, 5).map((value) => <text key={`x${value}`} x={place.x(value)} y={H - BOTTOM + 15} text-anchor="middle">{number(value, 5)}</text>)}
+          : ticks(left, right, 5).map((value) => <text key={`x${value}`} x={place.x(value)} y={H - BOTTOM + 15} text-anchor="middle">{tick(value)}</text>)}
         <path class="axis" d={`M${LEFT} ${TOP}V${H - BOTTOM}H${W - RIGHT}`} />
         <text class="name" x={(LEFT + W - RIGHT) / 2} y={H - 8} text-anchor="middle">{x.name}</text>
         <text class="name" transform={`translate(12 ${(TOP + H - BOTTOM) / 2}) rotate(-90)`} text-anchor="middle">{y.name}</text>

@@ -1,6 +1,6 @@
 /** Loss and score by epoch, with the growth steps and the moment that is shown. */
 
-import { goTo, moment, number, run } from "./state";
+import { goTo, moment, number, run, tick } from "./state";
 import type { Run } from "./types";
 
 const W = 320, H = 118, LEFT = 40, RIGHT = 8, TOP = 18, BOTTOM = 98;
@@ -9,7 +9,7 @@ const W = 320, H = 118, LEFT = 40, RIGHT = 8, TOP = 18, BOTTOM = 98;
 export function Curves({ of, at, small = false }: { of?: Run; at?: number; small?: boolean }) {
   const all = of ?? run.value;
   const now = at ?? moment.value;
-  if (!all || all.epochs.epoch.length < 2) return <p class="quiet">Curves appear as the network trains.</p>;
+  if (!all || all.epochs.epoch.length < 2) return <p class="quiet">Training curves appear here once the run starts.</p>;
   const known = { all, now, still: all !== run.value };
   if (small) return <Curve {...known} name={all.measure} train={all.epochs.score} held={all.epochs.validation_score} />;
   return (
@@ -45,7 +45,7 @@ function Curve({ all, now: index, still, name, train, held, zero = false }: Prop
     });
     goTo(best);
   };
-  const spoken = `${name}: ${number(train[here])} in training, ${number(held[here])} in validation at epoch ${here + 1}`;
+  const spoken = `${name}: ${number(train[here])} training, ${number(held[here])} validation at epoch ${here + 1}`;
   return (
     <svg class="curve" viewBox={`0 0 ${W} ${H}`} role="img" aria-label={spoken} onClick={go}>
       <text class="name" x={0} y={11}>{name}</text>
@@ -53,8 +53,8 @@ function Curve({ all, now: index, still, name, train, held, zero = false }: Prop
         {number(train[here])} / {number(held[here])}
       </text>
       {all.records.map((r) => <line key={r.number} class={r.undone ? "growth undone" : "growth"} x1={x(r.epoch)} x2={x(r.epoch)} y1={BOTTOM} y2={BOTTOM - 6} />)}
-      <text x={LEFT - 5} y={TOP + 5} text-anchor="end">{number(high)}</text>
-      <text x={LEFT - 5} y={BOTTOM + 2} text-anchor="end">{number(low)}</text>
+      <text x={LEFT - 5} y={TOP + 5} text-anchor="end">{tick(high, 3)}</text>
+      <text x={LEFT - 5} y={BOTTOM + 2} text-anchor="end">{tick(low, 3)}</text>
       <path class="axis" d={`M${LEFT} ${TOP}V${BOTTOM}H${W - RIGHT}`} />
       <text x={LEFT} y={H - 6}>0</text>
       <text x={W - RIGHT} y={H - 6} text-anchor="end">epoch {end}</text>

@@ -13,10 +13,10 @@ export function ExportPanel() {
       <summary>Export</summary>
       <div class="row wrap">
         {EXPORTS.map(([what, label]) => (
-          <button key={what} disabled={nothing || !!busy.value} onClick={() => ask({ do: "export", what }, `Exporting: ${label}…`, "export")}>{label}</button>
+          <button key={what} disabled={nothing || !!busy.value} onClick={() => ask({ do: "export", what }, `Exporting ${label}…`, "export")}>{label}</button>
         ))}
       </div>
-      {nothing && <p class="quiet">Start a run first.</p>}
+      {nothing && <p class="quiet">Start a run to export its results.</p>}
       <p class="error" role="alert">{errors.value.export}</p>
     </details>
   );

@@ -5,15 +5,19 @@ import type { Frame, PlaneFrame } from "./frame";
 import { ClassName } from "./RegionInfo";
 import { creaseTone } from "./plane/mesh";
 import { valueScale } from "./plane/points";
+import type { Problem } from "./types";
 import { atStep, busy, coloring, dark, number, run, showData, slice, source, step } from "./state";
 
-const BEFORE =
-  "The task is to separate these points. Press Start: a network of two units begins to learn. Each unit folds the plane along a crease; " +
-  "where the network keeps failing it gets another unit, and says why.";
-const BEFORE_LINE =
-  "The task is to learn this curve. Press Start: a network of two units begins. Each unit bends the line at a breakpoint; where the network keeps " +
-  "failing it gets another unit, and says why.";
-const DRAWING = "Click or drag to add points of a class, choose another class on the left, then press Start.";
+const NEXT = "Press Start: a small network begins to train. ";
+const BEFORE = `${NEXT}Each unit folds the plane along a crease. Where the network keeps making mistakes, it adds units and explains why.`;
+const BEFORE_LINE = `${NEXT}Each unit bends the line at a breakpoint. Where the network keeps making errors, it adds units and explains why.`;
+const DRAWING = "Click or drag to add points. Choose another class on the left, then press Start.";
+
+/** What the network is to learn, in one sentence. */
+function goal({ classes, features, target }: Problem): string {
+  if (classes) return `Goal: separate the ${classes.length === 2 ? "two" : classes.length} classes. `;
+  return features.length === 1 ? "Goal: fit this curve. " : `Goal: predict ${target || "the target"}. `;
+}
 
 export function Legend({ now, drawing }: { now: Frame | null; drawing: boolean }) {
   const problem = run.value?.problem;
@@ -22,7 +26,7 @@ export function Legend({ now, drawing }: { now: Frame | null; drawing: boolean }
     if (!source.value!.live || !problem) return <figcaption class="legend">{busy.value || "Opening…"}</figcaption>;
     return (
       <figcaption class="legend">
-        <p class="lead">{problem.features.length === 1 && !problem.classes ? BEFORE_LINE : BEFORE}</p>
+        <p class="lead">{goal(problem)}{problem.features.length === 1 ? BEFORE_LINE : BEFORE}</p>
         <Classes />
       </figcaption>
     );
@@ -44,17 +48,17 @@ function OfPlane({ now }: { now: PlaneFrame }) {
   const tones = paper(dark.value);
   return (
     <>
-      <p>Every patch is a region, on which the network is one linear function; point at one to look into it.</p>
+      <p>Each patch is a region where the network is a single linear function. Hover over one to inspect it.</p>
       <Classes />
       {now.layers.slice(0, 4).map((layer, k) => (
         <span key={layer.name}>
           <i class="line" style={{ borderColor: css(creaseTone(tones, k, now.layers.length)) }} />
-          crease{now.layers.length > 1 ? ` of ${layer.name}` : ": a unit turns on"}
+          crease{now.layers.length > 1 ? ` of ${layer.name}` : ": a unit turns on or off"}
         </span>
       ))}
       {problem.classes && <span><i class="line boundary" /> decision boundary</span>}
       <ColorBar />
-      {showData.value && now.points && <span>points fade with their distance from this slice, in standard deviations</span>}
+      {showData.value && now.points && <span>points farther from this slice are paler</span>}
       <Fixed />
       <OfStep />
     </>
@@ -71,8 +75,8 @@ function ColorBar() {
   return (
     <span class="bar">
       {problem.target || "value"} <b>{number(low)}</b>
-      <i style={{ background: `linear-gradient(90deg, ${tones.join(", ")})` }} title={`the middle is ${number(middle)}`} />
-      <b>{number(high)}</b>{showData.value && ", of the network and of the points"}
+      <i style={{ background: `linear-gradient(90deg, ${tones.join(", ")})` }} title={`midpoint: ${number(middle)}`} />
+      <b>{number(high)}</b>{showData.value && " (background: prediction; points: data)"}
     </span>
   );
 }
@@ -87,7 +91,7 @@ function OfLine() {
   const problem = run.value!.problem;
   return (
     <>
-      <p>The line is the network: straight pieces that meet at breakpoints, where a unit turns on. Below, how much the slope changes at each.</p>
+      <p>The line is the network: straight pieces that meet at breakpoints, where a unit turns on or off. The plot below it shows the slope change at each breakpoint.</p>
       {problem.classes ? <Classes /> : <span><i class="line function" /> network</span>}
       {problem.X.length > 0 && !problem.classes && showData.value && <span><i class="dot" /> data</span>}
       <span><i class="ring" /> breakpoint</span>
@@ -102,9 +106,9 @@ function OfStep() {
   if (!atStep.value || !marks) return null;
   return (
     <>
-      <span><i class="line new" /> the new unit</span>
-      {marks.instance !== undefined && <span><i class="ring typical" /> typical instance</span>}
-      {!!marks.mistakes?.length && <span><i class="ring" /> mistakes like it</span>}
+      <span><i class="line new" /> {(step.value?.units.length ?? 1) > 1 ? "new units" : "new unit"}</span>
+      {marks.instance !== undefined && <span><i class="ring typical" /> typical mistake</span>}
+      {!!marks.mistakes?.length && <span><i class="ring" /> similar mistakes</span>}
       {marks.fold_point?.length === 2 && <span><i class="diamond" /> fold point</span>}
     </>
   );

@@ -1,11 +1,11 @@
-/** One-input problems: the function with its breakpoints, and below it the change of slope at each. */
+/** One-input problems: the function with its breakpoints, and below it the slope change at each. */
 
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { classColor } from "./colors";
 import type { LineFrame } from "./frame";
 import { ticks } from "./plane/overlay";
-import { atStep, dark, hovered, newest, number, region, showData, step, unit } from "./state";
+import { atStep, count, dark, hovered, newest, number, region, showData, step, tick, unit } from "./state";
 import type { Problem } from "./types";
 
 const LEFT = 52, RIGHT = 12, TOP = 22;
@@ -56,8 +56,8 @@ export function LineView({ frame, problem, second = false }: Props) {
   const chosen = second ? null : (hovered.value ?? region.value);
   const marks = atStep.value && !second ? step.value?.marks : undefined;
   const told = known
-    ? `The function of ${problem.features[0]} with ${frame.regions - 1} breakpoints, and the change of slope at each. Arrows go from piece to piece.`
-    : `The data over ${problem.features[0]}`;
+    ? `The network as a function of ${problem.features[0]}: ${count(frame.regions - 1, "breakpoint")} and the slope change at each. Arrow keys move between pieces.`
+    : `The data plotted against ${problem.features[0]}`;
   return (
     <svg
       ref={svg}
@@ -77,13 +77,13 @@ export function LineView({ frame, problem, second = false }: Props) {
       {ticks(x0, x1, W / 90).map((x) => (
         <g key={x}>
           <line class="tick" x1={X(x)} x2={X(x)} y1={BOTTOM} y2={BOTTOM + 4} />
-          <text x={X(x)} y={BOTTOM + 18} text-anchor="middle">{number(x, 5)}</text>
+          <text x={X(x)} y={BOTTOM + 18} text-anchor="middle">{tick(x)}</text>
         </g>
       ))}
       {ticks(y0, y1, 6).map((y) => (
         <g key={y}>
           <line class="tick" x1={LEFT - 4} x2={LEFT} y1={Y(y)} y2={Y(y)} />
-          <text x={LEFT - 7} y={Y(y) + 4} text-anchor="end">{number(y, 5)}</text>
+          <text x={LEFT - 7} y={Y(y) + 4} text-anchor="end">{tick(y)}</text>
         </g>
       ))}
       <path class="axis" d={`M${LEFT} ${TOP}V${BOTTOM}H${W - RIGHT}`} />
@@ -108,7 +108,7 @@ export function LineView({ frame, problem, second = false }: Props) {
             class={mine.some((u) => lit.includes(u)) ? "knot lit" : "knot"}
             role="button"
             tabindex={jumps.length <= MOST_STOPS && !second ? 0 : -1}
-            aria-label={`Breakpoint at ${number(frame.x[i + 1])} of unit ${mine.join(", ")}: the slope changes by ${number(jump)}`}
+            aria-label={`Breakpoint at ${number(frame.x[i + 1])} of unit ${mine.join(", ")}: slope change ${number(jump)}`}
             onClick={(event) => (event.stopPropagation(), second || choose())}
             onKeyDown={(event) => event.key === "Enter" && choose()}
           >
@@ -121,17 +121,17 @@ export function LineView({ frame, problem, second = false }: Props) {
       {marks?.instance !== undefined && problem.X[marks.instance] && !decides && (
         <g>
           <circle class="typical" cx={X(problem.X[marks.instance][0])} cy={Y(problem.y[marks.instance])} r={8} />
-          <text class="name" x={X(problem.X[marks.instance][0]) + 12} y={Y(problem.y[marks.instance]) + 4}>typical instance</text>
+          <text class="name" x={X(problem.X[marks.instance][0]) + 12} y={Y(problem.y[marks.instance]) + 4}>typical mistake</text>
         </g>
       )}
       {known && <line class="tick" x1={LEFT} x2={W - RIGHT} y1={middle} y2={middle} />}
-      {known && <text class="name" x={LEFT + 6} y={SPLIT + 16}>change of slope at breakpoints{jumps.length ? (W > 420 ? ` (up to ${number(most)})` : "") : ": none yet"}</text>}
-      <text class="name" x={LEFT + 6} y={TOP - 8}>{known ? `f(${problem.features[0]}): ${frame.regions} ${frame.regions === 1 ? "piece" : "pieces"}` : "data"}</text>
+      {known && <text class="name" x={LEFT + 6} y={SPLIT + 16}>slope change at breakpoints{jumps.length ? (W > 420 ? ` (up to ${number(most)})` : "") : ": none yet"}</text>}
+      <text class="name" x={LEFT + 6} y={TOP - 8}>{known ? `f(${problem.features[0]}): ${count(frame.regions, "piece")}` : "data"}</text>
     </svg>
   );
 }
 
-/** The change of slope at each breakpoint: of the only output, or of the one whose slope changes most. */
+/** The slope change at each breakpoint: of the only output, or of the one whose slope changes most. */
 function changes({ slopes, outputs, regions }: LineFrame): number[] {
   return Array.from({ length: Math.max(0, regions - 1) }, (_, i) => {
     let best = 0;

@@ -10,23 +10,23 @@ export function MethodPanel() {
       <h2 id="method-title"><b class="number">2</b> Growth</h2>
       <Choice name="how" label="Method" options={choices.value.methods} />
       <details>
-        <summary>Policy, layers, seed</summary>
-        <Choice name="where" label="Where" options={choices.value.where} />
-        <Choice name="when" label="When" options={choices.value.when} />
+        <summary>More settings</summary>
+        <Choice name="where" label="Where to grow" options={choices.value.where} />
+        <Choice name="when" label="When to grow" options={choices.value.when} />
         <div class="row">
           <label>
             Hidden layers
-            <input class="code" value={draft.value.hidden} onInput={(event) => change({ hidden: event.currentTarget.value })} title="Widths at the start: auto, or such as 2 or 4,4" />
+            <input class="code" value={draft.value.hidden} onInput={(event) => change({ hidden: event.currentTarget.value })} title="Initial widths: auto, or for example 2 or 4,4" />
           </label>
           <label>
             Learning rate
-            <input class="code" value={draft.value.lr} onInput={(event) => change({ lr: event.currentTarget.value })} title="At the start: auto, or such as 0.01; it falls to zero" />
+            <input class="code" value={draft.value.lr} onInput={(event) => change({ lr: event.currentTarget.value })} title="Initial value: auto, or for example 0.01; it decays to zero" />
           </label>
         </div>
         <div class="row">
           <label>
             Epochs
-            <input class="code" value={draft.value.epochs} onInput={(event) => change({ epochs: event.currentTarget.value })} title="What the run may spend, stages that are undone included: auto, or a number" />
+            <input class="code" value={draft.value.epochs} onInput={(event) => change({ epochs: event.currentTarget.value })} title="Maximum number of epochs, including growth stages that are undone: auto, or a number" />
           </label>
           <label>
             Seed

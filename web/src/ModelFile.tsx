@@ -21,7 +21,7 @@ export function loadModel(): void {
 export function ModelFile() {
   const read = async (file: File | undefined) => {
     if (!file) return;
-    if (file.size > LARGEST) return say("problem", `${file.name} has ${Math.round(file.size / 1e6)} MB; the studio takes up to ${LARGEST / 1e6} MB.`);
+    if (file.size > LARGEST) return say("problem", `${file.name} has ${Math.round(file.size / 1e6)} MB; the limit is ${LARGEST / 1e6} MB.`);
     model.value = { name: file.name, content: await inBase64(file) };
     loadModel();
   };
@@ -29,12 +29,12 @@ export function ModelFile() {
   return (
     <>
       <label>
-        Network (.safetensors or .onnx)
+        Model file (.safetensors or .onnx)
         <input type="file" accept=".safetensors,.onnx" onChange={(event) => read(event.currentTarget.files?.[0])} />
       </label>
       <div class="row">
         <label>
-          Inputs from
+          Input range from
           <input type="number" step="any" value={draft.value.from} onChange={(event) => limit({ from: Number(event.currentTarget.value) })} />
         </label>
         <label>
@@ -50,7 +50,7 @@ function inBase64(file: File): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(String(reader.result).split(",")[1] ?? "");
-    reader.onerror = () => reject(reader.error ?? new Error(`cannot read ${file.name}`));
+    reader.onerror = () => reject(reader.error ?? new Error(`${file.name} could not be read`));
     reader.readAsDataURL(file);
   });
 }

@@ -9,7 +9,7 @@ const W = 320, MOST_LINKS = 1500, MOST_STOPS = 60;
 export function NetworkDrawing() {
   const now = frame.value;
   const problem = run.value?.problem;
-  if (!now || !problem) return <p class="quiet">The network is drawn here once it has begun.</p>;
+  if (!now || !problem) return <p class="quiet">The network is drawn here once the run starts.</p>;
   const columns = [now.affine[0]?.in ?? problem.features.length, ...now.layers.map((layer) => layer.width), now.outputs];
   const tallest = Math.max(...columns);
   const gap = Math.max(7, Math.min(24, 220 / tallest));
@@ -17,18 +17,20 @@ export function NetworkDrawing() {
   const radius = Math.min(8, gap * 0.4);
   const left = 74, right = W - 58;
   const x = (column: number) => left + ((right - left) * column) / (columns.length - 1);
-  const y = (column: number, k: number) => 26 + (height - 44) / 2 + (k - (columns[column] - 1) / 2) * gap;
+  const apart = (column: number) => Math.min(24, (height - 44) / columns[column]);
+  const y = (column: number, k: number) => 26 + (height - 44) / 2 + (k - (columns[column] - 1) / 2) * apart(column);
+  const named = (column: number) => apart(column) > 11;
   let first = 0;
   const starts = now.layers.map((layer) => (first += layer.width) - layer.width);
   const few = first <= MOST_STOPS;
   const chosen = few ? (looked.value ?? region.value) : null; // large drawings do not follow the pointer: too slow
   return (
-    <svg class="network" viewBox={`0 0 ${W} ${height}`} role="group" aria-label={`Network of widths ${columns.join(", ")}`}>
+    <svg class="network" viewBox={`0 0 ${W} ${height}`} role="group" aria-label={`Network with layer widths ${columns.join(", ")}`}>
       {links(now, columns, x, y)}
       {Array.from({ length: Math.min(columns[0], 40) }, (_, k) => (
         <g key={`i${k}`}>
           <rect class="input" x={x(0) - radius} y={y(0, k) - radius} width={2 * radius} height={2 * radius} />
-          {gap > 11 && <text x={x(0) - radius - 4} y={y(0, k) + 4} text-anchor="end">{short(problem.features[k] ?? `x${k + 1}`)}</text>}
+          {named(0) && <text x={x(0) - radius - 4} y={y(0, k) + 4} text-anchor="end">{short(problem.features[k] ?? `x${k + 1}`)}</text>}
         </g>
       ))}
       {now.layers.map((layer, l) => (
@@ -46,7 +48,7 @@ export function NetworkDrawing() {
                 role="button"
                 tabindex={few ? 0 : -1}
                 aria-pressed={unit.value === u}
-                aria-label={`Unit ${k} of ${layer.name}${newest.value.includes(u) ? ", the newest" : ""}: show its crease`}
+                aria-label={`Unit ${k} of ${layer.name}${newest.value.includes(u) ? " (new)" : ""}: highlight its crease`}
                 onClick={choose}
                 onKeyDown={(event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), choose())}
               >
@@ -61,7 +63,7 @@ export function NetworkDrawing() {
       {Array.from({ length: now.outputs }, (_, k) => (
         <g key={`o${k}`}>
           <circle class="output" style={{ fill: problem.classes ? classColor(k, dark.value) : undefined }} cx={x(columns.length - 1)} cy={y(columns.length - 1, k)} r={radius} />
-          {gap > 11 && <text x={x(columns.length - 1) + radius + 4} y={y(columns.length - 1, k) + 4}>{short(problem.classes?.[k] ?? "f")}</text>}
+          {named(columns.length - 1) && <text x={x(columns.length - 1) + radius + 4} y={y(columns.length - 1, k) + 4}>{short(problem.classes?.[k] ?? "f")}</text>}
         </g>
       ))}
     </svg>

@@ -53,11 +53,11 @@ function Shown({ frame, shown, at, label, second = false, side, editor }: Props)
   const { problem } = shown;
   return (
     <div class="shown">
-      {side && <p class="pin">{second ? `Kept: ${label}` : named(shown, at)}</p>}
+      {side && <p class="pin">{second ? `Pinned: ${label}` : named(shown, at)}</p>}
       {frame.kind === "line" ? (
         <LineView frame={frame} problem={problem} second={second} />
       ) : (
-        <PlaneView frame={frame} problem={problem} label={second ? `Kept for comparison: ${label}` : label} second={second} editor={editor} />
+        <PlaneView frame={frame} problem={problem} label={second ? `Pinned for comparison: ${label}` : label} second={second} editor={editor} />
       )}
       {side && shown.epochs.epoch.length > 1 && <Curves of={shown} at={at} small />}
     </div>

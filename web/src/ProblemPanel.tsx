@@ -5,7 +5,7 @@ import { classColor } from "./colors";
 import { brush, change, draft, drawn, editing, type Kind } from "./draft";
 import { loadModel, ModelFile } from "./ModelFile";
 import { resetPlane } from "./SlicePanel";
-import { ask, choices, dark, errors, run, say } from "./state";
+import { ask, choices, count, dark, errors, run, say } from "./state";
 
 const KINDS: [Kind, string][] = [["builtin", "Built-in"], ["csv", "Table"], ["formula", "Formula"], ["draw", "Draw"], ["model", "Model"]];
 
@@ -25,7 +25,7 @@ export function ProblemPanel() {
   return (
     <section aria-labelledby="problem-title">
       <h2 id="problem-title"><b class="number">1</b> Problem</h2>
-      <div class="tabs" role="tablist" aria-label="Where the data come from">
+      <div class="tabs" role="tablist" aria-label="Data source">
         {KINDS.map(([key, label]) => (
           <button key={key} role="tab" id={`tab-${key}`} aria-selected={kind === key} aria-controls="problem-part" onClick={() => choose(key)}>
             {label}
@@ -55,11 +55,11 @@ export function problemMessage(): Record<string, unknown> | null {
     return null;
   }
   if (kind === "model") {
-    say("problem", "A model file is shown as it is; choose data to train on.");
+    say("problem", "A model file can only be viewed. To train, choose one of the other tabs.");
     return null;
   }
   if (new Set(drawn.value.map((point) => point.label)).size < 2 || drawn.value.length < 10) {
-    say("problem", "Draw at least 10 points, of two classes.");
+    say("problem", "Draw at least 10 points, from at least two classes.");
     return null;
   }
   return { kind, X: drawn.value.map((p) => p.x), y: drawn.value.map((p) => p.label) };
@@ -97,7 +97,7 @@ function Table() {
   const read = async (file: File | undefined) => {
     if (!file) return;
     if (file.size > LARGEST) {
-      return say("problem", `${file.name} has ${Math.round(file.size / 1e6)} MB; the studio takes up to ${LARGEST / 1e6} MB. Use creases grow FILE for larger tables.`);
+      return say("problem", `${file.name} has ${Math.round(file.size / 1e6)} MB; the limit is ${LARGEST / 1e6} MB. For larger tables, run: creases grow FILE`);
     }
     table.value = { name: file.name, text: await file.text() };
     propose();
@@ -105,16 +105,16 @@ function Table() {
   return (
     <>
       <label>
-        CSV file with a header
+        CSV file with a header row
         <input type="file" accept=".csv,.tsv,.txt,text/csv" onChange={(event) => read(event.currentTarget.files?.[0])} />
       </label>
       <Target />
       <label>
         Missing values
         <select value={draft.value.missing} onChange={(event) => (change({ missing: event.currentTarget.value }), table.value && propose())}>
-          <option value="indicate">Keep, with a column that says so</option>
-          <option value="error">Report an error</option>
-          <option value="drop">Drop those rows</option>
+          <option value="indicate">Add an indicator column</option>
+          <option value="error">Stop with an error</option>
+          <option value="drop">Drop rows with missing values</option>
           <option value="mean">Fill with the column mean</option>
         </select>
       </label>
@@ -129,7 +129,7 @@ function Target() {
   if (!columns.length)
     return (
       <label>
-        Column to predict (empty: the last)
+        Column to predict (default: the last)
         <input value={draft.value.target} onChange={(event) => choose(event.currentTarget.value)} />
       </label>
     );
@@ -142,9 +142,9 @@ function Target() {
         </select>
       </label>
       <details open>
-        <summary>{columns.length} columns</summary>
+        <summary>{count(columns.length, "column")}</summary>
         <table class="columns">
-          <thead><tr><th scope="col">Column</th><th scope="col">Kind</th><th scope="col">Use</th></tr></thead>
+          <thead><tr><th scope="col">Column</th><th scope="col">Kind</th><th scope="col">Role</th></tr></thead>
           <tbody>
             {columns.map(({ column, kind, use, missing, note }) => (
               <tr key={column} class={use === "input" ? "" : use === "target" ? "target" : "unused"} title={note}>
@@ -164,10 +164,10 @@ function Formula() {
   return (
     <form onSubmit={(event) => (event.preventDefault(), propose())}>
       <label>
-        Class “above” where y &gt; …, or an inequality
+        Boundary y = …, or an inequality in x and y
         <input class="code" value={draft.value.formula} spellcheck={false} onInput={(event) => change({ formula: event.currentTarget.value })} />
       </label>
-      <p class="quiet">For example sin(3*x), abs(x) - 0.5, or x**2 + y**2 &lt; 0.5; x and y run from −1 to 1.</p>
+      <p class="quiet">Examples: sin(3*x), abs(x) - 0.5, x**2 + y**2 &lt; 0.5. Both x and y range from −1 to 1.</p>
       <div class="row">
         <label>
           Points
@@ -186,8 +186,8 @@ function Formula() {
 function Draw() {
   return (
     <>
-      <p class="quiet">Click or drag in the plane to add points. Keys: arrows move the cross, Enter adds a point.</p>
-      <div class="row" role="radiogroup" aria-label="Class of the next points">
+      <p class="quiet">Click or drag in the plane to add points. Keyboard: arrow keys move the cursor, Enter adds a point.</p>
+      <div class="row" role="radiogroup" aria-label="Class of new points">
         {[0, 1, 2].map((k) => (
           <button key={k} role="radio" class="swatch" aria-checked={brush.value === k} onClick={() => (brush.value = k)}>
             <i style={{ background: classColor(k, dark.value) }} /> {"ABC"[k]} {drawn.value.filter((p) => p.label === k).length}
@@ -195,7 +195,7 @@ function Draw() {
         ))}
       </div>
       <div class="row">
-        <button onClick={() => leave(drawn.value.length - 1)} disabled={!drawn.value.length}>Remove last</button>
+        <button onClick={() => leave(drawn.value.length - 1)} disabled={!drawn.value.length}>Undo point</button>
         <button onClick={() => leave(0)} disabled={!drawn.value.length}>Clear</button>
         {run.value?.moments.length ? <button aria-pressed={editing.value} onClick={() => (editing.value = !editing.value)}>Continue drawing</button> : null}
       </div>

@@ -5,7 +5,7 @@ import { unitOn, type Frame, type PlaneFrame } from "./frame";
 import { area, rowRegions } from "./plane/locate";
 import { frameColumns } from "./plane/overlay";
 import { nearestFlip, scales } from "./plane/flip";
-import { dark, frame, looked, number, picked, region, run } from "./state";
+import { count, dark, frame, looked, noun, number, picked, region, run } from "./state";
 import type { Problem } from "./types";
 
 export function RegionInfo() {
@@ -13,31 +13,31 @@ export function RegionInfo() {
   const problem = run.value?.problem;
   const chosen = looked.value ?? region.value;
   if (!now || !problem || chosen === null || chosen >= now.regions) {
-    return <p class="quiet">Point at the picture to look into a region; click to keep it and to see the nearest change of decision.</p>;
+    return <p class="quiet">Hover over the map to inspect a region. Click to select it and see the smallest change that flips the prediction.</p>;
   }
   return (
     <dl class="facts" aria-live="polite">
       <dt>Region</dt>
       <dd>
-        {chosen + 1} of {now.regions}
+        {(chosen + 1).toLocaleString("en")} of {now.regions.toLocaleString("en")}
         {now.kind === "plane" ? `, area ${number(area(now, chosen))}` : `, ${number(now.x[chosen])} to ${number(now.x[chosen + 1])}`}
       </dd>
       {now.kind === "plane" && problem.classes && (
         <>
-          <dt>Decides</dt>
+          <dt>Predicts</dt>
           <dd>{classesIn(now, chosen).map((k) => <ClassName key={k} index={k} problem={problem} />)}</dd>
         </>
       )}
       {now.kind === "plane" && problem.classes && picked.value && chosen === region.value && <FlipInfo frame={now} problem={problem} at={picked.value} />}
-      <dt>Piece</dt>
+      <dt>In this region</dt>
       <dd>{pieces(now, chosen, problem)}</dd>
-      <dt>Pattern</dt>
+      <dt>Activation pattern</dt>
       <dd>
         <code class="pattern">{pattern(now, chosen)}</code>
       </dd>
       {problem.X.length > 0 && (
         <>
-          <dt>{now.kind === "plane" && now.points ? "Data over it" : "Data in it"}</dt>
+          <dt>{now.kind === "plane" && now.points ? "Nearby data" : "Data inside"}</dt>
           <dd>{dataIn(now, chosen, problem)}</dd>
         </>
       )}
@@ -50,13 +50,13 @@ function FlipInfo({ frame: now, problem, at }: { frame: PlaneFrame; problem: Pro
   const flip = nearestFlip(now, at, scales(now, problem));
   if (!flip) return null;
   const columns = frameColumns(now, problem.features);
-  const words = flip.change.flatMap((by, axis) => (Math.abs(by) > 1e-6 * Math.abs(flip.change[1 - axis]) ? [`${columns[axis]} ${by < 0 ? "falls" : "rises"} by ${number(Math.abs(by))}`] : []));
+  const words = flip.change.flatMap((by, axis) => (Math.abs(by) > 1e-6 * Math.abs(flip.change[1 - axis]) ? [`${columns[axis]} ${by < 0 ? "decreases" : "increases"} by ${number(Math.abs(by))}`] : []));
   return (
     <>
       <dt>Nearest flip</dt>
       <dd>
-        {flip.reached >= 0 ? <ClassName index={flip.reached} problem={problem} /> : "another class"} if {words.join(" and ") || "anything changes"}
-        <span class="quiet">{flip.certain ? " (the nearest in this plane)" : " (the nearest in the picture; outside it may be a nearer one)"}</span>
+        {flip.reached >= 0 ? <ClassName index={flip.reached} problem={problem} /> : "another class"} if {words.join(" and ") || "any input changes"}
+        <span class="quiet">{flip.certain ? " (the smallest change in this plane)" : " (the smallest change inside the map; a smaller one may exist outside it)"}</span>
       </dd>
     </>
   );
@@ -116,10 +116,10 @@ function dataIn(now: Frame, chosen: number, problem: Problem) {
   const counts = new Map<number, number>();
   for (let i = 0; i < where.length; i++) if (where[i] === chosen) counts.set(problem.classes ? problem.y[i] : 0, (counts.get(problem.classes ? problem.y[i] : 0) ?? 0) + 1);
   if (!counts.size) return "none";
-  if (!problem.classes) return `${counts.get(0)} points`;
-  return [...counts].sort((a, b) => a[0] - b[0]).map(([k, count]) => (
+  if (!problem.classes) return count(counts.get(0)!, noun(problem));
+  return [...counts].sort((a, b) => a[0] - b[0]).map(([k, size]) => (
     <span key={k}>
-      {count} <ClassName index={k} problem={problem} />
+      {size} <ClassName index={k} problem={problem} />
     </span>
   ));
 }

@@ -1,4 +1,4 @@
-/** The run itself: start, pause, train on, step, grow now, undo. */
+/** The run itself: start, pause, continue training, step, grow now, undo. */
 
 import { signal } from "@preact/signals";
 import { draft, editing } from "./draft";
@@ -7,7 +7,7 @@ import { problemMessage } from "./ProblemPanel";
 import { chosenPlane } from "./SlicePanel";
 import { ask, busy, connected, errors, notice, run, say, source, STARTING, status } from "./state";
 
-const STATES = { idle: "Ready.", running: "Training and growing…", paused: "Paused.", ended: "The run has ended." };
+const STATES = { idle: "Ready.", running: "Training and growing…", paused: "Paused.", ended: "Finished." };
 
 /** Epochs to train on for after the end; empty for as many again. */
 const more = signal("");
@@ -30,14 +30,14 @@ export function RunPanel() {
       {state === "ended" && (
         <form class="row" onSubmit={trainOn}>
           <label>
-            For more epochs
-            <input type="number" min={1} value={more.value} placeholder="auto" title="By default as many again" onInput={(event) => (more.value = event.currentTarget.value)} />
+            More epochs
+            <input type="number" min={1} value={more.value} placeholder="auto" title="Default: as many epochs as before" onInput={(event) => (more.value = event.currentTarget.value)} />
           </label>
-          <button class="main" type="submit" title="Continue from the last epoch">Train on</button>
+          <button class="main" type="submit" title="Continue from the last epoch">Continue training</button>
         </form>
       )}
       <div class="row">
-        <button onClick={() => send("step")} disabled={state !== "paused"} title="Train one epoch">Step</button>
+        <button onClick={() => send("step")} disabled={state !== "paused"} title="Train for one epoch">Step</button>
         <button onClick={() => send("grow")} disabled={state !== "running" && state !== "paused"} title="Add units now">Grow now</button>
         <button onClick={() => send("undo")} disabled={!begun || !run.value?.records.some((record) => record.pays)} title="Undo the last growth step">Undo</button>
       </div>
@@ -67,12 +67,12 @@ function start(): void {
   const automatic = hidden.trim() === "auto";
   const widths = hidden.split(",").map((part) => Number(part.trim()));
   if (!automatic && !widths.every((width) => Number.isInteger(width) && width > 0)) {
-    say("method", `Hidden layers must be auto, or widths such as 2 or 4,4, got “${hidden}”.`);
+    say("method", `Hidden layers must be auto or widths such as 2 or 4,4; got “${hidden}”.`);
     return;
   }
   const [lr, epochs] = [draft.value.lr, draft.value.epochs].map((text) => (text.trim() === "auto" ? undefined : Number(text)));
-  if (lr !== undefined && !(lr > 0)) return say("method", "Learning rate must be auto, or above 0, such as 0.01.");
-  if (epochs !== undefined && !(Number.isInteger(epochs) && epochs > 0)) return say("method", "Epochs must be auto, or a number such as 200.");
+  if (lr !== undefined && !(lr > 0)) return say("method", "Learning rate must be auto or a positive number such as 0.01.");
+  if (epochs !== undefined && !(Number.isInteger(epochs) && epochs > 0)) return say("method", "Epochs must be auto or a positive integer such as 200.");
   editing.value = false;
   ask({ do: "start", problem, how, where, when, hidden: automatic ? "auto" : widths, seed, lr, epochs, slice: planeOf(run.value?.problem.features.length ?? 0) }, STARTING, "run");
   if (innerWidth <= 1000) document.querySelector(".middle")?.scrollIntoView();

@@ -10,7 +10,7 @@ export function Scoreboard() {
   const size: [string, string][] = [
     ["Inputs", String(all.problem.features.length)],
     ["Units", String(frame.value?.layers.reduce((sum, layer) => sum + layer.width, 0) ?? "–")],
-    ["Regions here", frame.value?.regions.toLocaleString("en") ?? "–"],
+    ["Regions on this slice", frame.value?.regions.toLocaleString("en") ?? "–"],
   ];
   const progress: [string, string][] = [
     ["Epoch", last < 0 ? "–" : String(epochs.epoch[last])],

@@ -106,13 +106,13 @@ async function copyText(text: string): Promise<boolean> {
 function Table({ columns, rows, title }: TableData & { title: string }) {
   const [all, showAll] = useState(false);
   const shown = all || rows.length <= MANY ? rows : rows.slice(0, MANY - 4);
-  const numeric = columns.map((_, k) => k > 0 && rows.every((row) => /^([+−±–~-]?[\d.,]+ ?(e[+-]?\d+|%)?|–|)$/.test(row[k] ?? "")));
+  const numeric = columns.map((_, k) => k > 0 && rows.every((row) => /^([+−±–~-]?[\d.,]+ ?(e[+−-]?\d+|%)?( ± [\d.,]+(e[+−-]?\d+)?)?|–|)$/.test(row[k] ?? "")));
   const long = columns.map((_, k) => rows.some((row) => (row[k] ?? "").length > 60));
   return (
     <>
       <div class="scroll" tabIndex={0} role="region" aria-label={title}>
         <table class={columns.length > 3 ? "stack" : ""}>
-          <thead><tr>{columns.map((name, k) => <th key={k} scope="col" class={numeric[k] ? "number-cell" : ""}>{name}</th>)}</tr></thead>
+          {columns.some(Boolean) && <thead><tr>{columns.map((name, k) => <th key={k} scope="col" class={numeric[k] ? "number-cell" : ""}>{name}</th>)}</tr></thead>}
           <tbody>
             {shown.map((row, i) => (
               <tr key={i}>{row.map((cell, k) => <td key={k} data-name={columns[k]} class={numeric[k] ? "number-cell" : long[k] ? "long" : ""}>{cell}</td>)}</tr>
@@ -120,7 +120,7 @@ function Table({ columns, rows, title }: TableData & { title: string }) {
           </tbody>
         </table>
       </div>
-      {shown.length < rows.length && <button class="link" onClick={() => showAll(true)}>All {rows.length} rows</button>}
+      {shown.length < rows.length && <button class="link" onClick={() => showAll(true)}>Show all {rows.length} rows</button>}
     </>
   );
 }
@@ -155,7 +155,7 @@ function Matrix({ rows, columns, values, down, across }: MatrixData) {
             <tr key={i}>
               <th scope="row">{rows[i]}</th>
               {row.map((value, k) => (
-                <td key={k} class={i === k ? "right" : value ? "wrong" : ""} title={`${Math.round((100 * value) / sums[i])} % of ${rows[i]}`}>
+                <td key={k} class={i === k ? "right" : value ? "wrong" : ""} title={`${Math.round((100 * value) / sums[i])}% of ${rows[i]}`}>
                   <i style={{ opacity: 0.75 * (value / sums[i]) }} /><span>{value}</span>
                 </td>
               ))}

@@ -26,13 +26,13 @@ export function SlicePanel() {
     chosenPlane.value = to[0] === to[1] ? null : to;
     if (to[0] === to[1]) say("slice", "Choose two different columns.");
     else if (!begun) say("slice", "");
-    else ask({ do: "slice", columns: to }, "Cutting the slice…", "slice");
+    else ask({ do: "slice", columns: to }, "Computing the slice…", "slice");
   };
   const through = (event: Event) => {
     event.preventDefault();
     const numbers = rows.value.split(",").map((part) => Number(part.trim()));
-    if (numbers.length === 3 && numbers.every(Number.isInteger)) ask({ do: "slice", rows: numbers }, "Cutting the slice…", "slice");
-    else say("slice", `Rows must be three numbers such as 0, 50, 100, got “${rows.value}”.`);
+    if (numbers.length === 3 && numbers.every(Number.isInteger)) ask({ do: "slice", rows: numbers }, "Computing the slice…", "slice");
+    else say("slice", `Enter three row numbers such as 0, 50, 100; got “${rows.value}”.`);
   };
   return (
     <section aria-labelledby="slice-title">
@@ -40,20 +40,20 @@ export function SlicePanel() {
       <div class="row">
         {([0, 1] as const).map((axis) => (
           <label key={axis}>
-            {axis ? "Up" : "Across"}
+            {axis ? "Vertical axis" : "Horizontal axis"}
             <select value={columns[axis]} onChange={(event) => show(axis ? [columns[0], Number(event.currentTarget.value)] : [Number(event.currentTarget.value), columns[1]])}>
               {features.map((name, k) => <option key={k} value={k}>{name}</option>)}
             </select>
           </label>
         ))}
       </div>
-      {!begun && <p class="quiet">{chosenPlane.value ? "The run will be shown on this slice." : "Without a choice: the two columns that matter most."}</p>}
+      {!begun && <p class="quiet">{chosenPlane.value ? "The run will be shown on this slice." : "By default: the two most important columns."}</p>}
       {begun && run.value!.problem.X.length > 0 && <form class="row" onSubmit={through}>
         <label>
-          Or through three rows
+          Or a plane through three rows
           <input class="code" value={rows.value} onInput={(event) => (rows.value = event.currentTarget.value)} />
         </label>
-        <button type="submit">Cut</button>
+        <button type="submit">Show</button>
       </form>}
       <p class="error" role="alert">{errors.value.slice}</p>
     </section>

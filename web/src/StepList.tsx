@@ -34,7 +34,7 @@ function line({ action, place, units, removed, epoch, outcome: { fixed, broken }
     recycle: `${named(removed)} replaced`,
     revive: `${named(units)} revived`,
   }[action];
-  return `epoch ${epoch}: ${what}${fixed.length || broken.length ? `; ${fixed.length} put right, ${broken.length} broken` : ""}`;
+  return `epoch ${epoch}: ${what}${fixed.length || broken.length ? `; ${fixed.length} corrected, ${broken.length} newly wrong` : ""}`;
 }
 
 /** Units by their numbers, or how many, if they are many. */

@@ -21,7 +21,7 @@ export function Timeline() {
     return () => clearInterval(timer);
   }, [playing.value]);
 
-  if (last < 1) return <div class="timeline quiet">The timeline fills as the network trains and grows.</div>;
+  if (last < 1) return <div class="timeline quiet">The timeline fills in as the network trains and grows.</div>;
   const now = moments[moment.value];
   const end = Math.max(1, ...moments.map((m) => m.epoch));
   const at = (m: Moment) => (m.kind === "end" ? 1 : (0.97 * m.epoch) / end);
@@ -67,7 +67,7 @@ export function Timeline() {
         ref={track}
         role="slider"
         tabIndex={0}
-        aria-label="Time: arrows go through the run, Page Up and Page Down from growth step to growth step"
+        aria-label="Timeline: arrow keys move through the run, Page Up and Page Down jump between growth steps"
         aria-valuemin={0}
         aria-valuemax={last}
         aria-valuenow={moment.value}
@@ -95,7 +95,7 @@ export function Timeline() {
       <output class="when">
         {describe(now)}
         {source.value!.live && status.value === "running" && !following.value && (
-          <button class="link" onClick={() => goTo(last)}>Back to now</button>
+          <button class="link" onClick={() => goTo(last)}>Jump to latest</button>
         )}
       </output>
     </div>
@@ -106,8 +106,8 @@ function describe(now: Moment): string {
   const what = frame.value?.kind === "line" ? "piece" : "region";
   const regions = now.regions === null ? "" : `: ${now.regions.toLocaleString("en")} ${what}${now.regions === 1 ? "" : "s"}`;
   if (now.kind === "start") return `Start${regions}`;
-  if (now.kind === "end" && now.epoch === 0) return `The linear model, which was kept${regions}`;
-  if (now.kind === "end") return `The network that was kept, of epoch ${now.epoch}${regions}`;
+  if (now.kind === "end" && now.epoch === 0) return `Final network: the linear model${regions}`;
+  if (now.kind === "end") return `Final network, from epoch ${now.epoch}${regions}`;
   if (now.kind === "grown") return `Growth step ${now.record}, epoch ${now.epoch}${regions}`;
-  return `Epoch ${now.epoch}${now.kind === "before" ? ", just before a growth step" : ""}${regions}`;
+  return `Epoch ${now.epoch}${now.kind === "before" ? ", just before growth" : ""}${regions}`;
 }

@@ -6,7 +6,7 @@ import { camera, WHOLE } from "./plane/camera";
 import type { Coloring } from "./plane/mesh";
 import { coloring, moment, pinned, run, showData, slice } from "./state";
 
-const COLORINGS: [Coloring, string][] = [["class", "Class"], ["value", "Certainty"], ["regions", "Paper"]];
+const COLORINGS: [Coloring, string][] = [["class", "Class"], ["value", "Confidence"], ["regions", "Regions"]];
 
 export function Toolbar({ now }: { now: Frame | null }) {
   const all = run.value;
@@ -29,7 +29,7 @@ export function Toolbar({ now }: { now: Frame | null }) {
       )}
       {now && !!all?.problem.X.length && (
         <label class="check">
-          <input type="checkbox" checked={showData.value} onChange={() => (showData.value = !showData.value)} /> data
+          <input type="checkbox" checked={showData.value} onChange={() => (showData.value = !showData.value)} /> Data
         </label>
       )}
       {slices.length > 1 && (
@@ -40,8 +40,8 @@ export function Toolbar({ now }: { now: Frame | null }) {
           </select>
         </label>
       )}
-      {now?.kind === "plane" && camera.value !== WHOLE && <button onClick={() => (camera.value = WHOLE)}>Show all</button>}
-      {now && <button class="end" aria-pressed={!!pinned.value} title="Keep this picture beside those to come" onClick={pin}>{pinned.value ? "End comparison" : "Compare"}</button>}
+      {now?.kind === "plane" && camera.value !== WHOLE && <button onClick={() => (camera.value = WHOLE)}>Reset view</button>}
+      {now && <button class="end" aria-pressed={!!pinned.value} title={pinned.value ? "Unpin the other view" : "Pin this view for comparison"} onClick={pin}>{pinned.value ? "End comparison" : "Compare"}</button>}
     </div>
   );
 }

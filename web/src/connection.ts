@@ -12,8 +12,8 @@ const MAX_FRAMES = 60;
 /** Codes after which reconnecting is useless (see the server's sessions), and what to do. */
 const FINAL: Record<number, string> = {
   4403: "This link belongs to an earlier session of the studio; open the URL printed in the terminal.",
-  4409: "This session is open in another tab or window; reload this page to continue here.",
-  4429: "Too many pages are open; close one, then reload this page.",
+  4409: "This session is open in another tab or window. Reload this page to continue here.",
+  4429: "Too many studio pages are open. Close one, then reload this page.",
 };
 
 type Waiting = { resolve(frame: Frame): void; reject(problem: Error): void };
@@ -97,7 +97,7 @@ export function connect(fresh: () => void): Source {
       keep("session", message.session);
       choices.value = message.choices;
       if (!message.fresh) return;
-      if (run.value?.moments.length) say("run", "The run is lost: the studio ended, or the page was closed for more than a minute. Press Start for a new run.");
+      if (run.value?.moments.length) say("run", "The run was lost: the studio was restarted, or the page was disconnected for more than a minute. Press Start for a new run.");
       fresh();
     } else if (message.type === "status") {
       batch(() => {

@@ -56,7 +56,7 @@ export type Frame = PlaneFrame | LineFrame;
 /** Header and arrays of any frame. */
 export function unpack(data: ArrayBuffer): { header: any; arrays: Record<string, Numbers>; shapes: Record<string, number[]> } {
   const view = new DataView(data);
-  if (data.byteLength < 8 || view.getUint32(0, false) !== 0x43525a31) throw new Error("not a frame of the viewer");
+  if (data.byteLength < 8 || view.getUint32(0, false) !== 0x43525a31) throw new Error("the data are not in the format of this viewer");
   const size = view.getUint32(4, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 8, size)));
   const arrays: Record<string, Numbers> = {};
@@ -78,7 +78,7 @@ export function readFrame(data: ArrayBuffer): Frame {
     const [out, inputs] = shapes[`W${k}`];
     affine.push({ W: arrays[`W${k}`] as Float32Array, b: (arrays[`b${k}`] as Float32Array) ?? null, out, in: inputs });
   }
-  if (header.kind !== "plane" && header.kind !== "line") throw new Error(`unknown kind of frame: ${header.kind}`);
+  if (header.kind !== "plane" && header.kind !== "line") throw new Error(`unknown frame type: ${header.kind}`);
   const regions = shapes.patterns[0];
   return { ...header, ...arrays, affine, regions, pattern_bytes: shapes.patterns[1] };
 }

@@ -24,7 +24,7 @@ if (inlined) {
       });
       keepInAddress(false);
     },
-    (problem: Error) => say("page", `This report cannot be read (${problem.message}). Create it again by creases report.`),
+    (problem: Error) => say("page", `This report cannot be read (${problem.message}). Create it again with: creases report`),
   );
 } else {
   source.value = connect(propose);

@@ -16,7 +16,7 @@ export async function openReport(text: string): Promise<{ run: Run; source: Sour
     async frame(moment, slice) {
       const name = slice ? `${moment}/${slice}` : `${moment}`;
       const bytes = frames.get(name);
-      if (!bytes) throw new Error(`The report has no picture of moment ${name}.`);
+      if (!bytes) throw new Error(`This report contains no map for moment ${name}.`);
       if (!read.has(name)) read.set(name, readFrame(bytes));
       return read.get(name)!;
     },

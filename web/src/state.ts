@@ -3,7 +3,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { unitNumber, type Frame } from "./frame";
 import type { Coloring } from "./plane/mesh";
-import type { Choices, Run, Status, Step } from "./types";
+import type { Choices, Problem, Run, Status, Step } from "./types";
 
 /** The source of frames: the report itself, or the server. */
 export type Source = {
@@ -163,10 +163,30 @@ export function ask(message: Record<string, unknown>, what: string, place: strin
   source.value?.send(message);
 }
 
+/** A number to read: 0.0123, 45.6, 64,300; powers of ten only for the very small and the very large. */
 export function number(value: number | null | undefined, digits = 3): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e5 || size < 1e-3) return value.toExponential(2).replace("-", "−");
-  return Number(value.toPrecision(digits)).toString().replace("-", "−");
+  if (size >= 1e12 || size < 1e-4) return value.toExponential(2).replaceAll("-", "−");
+  const rounded = Number(value.toPrecision(digits));
+  return (size >= 1e4 ? rounded.toLocaleString("en") : String(rounded)).replace("-", "−");
+}
+
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 5 });
+
+/** A number beside an axis, short: 100k, 1.5M. */
+export function tick(value: number, digits = 5): string {
+  const size = Math.abs(value);
+  return size >= 1e4 && size < 1e15 ? COMPACT.format(Number(value.toPrecision(digits))).replace("K", "k").replace("-", "−") : number(value, digits);
+}
+
+/** What one sample of a problem is called. */
+export function noun({ target, features }: Problem): string {
+  return target || features.length > 2 ? "row" : "point";
+}
+
+/** A count with its noun: 1 region, 3 regions. */
+export function count(size: number, noun: string): string {
+  return `${size.toLocaleString("en")} ${noun}${size === 1 ? "" : "s"}`;
 }

@@ -9,6 +9,7 @@ export type Problem = {
   X: number[][];
   y: number[];
   split: number[]; // 0 train, 1 validation, 2 test
+  rows?: number; // of the whole table, if X is a sample of it
   target?: string; // name of what is predicted
   columns?: TableColumn[]; // of a table
 };

@@ -36,8 +36,8 @@ describe("unpack", () => {
   });
 
   it("refuses other bytes", () => {
-    expect(() => unpack(new ArrayBuffer(4))).toThrow("not a frame");
-    expect(() => unpack(new ArrayBuffer(64))).toThrow("not a frame");
+    expect(() => unpack(new ArrayBuffer(4))).toThrow("not in the format");
+    expect(() => unpack(new ArrayBuffer(64))).toThrow("not in the format");
   });
 });
 

@@ -78,7 +78,7 @@ def test_a_picture_shows_its_moment_and_nothing_of_the_one_before():
         assert len(sheets) == 1
         assert len(sheets[0].get_paths()) == len(shot.partition.boundary().part_class)
         marks = {line.get_label() for line in film.main.lines}
-        assert marks == (set() if shot.record is None else {"typical instance", "fold point"})
+        assert marks == (set() if shot.record is None else {"typical mistake", "fold point"})
         assert film.now.get_xdata() == [shot.epoch, shot.epoch]
         assert f"epoch {shot.epoch}, {shot.partition.net.n_units} units, {shot.partition.count} regions" in shot.title
         assert bool(film.why.get_text()) == (shot.record is not None)

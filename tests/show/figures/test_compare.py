@@ -98,7 +98,7 @@ def test_where_networks_disagree_is_hatched_in_the_seconds_colour(ax):
     np.testing.assert_allclose(hatched.get_edgecolor()[0][:3], tint(class_color(1), 1.0))
     lines = [c for c in ax.collections if isinstance(c, LineCollection)]
     assert [line.get_segments()[0][0][0] for line in lines] == [0, 0.5]
-    assert "25 %" in ax.get_title()
+    assert "25%" in ax.get_title()
 
 
 def test_networks_that_agree_have_no_hatching(ax):
@@ -152,7 +152,7 @@ def test_spectra_are_roots_of_eigenvalues_above_rounding():
     (ax,) = plot_spectra(found).axes
     for line, one in zip(ax.lines, found["net"], strict=True):
         np.testing.assert_allclose(line.get_ydata(), np.sqrt(one.eigenvalues[:1]))
-    assert "100 %" in ax.get_title()
+    assert "100%" in ax.get_title()
 
 
 def test_outputs_are_drawn_along_their_first_direction():

@@ -53,7 +53,7 @@ def test_growth_steps_after_the_network_that_was_kept_are_hollow(grown):
     marks = [line for line in loss.lines if line.get_marker() in ("v", "D", "s") and len(line.get_xdata())]
     assert {line.get_color() for line in marks} == {"#FFFFFF"}
     shown = [text.get_text() for text in plot_growth_curves(history, kept_epoch=kept)[1].get_legend().get_texts()]
-    assert "did not pay, undone" in shown
+    assert "undone: no improvement" in shown
     assert "network kept" in shown
 
 
@@ -64,7 +64,7 @@ def test_growth_steps_that_did_not_pay_are_hollow(grown):
     marks = [line for line in loss.lines if line.get_marker() in ("v", "D", "s") and len(line.get_xdata())]
     hollow = [int(line.get_xdata()[0]) for line in marks if line.get_color() == "#FFFFFF"]
     assert hollow == [first.epoch]
-    assert "did not pay, undone" in [text.get_text() for text in score.get_legend().get_texts()]
+    assert "undone: no improvement" in [text.get_text() for text in score.get_legend().get_texts()]
 
 
 def test_a_linear_model_that_was_kept_has_the_size_of_the_start(grown):

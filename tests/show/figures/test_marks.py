@@ -38,9 +38,9 @@ def test_new_creases_lie_where_the_new_unit_is_zero(ax):
     plot_plane(folds(), ax=ax, color="class", X=POINTS, y=LABELS, record=RECORD)
     points = np.concatenate(lit(ax))
     np.testing.assert_allclose(0.8 * points[:, 0] - 0.8 * points[:, 1] - 0.4, 0, atol=1e-12)
-    assert marked(ax) == {"typical instance": (0.35, -0.45), "fold point": (0.55, 0.05)}
+    assert marked(ax) == {"typical mistake": (0.35, -0.45), "fold point": (0.55, 0.05)}
     names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names == ["class 0", "class 1", "newest crease", "typical instance", "fold point"]
+    assert names == ["class 0", "class 1", "newest crease", "typical mistake", "fold point"]
 
 
 def test_points_are_in_the_data_s_units(ax):

@@ -26,8 +26,8 @@ def test_every_face_of_every_region_is_drawn_outside_its_middle() -> None:
 @pytest.mark.parametrize(
     ("n", "message"),
     [
-        (2, "must be of three dimensions, got 2; plot planes by creases.plane"),
-        (4, "must be of three dimensions, got 4; plot slices by creases.plane"),
+        (2, "must be of three dimensions, got 2; plot planes with creases.plane"),
+        (4, "must be of three dimensions, got 4; plot slices with creases.plane"),
     ],
 )
 def test_other_dimensions_are_refused_with_what_to_do(n: int, message: str) -> None:

@@ -47,8 +47,8 @@ def test_two_networks_of_two_inputs_are_maps_to_choose_from(pair):
         (low, high), _ = header["box"]
         assert low + crease[..., 0] * (high - low) == pytest.approx(bent, abs=1e-6)
     sections = {section["title"]: section for section in run["sections"]}
-    assert sections["Networks"]["table"]["rows"][0] == ["old", "100.00 %", "7", "1", "2"]
-    assert sections["How to reproduce it"]["code"] == "creases compare old new"
+    assert sections["Networks"]["table"]["rows"][0] == ["old", "100.00%", "7", "1", "2"]
+    assert sections["Reproduce it"]["code"] == "creases compare old new"
     assert sections["Similarity"]["table"]["rows"][0][0] == "Agreement"
 
 
@@ -56,7 +56,7 @@ def test_where_they_decide_differently_is_told_exactly(pair):
     run, frames = read(pair / "report.html")
     (low, high), _ = frames["0"][0]["box"]
     section = next(s for s in run["sections"] if s["title"] == "Where they disagree")
-    share = f"{100 * 0.5 / (high - low):.3g} %"
+    share = f"{100 * 0.5 / (high - low):.3g}%"
     assert f"old and new disagree on {share} of the inputs in the box." in section["text"]
     assert section["table"]["rows"] == [["1 and 0", "1 part", share]]
     assert section["picture"]["light"] != section["picture"]["dark"]
@@ -65,7 +65,7 @@ def test_where_they_decide_differently_is_told_exactly(pair):
 def test_samples_of_different_decisions_are_listed_with_the_truth(pair):
     run, _ = read(pair / "report.html")
     table = next(s for s in run["sections"] if s["title"].startswith("Classified differently"))["table"]
-    assert table["columns"] == ["sample", "a says", "b says", "truth"]
+    assert table["columns"] == ["sample", "a predicts", "b predicts", "truth"]
     X = np.load(pair / "samples.npz")["X"]
     differ = np.flatnonzero((X[:, 0] > 0) & (X[:, 0] <= 0.5))
     assert sorted(int(row[0]) for row in table["rows"]) == differ.tolist()
@@ -109,7 +109,7 @@ def test_without_the_networks_the_page_is_of_sections_alone(pair, tmp_path):
     run, frames = read(page)
     assert not run["moments"]
     assert not frames
-    assert run["lead"].startswith("2 networks compared. <old>, new, at ")
+    assert run["lead"].startswith("2 networks compared. <old>, new, on ")
     assert "Agreement" in [row[0] for section in run["sections"] for row in section.get("table", {}).get("rows", [])]
 
 
@@ -131,10 +131,10 @@ def test_samples_on_one_line_are_no_plane():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "cannot read .*comparison.json: there is no such file; give a folder that creases compare wrote"),
+        (None, "cannot read .*comparison.json: there is no such file; pass a folder written by creases compare"),
         ("{", "is damaged"),
-        ("[]", "it is damaged or of another version, without names"),
-        ('{"names": ["a", "b"]}', "without samples, samples_of"),
+        ("[]", "it is damaged or from another version; missing: names"),
+        ('{"names": ["a", "b"]}', "missing: samples, samples_of"),
     ],
 )
 def test_a_folder_without_a_comparison_is_refused(tmp_path, text, said):

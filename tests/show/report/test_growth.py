@@ -124,18 +124,18 @@ def test_the_last_frame_is_of_the_network_that_was_kept(circles, circles_report)
 def test_the_sections_tell_what_a_reader_asks(circles, circles_report):
     _, found, _ = circles_report
     titles = [one["title"] for one in found["sections"]]
-    wanted = ["Scores", "Overview", "Growth ledger", "Hardest samples", "Calibration", "Load it in three lines"]
+    wanted = ["Scores", "Overview", "Growth steps in detail", "Hardest samples", "Calibration", "Load the network"]
     assert [title for title in titles if title in wanted] == wanted
     assert titles[-1] == "About this report"
     assert found["sections"][0]["viewer"]  # of points in a plane the picture comes first
-    questions = ["What does it do?", "Is it good?", "Why did it grow?", "Where is it wrong?", "How sure is it?"]
+    questions = ["What does it do?", "Is it good?", "Why did it grow?", "Where is it wrong?", "How confident is it?"]
     assert list(dict.fromkeys(one["group"] for one in found["sections"]))[:5] == questions
-    assert section(found, "Load it in three lines")["code"].splitlines() == [
+    assert section(found, "Load the network")["code"].splitlines() == [
         "import creases",
         'net = creases.read("circles/model.safetensors")',
         "net(X)",
     ]
-    again = section(found, "How to reproduce it")["code"]
+    again = section(found, "Reproduce it")["code"]
     assert again.startswith("creases grow xor_circles ")
     assert " --when 12 --budget 45 --out circles" in again
     for one in found["sections"]:
@@ -145,12 +145,12 @@ def test_the_sections_tell_what_a_reader_asks(circles, circles_report):
 
 def test_the_ledger_has_a_row_for_every_growth_step(circles, circles_report):
     _, found, _ = circles_report
-    table = section(found, "Growth ledger")["table"]
+    table = section(found, "Growth steps in detail")["table"]
     history = History.load(circles / "history.json")
     columns = {name: [row[k] for row in table["rows"]] for k, name in enumerate(table["columns"])}
     assert columns["step"] == [str(record.number) for record in history.records]
     assert columns["predictions changed"] == [str(record.changed) for record in history.records]
-    assert columns["loss before"] == [f"{record.before['loss']:.4g}" for record in history.records]
+    assert columns["loss before"] == [f"{record.before['loss']:.4f}" for record in history.records]
     assert all("because" in why for why in columns["why"])
     assert all(float(change) > 0 for change in columns["largest change"])
 
@@ -160,7 +160,7 @@ def test_the_ledger_tells_what_the_networks_before_and_after_each_step_do(circle
     kept = load_run(circles)
     X, y, train = kept.data.problem.X, kept.data.problem.y, kept.data.train
     before = {one.epoch: one.net for one in kept.snapshots if one.kind == "before"}
-    table = section(found, "Growth ledger")["table"]
+    table = section(found, "Growth steps in detail")["table"]
     rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
     grown = [one for one in kept.snapshots if one.kind == "grown"]
     assert [one.record for one in grown] == [int(row["step"]) for row in rows]
@@ -189,7 +189,7 @@ def test_the_smallest_changes_are_those_of_the_smallest_margins_and_change_the_d
     kept = load_run(iris)
     X, classes = kept.data.problem.X, kept.data.problem.classes
     f = np.sort(kept.net(X), axis=1)
-    table = section(found, "What would change a decision")["table"]
+    table = section(found, "What would flip a prediction")["table"]
     rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
     test = kept.data.test
     closest = test[np.argsort((f[:, -1] - f[:, -2])[test])[:8]]
@@ -201,7 +201,7 @@ def test_the_smallest_changes_are_those_of_the_smallest_margins_and_change_the_d
             name, verb, amount = re.fullmatch(r"(.+) (rises|falls) by ([\d.e-]+) cm", words).groups()
             column = kept.data.problem.features.index(f"{name} (cm)")
             x[column] += float(amount) * (1 if verb == "rises" else -1)
-        assert classes[kept.net(x).argmax()] == row["would be"] != row["predicted"]
+        assert classes[kept.net(x).argmax()] == row["becomes"] != row["predicted"]
 
 
 def test_the_hardest_instances_have_the_largest_losses(circles, circles_report):
@@ -226,7 +226,7 @@ def test_more_inputs_are_shown_on_slices_with_their_data(iris, iris_report):
     written, found, frames = iris_report
     assert len(found["slices"]) == 4
     assert found["slices"][0].count(" × ") == 1
-    assert found["slices"][3] == "directions of most variation"
+    assert found["slices"][3] == "directions of largest variation"
     assert written.slices == tuple(found["slices"])
     names = {str(moment["id"]) + tail for moment in found["moments"] for tail in ("", "/1", "/2", "/3")}
     assert set(frames) == names
@@ -242,7 +242,7 @@ def test_more_inputs_are_shown_on_slices_with_their_data(iris, iris_report):
             assert np.allclose(t, X[:, pair], atol=1e-4)
             assert ((arrays["points"] > 0) & (arrays["points"] < 1)).all()
         else:
-            assert name == "directions of most variation"
+            assert name == "directions of largest variation"
             assert np.median(arrays["distance"]) < 1.0  # along the data
         kept = load_run(iris)
         inside = np.array(header["origin"]) + t[:5] @ np.array(header["basis"]).T
@@ -261,7 +261,7 @@ def test_slices_that_are_asked_for_are_shown(iris, tmp_path, quick):
     header, arrays = frames[f"{found['moments'][0]['id']}"]
     kept = load_run(iris)
     assert header["origin"] == [0, np.median(kept.data.problem.X[:, 1]), np.median(kept.data.problem.X[:, 2]), 0]
-    assert "--columns 'sepal length (cm),3'" in section(found, "How to reproduce it")["code"]
+    assert "--columns 'sepal length (cm),3'" in section(found, "Reproduce it")["code"]
     assert len(arrays["points"]) == 150
 
 
@@ -290,7 +290,7 @@ def test_slices_that_are_not_there_are_refused(iris, tmp_path, asked, said):
 
 def test_problems_of_two_inputs_have_no_slices_to_choose(circles, tmp_path):
     with pytest.raises(
-        InputError, match="columns must be empty for one or two inputs, which need no slice, got 2 inputs"
+        InputError, match="columns must be omitted for one or two inputs, which need no slice, got 2 inputs"
     ):
         write_growth_report(circles, tmp_path / "r.html", columns=["0,1"])
 
@@ -335,7 +335,7 @@ def test_of_large_networks_fewer_slices_are_shown_so_that_time_has_room(iris, tm
     monkeypatch.setattr(growth, "BUDGET", 20_000)
     found = write_growth_report(iris, tmp_path / "r.html")
     assert len(found.slices) == 2
-    assert found.slices[1] == "directions of most variation"
+    assert found.slices[1] == "directions of largest variation"
     asked = write_growth_report(iris, tmp_path / "r.html", columns=["0,1", "1,2", "2,3"])
     assert len(asked.slices) == 3
 
@@ -353,8 +353,8 @@ def test_a_run_that_has_not_ended_is_reported_as_far_as_it_is(circles, tmp_path,
     assert not written.ended
     assert found["kept"] == found["moments"][-1]["epoch"] <= 30
     assert not any(record["undone"] for record in found["records"])
-    assert "has not ended" in section(found, "Overview")["text"]
-    assert section(found, "Load it in three lines")["text"].endswith("its network is in circles/model.safetensors.")
+    assert "is not finished" in section(found, "Overview")["text"]
+    assert section(found, "Load the network")["text"].endswith("its network is in circles/model.safetensors.")
 
 
 def test_a_run_that_was_never_trained_is_refused(circles, tmp_path):

@@ -83,6 +83,6 @@ def test_of_a_comparison_each_network_can_be_chosen_and_set_beside_another(visit
     page.get_by_role("button", name="Compare").click()
     page.locator("select").first.select_option(label="stripes")
     page.get_by_text("3 regions").wait_for()
-    assert page.locator(".pin").all_inner_texts() == ["stripes", "Kept: cross"]
+    assert page.locator(".pin").all_inner_texts() == ["stripes", "Pinned: cross"]
     assert "of 3" in pointed(page, 0.85, 0.3)
     assert page.locator(".sections h2", has_text="Where they disagree").count() == 1

@@ -23,7 +23,7 @@ def test_a_partition_is_shown_as_it_was_saved(tmp_path, drawn):
     assert run["problem"]["classes"] == ["class 0", "class 1"]
     titles = [section["title"] for section in run["sections"]]
     assert titles[0] == "Exactness"
-    assert titles[-1] == "How to reproduce it"
+    assert titles[-1] == "Reproduce it"
     assert run["sections"][-1]["code"] == "creases report 'my map.npz'"
 
 
@@ -38,8 +38,8 @@ def test_a_network_is_mapped_around_its_data_or_in_the_box_given(tmp_path, drawn
     assert low < X[:, 0].min() < X[:, 0].max() < high
     assert np.array(run["problem"]["X"]) == pytest.approx(X)
     assert run["problem"]["classes"] == ["0", "1"]
-    shares = next(s for s in run["sections"] if s["title"] == "How many pieces it needs")["table"]["rows"][0]
-    assert shares[-1] == "100 %"  # the network decides as the data are
+    shares = next(s for s in run["sections"] if s["title"] == "Number of pieces needed")["table"]["rows"][0]
+    assert shares[-1] == "100%"  # the network decides as the data are
     _, frames = read(write_map_report(tmp_path / "net.safetensors", out, box=[(0, 2), (0, 3)]))
     assert frames["0"][0]["box"] == [[0, 2], [0, 3]]
 
@@ -70,7 +70,7 @@ def test_a_unit_that_is_off_on_a_slice_is_not_dead_where_data_lie_beside_it(tmp_
     net = creases.read([([[0.0, 0.0, 1.0]], [-2.0]), ([[1.0]], [0.0])])  # on above x3 = 2
     creases.plane(net, [(-1, 1)] * 2, np.zeros(3), np.eye(3)[:, :2]).save(tmp_path / "cut.npz")
     np.savez(tmp_path / "data.npz", X=[[0.1, 0.2, 0.0], [0.0, 0.0, 5.0]], y=[0, 1])
-    for given, note in (({}, "dead: off everywhere"), ({"data": tmp_path / "data.npz"}, "")):
+    for given, note in (({}, "dead: never active"), ({"data": tmp_path / "data.npz"}, "")):
         run, _ = read(write_map_report(tmp_path / "cut.npz", tmp_path / "cut.html", **given))
         (units,) = (one for one in run["sections"] if one["title"] == "Units")
         assert units["table"]["rows"][0][2] == note
@@ -94,7 +94,7 @@ def test_a_unit_that_is_off_on_a_slice_is_not_dead_where_data_lie_beside_it(tmp_
             "map.npz",
             {"box": [(0, 1), (0, 1)]},
             InputError,
-            "box must be None for a map, which has its box, got a box for map.npz",
+            "box must be omitted for a map, which has its own box, got a box for map.npz",
         ),
         (
             "fold.safetensors",
@@ -141,8 +141,8 @@ def test_classes_of_a_table_are_the_outputs_of_their_numbers(tmp_path, drawn):
     run, _ = read(write_map_report(tmp_path / "three.safetensors", tmp_path / "page.html", data=tmp_path / "two.csv"))
     assert run["problem"]["classes"] == ["0", "1", "2"]
     assert set(run["problem"]["y"]) == {1, 2}
-    found = next(s for s in run["sections"] if s["title"] == "How many pieces it needs")
-    assert found["table"]["rows"][0][-1] == "100 %"
+    found = next(s for s in run["sections"] if s["title"] == "Number of pieces needed")
+    assert found["table"]["rows"][0][-1] == "100%"
 
 
 def test_a_line_is_shown_without_samples_that_are_not_on_it(tmp_path, drawn):
@@ -152,7 +152,7 @@ def test_a_line_is_shown_without_samples_that_are_not_on_it(tmp_path, drawn):
     assert run["problem"]["X"] == []
     creases.line(FOLD, [-1, 0.5], [1, 0.5], infinite=True).save(tmp_path / "endless.npz")
     with pytest.raises(
-        InputError, match=r"path must be a map of a segment, got endless.npz, which is of an infinite line"
+        InputError, match=r"path must be a map of a segment, got endless.npz, which covers an infinite line"
     ):
         write_map_report(tmp_path / "endless.npz", tmp_path / "endless.html")
 

@@ -49,7 +49,7 @@ def test_a_network_that_beats_no_baseline_is_told_so(birds):
         Baseline(name, birds.data.problem.y, 1.0, 1.0, score, None) for name, score in (("net", 0.7), ("line", 0.8))
     ]
     assert "It does not beat line" in _scores(birds.data, models)["text"]
-    assert "higher on the test rows than every baseline" in _scores(birds.data, models[::-1])["text"]
+    assert "beats every baseline on the test rows" in _scores(birds.data, models[::-1])["text"]
 
 
 def test_calibration_has_the_share_of_right_rows(birds):

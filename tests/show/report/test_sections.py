@@ -50,28 +50,30 @@ def test_the_certificate_says_that_the_pieces_are_the_network(spare):
 def test_the_census_is_that_of_the_partition(spare):
     found = rows(spare["Regions"])
     assert found["regions in the box"] == "2"
-    assert found["area of all"] == "4"
+    assert found["total area"] == "4"
     corner = 1.5**2 / 2  # the triangle x1 + x2 < -1/2 of the box
     assert found["largest, median, smallest area"] == f"{4 - corner:g}, 2, {corner:g}"
     assert found["samples outside the box"] == "0"
-    assert "60 samples, in 2 regions" in spare["Regions"]["text"]
+    assert "Regions with data (60 samples): 2" in spare["Regions"]["text"]
 
 
 def test_classes_have_the_area_where_they_are_decided(spare):
     high = 1.5**2 / 2 / 4  # f > 0 where x1 + x2 > 1/2
     table = spare["Predicted classes"]["table"]["rows"]
-    assert table[1][:3] == ["high", f"{100 * high:.3g} %", "1"]
+    assert table[1][:3] == ["high", f"{100 * high:.3g}%", "1"]
     assert [row[3] for row in table] == [str((Y == 0).sum()), str((Y == 1).sum())]
 
 
 def test_dead_and_doubled_units_are_named(spare):
     notes = [row[2] for row in spare["Units"]["table"]["rows"]]
-    assert notes == ["", "duplicate of unit 0: the same crease", "dead: off everywhere"]
-    assert spare["Units"]["text"].startswith("3 units. Proved over the whole box: 1 dead, 0 always on. 1 with the same")
+    assert notes == ["", "duplicate of unit 0 (same crease)", "dead: never active"]
+    assert spare["Units"]["text"].startswith(
+        "3 units. Proved over the whole box: 1 dead, 0 always active. 1 shares its"
+    )
 
 
 def test_pictures_come_for_light_and_for_dark_paper(spare):
-    for title in ("Dual plot of output", "How many pieces it needs"):
+    for title in ("Dual plot of output", "Number of pieces needed"):
         light, dark = (base64.b64decode(spare[title]["picture"][name].split(",")[1]) for name in ("light", "dark"))
         assert light[:8] == dark[:8] == b"\x89PNG\r\n\x1a\n"
         assert light != dark
@@ -79,13 +81,13 @@ def test_pictures_come_for_light_and_for_dark_paper(spare):
 
 def test_a_network_of_pieces_that_decide_alike_needs_one(spare):
     share = np.mean((np.asarray(SPARE(X[1::2]))[:, 0] > 0) == Y[1::2])
-    assert spare["How many pieces it needs"]["table"]["rows"][0][-1] == f"{100 * share:.3g} %"
+    assert spare["Number of pieces needed"]["table"]["rows"][0][-1] == f"{100 * share:.3g}%"
 
 
 def test_the_share_of_the_area_with_data_is_that_of_its_regions():
     fold = creases.read([([[1.0, 0.0]], [-0.5]), ([[1.0]], [0.0])])  # folds at x1 = 1/2
     found = told(network_sections(fold, box=BOX, X=[[0.7, 0.0], [0.9, 0.5]], y=[1.0, 1.0]))["Regions"]
-    assert "Data: 2 samples, in 1 region; 25 % of the area is in regions with data." in found["text"]
+    assert "Regions with data (2 samples): 1, 25% of the area." in found["text"]
 
 
 def test_parameters_are_those_that_torch_counts_also_with_pooling():
@@ -95,7 +97,7 @@ def test_parameters_are_those_that_torch_counts_also_with_pooling():
 
 def test_a_function_of_one_direction_is_told_by_it(spare):
     ((name, _, share, needed, direction),) = spare["Sensitivity"]["table"]["rows"]
-    assert (name, share, needed) == ("output", "100 %", "1")
+    assert (name, share, needed) == ("output", "100%", "1")
     first, second = X.std(axis=0) / np.linalg.norm(X.std(axis=0))  # it is a function of x1 + x2
     assert direction in (f"+{first:.2f} x1, +{second:.2f} x2", f"+{second:.2f} x2, +{first:.2f} x1")
 
@@ -116,7 +118,7 @@ def test_a_spline_is_listed_by_its_breakpoints_and_delta_slopes():
     assert table["columns"] == ["time", "units", "Δ slope of output"]
     assert table["rows"] == [["0", "0", "1"], ["1", "1", "-2"], ["2", "2", "1"]]
     assert "0 at the left end and 0 at the right" in found["Breakpoints"]["text"]
-    assert rows(found["Regions"])["length of all"] == "4"
+    assert rows(found["Regions"])["total length"] == "4"
     assert "Predicted classes" not in found  # its output is a value
 
 
@@ -142,13 +144,13 @@ def test_more_inputs_are_looked_at_sample_by_sample_or_on_a_slice(drawn):
     labels = RNG.integers(0, 3, 30)
     found = told(network_sections(net, box=box, X=points, y=labels, classes=list("abc")))
     regions = len(np.unique(net.sides(points), axis=0))
-    assert f"30 samples in {regions} regions" in found["Regions"]["text"]
+    assert f"30 samples fall in {regions} regions" in found["Regions"]["text"]
     assert "Proved by bounds over the box" in found["Units"]["text"]
     assert "picture" in found["Sensitivity"]
     cut = creases.plane_through(net, *points[:3])
     on_slice = told(network_sections(net, box=box, X=points, classes=list("abc"), partition=cut))
     assert rows(on_slice["Regions"])["regions in the slice"] == str(cut.count)
-    assert rows(on_slice["Regions"])["regions of all inputs that 30 samples lie in"] == str(regions)
+    assert rows(on_slice["Regions"])["regions of the whole input space that contain 30 samples"] == str(regions)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +192,7 @@ def test_of_many_units_those_with_a_note_are_listed_first(drawn):
     listed = section["table"]["rows"]
     assert len(listed) == 100
     assert listed[-1][0] == "149"
-    assert "the other 50 are omitted" in section["text"]
+    assert "50 more are not shown" in section["text"]
 
 
 @pytest.mark.parametrize(

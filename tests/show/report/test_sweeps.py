@@ -55,7 +55,7 @@ def test_failures_are_told_with_the_way_on(tmp_path, drawn):
         ["ArithmeticError: 3 is odd", "1", "x 3"],
     ]
     told = json.dumps(run["sections"])
-    assert "The sweep has not ended." in told
+    assert "The sweep is not finished." in told
     assert "sweep.run()" in told
     assert "Traceback" in told
     assert not drawn  # one parameter, and no result
@@ -66,7 +66,7 @@ def test_of_very_many_maps_the_first_are_drawn(tmp_path, drawn, monkeypatch):
     folder = swept(tmp_path / "many", lambda a, b, c: {"sum": a + b + c}, {name: [0, 1] for name in "abc"})
     run, _ = read(write_sweep_report(folder, tmp_path / "page.html"))
     assert len(drawn) == 2
-    assert "1 more heat map can be drawn with creases sweep heat." in json.dumps(run["sections"])
+    assert "1 more heat map can be drawn with: creases sweep heat" in json.dumps(run["sections"])
 
 
 def test_a_sweep_without_a_result_is_shown_too(tmp_path, drawn):

@@ -55,7 +55,7 @@ def test_a_run_of_every_kind_of_problem_gives_a_frame(problem):
 
 def test_a_run_to_its_end_is_told_piece_by_piece_as_it_is_told_whole(ended):
     assert ended.status["state"] == "ended"
-    assert ended.status["message"].startswith("It ended: ")
+    assert ended.status["message"].startswith("Finished: ")
     assert ended.run["ended"]
     assert ended.run["kept"] == ended.live.history.kept
     kinds = [one["kind"] for one in ended.run["moments"]]
@@ -175,10 +175,10 @@ def test_a_page_follows_stages_that_pay_and_stages_that_do_not(judged):
         phases.add(page.run["phase"])
         assert page.as_told()
     assert min(np.diff(lengths)) < 0  # it goes back to the beginning of a stage
-    assert {"", "Stage 1: training on without growth, to compare."} < phases
+    assert {"", "Stage 1: training without growth, for comparison."} < phases
     assert [stage["pays"] for stage in page.live.history.stages][:2] == [True, False]
     tags = [(record["undone"], record["tag"]) for record in page.run["records"]]
-    assert tags[:2] == [(False, ""), (True, "did not pay, undone")]
+    assert tags[:2] == [(False, ""), (True, "undone: no improvement")]
     assert page.run["growth_ended"] in page.run["phase"]
     shown = {moment["record"] for moment in page.run["moments"]} - {None}
     assert shown == {record["number"] for record in page.run["records"] if not record["undone"]}
@@ -281,9 +281,9 @@ BAD_TABLES = [
     ("a,b\n1,2\n1,2,3\n", "very line of mine.csv must have 2 cells, as the first, got line 3 with 3"),
     ("a,b\n" + "".join(f"w{k},{k % 2}\n" for k in range(40)), "'a'"),
     ("a,1\n2,3\n", "with both numbers and text in it"),
-    ("a,b\n" + "1,1\n2,0\n" * 3, "has 6 rows, too few to hold some out"),
+    ("a,b\n" + "1,1\n2,0\n" * 3, "has 6 rows; at least"),
     ("a,b\ninf,1\n" + "1,0\n" * 20, "infinite|not finite|'a'"),
-    ("\0\0\1", "is not text"),
+    ("\0\0\1", "is not a text file"),
 ]
 
 
@@ -299,27 +299,28 @@ def test_a_bad_table_is_refused_in_words_for_a_page(text, told):
 
 def test_the_words_for_missing_values_say_what_can_be_done():
     _, message = Page().refused("problem", problem={**TABLE, "text": "a,b\n" + "1,0\nNaN,1\n" * 9})
-    assert message.endswith(
-        "drop those rows with the option below, or add an indicator column with the command creases grow"
-    )
+    assert message.endswith("drop those rows with the option below, or add an indicator column with the option below")
 
 
 @pytest.mark.parametrize(
     ("problem", "told"),
     [
-        ({}, "There is no kind of problem"),
-        ({"kind": "pickle"}, "There is no kind of problem 'pickle'"),
+        ({}, "Unknown kind of problem"),
+        ({"kind": "pickle"}, "Unknown kind of problem 'pickle'"),
         ({"kind": "builtin", "name": "moon"}, "got 'moon'; did you mean 'moons'?"),
         ({"kind": "builtin", "name": 7}, "Name must be a text"),
-        ({"kind": "builtin", "name": "mnist"}, "too large to be watched"),
+        ({"kind": "builtin", "name": "mnist"}, "too large for the studio"),
         ({**TABLE, "target": "colour"}, "Column to predict must be a column of mine.csv, got 'colour'"),
         ({**TABLE, "text": 5}, "Table must be a text"),
         ({**TABLE, "text": ""}, "mine.csv must have a row of column names and rows of values, got an empty file"),
         ({**TABLE, "text": "," * 2**18}, "mine.csv must have rows of values, got only separators"),
-        ({**TABLE, "text": "a,b\n" + "1e301,0\n2,1\n" * 9}, "A has values beyond 1e+100, too large to be learnt from"),
+        (
+            {**TABLE, "text": "a,b\n" + "1e301,0\n2,1\n" * 9},
+            "A has values beyond 1e+100, which is too large to",
+        ),
         ({**TABLE, "text": "a,b\n" + "3,-1e301\n2,1.5\n" * 9}, "The column to predict has values beyond 1e+100"),
-        ({**TABLE, "text": "a,b\n" + "1,2\n" * 50_000}, "The problem mine.csv has more than 20000 rows"),
-        ({**TABLE, "text": "a,b\n" + "1,2\n2,1\n" * 15_000}, "The problem mine has 30000 rows"),
+        ({**TABLE, "text": "a,b\n" + "1,2\n" * 50_000}, "mine.csv has more than 20000 rows"),
+        ({**TABLE, "text": "a,b\n" + "1,2\n2,1\n" * 15_000}, "Mine has 30000 rows (limit 20000)"),
         (
             {**TABLE, "text": ",".join(f"c{k}" for k in range(600)) + "\n" + "\n".join([",".join("12" * 300)] * 9)},
             "mine.csv must have a column to predict from, got columns that are constant ('c0', 'c1', 'c2'",
@@ -332,13 +333,13 @@ def test_the_words_for_missing_values_say_what_can_be_done():
         ({**FORMULA, "rows": 10**9}, "Points must be an integer from 20 to 20000"),
         ({**FORMULA, "noise": float("nan")}, "Noise must be a number from 0 to 1"),
         ({**FORMULA, "seed": -1}, "Seed must be an integer"),
-        ({**DRAWN, "y": [0] * 40}, "Points must be of at least two classes"),
-        ({**DRAWN, "X": [[1, 2]]}, "Points must have a place and a class each"),
+        ({**DRAWN, "y": [0] * 40}, "Points must have at least two classes"),
+        ({**DRAWN, "X": [[1, 2]]}, "Points must have coordinates and a class each"),
         ({**DRAWN, "X": [[1, 2, 3]] * 40}, "Points must have two coordinates each"),
         ({**DRAWN, "X": [[1, 1e300]] * 40}, "Points must be a number from"),
         ({**DRAWN, "X": [["a", "b"]] * 40}, "Points must be a number from"),
         ({**DRAWN, "y": [99] * 40}, "Class must be an integer from 0 to 9"),
-        ({"kind": "draw", "X": [[0, k] for k in range(6)], "y": [0, 1] * 3}, "Drawn has 6 rows, too few"),
+        ({"kind": "draw", "X": [[0, k] for k in range(6)], "y": [0, 1] * 3}, "Drawn has 6 rows; at least"),
     ],
 )
 def test_a_bad_problem_is_refused_in_its_place(problem, told):
@@ -354,11 +355,11 @@ def test_a_bad_problem_is_refused_in_its_place(problem, told):
         ({"how": "steepest_split"}, "Method must be a method that can grow this model"),
         (
             {"where": "attic"},
-            "Where must be 'all', 'bottleneck', 'round robin', 'gain', 'width or depth', 'hidden1', got 'attic'",
+            "Where to grow must be 'all', 'bottleneck', 'round robin', 'gain', 'width or depth', 'hidden1', got",
         ),
         (
             {"when": "never"},
-            "When must be a number of epochs, a function, or one of ['stages', 'plateau', 'converged'], got 'never'",
+            "When to grow must be a number of epochs, a function, or one of ['stages', 'plateau', 'converged']",
         ),
         ({"hidden": []}, "Hidden layers must be auto, or 1 to 8 widths"),
         ({"hidden": [2.5]}, "Hidden layers must be an integer from 1 to 2000, got 2.5"),
@@ -387,12 +388,12 @@ def test_what_needs_a_run_says_so(do):
 
 
 def test_frames_and_exports_that_are_not_there_are_refused(ended):
-    assert ended.refused("frame", moment=10**6) == ("plane", "Moment 1000000 is not kept any more; choose another")
+    assert ended.refused("frame", moment=10**6) == ("plane", "Moment 1000000 is no longer stored; choose another")
     assert ended.refused("frame", moment=0, slice=5) == ("plane", "Slice must be from 0 to 0, got 5")
     assert ended.refused("frame", moment="0")[0] == "plane"
-    assert ended.refused("export", what="house")[1].startswith("There is no export 'house'")
+    assert ended.refused("export", what="house")[1].startswith("Unknown export 'house'")
     for do in ("go", "step", "grow"):
-        assert ended.refused(do)[1].startswith("The run has ended")
+        assert ended.refused(do)[1].startswith("The run is finished")
 
 
 def test_too_many_regions_are_told_where_the_plane_is():
@@ -406,11 +407,11 @@ def test_too_many_regions_are_told_where_the_plane_is():
 def test_a_run_pauses_after_so_much_work_and_at_so_many_units():
     page = Page(work=0.0).start().work()
     assert page.status["state"] == "paused"
-    assert "press Resume" in page.status["message"]
+    assert "Press Resume" in page.status["message"]
     page = Page(units=3).start(when="3").work(30)
-    assert page.status["message"].startswith("Paused: the network has 3 units")
-    assert "as many as the studio takes" in page.refused("go")[1]
-    assert "as many as the studio takes" in page.refused("grow")[1]
+    assert page.status["message"].startswith("Paused: the network reached 3 units")
+    assert "the limit of the studio" in page.refused("go")[1]
+    assert "the limit of the studio" in page.refused("grow")[1]
 
 
 def test_frames_are_kept_within_bounds():
@@ -490,10 +491,10 @@ def test_a_model_file_is_shown_as_a_map_or_refused_in_its_place(tmp_path):
     assert decode_frame(page.send("frame", moment=0, slice=1)[0])[0]["axes"] == ["x4", "x2"]
     assert "press Start" in page.refused("export", what="model")[1]
     for name, sent, told in [
-        ("net.pt", content, "no model file"),
+        ("net.pt", content, "is not a model file"),
         ("net.safetensors", content[: len(content) // 8 * 4], "net.safetensors"),
         ("net.onnx", content, "net.onnx"),
-        ("net.safetensors", "?", "arrive whole"),
+        ("net.safetensors", "?", "received completely"),
     ]:
         place, words = page.refused("model", name=name, content=sent)
         assert (place, told in words, "/tmp" in words) == ("problem", True, False), words

@@ -111,7 +111,7 @@ def test_the_code_of_a_run_that_keeps_the_linear_model_makes_it(tmp_path, monkey
     assert (page.live.history.kept, page.run["kept"], page.run["moments"][-1]["epoch"]) == (0, 0, 0)
     X = page.live.data.problem.X
     assert np.array_equal(exported_code(page, tmp_path, monkeypatch)(X), page.live.net(X))
-    assert {record["tag"] for record in page.run["records"]} <= {"not kept", "did not pay, undone"}
+    assert {record["tag"] for record in page.run["records"]} <= {"not kept", "undone: no improvement"}
 
 
 def test_the_code_of_every_kind_of_problem_begins_with_the_same_data():
@@ -132,7 +132,7 @@ def test_a_run_that_ended_is_trained_on_and_its_code_makes_the_same_network(tmp_
     page.send("train_on", epochs=6)
     assert (page.status["state"], page.run["ended"], page.run["kept"]) == ("running", "", None)
     assert page.run["moments"][-1]["kind"] != "end"
-    assert page.refused("train_on")[1].startswith("The run has not ended")
+    assert page.refused("train_on")[1].startswith("The run is not finished")
     page.work()
     assert (len(page.run["epochs"]["epoch"]), page.run["moments"][-1]["kind"]) == (18, "end")
     assert page.as_told()

@@ -105,7 +105,7 @@ def test_wrong_values_in_any_place_are_refused_in_words_and_the_session_lives_on
 def test_what_is_no_message_is_refused(text):
     said = Heard()
     Controller(said.append, Limits()).handle(text)
-    assert said.errors() == ["The page and the studio do not understand each other; load the page anew"]
+    assert said.errors() == ["The page sent a request that the studio does not know; reload the page"]
 
 
 def test_a_network_of_too_many_regions_is_not_tried_to_be_drawn_at_every_moment(monkeypatch):

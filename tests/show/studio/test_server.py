@@ -164,7 +164,7 @@ def test_a_killed_worker_is_told_of_in_place_and_the_session_begins_anew(studio:
     os.kill(worker, signal.SIGKILL)
     error = page.until("error")
     assert error["where"] == "run"
-    assert "ended unexpectedly" in error["message"]
+    assert "stopped unexpectedly" in error["message"]
     assert page.until("status")["state"] == "idle"
     page.send("start", problem=CIRCLE, epochs=3)
     page.until("status", state="ended")

@@ -3,6 +3,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { PlaneFrame } from "../frame";
+import { count } from "../state";
 import type { Problem } from "../types";
 import { frameColumns } from "./overlay";
 import { Stage, type Editor } from "./stage";
@@ -27,9 +28,9 @@ export function PlaneView({ frame, problem, label, second = false, editor }: Pro
 
   const [across, up] = frameColumns(frame, problem.features);
   const keys = editor
-    ? "Arrows move a cross, Enter puts a point."
-    : "Arrows move, plus and minus zoom, 0 shows all; with Shift arrows move a cross that looks into regions, Enter selects.";
-  const told = `${label}: ${frame.regions} regions of the plane of ${across} and ${up}. ${keys}`;
+    ? "Arrow keys move the cursor, Enter adds a point."
+    : "Arrow keys pan, plus and minus zoom, 0 resets the view; Shift and arrow keys move a cursor that inspects regions, Enter selects one.";
+  const told = `${label}: ${count(frame.regions, "region")} in the plane of ${across} and ${up}. ${keys}`;
   return (
     <div class="plane" ref={holder} tabIndex={0} role="application" aria-label={told}>
       <canvas class="sheet" aria-hidden="true" />

@@ -68,7 +68,7 @@ export class Painter {
 
   constructor(readonly canvas: HTMLCanvasElement, lost: () => void, restored: () => void) {
     const gl = canvas.getContext("webgl2", { antialias: false, depth: false });
-    if (!gl) throw new Error("This browser has no WebGL2, which the plane is drawn with. Switch on hardware acceleration, or try another browser.");
+    if (!gl) throw new Error("The map needs WebGL2, which this browser does not provide. Turn on hardware acceleration or try another browser.");
     this.gl = gl;
     this.prepare();
     this.canvas.addEventListener("webglcontextlost", (event) => {

@@ -2,7 +2,7 @@
 
 import { classColor, css, type Paper } from "../colors";
 import type { PlaneFrame } from "../frame";
-import { number } from "../state";
+import { tick } from "../state";
 import type { Problem, Step } from "../types";
 import { inBox, MARGIN, type Placed } from "./camera";
 import type { Flip } from "./flip";
@@ -79,7 +79,7 @@ function marks(context: CanvasRenderingContext2D, drawn: Drawn, step: Step): voi
       context.fill();
       context.lineWidth = 3;
       context.stroke();
-      label(context, drawn, "typical instance", at);
+      label(context, drawn, "typical mistake", at);
     }
   }
   if (fold_point?.length === 2) {
@@ -175,7 +175,7 @@ export function drawAxes(below: CanvasRenderingContext2D, beside: CanvasRenderin
   for (const value of ticks(atX(MARGIN.left), atX(right), (right - MARGIN.left) / 90)) {
     const x = placed.x + ((value - x0) / (x1 - x0)) * placed.width;
     below.fillRect(x - 0.5, bottom, 1, 4);
-    below.fillText(number(value, 5), x, bottom + 6);
+    below.fillText(tick(value), x, bottom + 6);
   }
   below.font = "600 12.5px system-ui, sans-serif";
   below.textBaseline = "bottom";
@@ -187,7 +187,7 @@ export function drawAxes(below: CanvasRenderingContext2D, beside: CanvasRenderin
   for (const value of ticks(atY(bottom), atY(MARGIN.top), (bottom - MARGIN.top) / 70)) {
     const y = placed.y - ((value - y0) / (y1 - y0)) * placed.height;
     beside.fillRect(MARGIN.left - 5, y - 0.5, 4, 1);
-    beside.fillText(number(value, 5), MARGIN.left - 8, y);
+    beside.fillText(tick(value), MARGIN.left - 8, y);
   }
   beside.font = "600 12.5px system-ui, sans-serif";
   beside.textAlign = "center";

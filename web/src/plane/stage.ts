@@ -27,7 +27,7 @@ export const timing = { first: 0, frames: 0 };
 /** Pixels from a click within which a sample is meant. */
 const SNAP = 9;
 
-const RESET = "The graphics card was reset; the picture comes back when it does. If it does not, load the page again.";
+const RESET = "The graphics driver was reset. The map should return in a moment; if not, reload the page.";
 
 export class Stage {
   private readonly picture: Picture;

@@ -86,6 +86,6 @@ def _ffmpeg() -> Any:
         import imageio_ffmpeg  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         raise InputError(
-            "path", "end in .gif without imageio-ffmpeg", "an .mp4", "install it by: pip install 'creases[video]'"
+            "path", "end in .gif without imageio-ffmpeg", "an .mp4", "install it with: pip install 'creases[video]'"
         ) from None
     return imageio_ffmpeg

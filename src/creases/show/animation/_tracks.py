@@ -98,7 +98,7 @@ class _Stage:
         self.bottom.axhline(0, color=style.active_theme().ink, linewidth=0.6)
         for ax in (self.top, self.bottom):
             ax.set_xlim(low, high)
-        self.bottom.set_ylabel("jump of the slope")
+        self.bottom.set_ylabel("slope change")
         (self.line,) = self.top.plot([], [], color=style.class_color(0), linewidth=1.6, zorder=4, label="network")
         with style.style_context():
             self.top.legend(loc="best")

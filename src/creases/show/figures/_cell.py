@@ -33,7 +33,7 @@ def plot_cell(cell: Cell, *, ax: Axes | None = None) -> Axes:
     """
     if len(cell.x) != 2:
         raise InputError(
-            "cell", "be of a network of two inputs", f"{len(cell.x)} inputs", "plot a slice by creases.plane"
+            "cell", "be of a network of two inputs", f"{len(cell.x)} inputs", "plot a slice with creases.plane"
         )
     ax = style.get_axes(ax, 5, 5)
     corners = _sort_corners(cell.vertices)

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.path import Path
+from matplotlib.ticker import StrMethodFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from creases._typing import Floats
@@ -86,7 +87,7 @@ def plot_similarity(
     _draw_matrix(ax, ordered, [names[i] for i in o], [names[i] for i in o], label, diagonal=diagonal, dark_low=distance)
     if shares is not None:
         with style.style_context():
-            ax.set_title("on the diagonal: right (%)", fontsize=8, loc="left")
+            ax.set_title("diagonal: accuracy (%)", fontsize=8, loc="left")
     return ax
 
 
@@ -103,10 +104,11 @@ def plot_compression(results: Mapping[str, Compression], *, ax: Axes | None = No
         ax.axhline(100 * result.original, color=color, linewidth=0.8, linestyle=":")
     with style.style_context():
         ax.set_xscale("log")
-        ax.set_xlabel("pieces for each output, k")
-        ax.set_ylabel("right (%)")
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.set_xlabel("pieces per output, k")
+        ax.set_ylabel("accuracy (%)")
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(loc="best", title="dotted: the network itself", title_fontsize=8)
+        ax.legend(loc="best", title="dotted: full network", title_fontsize=8)
     return ax
 
 
@@ -118,9 +120,9 @@ def plot_compression_table(results: Mapping[str, Compression], *, ax: Axes | Non
     ax = style.get_axes(ax, 3.4 + 0.6 * (1 + len(next(iter(ks)))), 1.2 + 0.34 * len(results))
     cells = 100 * np.array([[*result.accuracy, result.original] for result in results.values()])
     columns = [*(str(k) for k in next(iter(ks))), "all"]
-    _draw_matrix(ax, cells, list(results), columns, "right (%)", form=".1f")
+    _draw_matrix(ax, cells, list(results), columns, "accuracy (%)", form=".1f")
     with style.style_context():
-        ax.set_xlabel("pieces for each output")
+        ax.set_xlabel("pieces per output")
     return ax
 
 
@@ -186,7 +188,7 @@ def _add_difference_legend(ax: Axes, difference: PartitionDifference, names: Seq
     handles.append(Line2D([], [], linestyle="solid", label=f"boundary of {first}", **line))
     handles.append(Line2D([], [], linestyle="dashed", label=f"boundary of {second}", **line))
     with style.style_context():
-        ax.set_title(f"hatched, {100 * difference.share:.3g} %: {second} says otherwise", fontsize=9)
+        ax.set_title(f"hatched ({100 * difference.share:.3g}%): {second} predicts another class", fontsize=9)
     style.add_legend_below(ax, handles)
 
 
@@ -216,7 +218,7 @@ def plot_section(section: Section) -> Figure:
     titles = [
         f"exact: {counts['exact']} regions",
         f"{p} x {p} points, by pattern: {counts['by pattern']}",
-        f"... by coefficients (within {section.tolerance:g}): {counts['by coefficients']}",
+        f"by coefficients (within {section.tolerance:g}): {counts['by coefficients']}",
     ]
     decision = partition.boundary().segments
     for ax, title in zip((exact, pattern, coefficients), titles, strict=True):

@@ -32,7 +32,7 @@ _LABELS = {
     "grow": "units added",
     "deepen": "layer inserted",
     "recycle": "units replaced",
-    "revive": "dead units drawn anew",
+    "revive": "dead units reinitialised",
 }
 
 
@@ -199,7 +199,7 @@ def _add_step_legend(ax: Axes, history: History, kept_epoch: int | None) -> None
             "color": style.active_theme().paper,
             "markeredgecolor": style.active_theme().crease_last,
         }
-        handles.append(ax.plot([], [], "v", markersize=4.5, label="did not pay, undone", **look)[0])
+        handles.append(ax.plot([], [], "v", markersize=4.5, label="undone: no improvement", **look)[0])
     if kept_epoch is not None and kept_epoch < len(history.epochs):
         dashed: dict[str, Any] = {
             "linewidth": 1.0,

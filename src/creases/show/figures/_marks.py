@@ -57,7 +57,7 @@ def mark_growth_step(
             "markeredgecolor": theme.ink,
             "markeredgewidth": 1.6,
         }
-        handles += ax.plot(*_slice_coordinates(partition, sample), "o", label="typical instance", **ring, **look)
+        handles += ax.plot(*_slice_coordinates(partition, sample), "o", label="typical mistake", **ring, **look)
         fold: dict[str, Any] = {
             "markersize": 8,
             "color": theme.accent,

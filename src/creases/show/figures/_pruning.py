@@ -44,7 +44,7 @@ def plot_pruning(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 for _, row in part.iloc[:: max(1, len(part) // _ANNOTATED)].iterrows():
                     ax.annotate(row["widths"], (row["share"], row["accuracy"]), (0, -10), textcoords="offset points",
                                 fontsize=6, ha="center", color=color)  # fmt: skip
-        ax.set_xlabel("share of the weights that is left")
+        ax.set_xlabel("fraction of weights remaining")
         ax.set_ylabel("accuracy")
         ax.legend(loc="lower right")
     return ax

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from creases._typing import Floats
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 #: Singular values below this fraction of the largest are rounding errors of float32 coefficients.
 _ROUNDING = 1e-6
+
+#: Directions up to which their axis is linear.
+_FEW_DIRECTIONS = 20
 
 
 def signed_image(values: ArrayLike, shape: Sequence[int] | None = None, *, gray: bool = False) -> Floats:
@@ -193,18 +196,27 @@ def plot_spectra(subspaces: Mapping[str, Sequence[ActiveSubspace]], *, max_direc
             ax.plot(1 + np.flatnonzero(above), sizes[above], mark or "-", color=style.class_color(j), linewidth=1)
         with style.style_context():
             ax.set_yscale("log")
-            ax.set_xscale("log")
-            ax.set_xlim(0.9, max_directions)
+            _scale_directions(ax, min(max_directions, max((len(space.eigenvalues) for space in spaces), default=1)))
             low, high = ax.get_ylim()
             ax.set_ylim(min(low, high / 15), high)  # at least a decade, so that a tick has a number
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_minor_formatter(NullFormatter())
             share = float(np.nanmean([space.share for space in spaces]))
-            ax.set_title(f"{name}: first has {100 * share:.0f} %", fontsize=8)
+            ax.set_title(f"{name}: first direction {100 * share:.0f}%", fontsize=8)
     with style.style_context():
         figure.supxlabel("direction", fontsize=9)
         figure.supylabel("singular value of the gradients", fontsize=9)
     return figure
+
+
+def _scale_directions(ax: Axes, count: int) -> None:
+    """Set the axis of the numbers of directions: linear for a few, logarithmic for many."""
+    if count <= _FEW_DIRECTIONS:
+        ax.set_xlim(0.8, max(2, count) + 0.2)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    else:
+        ax.set_xscale("log")
+        ax.set_xlim(0.9, count)
 
 
 def plot_along_direction(

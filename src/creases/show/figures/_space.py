@@ -42,11 +42,11 @@ def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float 
 
     dimensions = len(partition.box)
     if dimensions != 3:
-        hint = "plot planes by creases.plane" if dimensions == 2 else "plot slices by creases.plane"
+        hint = "plot planes with creases.plane" if dimensions == 2 else "plot slices with creases.plane"
         raise InputError("partition", "be of three dimensions", str(dimensions), hint)
     if partition.count > _MAX_REGIONS:
         raise InputError(
-            "partition", f"have at most {_MAX_REGIONS} regions", str(partition.count), "plot slices by creases.plane"
+            "partition", f"have at most {_MAX_REGIONS} regions", str(partition.count), "plot slices with creases.plane"
         )
     if not len(partition.vertices):
         raise InputError("partition", "have vertices", "none", "compute it with {0}", [("method", "vertices")])

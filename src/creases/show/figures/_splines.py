@@ -81,7 +81,7 @@ def plot_delta_slopes(
     ax.scatter(x, jump, c=colors, s=10, zorder=3)
     ax.set_xlim(low, high)
     ax.set_xlabel("$x$")
-    ax.set_ylabel("jump of the slope")
+    ax.set_ylabel("slope change")
     return ax
 
 

@@ -26,7 +26,7 @@ def history_parts(history: History) -> str:
     kept = epochs[history.best_epoch - 1] if history.best_epoch else None
     about: list[tuple[str, Any]] = [
         ("epochs", f"{len(epochs)}, {plural(history.steps, 'optimizer step')}"),
-        ("growth steps", f"{len(history.records)}, of which {sum(map(history.keeps, history.records))} in the result"),
+        ("growth steps", f"{len(history.records)}, {sum(map(history.keeps, history.records))} kept"),
         ("parameters", f"{epochs[0]['parameters']:,} → {(kept or epochs[0])['parameters']:,}"),
         ("network kept", f"epoch {history.best_epoch}" if kept else "the linear model at the start"),
     ]
@@ -64,7 +64,7 @@ def table_html(result: TableResult) -> str:
     about: list[tuple[str, Any]] = [
         ("table", f"{problem.name}, {len(problem.X):,} rows, {plural(problem.X.shape[1], 'input')}"),
         ("predicts", (problem.target or "y") + classes),
-        ("rows to train, validate, test", f"{len(data.train):,}, {len(data.validation):,}, {len(data.test):,}"),
+        ("rows: training, validation, test", f"{len(data.train):,}, {len(data.validation):,}, {len(data.test):,}"),
         ("network", f"{plural(result.network.n_units, 'hidden unit')}"),
     ]
     rows = [(model.name, model.train, model.validation, model.test) for model in result.scores]

@@ -33,7 +33,9 @@ def network_html(net: Network) -> str:
         ("precision", str(net.dtype).removeprefix("torch.") + ("" if net.device.type == "cpu" else f", {net.device}")),
     ]
     heads = ("bend", "place", "kind", "shape", "units")
-    bends = card.table(heads, rows) if rows else card.paragraph("No bends: one affine function.", faint=True)
+    bends = (
+        card.table(heads, rows) if rows else card.paragraph("No nonlinearities: a single affine function.", faint=True)
+    )
     return card.card("Network", card.beside(card.facts(about), bends))
 
 

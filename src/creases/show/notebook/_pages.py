@@ -32,8 +32,8 @@ def write_history_page(history: History, out: Path, *, estimator: Any = None) ->
     score = history.measure
     rows = [
         ["epochs", format_integer(len(history.epochs))],
-        ["network", f"that of epoch {history.best_epoch}" if history.best_epoch else "the linear model at the start"],
-        ["parameters", f"{history.epochs[0]['parameters']} at the start, {kept['parameters']} at the end"],
+        ["network", f"from epoch {history.best_epoch}" if history.best_epoch else "the linear model at the start"],
+        ["parameters", f"{history.epochs[0]['parameters']} → {kept['parameters']}"],
     ]
     if history.best_epoch:
         rows += [
@@ -41,12 +41,12 @@ def write_history_page(history: History, out: Path, *, estimator: Any = None) ->
             for name, key in ((score, "score"), (f"{score}, validation", "validation_score"))
             if kept[key] is not None
         ]
-    ends = [f"Growth ended: {history.growth_ended}."] if history.growth_ended else []
-    ends += [f"The run ended: {history.ended}."] if history.ended else ["The run has not ended."]
+    ends = [f"Growth stopped: {history.growth_ended}."] if history.growth_ended else []
+    ends += [f"Training stopped: {history.ended}."] if history.ended else ["The run is not finished."]
     picture = render_themes(lambda: plot_growth(history, kept_epoch=history.kept, score=score), dpi=110)
     text = history.explain() if estimator is None else estimator.explain()
     sections: list[Section] = [
-        {"title": "Overview", "text": " ".join(ends), "table": {"columns": ["what", "value"], "rows": rows}},
+        {"title": "Overview", "text": " ".join(ends), "table": {"columns": ["", ""], "rows": rows}},
         {"title": "Curves", "picture": picture, "note": "Each mark above a curve is a growth step.", "size": "wide"},
         *([{"title": "Growth steps", "table": _ledger(history)}] if history.records else []),
         {"title": "In words", "text": text, "size": "full"},

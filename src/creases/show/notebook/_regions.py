@@ -62,7 +62,7 @@ def space_html(partition: SpacePartition) -> str:
     """Return a space's regions, in three dimensions with their picture."""
     dimensions = len(partition.box)
     about = [
-        ("regions", card.number(partition.count) + ("" if partition.complete else f", not all: {partition.ended}")),
+        ("regions", card.number(partition.count) + ("" if partition.complete else f", incomplete: {partition.ended}")),
         ("dimensions", card.number(dimensions)),
         ("vertices", card.number(len(partition.vertices)) if len(partition.vertices) else "not computed"),
         ("pairs of neighbors", card.number(len(partition.pairs))),
@@ -108,5 +108,5 @@ def _picture(
 ) -> str:
     """Return the picture of a partition, or why there is none."""
     if count > DRAWN:
-        return card.paragraph(f"Not drawn here: more than {DRAWN:,} regions; plot() draws them.", faint=True)
+        return card.paragraph(f"More than {DRAWN:,} regions; call plot() to draw them.", faint=True)
     return card.image(draw(plot, width, height, solid=solid), plural(count, "region"))

@@ -53,7 +53,7 @@ class NotebookReport:
         return Path(path)
 
     def __repr__(self) -> str:
-        return f"NotebookReport({self.title!r}, {len(self.html) / 1e6:.2g} MB; save it by .save('report.html'))"
+        return f"NotebookReport({self.title!r}, {len(self.html) / 1e6:.2g} MB; save it with .save('report.html'))"
 
     def _repr_html_(self) -> str:
         page = self.html.replace("<head>", f"<head>{_NO_ADDRESS}", 1)

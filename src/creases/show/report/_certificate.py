@@ -27,7 +27,7 @@ def certificate_section(subject: Subject) -> Section:
         text, more = _at_samples(subject)
     else:
         text, more = _on_partition(subject)
-    return {"title": "Exactness", "text": text, "table": {"columns": ["what", "value"], "rows": [*rows, *more]}}
+    return {"title": "Exactness", "text": text, "table": {"columns": ["", ""], "rows": [*rows, *more]}}
 
 
 def _on_partition(subject: Subject) -> tuple[str, list[list[Any]]]:
@@ -35,14 +35,14 @@ def _on_partition(subject: Subject) -> tuple[str, list[list[Any]]]:
     check = verify_partition(subject.partition)
     rows = [
         ["random points", format_integer(check.n_points)],
-        ["largest |f − piece| at them", f"{check.error_at_points:.2g}"],
+        ["largest error there", f"{check.error_at_points:.2g}"],
         ["corners of regions", format_integer(check.n_corners)],
-        ["largest |f − piece| at them", f"{check.error_at_corners:.2g}"],
-        ["bound of rounding errors", f"{check.tolerance:.2g}"],
+        ["largest error there", f"{check.error_at_corners:.2g}"],
+        ["rounding error bound", f"{check.tolerance:.2g}"],
     ]
     if check.holds:
         return (
-            "The regions shown are exact, not sampled. On each region the network is one affine function; these "
+            "The regions shown are exact, not sampled. In each region the network is a single affine function; these "
             "functions agree with the network up to rounding at every corner of every region and at random points.",
             rows,
         )
@@ -57,7 +57,7 @@ def _on_partition(subject: Subject) -> tuple[str, list[list[Any]]]:
 
 def _at_samples(subject: Subject) -> tuple[str, list[list[Any]]]:
     if subject.X is None:
-        return f"A network of {subject.net.n_in} inputs, without samples or a slice.", []
+        return f"A network with {subject.net.n_in} inputs, without samples or a slice.", []
     net = subject.net.to(torch.float64)
     largest = 0.0
     values = np.asarray(net(subject.X)).reshape(len(subject.X), -1)
@@ -70,7 +70,7 @@ def _at_samples(subject: Subject) -> tuple[str, list[list[Any]]]:
     return (
         f"With {pluralize(subject.net.n_in, 'input')} the network is checked at samples: at each, the affine function "
         "of its region is compared with the network.",
-        [["samples", subject.samples_text], ["largest |f − piece| at them", f"{largest:.2g}"]],
+        [["samples", subject.samples_text], ["largest error there", f"{largest:.2g}"]],
     )
 
 

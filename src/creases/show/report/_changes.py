@@ -38,17 +38,17 @@ def change_sections(net: Network, data: TableSplit) -> list[Section]:
     ]
     instance, proved = data.names["instance"], sum(answer.proved for answer in answers)
     text = (
-        f"The {len(table)} {instance}s of the {part} data with the smallest margins, and for each the smallest change "
-        "that changes its decision: the least sum of changes in standard deviations, within the range of the data. "
-        f"For {proved} of {len(answers)} it is proved that nothing smaller does."
+        f"The {len(table)} {part} {instance}s closest to the decision boundary, and for each the smallest "
+        "change within the range of the data that flips its prediction. The size is the sum of the changes in "
+        f"standard deviations. For {proved} of {len(answers)} the change is proved to be the smallest."
     )
-    heads = [instance, problem.target or "class", "predicted", "would be", "if", "size", "smallest"]
-    return [{"title": "What would change a decision", "text": text, "table": {"columns": heads, "rows": table}}]
+    heads = [instance, problem.target or "class", "predicted", "becomes", "if", "size", "smallest?"]
+    return [{"title": "What would flip a prediction", "text": text, "table": {"columns": heads, "rows": table}}]
 
 
 def _cells(answer: Counterfactual) -> list[str]:
     """Return the class that is reached, the change in words, its size and whether it is the smallest."""
     if answer.point is None:
-        return ["–", "no change within the range of the data", "–", "proved" if answer.proved else "not found"]
-    state = "proved" if answer.proved else f"at least {answer.lower_bound:.3g}"
+        return ["–", "no change within the range of the data flips it", "–", "proved" if answer.proved else "not found"]
+    state = "proved" if answer.proved else f"size ≥ {answer.lower_bound:.3g}"
     return [str(answer.reached), answer.condition, f"{answer.distance:.3g}", state]

@@ -92,9 +92,11 @@ def column_weights(net: Network, data: TableSplit) -> dict[str, float]:
 
 def _one_hot(problem: Problem, column: str, inputs: list[int]) -> Category:
     levels = [problem.features[position].partition("=")[2] for position in inputs]
+    kind = next((one.kind for one in problem.encoding.inputs if one.name == column), None) if problem.encoding else None
+    no = kind.words[0] if kind is not None and kind.words else f"not {levels[0]}"  # yes/no columns have one input
     codes, counts = np.eye(len(inputs)), problem.X[:, inputs].sum(axis=0).astype(int).tolist()
     rest = int((problem.X[:, inputs].sum(axis=1) == 0).sum())
     if rest:  # rows in none of the categories that have an input
-        levels, counts = [*levels, f"not {levels[0]}" if len(levels) == 1 else "other"], [*counts, rest]
+        levels, counts = [*levels, no if len(levels) == 1 else "other"], [*counts, rest]
         codes = np.concatenate([codes, np.zeros((1, len(inputs)))])
     return Category(column, tuple(inputs), tuple(levels), codes, tuple(counts))

@@ -170,7 +170,7 @@ def _difference_section(a: Network, b: Network, place: _Domain, names: list[str]
     parts = difference.parts()
     if parts:
         rows = [[f"{i} and {j}", pluralize(n, "part"), format_percent(size)] for i, j, n, size in _pairs(difference)]
-        columns = [f"{names[0]} and {names[1]} predict", "in", "share of all"]
+        columns = [f"{names[0]} and {names[1]} predict", "in", "fraction of the inputs"]
         section["table"] = {"columns": columns, "rows": rows}
     if isinstance(difference.partition, PlanePartition):
         section["picture"] = render_themes(lambda: _plot(difference, names))

@@ -56,14 +56,10 @@ def write_comparison_report(folder: Path, out: Path) -> Path:
         *([planes.difference] if planes is not None and planes.difference is not None else []),
         *_changes(similarity, comparison, folder),
         *_measures(similarity),
-        *(
-            [{"title": "How to reproduce it", "code": shlex.join(comparison["command"])}]
-            if comparison.get("command")
-            else []
-        ),
+        *([{"title": "Reproduce it", "code": shlex.join(comparison["command"])}] if comparison.get("command") else []),
     ]
     name = f"{len(similarity.names)} networks compared"
-    lead = f"{', '.join(similarity.names)}, at {comparison['samples_of']}."
+    lead = f"{', '.join(similarity.names)}, on {comparison['samples_of']}."
     if planes is None:
         return write_sections(out, name, lead, sections)
     problem = {**planes.problem, "name": name, "about": lead}
@@ -73,14 +69,14 @@ def write_comparison_report(folder: Path, out: Path) -> Path:
 
 def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise FileError(f"cannot read {path}: there is no such file; give a folder that creases compare wrote")
+        raise FileError(f"cannot read {path}: there is no such file; pass a folder written by creases compare")
     try:
         comparison = json.loads(path.read_text("utf-8"))
         missing = [name for name in _NEEDED if name not in comparison]
     except (OSError, ValueError, TypeError) as error:
         raise FileError(f"cannot read {path}: it is damaged: {error}") from None
     if missing:
-        raise FileError(f"cannot read {path}: it is damaged or of another version, without {', '.join(missing)}")
+        raise FileError(f"cannot read {path}: it is damaged or from another version; missing: {', '.join(missing)}")
     return dict(comparison)
 
 
@@ -90,7 +86,7 @@ def _networks(similarity: Similarity, planes: Planes | None) -> Section:
     columns += ["parameters", "units", f"regions {planes.where}"] if planes is not None else []
     rows = []
     for i, name in enumerate(similarity.names):
-        row = [name] + ([f"{100 * similarity.accuracy[i]:.2f} %"] if similarity.accuracy is not None else [])
+        row = [name] + ([f"{100 * similarity.accuracy[i]:.2f}%"] if similarity.accuracy is not None else [])
         if planes is not None:
             more = (planes.parameters[i], planes.units[i], planes.counts[i]) if i < len(planes.counts) else ()
             row += [f"{count:,}" for count in more] or ["–"] * 3
@@ -106,10 +102,10 @@ def _changes(similarity: Similarity, comparison: dict[str, Any], folder: Path) -
     if not listed:
         return sections
     left = f", {len(listed)} of {count}" if len(listed) < count else ""
-    heads = {"sample": "sample", "a": "a says", "b": "b says", "truth": "truth"}
+    heads = {"sample": "sample", "a": "a predicts", "b": "b predicts", "truth": "truth"}
     keys = [key for key in heads if key in listed[0]]
     rows = [[str(row[key]) for key in keys] for row in listed]
-    section: Section = {"title": f"Classified differently{left}, the largest changes first"}
+    section: Section = {"title": f"Classified differently{left}, largest changes first"}
     picture = folder / "differences.png"
     if picture.is_file():
         section["text"] = "Below each image are the class of a, the class of b and, in parentheses, the true class."

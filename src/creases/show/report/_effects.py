@@ -51,17 +51,16 @@ def _importance(run: SavedRun, weights: Mapping[str, float]) -> Section:
     listed = list(weights.items())
     top = listed[0][1] or 1.0
     text = (
-        f"Mean size of the coefficient over the training rows times the standard deviation of the column, "
-        f"{_unit(run)}: how "
-        "far a typical change of the column moves the prediction."
+        f"How far a typical change of the column moves the prediction, {_unit(run)}: the mean absolute "
+        "coefficient over the training rows times the standard deviation of the column."
     )
     if len(listed) > COLUMNS:
-        text += f" The first {COLUMNS} of {pluralize(len(listed), 'column')}."
+        text += f" The {COLUMNS} most important of {pluralize(len(listed), 'column')}."
     bars = [
         {"name": name, "share": size / top, "text": format_number(size), "main": k < 2}
         for k, (name, size) in enumerate(listed[:COLUMNS])
     ]
-    return {"title": "Columns that matter", "text": text, "bars": bars}
+    return {"title": "Most important columns", "text": text, "bars": bars}
 
 
 def _interactions(run: SavedRun) -> list[Section]:
@@ -71,14 +70,11 @@ def _interactions(run: SavedRun) -> list[Section]:
     pairs = [(pair, float(value)) for pair, value in zip(found.pairs, found.values, strict=True) if value > 0][:PAIRS]
     if not pairs:
         return []
-    text = (
-        f"Pairs of columns whose joint effect is not the sum of their own, {_unit(run)}: the effect of one depends on "
-        "the other."
-    )
+    text = f"Pairs of columns where the effect of one depends on the value of the other, {_unit(run)}."
     bars = [
         {"name": " × ".join(pair), "share": value / pairs[0][1], "text": format_number(value)} for pair, value in pairs
     ]
-    return [{"title": "Columns that interact", "text": text, "bars": bars}]
+    return [{"title": "Interactions", "text": text, "bars": bars}]
 
 
 def _effects(run: SavedRun, weights: Mapping[str, float]) -> Section:
@@ -92,15 +88,17 @@ def _effects(run: SavedRun, weights: Mapping[str, float]) -> Section:
             continue
         charts.append(_number_chart(effect) if isinstance(effect, NumberEffect) else _category_chart(effect))
     text = (
-        f"The prediction ({_unit(run)}) as one column changes and all others stay as they are in each row: the mean "
-        f"over {pluralize(len(X), 'row')}, exact; circles are its breakpoints, where they are few"
+        f"How the prediction ({_unit(run)}) changes with one column while the others keep their values: the exact mean "
+        f"over {pluralize(len(X), 'row')} (partial dependence)."
     )
     text += (
-        "; thin lines are single rows."
+        " Thin lines are single rows."
         if run.data.n_outputs <= 2
-        else "; scores are relative to the mean of all classes."
+        else " Scores are relative to the mean of all classes."
     )
-    return {"title": "Effects of the columns", "text": text, "charts": charts, "size": "full"}
+    if any(series.get("marks") for chart in charts for series in chart["series"]):
+        text += " Circles mark breakpoints."
+    return {"title": "Effect of each column", "text": text, "charts": charts, "size": "full"}
 
 
 def _number_chart(effect: NumberEffect) -> dict[str, Any]:
@@ -138,7 +136,7 @@ def _category_chart(effect: CategoryEffect) -> dict[str, Any]:
 
 
 def _y_axis(effect: NumberEffect | CategoryEffect) -> dict[str, str]:
-    return {"name": effect.outputs[0] if len(effect.outputs) == 1 else "score of the class"}
+    return {"name": effect.outputs[0] if len(effect.outputs) == 1 else "class score"}
 
 
 def _scorecard(run: SavedRun) -> list[Section]:
@@ -148,18 +146,16 @@ def _scorecard(run: SavedRun) -> list[Section]:
     check = card.check()
     share = sum(len(region.rows) for region in card.listed) / len(problem.X)
     text = (
-        f"{pluralize(len(problem.X), 'row')} in {pluralize(len(card.regions), 'region')}; in each the network is one "
-        f"linear function. These functions are the network at every row, to {check.error:.1g}."
+        f"The {pluralize(len(problem.X), 'row')} lie in {pluralize(len(card.regions), 'region')}, and in each "
+        "region the network is a single linear function (checked at every row, largest difference "
+        f"{check.error:.1g})."
     )
     if share < LISTED:
-        text += (
-            f" They are too many to write down: the largest {len(card.listed)} hold {format_percent(share)} of them."
-        )
+        text += f" Too many to list: the largest {len(card.listed)} contain {format_percent(share)} of the rows."
         return [{"title": "Scorecard", "text": text}]
     if card.others:
         text += (
-            f" {pluralize(len(card.listed), 'region')} with {format_percent(share)} of the rows "
-            f"{'is' if len(card.listed) == 1 else 'are'} listed; each of the others has few."
+            f" Listed: the largest {pluralize(len(card.listed), 'region')}, with {format_percent(share)} of the rows."
         )
     score = "accuracy" if problem.classes is not None else "RMSE"
     heads = ["region", "rows", *(["classes"] if problem.classes is not None else []), score, "when", "function"]
@@ -169,7 +165,7 @@ def _scorecard(run: SavedRun) -> list[Section]:
     ]
     if card.questions:
         table = {"columns": ["", "condition"], "rows": [[letter, text] for letter, text in card.questions.items()]}
-        text = "The conditions of the scorecard, by their letters; each is a crease of the network."
+        text = "The conditions that the scorecard refers to by letter. Each is a crease of the network."
         sections.append({"title": "What separates the regions", "text": text, "table": table, "size": "full"})
     return sections
 

@@ -12,7 +12,7 @@ def format_float(value: float, digits: int = 4) -> str:
 
 def format_percent(share: float) -> str:
     """Format a share in percent, with three significant digits."""
-    return f"{100 * share:.3g} %" if isfinite(share) else "–"
+    return f"{100 * share:.3g}%" if isfinite(share) else "–"
 
 
 def format_integer(value: int) -> str:

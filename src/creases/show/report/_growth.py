@@ -235,10 +235,12 @@ def _about(counts: dict[str, tuple[int, int]], planes: Sequence[Slice]) -> dict[
     """Return the section about the content of the report, and what it omits to stay small."""
     moments, all_ = counts["moments"]
     rows, n = counts["rows"]
-    of_all = f"of the {all_} networks that the run saved, to keep the file small"
+    of_all = f"of the {all_} networks saved during the run, to keep the file small"
     sentences = [f"The timeline has {moments} {of_all if moments < all_ else 'networks of the run'}."]
     if rows < n:
-        sentences.append(f"Plots show {rows} of the {n} rows: those mentioned, and a random sample of the others.")
+        sentences.append(
+            f"Plots show {rows:,} of the {n:,} rows: those mentioned in the report and a random sample of the others."
+        )
     if planes and planes[0].name:
         sentences.append(
             "Slices are planes through the input space: along two columns, with all others at their medians and most "

@@ -34,8 +34,8 @@ GOOD, DOES, GREW, WRONG, SURE, USE, DETAILS = (
     "What does it do?",
     "Why did it grow?",
     "Where is it wrong?",
-    "How sure is it?",
-    "How to use and reproduce it",
+    "How confident is it?",
+    "Use it, reproduce it",
     "The network in detail",
 )
 
@@ -101,29 +101,35 @@ def _overview(run: SavedRun, models: Sequence[Baseline]) -> Section:
     first = history.epochs[0]
     final = history.epochs[min(run.epoch, len(history.epochs)) - 1] if run.epoch else first
     before, after = ("-".join(map(str, epoch["widths"].values())) for epoch in (first, final))
-    kept = f"that of epoch {run.epoch}" if run.epoch or not history.ended else "the linear model of the start"
+    kept = f"from epoch {run.epoch}" if run.epoch or not history.ended else "the initial linear model"
     spent = history.last
     rows = [
-        ["rows: training, validation, test", f"{len(data.train)}, {len(data.validation)}, {len(data.test)}"],
+        [
+            "rows",
+            f"{len(data.train):,} training, {len(data.validation):,} validation, {len(data.test):,} held-out test",
+        ],
         ["inputs", str(data.problem.X.shape[1])],
-        ["hidden units", f"{before} at the start, {after} at the end"],
-        ["parameters", f"{first['parameters']} at the start, {final['parameters']} at the end"],
-        ["growth steps", f"{len(records)} in the network, {len(history.records) - len(records)} undone"],
+        ["hidden units", f"{before} → {after}"],
+        ["parameters", f"{first['parameters']:,} → {final['parameters']:,}"],
+        ["growth steps", f"{len(records)} kept, {len(history.records) - len(records)} undone"],
         ["network", kept],
         ["budget", history.setting.get("budget", "–")],
         [
             "spent",
-            f"{spent['epochs']:.4g} epochs, {spent['seconds']:.3g} s, {spent['multiply_adds']:.2g} multiply-adds",
+            f"{spent['epochs']:.4g} epochs, {spent['seconds']:.3g} s, {_format_large(spent['multiply_adds'])} "
+            "multiply-adds",
         ],
         [
             f"test {score_name(data.problem.task)}",
             f"{format_score(models[0].test)} ({models[1].name}: {format_score(models[1].test)})",
         ],
     ]
-    sentences = [f"Growth ended: {history.growth_ended}."] if history.growth_ended else []
-    ended = f"The run ended: {history.ended}." if history.ended else "The run has not ended; this is its state so far."
+    sentences = [f"Growth stopped: {history.growth_ended}."] if history.growth_ended else []
+    ended = (
+        f"Training stopped: {history.ended}." if history.ended else "The run is not finished; this is its state so far."
+    )
     sentences.append(ended)
-    return {"title": "Overview", "text": " ".join(sentences), "table": {"columns": ["what", "value"], "rows": rows}}
+    return {"title": "Overview", "text": " ".join(sentences), "table": {"columns": ["", ""], "rows": rows}}
 
 
 def _is_included(record: Record, run: SavedRun) -> bool:
@@ -145,11 +151,12 @@ def _stages(run: SavedRun) -> Section:
         for number, stage in enumerate(run.history.stages, 1)
     ]
     text = (
-        "In each stage the network is trained on, then grown instead and trained for as many steps. Growth pays if "
-        "the loss on held-out rows is lower by more than half the standard error; otherwise it is undone."
+        "In each stage two copies are trained for the same number of steps: the grown network, and the same network "
+        "without growth. Growth is kept if it lowers the validation loss by more than half the standard error; "
+        "otherwise it is undone."
     )
-    heads = ["stage", "epoch", "hidden units", "loss when grown", "loss when trained on", "lower by", "pays"]
-    return {"title": "Stages of growth", "text": text, "table": {"columns": heads, "rows": rows}}
+    heads = ["stage", "epoch", "hidden units", "loss with growth", "loss without", "improvement", "kept"]
+    return {"title": "Growth stages", "text": text, "table": {"columns": heads, "rows": rows}}
 
 
 def _ledger(run: SavedRun) -> Section:
@@ -157,7 +164,7 @@ def _ledger(run: SavedRun) -> Section:
     rows = []
     changes = _changes(run)
     for record in run.history.records:
-        tag = " (did not pay, undone)" if record.undone else "" if _is_included(record, run) else " (not kept)"
+        tag = " (undone: no improvement)" if record.undone else "" if _is_included(record, run) else " (not kept)"
         later = record.later.get("loss")
         rows.append(
             [
@@ -173,12 +180,14 @@ def _ledger(run: SavedRun) -> Section:
                 record.why(**run.data.names),
             ]
         )
-    loss = "squared error, 1 for predicting the mean" if run.data.problem.classes is None else "cross-entropy"
+    loss = (
+        "squared error relative to the variance of the target" if run.data.problem.classes is None else "cross-entropy"
+    )
     text = (
-        f"Every growth step with its reason. Losses ({loss}) are those of the training rows: just before the step, "
-        "right after it, and after further training, just before the next step. Changed predictions are counted on the "
-        f"training rows; the largest change of an output is over {len(_inspected_inputs(run)):,} rows; both are the "
-        "effects of the step alone, before any training."
+        f"Every growth step and the reason for it. The training loss ({loss}) is given just before the step, "
+        "right after it, and once trained, just before the next step. The last two columns before the reason show "
+        "the effect of the step alone, before training: training rows whose prediction changed, and the largest "
+        f"output change over {len(_inspected_inputs(run)):,} rows."
     )
     heads = [
         "step",
@@ -187,15 +196,21 @@ def _ledger(run: SavedRun) -> Section:
         "where",
         "loss before",
         "right after",
-        "later",
+        "once trained",
         "predictions changed",
         "largest change",
     ]
-    return {"title": "Growth ledger", "text": text, "table": {"columns": [*heads, "why"], "rows": rows}}
+    return {"title": "Growth steps in detail", "text": text, "table": {"columns": [*heads, "why"], "rows": rows}}
 
 
 def _format_loss(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4g}"
+    return "–" if value is None else f"{value:.4f}" if abs(value) >= 1e-4 else f"{value:.1e}"
+
+
+def _format_large(value: float) -> str:
+    """Format a large number in words: 1.5 billion."""
+    names = {1e12: "trillion", 1e9: "billion", 1e6: "million"}
+    return next((f"{value / size:.3g} {name}" for size, name in names.items() if value >= size), f"{value:,.0f}")
 
 
 def _changes(run: SavedRun) -> dict[int, str]:
@@ -219,31 +234,32 @@ def _inspected_inputs(run: SavedRun) -> Floats:
 def _loading(run: SavedRun, model: str) -> Section:
     names = run.data.problem.features
     listing = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-    title = "Load it in three lines"
+    title = "Load the network"
     if not run.history.ended:
-        return {"title": title, "text": f"After the end of the run its network is in {model}."}
-    gives = "one output for each class; the largest is the prediction" if run.data.problem.classes else "the target"
+        return {"title": title, "text": f"When the run finishes, its network is in {model}."}
+    gives = "one score per class; the largest is the prediction" if run.data.problem.classes else "the prediction"
     code = f"import creases\nnet = creases.read({json.dumps(model, ensure_ascii=False)})\nnet(X)"
-    text = f"X is (n, {len(names)}), in the original units: {listing}. The result is {gives}."
+    text = f"X has shape (n, {len(names)}), with columns in the original units: {listing}. The result is {gives}."
     return {"title": title, "text": text, "code": code}
 
 
 def _reproduction(run: SavedRun, again: str) -> Section:
     """Return the commands, the settings, the digest of the data and the versions."""
-    settings = [[name, _format_setting(value)] for name, value in run.settings.to_dict().items()]
+    chosen = {name: _format_setting(value) for name, value in run.settings.to_dict().items()}
+    settings = [[name, text] for name, text in chosen.items() if text]
     settings[0][1] = Path(run.settings.data).name
     packages = ("creases", "torch", "numpy", "scikit-learn")
     versions = [[name, version(name)] for name in packages]
     about = [["data, sha256", run.digest]] if run.digest else []
     rows = [*settings, *about, ["python", platform.python_version()], *versions]
     return {
-        "title": "How to reproduce it",
-        "text": "The same seed gives the same network, bit for bit on the same kind of machine."
-        + (" Run it in the folder of the data file." if run.settings.is_file else ""),
+        "title": "Reproduce it",
+        "text": "The same seed gives the same network, bit for bit on the same type of machine."
+        + (" Run these commands in the folder of the data file." if run.settings.is_file else ""),
         "code": again,
         "table": {"columns": ["setting", "value"], "rows": rows},
     }
 
 
 def _format_setting(value: object) -> str:
-    return "–" if value is None else ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return "" if value is None else ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -59,13 +59,13 @@ def hardest_section(net: Network, data: TableSplit, weights: Mapping[str, float]
     target = problem.target or _target_name(problem)
     heads = ["data", instance, *(name for name, _ in listed), f"true {target}", f"predicted {target}", *measures]
     text = (
-        f"The {instance}s with the largest error in each part of the data, in the units of the target."
+        f"The {instance}s with the largest errors in each part of the data, in the units of the target."
         if problem.classes is None
-        else f"The {instance}s with the largest loss in each part of the data. The margin is the output of the true "
-        "class minus the largest other: a negative margin is a misclassification."
+        else f"The {instance}s with the largest loss in each part of the data. The margin is the score of the "
+        "true class minus the highest other score; it is negative where the prediction is wrong."
     )
     if len(listed) < len(columns):
-        text += f" The {len(listed)} most relevant of {len(columns)} columns are shown."
+        text += f" Shown are the {len(listed)} most important of {len(columns)} columns."
     text += f" {instance.capitalize()}s are numbered from 0."
     return {"title": "Hardest samples", "text": text, "table": {"columns": heads, "rows": table}}
 

@@ -24,7 +24,7 @@ def kind_of_result(result: Path) -> str:
                 "result",
                 f"hold a growth run ({RUN}), a comparison ({COMPARISON}) or a sweep ({SWEEP})",
                 str(result),
-                "give the folder that creases grow, compare or sweep wrote",
+                "pass a folder written by creases grow, compare or sweep",
             )
         return kind
     if not result.exists():

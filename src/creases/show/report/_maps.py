@@ -70,7 +70,7 @@ def write_map_report(
         partition = _map(result, box, problem)
     elif box is not None:
         raise InputError(
-            "box", "be None for a map, which has its box", f"a box for {path.name}", "map the network again"
+            "box", "be omitted for a map, which has its own box", f"a box for {path.name}", "map the network again"
         )
     else:
         partition = result
@@ -123,7 +123,7 @@ def _load(path: Path) -> Network | Partition:
         return PlanePartition.load(path)
     partition = LinePartition.load(path)
     if partition.infinite:
-        raise InputError("path", "be a map of a segment", f"{path.name}, which is of an infinite line")
+        raise InputError("path", "be a map of a segment", f"{path.name}, which covers an infinite line")
     return partition
 
 
@@ -133,7 +133,7 @@ def _map(net: Network, box: Sequence[Sequence[float]] | None, problem: Problem |
             "path",
             "be a network of one or two inputs, or a map",
             f"a network of {net.n_in} inputs",
-            "map a slice first, by creases.plane with origin and basis, and save it",
+            "map a slice first with creases.plane(net, origin=..., basis=...) and save it",
         )
     limits = [(-HALF, HALF)] * net.n_in if problem is None else _data_box(problem.X)
     ends = check_box(limits if box is None else box, net.n_in)
@@ -212,4 +212,4 @@ def samples_json(
 
 
 def _reproduction(command: Sequence[str]) -> list[Section]:
-    return [{"title": "How to reproduce it", "code": shlex.join(command)}] if command else []
+    return [{"title": "Reproduce it", "code": shlex.join(command)}] if command else []

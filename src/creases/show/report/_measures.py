@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 #: Measures by name, with their meaning.
 MEASURES = {
-    "agreement": "share of samples with the same predicted class",
+    "agreement": "fraction of samples with the same predicted class",
     "cka": "centered kernel alignment of coefficients: 1 if pieces are equal up to rotation and scale",
     "distance": "mean squared distance of coefficients, scaled: 0 for equal networks",
-    "cross_entropy": "cross-entropy of softmax outputs, a column's network for a row's; on the diagonal its own",
-    "mapped": "accuracy of a row's coefficients after the best linear map to a column's; on the diagonal its own",
+    "cross_entropy": "cross-entropy of the column's softmax outputs relative to the row's; on the diagonal its entropy",
+    "mapped": "accuracy of the row's coefficients, linearly mapped to the column's; on the diagonal its own",
 }
 
 #: Measures whose small values mean similar networks.

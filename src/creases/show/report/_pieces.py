@@ -31,12 +31,11 @@ def dual_sections(subject: Subject) -> list[Section]:
     for j in outputs:
         name = subject.output_name(j)
         text = (
-            f"Each region is a dot, at the slopes of {name} and with the area of the region. A line joins neighbors, "
-            "at a right angle to the crease between them; the longer, the sharper the fold. Dots at the same position "
-            "are regions with the same slopes."
+            f"Each dot is a region, placed at the slopes of {name} and sized by area. Lines connect neighboring "
+            "regions, perpendicular to the crease between them; the longer the line, the sharper the fold."
         )
         if len(outputs) < subject.net.n_out:
-            text += f" Shown for {len(outputs)} of {subject.net.n_out} outputs."
+            text += f" {len(outputs)} of {subject.net.n_out} outputs are shown."
         picture = render_themes(partial(_plot_dual, subject, partition, j))
         sections.append({"title": f"Dual plot of {name}", "text": text, "picture": picture})
     return sections
@@ -66,26 +65,26 @@ def compression_sections(subject: Subject) -> list[Section]:
         from creases.show.style import new_figure
 
         figure, (ax,) = new_figure(4.6, 3.0)
-        plot_compression({"with k pieces": compression}, ax=ax)
+        plot_compression({"k pieces": compression}, ax=ax)
         return figure
 
     enough = [
         k for k, share in zip(compression.k, compression.accuracy, strict=True) if share >= compression.original - 0.01
     ]
-    measure = "accuracy" if subject.y is not None else "agreement with itself"
+    measure = "accuracy" if subject.y is not None else "self-agreement"
     text = (
-        f"How many of its pieces does the network need? For each output the coefficients at every other of "
-        f"{subject.samples_text} are clustered to k; the other samples use the nearest center. The network itself "
-        f"has {format_percent(compression.original)} {measure}"
+        f"How many linear pieces does the network need? The coefficients at half of {subject.samples_text} are "
+        "clustered into k pieces per output, and the other half is predicted with the nearest one. The full network "
+        f"has {format_percent(compression.original)} {measure}; "
     )
-    text += f"; {pluralize(enough[0], 'piece')} for each output " if enough else "; no number tried "
-    text += ("come" if not enough or enough[0] > 1 else "comes") + " within 1 % of it."
+    text += f"{pluralize(enough[0], 'piece')} per output" if enough else "no number tried"
+    text += (" come" if enough and enough[0] > 1 else " comes") + " within 1% of it."
     columns = ["k", *map(str, compression.k), "all"]
     table = {
         "columns": columns,
         "rows": [["accuracy", *map(format_percent, compression.accuracy), format_percent(compression.original)]],
     }
-    return [{"title": "How many pieces it needs", "text": text, "table": table, "picture": render_themes(draw)}]
+    return [{"title": "Number of pieces needed", "text": text, "table": table, "picture": render_themes(draw)}]
 
 
 def _compress(subject: Subject) -> Compression | None:

@@ -52,7 +52,7 @@ def headline(run: SavedRun, models: Sequence[Baseline]) -> str:
     """Return the answer to the first question in a sentence: the test score beside those of the baselines."""
     problem = run.data.problem
     others = ", ".join(f"{model.name} {format_score(model.test)}" for model in models[1:])
-    target = f"Predicts {problem.target}" if problem.target else "A network"
+    target = f"Predicts ‘{problem.target}’" if problem.target else "A network"
     return (
         f"{target} from {pluralize(problem.X.shape[1], 'input')}: test {score_name(problem.task)} "
         f"{format_score(models[0].test)} ({others})."
@@ -69,25 +69,25 @@ def _scores(data: TableSplit, models: Sequence[Baseline]) -> Section:
     best = max((model for model in models[1:]), key=lambda model: model.test)
     net = models[0]
     if net.test > best.test:
-        verdict = f"The network scores higher on the test rows than every baseline ({best.name} comes closest)."
+        verdict = f"The network beats every baseline on the test rows; {best.name} comes closest."
     else:
         better = [model.name for model in models[1:] if model.test >= net.test]
-        verdict = f"It does not beat {' or '.join(better)} on the test rows: consider the simpler or stronger model."
+        verdict = f"It does not beat {' or '.join(better)} on the test rows; consider using that model instead."
     rows = [
         [model.name, *map(format_score, (model.train, model.validation, model.test))]
         + ([] if model.error is None else [format_number(model.error)])
         for model in models
     ]
     unit = [f"test RMSE ({data.problem.target})" if data.problem.target else "test RMSE"] if regression else []
-    text = "The baselines are from scikit-learn, fitted to the training and validation rows of the network."
-    summary = compare_with_linear(models, data)
+    text = "Baselines are scikit-learn models fitted to the same training and validation rows."
+    summary, held = compare_with_linear(models, data), pluralize(len(data.test), "held-out test row")
     bars = [
         {"name": model.name, "share": max(0.0, model.test), "text": format_score(model.test), "main": model is net}
         for model in models
     ]
     return {
         "title": "Scores",
-        "text": f"Test {name}, {pluralize(len(data.test), 'row')}. {verdict} {summary}".strip(),
+        "text": f"{name[0].upper()}{name[1:]} on {held}. {verdict} {summary}".strip(),
         "bars": bars,
         "table": {"columns": [name, *PARTS, *unit], "rows": rows},
         "note": text,
@@ -118,12 +118,13 @@ def _confusion(data: TableSplit, predictions: Ints) -> list[Section]:
     scores = np.stack(precision_recall_fscore_support(y, found, labels=numbers, zero_division=0.0), axis=1)
     table = [[classes[k], *map(format_score, scores[k, :3]), str(int(scores[k, 3]))] for k in numbers]
     wrong = int((y != found).sum())
-    text = f"{pluralize(wrong, 'test row')} of {len(rows)} misclassified; right ones are on the diagonal."
+    text = f"{wrong:,} of {pluralize(len(rows), 'test row')} misclassified. Correct predictions are on the diagonal."
     return [
         {"title": "Confusion matrix", "text": text, "matrix": matrix, "size": "narrow"},
         {
             "title": "Scores by class",
-            "text": "Precision: the share of rows predicted so that are. Recall: the share of those that are found.",
+            "text": "Precision: the fraction of rows predicted as the class that belong to it. Recall: the "
+            "fraction of rows of the class that are predicted as it.",
             "table": {"columns": [name, "precision", "recall", "F1", "test rows"], "rows": table},
             "size": "narrow",
         },
@@ -139,7 +140,7 @@ def _residuals(data: TableSplit, predictions: Floats) -> Section:
     extent = [float(np.min(both)), float(np.max(both))]
     charts = [
         {
-            "title": "Predicted and true values",
+            "title": "Predicted against true values",
             "x": {"name": f"true {name}", "range": extent},
             "y": {"name": f"predicted {name}", "range": extent},
             "series": [{"kind": "points", "x": both[0], "y": both[1], "color": 0}],
@@ -157,9 +158,9 @@ def _residuals(data: TableSplit, predictions: Floats) -> Section:
     ]
     error = np.abs(found - y)
     text = (
-        f"On the test rows the error is {format_number(float(np.mean(error)))} on average (MAE) and "
-        f"{format_number(float(np.sqrt(np.mean(error**2))))} as root mean square, in the units of {name}. "
-        "On the dashed line predictions are right; errors should show no pattern."
+        f"On the test rows the mean absolute error is {format_number(float(np.mean(error)))} and the root mean "
+        f"squared error {format_number(float(np.sqrt(np.mean(error**2))))}, in the units of {name}. "
+        "Perfect predictions lie on the dashed line; the errors should show no pattern."
     )
     return {"title": "Residuals", "text": text, "charts": charts}
 
@@ -181,7 +182,7 @@ def _calibration(data: TableSplit, f: Floats, rows: Ints) -> list[Section]:
     counts = [np.histogram(confidence[mask], edges)[0].tolist() for mask in (right, ~right)]
     calibration = {
         "x": {"name": "predicted probability", "range": [least, 1.0]},
-        "y": {"name": "share that is right", "range": [0.0, 1.0]},
+        "y": {"name": "fraction correct", "range": [0.0, 1.0]},
         "series": [{"kind": "line", "x": _round(x), "y": _round(y), "color": 0, "marks": True}],
         "diagonal": True,
     }
@@ -189,7 +190,7 @@ def _calibration(data: TableSplit, f: Floats, rows: Ints) -> list[Section]:
         "x": {"name": "predicted probability", "range": [least, 1.0]},
         "y": {"name": "rows"},
         "series": [
-            {"kind": "bars", "x": middle, "y": counts[0], "color": 0, "name": "right", "faint": True},
+            {"kind": "bars", "x": middle, "y": counts[0], "color": 0, "name": "correct", "faint": True},
             {"kind": "bars", "x": middle, "y": counts[1], "color": 6, "name": "wrong"},
         ],
     }
@@ -198,14 +199,15 @@ def _calibration(data: TableSplit, f: Floats, rows: Ints) -> list[Section]:
     return [
         {
             "title": "Calibration",
-            "text": f"Of {held}, in bins of equal size: on the dashed line the predicted probability is the share that "
-            f"is right. The mean gap (expected calibration error) is {format_number(gap)}.",
+            "text": f"The fraction of correct predictions for each predicted probability, over {held} in bins of equal "
+            f"size. A calibrated network follows the dashed line; the mean gap (expected calibration error) is "
+            f"{format_number(gap)}.",
             "charts": [calibration],
         },
         {
             "title": "Confidence",
-            "text": f"The predicted probability is at least 0.9 for {format_percent(sure / len(rows))} of the rows, of "
-            f"which {wrong} {'is' if wrong == 1 else 'are'} wrong.",
+            "text": f"{sure:,} of {held} ({format_percent(sure / len(rows))}) are predicted with a probability "
+            f"of at least 0.9; {wrong or 'none'} of these {'is' if wrong == 1 else 'are'} wrong.",
             "charts": [histogram],
         },
     ]
@@ -222,10 +224,10 @@ def _errors(data: TableSplit, error: Floats) -> Section:
         "series": [{"kind": "bars", "x": _round((edges[:-1] + edges[1:]) / 2), "y": counts.tolist(), "color": 0}],
     }
     text = (
-        f"Of {pluralize(len(error), 'validation and test row')} half are predicted within {half} of the true {name}, "
-        f"and nine in ten within {most}."
+        f"Of {pluralize(len(error), 'validation and test row')}, half are predicted within {half} of the true "
+        f"{name} and 90% within {most}."
     )
-    return {"title": "Sizes of the errors", "text": text, "charts": [chart]}
+    return {"title": "Error distribution", "text": text, "charts": [chart]}
 
 
 def _round(values: Any) -> list[Any]:

@@ -32,10 +32,10 @@ def _regions(subject: Subject, summary: PartitionSummary) -> Section:
             f"largest, median, smallest {size}",
             ", ".join(map(format_float, (sizes.max(), np.median(sizes), sizes.min()))),
         ],
-        [f"{size} of all", format_float(float(sizes.sum()))],
+        [f"total {size}", format_float(float(sizes.sum()))],
     ]
     if summary.max_regions is not None:
-        rows.insert(1, ["networks of these widths have at most", format_integer(summary.max_regions)])
+        rows.insert(1, ["maximum for these layer widths", format_integer(summary.max_regions)])
     on = "each" if summary.count > 1 else "it"
     text = f"{pluralize(summary.count, 'region')} in {subject.domain_text}; on {on} the network is one affine function."
     if summary.samples is not None:
@@ -43,39 +43,42 @@ def _regions(subject: Subject, summary: PartitionSummary) -> Section:
         rows.append(["regions with data", format_integer(len(with_data))])
         if len(with_data):
             most = f"{int(np.median(with_data)):,}, {int(with_data.max()):,}"
-            rows.append(["samples in a region with data: median, most", most])
+            rows.append(["samples per region with data: median, maximum", most])
         rows.append([f"samples outside {subject.domain_text}", format_integer(summary.n_outside)])
-        text += f" Data: {subject.samples_text}, in {pluralize(len(with_data), 'region')}"
+        text += f" Regions with data ({subject.samples_text}): {format_integer(len(with_data))}"
         share = format_percent(float(sizes[summary.samples > 0].sum() / sizes.sum()))
-        text += f"; {share} of the {size} is in regions with data."
+        text += f", {share} of the {size}."
     elif subject.X is not None:
         rows.append(
-            [f"regions of all inputs that {subject.samples_text} lie in", format_integer(_count_occupied(subject))]
+            [
+                f"regions of the whole input space that contain {subject.samples_text}",
+                format_integer(_count_occupied(subject)),
+            ]
         )
-    return {"title": "Regions", "text": text, "table": {"columns": ["what", "value"], "rows": rows}}
+    return {"title": "Regions", "text": text, "table": {"columns": ["", ""], "rows": rows}}
 
 
 def _classes(subject: Subject, summary: PartitionSummary) -> Section:
     share = summary.class_sizes / summary.class_sizes.sum()
     y = None if subject.y is None or subject.coordinates is None else np.asarray(subject.y).astype(np.int64)
-    columns = ["class", f"share of {subject.domain_text}", "in regions", *(["samples"] if y is not None else [])]
+    columns = ["class", f"fraction of {subject.domain_text}", "in regions", *(["samples"] if y is not None else [])]
     rows = []
     for index in range(max(len(share), len(subject.classes or ()))):
         row = [subject.class_name(index)]
         row += (
             [format_percent(share[index]), format_integer(int(summary.class_regions[index]))]
             if index < len(share)
-            else ["0 %", "0"]
+            else ["0%", "0"]
         )
         rows.append(row + ([format_integer(int((y == index).sum()))] if y is not None else []))
     if isinstance(subject.partition, LinePartition):
-        text = f"The decision changes at {pluralize(int(summary.boundary_size), 'point')}."
+        text = f"The prediction changes at {pluralize(int(summary.boundary_size), 'point')}."
     else:
-        text = f"The decision boundary is {format_float(summary.boundary_size)} long."
+        text = f"The decision boundary has length {format_float(summary.boundary_size)}."
     if not summary.boundary_size:
-        text = f"There is no decision boundary in {subject.domain_text}."
+        text = f"No decision boundary crosses {subject.domain_text}."
     else:
-        text += " A region that it runs through counts for each class in it."
+        text += " A region that it crosses counts for each class in it."
     return {"title": "Predicted classes", "text": text, "table": {"columns": columns, "rows": rows}}
 
 
@@ -83,9 +86,9 @@ def _sample_section(subject: Subject) -> Section:
     assert subject.X is not None
     occupied = _count_occupied(subject)
     text = (
-        f"{subject.samples_text} in {pluralize(occupied, 'region')}: "
-        f"on average {len(subject.X) / max(1, occupied):.3g} in each. "
-        f"All regions of {subject.net.n_in} inputs are too many to list; slices show them on planes."
+        f"{subject.samples_text} fall in {pluralize(occupied, 'region')}, "
+        f"{len(subject.X) / max(1, occupied):.3g} per region on "
+        f"average. With {subject.net.n_in} inputs there are too many regions to list; slices show them on planes."
     )
     return {"title": "Regions", "text": text}
 

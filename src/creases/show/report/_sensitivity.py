@@ -31,9 +31,9 @@ def sensitivity_sections(subject: Subject) -> list[Section]:
     spaces = [active_subspace(pieces, j) for j in outputs]
     columns = [
         "output",
-        "root mean squared slope",
-        "along the first direction",
-        "directions for 95 %",
+        "RMS slope",
+        "explained by the first direction",
+        "directions for 95%",
         "first direction",
     ]
     table = [
@@ -48,9 +48,9 @@ def sensitivity_sections(subject: Subject) -> list[Section]:
     ]
     looked = subject.samples_text if rows == len(X) else f"{pluralize(rows, 'sample')} (of {subject.rows:,})"
     text = (
-        f"The directions of input space along which each output varies most, from its gradients at {looked}. If the "
-        "first direction has nearly all of the mean squared slope, the output is nearly a function of one number: the "
-        "inputs weighted as in that direction."
+        f"The directions of the input space along which each output varies most (active subspace), from its gradients "
+        f"at {looked}. If the first direction explains nearly all of the squared slope, the output is close to a "
+        "function of a single weighted sum of the inputs."
     )
     text += " Inputs are in units of their standard deviations." if table_like else ""
     if len(spaces) < net.n_out:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats
 from creases.errors import InputError
+from creases.growth import format_number
 from creases.growth.experiment import TableSplit, data_box
 from creases.regions.geometry import slice_through
 from creases.show.report._columns import Category, column_weights, find_columns
@@ -63,7 +64,7 @@ def choose_slices(
     if X.shape[1] <= 2:
         param = "columns" if columns else "through" if samples else ""
         if param:
-            raise InputError(param, "be empty for one or two inputs, which need no slice", f"{X.shape[1]} inputs")
+            raise InputError(param, "be omitted for one or two inputs, which need no slice", f"{X.shape[1]} inputs")
         if X.shape[1] == 1:
             return []
         first, second = problem.features
@@ -146,7 +147,7 @@ def slice_of_variation(net: Network, data: TableSplit) -> Slice:
     low, high = _bulk(X, origin, basis, spread)
     names = tuple(_direction_name(data.problem.features, directions[:, k]) for k in (0, 1))
     box = np.stack([low, high], axis=1)
-    return Slice("directions of most variation", origin, basis, box, (names[0], names[1]), f"through {fixed}")
+    return Slice("directions of largest variation", origin, basis, box, (names[0], names[1]), f"through {fixed}")
 
 
 def _direction_name(features: Sequence[str], direction: Floats) -> str:
@@ -160,12 +161,12 @@ def _typical_input(data: TableSplit, free: tuple[int, ...]) -> tuple[Floats, str
     """Return an input (d,) of medians and most frequent categories, and the columns in words, without some."""
     problem, columns = data.problem, find_columns(data.problem)
     origin = np.median(problem.X, axis=0)
-    words = {i: f"{problem.features[i]} {origin[i]:.4g}" for i in columns.numeric}
+    words = {i: f"{problem.features[i]} = {format_number(float(origin[i]))}" for i in columns.numeric}
     for column in columns.categories:
         level = column.most_frequent
         origin[list(column.inputs)] = column.codes[level]
         words[column.inputs[0]] = f"{column.name} = {column.levels[level]}"
-    by_kind = sorted(words.items(), key=lambda item: (" = " not in item[1], item[0]))
+    by_kind = sorted(words.items(), key=lambda item: (item[0] in columns.numeric, item[0]))
     listed = [word for i, word in by_kind if i not in free]
     more = f" and {len(listed) - LISTED} more at their medians" if len(listed) > LISTED else ""
     return origin, ", ".join(listed[:LISTED]) + more

@@ -41,10 +41,10 @@ def spline_sections(subject: Subject) -> list[Section]:
     text += "; its slope is " + "; ".join(
         f"{end}{f' ({name})' if len(names) > 1 else ''}" for name, end in zip(names, ends, strict=True)
     )
-    text += ". A delta-slope is the change of the slope at a breakpoint."
+    text += ". Δ slope is the slope change at a breakpoint."
     if len(listed) < len(x):
-        text += f" Listed are the {len(listed)} sharpest."
+        text += f" The {len(listed)} largest slope changes are listed."
     if len(names) < partition.net.n_out:
-        text += f" Shown are {len(names)} of {partition.net.n_out} outputs."
+        text += f" {len(names)} of {partition.net.n_out} outputs are shown."
     section: Section = {"title": "Breakpoints", "text": text}
     return [{**section, "table": {"columns": columns, "rows": rows}} if rows else section]

@@ -74,14 +74,14 @@ def _overview(sweep: Sweep, status: Status, table: pd.DataFrame) -> Section:
     seconds = sweep.job_seconds()
     if len(seconds):
         times = [_format_time(float(value)) for value in (seconds.sum(), np.median(seconds), seconds.max())]
-        rows.append(["time of all jobs, of one (median), of the longest", ", ".join(times)])
-    rows += [["rows of results", format_integer(len(table))], ["seed", str(sweep.seed)]]
+        rows.append(["time: total, median job, longest job", ", ".join(times)])
+    rows += [["result rows", format_integer(len(table))], ["seed", str(sweep.seed)]]
     values: dict[str, dict[str, None]] = {}
     for job in sweep.jobs:
         for name, value in job.items():
             values.setdefault(name, {})[format_value(value)] = None
     rows += [[f"parameter {name}", _format_list(list(listed))] for name, listed in values.items()]
-    return {"title": "Overview", "table": {"columns": ["what", "value"], "rows": rows}}
+    return {"title": "Overview", "table": {"columns": ["", ""], "rows": rows}}
 
 
 def _format_time(seconds: float) -> str:
@@ -113,7 +113,7 @@ def _heat_maps(table: pd.DataFrame, varied: list[str], results: list[str]) -> li
         sections.append({"title": f"{result} over {x} and {y}", "picture": render_themes(draw)})
     left = len(results) * len(list(combinations(varied, 2))) - MAPS
     if left > 0 and sections:
-        sections[-1]["text"] = f"{pluralize(left, 'more heat map')} can be drawn with creases sweep heat."
+        sections[-1]["text"] = f"{pluralize(left, 'more heat map')} can be drawn with: creases sweep heat"
     return sections
 
 
@@ -162,7 +162,7 @@ def _failures(sweep: Sweep, failures: pd.DataFrame) -> list[Section]:
     for line, group in islice(failures.groupby(lines, sort=False), FAILURES):
         job = ", ".join(f"{name} {format_value(value)}" for name, value in jobs[group[KEY].iloc[0]].items())
         rows.append([str(line), format_integer(len(group)), job])
-    text = f"{pluralize(len(failures), 'job')} failed; running the sweep again repeats them."
+    text = f"{pluralize(len(failures), 'job')} failed. Run the sweep again to retry them."
     table = {"columns": ["error", "jobs", "first job"], "rows": rows}
     return [{"title": "Failures", "text": text, "table": table, "code": str(failures[ERROR].iloc[0])}]
 
@@ -171,9 +171,9 @@ def _next_steps(sweep: Sweep, status: Status) -> Section:
     """Return how to continue the sweep and how to get its results."""
     python = f"from creases.lab import Sweep\nsweep = Sweep.open({str(sweep.folder)!r})"
     if status.done < status.jobs:
-        text = "The sweep has not ended. Repeat the command that started it, or continue it in Python:"
+        text = "The sweep is not finished. Rerun the command that started it, or continue it in Python:"
         python += "\nsweep.run()"
     else:
-        text = "All jobs are done. To get the results in Python or as a file:"
+        text = "All jobs are done. Load the results in Python, or write them to a file:"
     command = shlex.join(["creases", "sweep", "table", str(sweep.folder), "--out", "table.csv"])
     return {"title": "Results", "text": text, "code": f"{python}\nsweep.table()\n\n{command}"}

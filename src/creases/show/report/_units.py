@@ -15,16 +15,16 @@ def units_section(subject: Subject) -> Section:
     """Return a table of units, with the numbers of dead, always-on and duplicate units."""
     net = subject.net
     if not net.n_units:
-        return {"title": "Units", "text": "There are no hidden units: the network is one affine function."}
+        return {"title": "Units", "text": "There are no hidden units: the network is a single affine function."}
     facts = unit_facts(net, subject.box, X=subject.X, partition=subject.partition)
     notes = [_notes(facts, unit) for unit in range(net.n_units)]
     order = sorted(range(net.n_units), key=lambda unit: not notes[unit])
     listed = sorted(order[:LISTED])
     crease = "breakpoints" if isinstance(subject.partition, LinePartition) else "crease length"
     columns = ["unit", "layer", "note"]
-    columns += ["on for"] if subject.X is not None else []
+    columns += ["active on"] if subject.X is not None else []
     columns += [crease] if facts.crease_size is not None else []
-    columns += ["weights in", "weights out"]
+    columns += ["input weight norm", "output weight norm"]
     rows = []
     for unit in listed:
         place = net.unit(unit)
@@ -35,7 +35,7 @@ def units_section(subject: Subject) -> Section:
     text = _summary(subject, facts)
     if len(listed) < net.n_units:
         rest = net.n_units - len(listed)
-        text += f" {len(listed)} are listed, those with a note first; the other {format_integer(rest)} are omitted."
+        text += f" {len(listed)} are listed, those with a note first; {format_integer(rest)} more are not shown."
     return {"title": "Units", "text": text, "table": {"columns": columns, "rows": rows}}
 
 
@@ -43,16 +43,16 @@ def _notes(facts: UnitFacts, unit: int) -> list[str]:
     """Return the notes about a unit."""
     notes = []
     if facts.side[unit] == OFF:
-        notes.append("dead: off everywhere")
+        notes.append("dead: never active")
     elif facts.side[unit] == ON:
-        notes.append("always on: no crease here")
+        notes.append("always active: no crease here")
     elif facts.active_fraction[unit] == 0:
-        notes.append("off for all data")
+        notes.append("inactive on all data")
     elif facts.active_fraction[unit] == 1:
-        notes.append("on for all data")
+        notes.append("active on all data")
     if facts.same_crease[unit] >= 0:
         kind = "duplicate of" if facts.orientation[unit] > 0 else "mirror of"
-        notes.append(f"{kind} unit {facts.same_crease[unit]}: the same crease")
+        notes.append(f"{kind} unit {facts.same_crease[unit]} (same crease)")
     elif facts.parallel[unit] >= 0 and facts.side[unit] != OFF:
         notes.append(f"parallel to unit {facts.parallel[unit]}")
     if facts.norm_out[unit] == 0:
@@ -65,11 +65,12 @@ def _summary(subject: Subject, facts: UnitFacts) -> str:
     twins, still = int((facts.same_crease >= 0).sum()), int((facts.side == UNDECIDED).sum())
     proof = "Proved over the whole box" if subject.covers_inputs else "Proved by bounds over the box"
     text = f"{pluralize(subject.net.n_units, 'unit')}. {proof}: {format_integer(dead)} dead"
-    text += f", {format_integer(on)} always on"
+    text += f", {format_integer(on)} always active"
     text += f"; {format_integer(still)} could not be decided" if still else ""
-    text += f". {format_integer(twins) if twins else 'None'} with the same crease as an earlier unit of the layer."
+    shares = "shares its" if twins == 1 else "share their"
+    text += f". {format_integer(twins) if twins else 'None'} {shares} crease with an earlier unit of the layer."
     if subject.X is not None:
         silent = int(((facts.active_fraction == 0) & (facts.side != OFF)).sum())
-        text += f" {pluralize(silent, 'unit')} more off for all data ({subject.samples_text})." if silent else ""
-        text += f" Shares are of {subject.samples_text}."
+        text += f" {pluralize(silent, 'more unit')} inactive on all data ({subject.samples_text})." if silent else ""
+        text += f" Percentages are of {subject.samples_text}."
     return text

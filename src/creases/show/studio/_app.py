@@ -101,7 +101,7 @@ def _refusal_reason(scope: Scope) -> str:
         return "The studio accepts local connections only; open the URL printed in the terminal."
     origin = headers.get("origin")
     if origin is None:
-        return "A websocket must have an Origin header." if scope["type"] == "websocket" else ""
+        return "A WebSocket request must have an Origin header." if scope["type"] == "websocket" else ""
     if origin not in (f"http://{host}", f"https://{host}"):
         return "The studio accepts connections from its own page only."
     return ""

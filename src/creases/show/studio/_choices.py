@@ -9,15 +9,15 @@ from creases.growth.methods import METHODS
 from creases.show.studio._problem_input import TOO_LARGE
 
 _PROBLEMS = {
-    "xor_circles": "Disc and ring, exchanged",
+    "xor_circles": "Disc and ring, swapped by quadrant",
     "moons": "Two moons",
     "spirals": "Two spirals",
-    "circle_annulus": "Disc in a ring",
-    "circle": "Circle",
-    "sine": "Above a sine",
+    "circle_annulus": "Disc inside a ring",
+    "circle": "Inside a circle",
+    "sine": "Above a sine wave",
     "quadratic": "Above a parabola",
     "overlapping_quadratic": "Above a parabola, overlapping",
-    "xor": "Exclusive or",
+    "xor": "XOR",
     "shells": "Two shells",
     "sine_curve": "Sine curve (one input)",
     "quadratic_curve": "Parabola (one input)",
@@ -32,24 +32,24 @@ _PROBLEMS = {
     "digits": "Digits (64 inputs)",
 }
 _METHODS = {
-    "auto": "Auto: folds, or random units in wide layers",
-    "fold": "Fold: at a typical mistake",
-    "tiny": "TINY: best first-order unit",
-    "gradmax": "GradMax: largest gradient",
-    "search": "Search: best of many",
+    "auto": "Auto: fold, or random units for wide layers",
+    "fold": "Fold at a typical mistake",
+    "tiny": "TINY: best first-order update",
+    "gradmax": "GradMax: largest gradient norm",
+    "search": "Search: best of many candidates",
     "split": "Split a unit",
     "steepest_split": "Split along the steepest curvature",
-    "random": "Random",
+    "random": "Random units",
 }
 _WHERE = {
     "all": "All layers",
     "bottleneck": "At the bottleneck",
-    "round-robin": "Layers in turn",
-    "gain": "Where it gains most",
-    "width-or-depth": "Units or a layer, whichever gains more",
+    "round-robin": "Round-robin",
+    "gain": "Layer with the largest gain",
+    "width-or-depth": "Wider or deeper, whichever gains more",
 }
 _WHEN = {
-    "stages": "In stages, as long as it pays",
+    "stages": "In stages, while it helps",
     "plateau": "When the loss stops improving",
     "10": "Every 10 epochs",
     "50": "Every 50 epochs",

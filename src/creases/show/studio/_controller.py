@@ -35,7 +35,7 @@ _PLACES = {
     "export": "export",
 }
 
-_NO_RUN = "there is no run yet; press Start"
+_NO_RUN = "no run yet; press Start first"
 
 
 class Controller:
@@ -86,11 +86,11 @@ class Controller:
         self._worked += time.monotonic() - began
         if live.history.ended:
             self._send_changes()
-            self._set_state("ended", f"It ended: {live.history.ended}.")
+            self._set_state("ended", f"Finished: {live.history.ended}.")
         elif live.units >= self._limits.units:
-            self._pause(f"Paused: the network has {live.units} units, as many as the studio takes.")
+            self._pause(f"Paused: the network reached {live.units} units, the limit of the studio.")
         elif self._worked > self._limits.work:
-            self._pause(f"Paused after {self._limits.work:.0f} seconds of training; press Resume to continue.")
+            self._pause(f"Paused after {self._limits.work:.0f} seconds of training. Press Resume to continue.")
         elif live.state.record is not None or time.monotonic() - self._last_update > PACE:
             self._send_changes()
 
@@ -142,7 +142,7 @@ class Controller:
         if live.history.ended:
             raise RequestError(ENDED)
         if live.units >= self._limits.units:
-            raise RequestError(f"the network has {live.units} units, as many as the studio takes; take a step back")
+            raise RequestError(f"the network has {live.units} units, the limit of the studio; undo a growth step first")
         self._worked = 0.0
         self._set_state("running")
 
@@ -167,7 +167,7 @@ class Controller:
         live.look()
         self._send_changes()
         if live.history.ended:
-            self._set_state("ended", f"It ended: {live.history.ended}.")
+            self._set_state("ended", f"Finished: {live.history.ended}.")
         else:
             self._set_state("paused")
 
@@ -183,7 +183,7 @@ class Controller:
     def _frame(self, request: Mapping[str, Any]) -> None:
         moment, number = request.get("moment"), request.get("slice", 0)
         if not isinstance(moment, int) or not isinstance(number, int):
-            raise RequestError("a frame is asked for by the numbers of its moment and slice")
+            raise RequestError("a frame request needs the numbers of a moment and a slice")
         self._say(self._shown().frame(moment, number))
 
     def _slice(self, request: Mapping[str, Any]) -> None:
@@ -229,10 +229,10 @@ class Controller:
         if isinstance(problem, CreasesError):
             message = render_error(problem)
         elif isinstance(problem, MemoryError):
-            message = "there is not enough memory for this; take fewer rows, columns or units"
+            message = "not enough memory; use fewer rows, columns or units"
         else:
             traceback.print_exc()  # on the studio's terminal
-            message = f"something is wrong in the studio itself ({type(problem).__name__}: {problem}); please report it"
+            message = f"unexpected error in the studio ({type(problem).__name__}: {problem}); please report it"
         if "." not in message.partition(" ")[0]:  # the name of a file stays as it is
             message = message[:1].upper() + message[1:]
         self._say({"type": "error", "where": place, "message": message, **of})
@@ -262,7 +262,7 @@ def _read(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, brackets without end
         request = None
     if not isinstance(request, dict) or not isinstance(request.get("do"), str) or request["do"] not in _HANDLERS:
-        raise RequestError("the page and the studio do not understand each other; load the page anew")
+        raise RequestError("the page sent a request that the studio does not know; reload the page")
     return request
 
 

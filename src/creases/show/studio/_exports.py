@@ -40,7 +40,7 @@ class ExportRequest(NamedTuple):
 def export(what: Any, spec: Mapping[str, Any], live: LiveRun, sign: Callable[[], None] = lambda: None) -> Export:
     """Export a run on the problem that a page specified; ``sign`` is called regularly meanwhile."""
     if not isinstance(what, str) or what not in _EXPORTS:
-        raise RequestError(f"there is no export {str(what)[:40]!r}; there are: {', '.join(_EXPORTS)}")
+        raise RequestError(f"unknown export {str(what)[:40]!r}; choose one of: {', '.join(_EXPORTS)}")
     suffix, media, make = _EXPORTS[what]
     stem = re.sub(r"[^\w-]+", "_", live.data.problem.name).strip("_")[:40] or "run"
     return Export(f"{stem}{suffix}", media, make(ExportRequest(spec, live, stem, sign)))
@@ -52,7 +52,9 @@ def _export_model(request: ExportRequest) -> bytes:
 
 def _export_onnx(request: ExportRequest) -> bytes:
     if find_spec("onnx") is None:
-        raise RequestError("ONNX files need the package onnx where the studio runs: pip install 'creases[onnx]'")
+        raise RequestError(
+            "ONNX export needs the onnx package; on the machine that runs the studio: pip install 'creases[onnx]'"
+        )
     return _read_written("model.onnx", request.live.net.save)
 
 

@@ -118,8 +118,8 @@ def formula_problem(text: str, *, rows: int, noise: float, seed: int) -> Problem
     above = formula(x, y)
     if above.all() or not above.any():
         side = formula.classes[int(above[0])]
-        hint = "choose a formula that divides the square from -1 to 1"
-        raise InputError("formula", "give two classes", f"all {rows} points {side}", hint)
+        hint = "choose a formula whose boundary crosses the square from -1 to 1"
+        raise InputError("formula", "separate two classes", f"all {rows} points {side}", hint)
     where = formula.text if formula.is_inequality else f"y > {formula.text}"
     problem = make_problem(
         formula.text,
@@ -129,7 +129,7 @@ def formula_problem(text: str, *, rows: int, noise: float, seed: int) -> Problem
         noise=noise,
         standardised=False,
         classes=formula.classes,
-        description=f"{rows} points of a square; class {formula.classes[1]!r} where {where}",
+        description=f"{rows} points in a square; class {formula.classes[1]!r} where {where}",
         citation="",
     )
     return replace(problem, features=("x", "y"))
@@ -161,16 +161,16 @@ def _refusal(node: ast.expr) -> InputError:
     known = f"x, numbers, {', '.join(CONSTANTS)}, + - * / ** and {', '.join(FUNCTIONS)}"
     match node:
         case ast.Name(id="y"):
-            hint = "write an inequality for more: x**2 + y**2 < 0.5"
-            return InputError("formula", "not contain y, which is the other side already (y > ...)", hint=hint)
+            hint = "to use y, write an inequality such as x**2 + y**2 < 0.5"
+            return InputError("formula", "not contain y, which is already on the left (y > ...)", hint=hint)
         case ast.BinOp(op=ast.BitXor()):
-            return InputError("formula", "have ** for powers", "^", "write x**2")
+            return InputError("formula", "use ** for powers", "^", "write x**2")
         case ast.Name(id=name):
             return InputError("formula", f"consist of {known}", f"the unknown name {name!r}")
         case ast.Call(func=ast.Name(id=name)):
             return InputError("formula", f"consist of {known}", f"the unknown function {name!r}")
         case ast.Compare():
-            return InputError("formula", "have no inequality inside an expression", _excerpt(node))
+            return InputError("formula", "not contain an inequality inside an expression", _excerpt(node))
     return InputError("formula", f"consist of {known}", _excerpt(node))
 
 

@@ -27,7 +27,7 @@ MAX_SNAPSHOTS = 2_000
 MAX_BYTES = 2**28
 
 #: What can be done with a run that has ended.
-ENDED = "the run has ended; train on, undo a growth step, or restart"
+ENDED = "the run is finished; continue training, undo a growth step, or restart"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +100,18 @@ class LiveRun:
     def phase(self) -> str:
         """What is being trained, in a few words for the page; "" if there is nothing special about it."""
         if self.history.ended or self.history.growth_ended:
-            return "" if self.history.ended else f"Training the final size. Growth ended: {self.history.growth_ended}."
+            return (
+                ""
+                if self.history.ended
+                else f"Training the final network. Growth stopped: {self.history.growth_ended}."
+            )
         race = self.run.grower.race
         if race is None:
             return ""
         stage = f"Stage {len(self.history.stages) + 1}"
         if race.rival is None:
-            return f"{stage}: training on without growth, to compare."
-        return f"{stage}: grown, trained for as long; the better of the two is kept."
+            return f"{stage}: training without growth, for comparison."
+        return f"{stage}: training the grown network for as long; the better of the two is kept."
 
     def epoch(self) -> None:
         """Train for one epoch; grow, or end, if it is time."""
@@ -127,12 +131,12 @@ class LiveRun:
         It continues with the network of its last epoch, not with the one that was chosen at the end.
         """
         if self._end is None or not self.history.ended:
-            raise RequestError("the run has not ended; press Resume")
+            raise RequestError("the run is not finished; press Resume")
         budget = self.run.grower.state.meter.budget
         spent = int(budget.amount)  # the studio's budgets are in epochs
         left = self.limits.epochs - spent
         if left < 1:
-            raise RequestError(f"the run has had {spent} epochs, as many as the studio takes")
+            raise RequestError(f"the run has used {spent} epochs, the limit of the studio")
         more = min(spent, left) if epochs is None else check_integer(epochs, "budget", 1, left)
         self.run.restore(self._end)
         self.run.extend(spent + more)
@@ -145,12 +149,14 @@ class LiveRun:
         if self.history.ended:
             raise RequestError(ENDED)
         if self.units >= self.limits.units:
-            raise RequestError(f"the network has {self.units} units, as many as the studio takes")
+            raise RequestError(f"the network has {self.units} units, the limit of the studio")
         self._before = self.run.snapshot()
         self.snapshots.hold(self.state.model)
         if self.run.grow_now() is None:
             self.run.restore(self._before)
-            raise RequestError(f"nothing can be added now ({self._refusals()}); train on, or choose another method")
+            raise RequestError(
+                f"no unit can be added now ({self._refusals()}); continue training, or choose another method"
+            )
         self._after(by_hand=True)
 
     def look(self) -> None:
@@ -196,7 +202,7 @@ class LiveRun:
         if view.name in names:
             return names.index(view.name)
         if len(self.slices) >= self.limits.slices:
-            raise RequestError(f"{self.limits.slices} slices are there already; restart to choose others")
+            raise RequestError(f"{self.limits.slices} slices are the limit; restart to choose others")
         self.slices.append(view)
         return len(self.slices) - 1
 
@@ -206,7 +212,7 @@ class LiveRun:
         if frame is None:
             at = next((snapshot for snapshot in self.snapshots if snapshot.id == moment), None)
             if at is None:
-                raise RequestError(f"moment {moment} is not kept any more; choose another")
+                raise RequestError(f"moment {moment} is no longer stored; choose another")
             frame, regions = views.draw(at.net, self.data, self.slices, number, moment, self.limits.regions)
             if number == 0:
                 self._regions[moment] = regions

@@ -54,7 +54,7 @@ class ModelView:
         net = _read_content(name, request.get("content"), limits)
         for what, count, most in (("inputs", net.n_in, limits.inputs), ("outputs", net.n_out, limits.classes)):
             if count > most:
-                raise RequestError(f"{name} has {count} {what}; the studio shows networks of up to {most}")
+                raise RequestError(f"{name} has {count} {what}; the limit of the studio is {most}")
         return cls(name, net, low, high, limits, sign)
 
     @property
@@ -66,7 +66,7 @@ class ModelView:
     def frame(self, moment: int, number: int) -> bytes:
         """Return the frame of one of the slices; there is one moment."""
         if moment != 0 or not 0 <= number < max(1, len(self.slices)):
-            raise RequestError("this slice is not there any more; choose another")
+            raise RequestError("this slice is no longer available; choose another")
         if number not in self._frames:
             about: dict[str, Any] = {"moment": 0, "slice": number}
             partition = self._map(number)
@@ -88,7 +88,7 @@ class ModelView:
         if cut.name in names:
             return names.index(cut.name)
         if len(self.slices) >= self._limits.slices:
-            raise RequestError(f"{self._limits.slices} slices are there already; load the file again to choose others")
+            raise RequestError(f"{self._limits.slices} slices are the limit; load the file again to choose others")
         self.slices.append(cut)
         return len(self.slices) - 1
 
@@ -139,13 +139,13 @@ def _read_content(name: str, content: Any, limits: Limits) -> Network:
     """Read a network from the content of its file, in base64."""
     suffix = Path(name).suffix.lower()
     if suffix not in NETWORKS:
-        raise RequestError(f"{name or 'the file'} is no model file: choose one that ends in {' or '.join(NETWORKS)}")
+        raise RequestError(f"{name or 'the file'} is not a model file; choose one that ends in {' or '.join(NETWORKS)}")
     if not isinstance(content, str) or len(content) > 4 * (limits.model // 3 + 1):
-        raise RequestError(f"{name} is too large; the studio takes model files of up to {limits.model // 10**6} MB")
+        raise RequestError(f"{name} is too large; the limit for model files is {limits.model // 10**6} MB")
     try:
         data = base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError):
-        raise RequestError(f"{name} did not arrive whole; choose the file again") from None
+        raise RequestError(f"{name} was not received completely; choose the file again") from None
     with TemporaryDirectory(prefix="creases-studio-") as folder:
         path = Path(folder, f"model{suffix}")
         path.write_bytes(data)

@@ -18,8 +18,8 @@ from creases.show.studio._limits import Limits
 #: Labels of the library's parameters on the page.
 LABELS = {
     "how": "Method",
-    "where": "Where",
-    "when": "When",
+    "where": "Where to grow",
+    "when": "When to grow",
     "hidden": "Hidden layers",
     "seed": "Seed",
     "lr": "Learning rate",
@@ -33,17 +33,17 @@ LABELS = {
     "problem": "The problem",
     "loss": "The training loss",
     "formula": "The formula",
-    "from": "Inputs from",
-    "to": "Inputs to",
+    "from": "Input range from",
+    "to": "Input range to",
 }
 
 #: Where the page offers settings that the library recommends.
 SETTINGS = {
     ("missing", "drop"): "the option below",
     ("missing", "mean"): "the option below",
-    ("missing", "indicate"): "the command creases grow",
+    ("missing", "indicate"): "the option below",
     ("header", True): "a text name for every column",
-    ("header", False): "no names at all",
+    ("header", False): "no header row",
 }
 
 #: Built-in problems that are too large for the studio.
@@ -62,10 +62,10 @@ LARGEST = 1e100
 def make_problem(spec: Mapping[str, Any], limits: Limits) -> Problem:
     """Return the problem of a specification; refuse one that is too small or too large."""
     if not isinstance(spec, Mapping):
-        raise RequestError("the problem is missing; choose one")
+        raise RequestError("no problem given; choose one")
     kind = str(spec.get("kind"))[:40]
     if kind not in _MAKERS:
-        raise RequestError(f"there is no kind of problem {kind!r}; there are: {', '.join(_MAKERS)}")
+        raise RequestError(f"unknown kind of problem {kind!r}; choose one of: {', '.join(_MAKERS)}")
     problem = _MAKERS[kind](spec, limits)
     _check_size(problem, limits)
     return problem
@@ -113,7 +113,7 @@ def _short(value: Any) -> str:
 def _make_builtin(spec: Mapping[str, Any], limits: Limits) -> Problem:
     name = check_text(spec.get("name"), "name", 100)
     if name in TOO_LARGE:
-        raise RequestError(f"{name} is too large to be watched; grow on it with the command: creases grow {name}")
+        raise RequestError(f"{name} is too large for the studio; use the command line: creases grow {name}")
     return problems.get(name)
 
 
@@ -128,7 +128,7 @@ def _make_table(spec: Mapping[str, Any], limits: Limits) -> Problem:
     content = check_text(spec.get("text"), "table", limits.message)
     target = check_text(spec.get("target") or "", "target", 200).strip()
     if "\0" in content[:10_000]:
-        raise RequestError(f"{name} is no text; save the table as CSV")
+        raise RequestError(f"{name} is not a text file; save the table as CSV")
     if content.count("\n") > 2 * limits.rows:  # before anything is taken apart
         raise _too_many(name, f"more than {limits.rows} rows")
     return problems.parse_table(content, name, target or None, **table_options(spec))
@@ -153,7 +153,7 @@ def _make_drawn(spec: Mapping[str, Any], limits: Limits) -> Problem:
     """Return the problem of points drawn by hand."""
     X, y = spec.get("X"), spec.get("y")
     if not isinstance(X, list) or not isinstance(y, list) or len(X) != len(y):
-        raise InputError("points", "have a place and a class each")
+        raise InputError("points", "have coordinates and a class each")
     if len(X) > limits.rows:
         raise InputError("points", f"be at most {limits.rows}", f"{len(X)}")
     if not all(isinstance(point, list) and len(point) == 2 for point in X):
@@ -162,7 +162,7 @@ def _make_drawn(spec: Mapping[str, Any], limits: Limits) -> Problem:
     labels = np.array([check_integer(label, "class", 0, len(LETTERS) - 1) for label in y], int)
     used = np.unique(labels)
     if len(used) < 2:
-        raise InputError("points", "be of at least two classes", hint="draw points of another class too")
+        raise InputError("points", "have at least two classes", hint="draw points of another class too")
     return Problem(
         "drawn",
         places,
@@ -187,21 +187,23 @@ def _check_size(problem: Problem, limits: Limits) -> None:
     for name, column in [*zip(problem.features, problem.X.T, strict=True), ("the column to predict", problem.y)]:
         if np.abs(column).max(initial=0.0) > LARGEST:
             raise RequestError(
-                f"{name} has values beyond {LARGEST:g}, too large to be learnt from; give it another unit"
+                f"{name} has values beyond {LARGEST:g}, which is too large to train on; rescale the column"
             )
     if n < MIN_ROWS:
-        raise RequestError(f"{problem.name} has {n} rows, too few to hold some out; at least {MIN_ROWS} are needed")
+        raise RequestError(
+            f"{problem.name} has {n} rows; at least {MIN_ROWS} are needed for training, validation and test"
+        )
     if n > limits.rows:
-        raise _too_many(problem.name, f"{n} rows, the studio takes up to {limits.rows}")
+        raise _too_many(problem.name, f"{n} rows (limit {limits.rows})")
     if d > limits.columns:
-        raise _too_many(problem.name, f"{d} columns of numbers, the studio takes up to {limits.columns}")
+        raise _too_many(problem.name, f"{d} columns of numbers (limit {limits.columns})")
     if n * d > limits.numbers:
-        raise _too_many(problem.name, f"{n} x {d} numbers, the studio takes up to {limits.numbers}")
+        raise _too_many(problem.name, f"{n} x {d} numbers (limit {limits.numbers})")
     if problem.classes is not None and len(problem.classes) > limits.classes:
-        raise _too_many(problem.name, f"{len(problem.classes)} classes, the studio takes up to {limits.classes}")
+        raise _too_many(problem.name, f"{len(problem.classes)} classes (limit {limits.classes})")
 
 
 def _too_many(name: str, what: str) -> RequestError:
     return RequestError(
-        f"the problem {name} has {what}; take a part of it, or grow on all of it with the command: creases grow FILE"
+        f"{name} has {what}, which is too many for the studio; use a part of it, or the command line: creases grow FILE"
     )

@@ -29,7 +29,7 @@ def script(spec: Mapping[str, Any], live: LiveRun) -> str:
         "experiment = Experiment.from_problem(problem, config)  # splits and scales the rows\n"
         f"{growth}\n"
         "print(history.explain(**experiment.data.names))\n"
-        "net = experiment.network  # takes rows in the data's own units: net(problem.X)\n"
+        "net = experiment.network  # takes rows in the original units: net(problem.X)\n"
         'net.save("model.safetensors")\n'
     )
 
@@ -68,7 +68,7 @@ def _config(config: GrowthConfig) -> str:
 
 def _steered_growth(live: LiveRun) -> str:
     """Return the code that repeats a run with manual growth steps or undos, or one that has not ended."""
-    budgets = f"budgets = {live.budgets!r}  # epochs after which it was trained on, and epochs in all\n"
+    budgets = f"budgets = {live.budgets!r}  # epochs after which training was extended, and the new total\n"
     extend = "    if trained in budgets:\n        run.extend(budgets[trained])\n"
     if not live.budgets:
         budgets = extend = ""

@@ -107,7 +107,7 @@ class Session:
                 self._offer(Export(name, media, content))
             case None:
                 self._discard_worker(
-                    "The process of this session ended unexpectedly, and its run is lost; press Start for a new run."
+                    "The process of this session stopped unexpectedly and its run was lost. Press Start for a new run."
                 )
 
     def _offer(self, export: Export) -> None:
@@ -125,11 +125,11 @@ class Session:
             return False
         if worker is not None and worker.silent > limits.answer:
             self._discard_worker(
-                f"This took longer than {limits.answer:.0f} seconds and was stopped; use fewer rows or units."
+                f"This took longer than {limits.answer:.0f} seconds and was stopped. Use fewer rows or units."
             )
         elif worker is not None and not worker.busy and now - self._last_message > limits.idle and self._has_run:
             self._discard_worker(
-                f"The run was stopped after {limits.idle / 60:.0f} minutes of inactivity; press Start."
+                f"The run was stopped after {limits.idle / 60:.0f} minutes of inactivity. Press Start for a new run."
             )
         return True
 
@@ -186,7 +186,7 @@ class Sessions:
         """Serve a page: continue its session if it still exists, otherwise create one."""
         session = self._all.get(session_id)
         if session is None and (session := self._create()) is None:
-            message = f"{len(self._all)} pages are open, the maximum; close one, then reload this page."
+            message = f"{len(self._all)} pages are open, the maximum. Close one, then reload this page."
             await socket.send_json({"type": "error", "where": "run", "message": message})
             return await socket.close(TOO_MANY)
         await session.serve(socket)

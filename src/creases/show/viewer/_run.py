@@ -75,6 +75,7 @@ def problem_json(data: Problem | TableSplit, *, rows: Rows | None = None) -> dic
         "X": [[_round(value) for value in row] for row in problem.X[selected].tolist()],
         "y": [_round(value) for value in problem.y[selected].tolist()],
         "split": split[selected].tolist(),
+        **({"rows": len(problem.X)} if len(selected) < len(problem.X) else {}),
     }
 
 
@@ -105,7 +106,7 @@ def record_json(
         marks["fold_point"] = data.scaling.point(explanation["where"]["fold_point"])
     same = ("number", "action", "epoch", "place", "method", "units", "removed", "width", "parameters")
     is_kept = kept_epoch is None or record.epoch < kept_epoch
-    tag = "did not pay, undone" if record.undone else "" if is_kept else "not kept"
+    tag = "undone: no improvement" if record.undone else "" if is_kept else "not kept"
     step: dict[str, Any] = to_json(
         {
             **{name: getattr(record, name) for name in (*same, "before", "after", "later", "changed")},

@@ -1,0 +1,26 @@
+import { beforeAll, expect, it } from "vitest";
+import type * as State from "../src/state";
+import { openPage } from "./browser";
+
+let state: typeof State;
+beforeAll(async () => {
+  openPage();
+  state = await import("../src/state");
+});
+
+it("writes numbers as people do, with powers of ten only at the extremes", () => {
+  const written = [0, 0.0005, 1.23456, 39400, -152345.6, 1.5e6].map((value) => state.number(value));
+  expect(written).toEqual(["0", "0.0005", "1.23", "39,400", "−152,000", "1,500,000"]);
+  expect([null, NaN, Infinity].map((value) => state.number(value))).toEqual(["–", "–", "–"]);
+  expect(state.number(-2.5e-7)).toBe("−2.50e−7");
+});
+
+it("keeps numbers beside an axis short", () => {
+  const written = [0, 0.5, 2020, 1e4, 1e5, -5e4, 1.5e6].map((value) => state.tick(value));
+  expect(written).toEqual(["0", "0.5", "2020", "10k", "100k", "−50k", "1.5M"]);
+});
+
+it("lets counts and nouns agree", () => {
+  const written = ([[1, "growth step"], [0, "point"], [1234, "region"]] as const).map(([size, noun]) => state.count(size, noun));
+  expect(written).toEqual(["1 growth step", "0 points", "1,234 regions"]);
+});
