@@ -316,6 +316,21 @@ def test_both_networks_of_a_stage_are_trained_for_as_many_steps_on_the_same_batc
     assert stages >= 2
 
 
+def test_the_winner_of_a_race_trains_alone_for_the_rest_of_a_long_stage(monkeypatch, verdict):
+    verdict(True)
+    monkeypatch.setattr(_stages, "RACE_STEPS", 6)
+    run = begun(budget=200, max_units=16)
+    races = []
+    for _ in epochs(run):
+        race = run.grower.race
+        if race is not None and race.rival is None and (not races or races[-1][0] != race.epoch):
+            races.append((race.epoch, race.steps, race.rest, run.history.last["steps"]))
+    assert len(races) == 3
+    for (_, steps, rest, begin), (*_, following) in pairwise(races):
+        assert steps == max(6, -(-(steps + rest) // 4)) < rest
+        assert following == begin + steps + rest
+
+
 @given(
     st.sampled_from([12, 20, "1e5 multiply-adds", "3e5 multiply-adds"]),
     st.floats(0.05, 0.95),

@@ -87,7 +87,8 @@ class Race:
     before: NetworkState
     epoch: int  #: the last one before
     records: int  #: growth steps before
-    steps: int  #: of the grown network
+    steps: int  #: of each network
+    rest: int = 0  #: steps of the winner until the next race
     rival: NetworkState | None = None  #: the network that was trained on; None while it is trained
     epochs: list[dict[str, Any]] = field(default_factory=list)  #: of the rival
     losses: list[float] = field(default_factory=list)  #: of the rival, by block
@@ -114,7 +115,7 @@ class Race:
     def to_dict(self) -> dict[str, Any]:
         """Return the race as dicts, lists, numbers and tensors."""
         rival = None if self.rival is None else self.rival.to_dict()
-        rest: dict[str, Any] = {"epochs": self.epochs, "losses": self.losses, "steps": self.steps}
+        rest: dict[str, Any] = {"epochs": self.epochs, "losses": self.losses, "steps": self.steps, "rest": self.rest}
         rest |= {"average": self.average, "averaged": self.averaged}
         return {"before": self.before.to_dict(), "rival": rival, "epoch": self.epoch, "records": self.records, **rest}
 

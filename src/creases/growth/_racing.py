@@ -52,16 +52,21 @@ class Racing(ABC):
             self._close_race()
             if stages.failures(history.stages) >= stages.patience:
                 history.growth_ended = stages.explain_failure(history.stages)
+            elif race.rest:
+                self.state.stage_end = history.last["steps"] + race.rest
+                return
         if self.race is None and not history.growth_ended:
             self._begin_race(stages)
 
     def _begin_race(self, stages: Stages) -> None:
         """Train the current network on, for as many steps as the grown one will get; or end growth."""
         state, history = self.state, self.history
-        steps = stages.stage_length(state)
+        stage = stages.stage_length(state)
+        steps = stages.race_length(stage)
         history.growth_ended = stages.over(state)
         if not history.growth_ended:
-            self.race = Race(NetworkState.from_state(state), len(history.epochs), len(history.records), steps)
+            before = NetworkState.from_state(state)
+            self.race = Race(before, len(history.epochs), len(history.records), steps, stage - steps)
             state.stage_end = history.last["steps"] + steps
 
     def _grow_rival(self, stages: Stages, race: Race) -> None:

@@ -16,6 +16,10 @@ from creases.growth.policies._stop import UNBOUNDED, SizeLimit
 #: Optimizer steps in a stage, at least: fewer say nothing about a network of another size.
 MIN_STEPS = 50
 
+#: Optimizer steps of a race that say enough. Of longer stages a race takes a quarter; its winner trains the rest alone.
+RACE_STEPS = 200
+RACE_PART = 1 / 4
+
 #: Stages that the growth phase has time for, if nothing limits the size before: 2^8 times the width of the start.
 MAX_STAGES = 8
 
@@ -64,15 +68,25 @@ class Stages:
     def stage_length(self, state: State) -> int:
         """Return the optimizer steps of a stage that begins now.
 
-        The share of the budget that is left is divided among the stages to come, of equally many steps, whose steps
-        cost more the wider the network is, and which are trained twice: grown and not.
+        The share of the budget that is left is divided among the stages to come, of equally many steps. These cost more
+        the wider the network is, and those of the race are made twice: grown and not.
         """
         step, least = state.step_progress, _min_steps(state)
         if not step:
             return least
-        stages = self.stages_left(state)
-        total = step * ((not state.history.stages) + sum(self._stage_cost(state, k) for k in range(1, stages + 1)))
-        return max(int((self.share - state.meter.progress) / total), least)
+        costs = [self._step_costs(state, number) for number in range(1, self.stages_left(state) + 1)]
+        rivals, grown = (sum(column) for column in zip(*costs, strict=True))
+        grown += not state.history.stages  # the first network is trained before the first race
+        left = (self.share - state.meter.progress) / step
+        if (length := left / (rivals + grown)) > RACE_STEPS:
+            length = max((left - RACE_STEPS * rivals) / grown, 0.0)
+            if RACE_PART * length > RACE_STEPS:
+                length = left / (RACE_PART * rivals + grown)
+        return max(int(length), least)
+
+    def race_length(self, stage: int) -> int:
+        """Return the optimizer steps of the race at the beginning of a stage of so many steps."""
+        return min(stage, max(RACE_STEPS, math.ceil(RACE_PART * stage)))
 
     def stages_left(self, state: State) -> int:
         """Return how many stages there is room for, at least one."""
@@ -86,25 +100,25 @@ class Stages:
 
     def over(self, state: State) -> str:
         """Return why growth is over by the budget; "" if another stage fits into its share."""
-        least = state.step_progress * _min_steps(state) * self._stage_cost(state, 1)
+        least = state.step_progress * _min_steps(state) * sum(self._step_costs(state, 1))
         if state.meter.progress + least > self.share:
             return f"its share of the budget ({self.share:.0%} of {state.meter.budget}) is spent"
         return ""
 
-    def _stage_cost(self, state: State, number: int) -> float:
-        """Return what a step of a stage takes of the budget, in current steps: of the grown network, and of the other.
+    def _step_costs(self, state: State, number: int) -> tuple[float, float]:
+        """Return what a step of a stage takes of the budget, in current steps: of the rival, and of the grown network.
 
         ``number``: how many stages come before it, from now, and it.
         """
         unit = state.meter.budget.unit
         if unit == "epochs":
-            return 2.0
+            return 1.0, 1.0
         ratio = state.cost_ratio(self.factor)
         grown = number + self.failures(state.history.stages)
         if unit == "seconds":
             fixed = STEP_OVERHEAD / (PASSES_PER_STEP * max(state.batch_size, 1) * max(state.flops // 2, 1))
             ratio = (ratio + fixed) / (1 + fixed)
-        return float(ratio ** (number - 1) + ratio**grown)
+        return float(ratio ** (number - 1)), float(ratio**grown)
 
     def widening(self, stages: Sequence[dict[str, Any]]) -> float:
         """Return by what factor the next stage widens the network."""
