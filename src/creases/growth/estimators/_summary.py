@@ -58,7 +58,8 @@ def _overview(history: History, architecture: str) -> str:
     text = f"The network is {architecture} (inputs, hidden units, outputs) after {run}."
     kinds = (("score", "training"), ("validation_score", "validation"))
     scores = [f"{at[name]:.3g} on {rows} rows" for name, rows in kinds if at[name] is not None]
-    text += f" Score: {', '.join(scores)}." if scores else ""
+    measure = history.measure[0].upper() + history.measure[1:]
+    text += f" {measure}: {', '.join(scores)}." if scores else ""
     return text + (f" Stopped: {history.ended}." if history.ended else "")
 
 
