@@ -126,7 +126,7 @@ def test_missing_values_have_columns_of_their_own(table):
     problem = read_table(table(MISSING))
     assert problem.features == ("age", "age is missing", "town is missing", "town=Bonn", "town=Ulm")
     assert problem.X.tolist() == [[1, 0, 1, 0, 0], [2, 0, 0, 0, 1], [3, 1, 0, 0, 1], [6, 0, 0, 1, 0]]
-    assert problem.description.endswith("; 2 missing values indicated")
+    assert problem.description.endswith("; 2 missing values marked by indicator columns")
 
 
 def test_none_is_a_word_and_None_a_missing_value_as_for_pandas(table):

@@ -320,7 +320,7 @@ def _say_filled(columns: Sequence[Column], missing: Missing) -> str:
     gaps = int(sum(column.missing.sum() for column in columns))
     if not gaps or missing not in ("indicate", "mean"):
         return ""
-    said = "indicated" if missing == "indicate" else "filled with the column mean"
+    said = "marked by indicator columns" if missing == "indicate" else "filled with the column mean"
     return f"; {plural(gaps, 'missing value')} {said}"
 
 
