@@ -50,7 +50,7 @@ class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
         """Train for one epoch on these rows, and grow if the loss is on a plateau over the calls.
 
         After :meth:`fit`, training continues from its network. The scaling uses all rows seen so far. Shuffle the rows,
-        so that no class is forgotten. No rows are held out.
+        so that none are forgotten. No rows are held out.
         """
         return self._partial_fit(X, y, sample_weight, None)
 
