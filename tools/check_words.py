@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("src/creases", "web/src", "docs", "README.md")
@@ -70,21 +71,37 @@ PHRASES = {
     "rooms with more": "submodules",
 }
 
-PATTERNS = {
-    r"(?:^|[\">])Go on(?:$|[\"<])": "Resume",
-    r"\b(?:misclassified|mispredicted|that|every|each|all|any|\d+) instances?\b": "row, or sample",
-    r"\b(?:rows|points|samples|images|digits) (?:is |are |were |get |got )?right\b": "accuracy; classified correctly",
-    r"\b(?:is|are) right now\b": "now correct",
-    r"\b(?<!there\s)is no (?:text|list|number|count|command|statement|linear term|place)\b": "is not a ...",
-}
+
+class Pattern(NamedTuple):
+    """A phrase with variants."""
+
+    text: str
+    hint: str  #: a word that every match contains, in lower case
+    instead: str
 
 
-def compile_rules() -> list[tuple[re.Pattern[str], str]]:
-    """Return what to look for, and what to write instead."""
-    phrases = {rf"\b{re.escape(phrase)}\b": instead for phrase, instead in PHRASES.items()}
+PATTERNS = [
+    Pattern(r"(?:^|[\">])Go on(?:$|[\"<])", "go", "Resume"),
+    Pattern(r"\b(?:misclassified|mispredicted|that|every|each|all|any|\d+) instances?\b", "instance", "row, or sample"),
+    Pattern(
+        r"\b(?:rows|points|samples|images|digits) (?:is |are |were |get |got )?right\b",
+        "right",
+        "accuracy; classified correctly",
+    ),
+    Pattern(r"\b(?:is|are) right now\b", "right", "now correct"),
+    Pattern(
+        r"\b(?<!there\s)is no (?:text|list|number|count|command|statement|linear term|place)\b", "is", "is not a ..."
+    ),
+]
+
+
+def compile_rules() -> list[tuple[str, re.Pattern[str], str]]:
+    """Return what to look for, as a word that is cheap to find and as a pattern, and what to write instead."""
+    phrases = [(phrase, rf"\b{phrase}\b", instead) for phrase, instead in PHRASES.items()]
+    patterns = [(pattern.hint, pattern.text, pattern.instead) for pattern in PATTERNS]
     return [
-        (re.compile(pattern.replace(r"\ ", " ").replace(" ", r"\s+"), re.IGNORECASE), instead)
-        for pattern, instead in (phrases | PATTERNS).items()
+        (hint.split()[0], re.compile(text.replace(" ", r"\s+"), re.IGNORECASE), instead)
+        for hint, text, instead in [*phrases, *patterns]
     ]
 
 
@@ -102,8 +119,9 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
 def violations(path: Path) -> Iterator[str]:
     """Yield every phrase of a file that sounds translated."""
     for line, text in texts(path):
-        for pattern, instead in RULES:
-            for found in pattern.finditer(text):
+        lower = text.lower()
+        for hint, pattern, instead in RULES:
+            for found in pattern.finditer(text) if hint in lower else ():
                 words = " ".join(found.group().split())
                 yield f"{path}:{line + text.count(chr(10), 0, found.start())}: {words!r}; write: {instead}"
 
@@ -114,7 +132,9 @@ def files(names: tuple[str, ...]) -> Iterator[Path]:
     for name in names:
         place = ROOT / name
         for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
-            if path.suffix in (".py", ".md", ".ts", ".tsx") and not {path, *path.parents}.intersection(quotes):
+            if path.suffix in (".py", ".md", ".ts", ".tsx", ".js", ".html") and not {path, *path.parents}.intersection(
+                quotes
+            ):
                 yield path
 
 
