@@ -1,7 +1,7 @@
 """Write the page of the command line from its own help: ``python docs/cli.py``."""
 
-from itertools import groupby
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 from typer.main import get_command
@@ -40,19 +40,27 @@ def list_commands(group: Any, name: str) -> list[tuple[str, Any]]:
 
 
 def paragraphs(help_text: str) -> list[str]:
-    """Return the paragraphs of a help text; what is indented, or marked by a backspace, becomes a block of code."""
+    """Return the paragraphs of a help text; one with indented lines becomes a block of code."""
     parts: list[str] = []
-    for is_code, group in groupby(help_text.split("\n\n"), lambda part: part.startswith((" ", "\b"))):
-        if is_code:
-            lines = "\n".join(part.lstrip("\b").strip() for part in group).replace("\\[", "[")
-            parts.append(f"```text\n{lines}\n```")
-        else:
-            parts += [" ".join(part.split()) for part in group if part.strip()]
+    for part in help_text.split("\n\n"):
+        if "\n  " in part:
+            first, _, lines = part.partition("\n")
+            parts += [first, "```text\n" + dedent(lines).replace("\\[", "[") + "\n```"]
+        elif part.strip():
+            parts.append(" ".join(part.split()))
     return parts
 
 
 def parameter_table(parameters: list[Any]) -> list[str]:
-    """Return a table of arguments and options, nothing if there are none."""
+    """Return a table of arguments and options for each panel of the help, nothing if there are none."""
+    panels: dict[str, list[Any]] = {}
+    for parameter in parameters:
+        panels.setdefault(getattr(parameter, "rich_help_panel", None) or "", []).append(parameter)
+    return [part for title, group in panels.items() for part in panel_table(title, group)]
+
+
+def panel_table(title: str, parameters: list[Any]) -> list[str]:
+    """Return the title of a panel, if it has one, and its table."""
     rows = []
     for parameter in parameters:
         if parameter.param_type_name == "option":
@@ -61,7 +69,7 @@ def parameter_table(parameters: list[Any]) -> list[str]:
             names = f"`{parameter.metavar or parameter.name.upper()}`"
         help_text = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
         rows.append(f"| {names} | {help_text} | {format_default(parameter)} |")
-    return ["\n".join(["| | | default |", "|---|---|---|", *rows])] if rows else []
+    return [*([f"**{title}**"] if title else []), "\n".join(["| | | default |", "|---|---|---|", *rows])]
 
 
 def format_default(parameter: Any) -> str:

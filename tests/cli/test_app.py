@@ -43,7 +43,7 @@ def test_compilation_is_announced_only_when_it_is_due(tmp_path, monkeypatch, cap
     if cached:
         (tmp_path / "kernel.subdivide-1.py311.nbi").touch()
     kernels.load_kernels()
-    assert ("compiling kernels (once per machine)" in capsys.readouterr().err) is not cached
+    assert ("Compiling kernels (once per machine)" in capsys.readouterr().err) is not cached
 
 
 def test_loaded_kernels_are_found_in_the_cache():

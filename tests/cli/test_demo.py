@@ -14,7 +14,7 @@ def test_the_demo_grows_a_network_maps_it_and_names_the_files(run, tmp_path, mon
     assert re.search(r"regions +\d+", result.stdout)
     assert re.search(r"largest \|f - piece\| \d.\de-1\d", result.stdout)
     assert json.loads((folder / "model.json").read_text())["widths"] > [8]
-    assert "Open out/demo/growth.png and out/demo/map.png" in result.stdout
+    assert "Next: creases report out/demo" in result.stdout
 
 
 def test_the_same_seed_gives_the_same_pictures_and_a_demo_may_be_repeated(run, tmp_path, monkeypatch):

@@ -73,11 +73,11 @@ def test_the_explanation_reads_well(run, fold):
         "class 1, ahead of class 0 by 0.25",
         "0.25 away in the inputs' units, unit",
         "0.25 away in the inputs' units, to class 0",
-        "unbounded, holds balls of every size",
+        "unbounded, no largest ball",
         "2 creases: layers.0.bend[0], layers.0.bend[1]",
         "Margin = -0.5 and these products",
         "-inf to 0",
-        "Units that matter: 1 of 1",
+        "Most important units (1 of 1",
     ):
         assert words in " ".join(result.stdout.split())
 
@@ -95,7 +95,7 @@ def test_a_region_with_too_many_inputs_is_not_measured(run, tmp_path):
     np.save(tmp_path / "x.npy", rng.normal(size=65))
     result = run("explain", "n.npz", "x.npy")
     assert result.exit_code == 0, result.output
-    assert "its size is computed up to 64 inputs" in result.stdout
+    assert "size not computed (more than 64 inputs" in result.stdout
 
 
 def test_inputs_are_named_by_their_place_in_the_input_shape(run, tmp_path):
@@ -149,10 +149,11 @@ def test_a_run_is_explained_with_the_names_of_its_table(run, iris_run):
 def test_the_smallest_change_is_a_sentence(run, iris_run):
     result = run("explain", iris_run, "--row", 120, "--change", "--fixed", "petal length,sepal width")
     assert result.exit_code == 0, result.output
-    first, second, size = result.stdout.splitlines()
-    assert first == "Row 120 is decided virginica."
+    first, second, size, *_, ending = result.stdout.splitlines()
+    assert first == "Row 120 is classified as virginica."
     assert re.fullmatch(r"versicolor if petal width falls by [\d.]+ cm; no smaller change does \(proved\)", second)
     assert size.startswith("size of the change: ")
+    assert ending.startswith("Next: creases explain ")
 
 
 def test_a_change_as_json_reaches_the_class_that_was_asked_for(run, iris_run):
@@ -177,10 +178,10 @@ def test_a_network_without_a_table_has_changes_in_its_own_units(run, fold):
     ("words", "message"),
     [
         (["--row", 1000], "--row must be a row of the table, from 0 to 149, got 1000"),
-        (["--row", 3, "--fixed", "mass"], "--fixed must come with a search for a change, got 'mass'; add --change"),
+        (["--row", 3, "--fixed", "mass"], "--fixed must be used with --change, got 'mass'; add --change"),
         (["--row", 3, "--fixed", "mass", "--change"], "--fixed must name columns among sepal length (cm)"),
         (["--row", 3, "--target", "rose", "--change"], "--target must be one of setosa, versicolor, virginica"),
-        ([], "INPUT must be given, or a row of the table"),
+        ([], "INPUT must be given, or --row for a growth run"),
     ],
 )
 def test_wrong_wishes_end_in_one_line(run, iris_run, words, message):

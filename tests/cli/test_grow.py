@@ -63,11 +63,11 @@ def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp
     scores = model["scores"]["grown network"]
     assert right == pytest.approx((104 * scores["train"] + 24 * scores["validation"] + 32 * scores["test"]) / 160)
     said = " ".join(result.stdout.split())
-    assert "104 rows to train on, 24 held out to judge by, 32 for testing" in said
+    assert "104 training rows, 24 validation rows, 32 held-out test rows" in said
     assert "were misclassified as" in said
     assert "LogisticRegression" in said
     assert "log-odds of late = " in (tmp_path / "o" / "scorecard.txt").read_text()
-    assert "Open o/growth.png" in said
+    assert "Next: creases report o --out report.html" in said
 
 
 def test_stages_of_growth_are_shown_with_both_losses(run, monkeypatch):
@@ -83,8 +83,8 @@ def test_stages_of_growth_are_shown_with_both_losses(run, monkeypatch):
         assert re.search(row, result.stdout)
     said = " ".join(result.stdout.split())
     assert "budget: 200 epochs; spent: 200 epochs, " in said
-    assert f"Growth ended: {history.growth_ended}. The run ended: the budget of 200 epochs is spent" in said
-    assert "Growth step 2 did not pay and was undone." in said
+    assert f"Growth stopped: {history.growth_ended}. Training stopped: the budget of 200 epochs is spent" in said
+    assert "Growth step 2 brought no improvement and was undone." in said
     summary = json.loads(run("grow", "--resume", "o", "--json").stdout)
     assert [(step["kept"], step["undone"]) for step in summary["growth_steps"]] == [(True, False), (False, True)]
     assert (summary["stages"], summary["growth_ended"]) == (history.stages, history.growth_ended)
@@ -101,7 +101,7 @@ def test_a_linear_model_that_is_as_good_is_kept_and_said_so(run, tmp_path, monke
     result = run("grow", "line.csv", "--out", "o", *options)
     said = " ".join(result.stdout.split())
     assert "The linear model predicts the held-out rows as well; it is kept, fitted to them too." in said
-    assert "The run ended: the budget of 12 epochs is spent." in said
+    assert "Training stopped: the budget of 12 epochs is spent." in said
     assert "are not in the network" in said or "is not in the network" in said
     assert re.search(r"network \(the linear model\) +\d", result.stdout)
     net = creases.read("o/model.safetensors")
@@ -176,7 +176,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_comes_to_the_same_network(run,
     monkeypatch.setattr(Experiment, "run", interrupted)
     result = run("grow", orchard, "--out", "parts", *QUICK)
     assert result.exit_code == 130
-    assert "stopped; resume with: creases grow --resume parts" in result.stderr
+    assert "Interrupted. Resume with: creases grow --resume parts" in result.stderr
     monkeypatch.setattr(Experiment, "run", real)
     assert run("grow", "--resume", "parts").exit_code == 0
     for name in ("model.safetensors", "model.json", "growth.png"):

@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
     assert result.exit_code == 0, result.output
     text = " ".join(result.stdout.split())
     assert "size (m2) number input decimal commas" in text
-    assert "Left out: 'id' (ID: different in every row)" in " ".join(result.stderr.split())
+    assert "Ignored: 'id' (ID: different in every row)" in " ".join(result.stderr.split())
     (home / "homes.csv").rename(home / "moved.csv")
     homes(12, 1).drop(columns="price").to_csv(home / "new.csv", index=False)
     return home

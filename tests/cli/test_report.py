@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
 def test_a_growth_run_becomes_one_page(run, folder, tmp_path):
     result = run("report", folder, "--out", "page.html", "--columns", "0,1", "--through", "0,60,120")
     assert result.exit_code == 0, result.output
-    assert "page.html: growth run, " in result.stdout
+    assert "Wrote page.html (growth run, " in result.stdout
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
     told = json.loads(run("report", folder, "--json").stdout)
     assert told["file"] == "report.html"
@@ -39,7 +39,7 @@ def test_a_run_that_has_not_ended_is_shown_with_the_way_on(run, folder, tmp_path
     (there / "history.json").write_text(json.dumps({**history, "ended": ""}))
     result = run("report", "run")
     assert result.exit_code == 0, result.output
-    assert "The run has not ended" in result.stderr
+    assert "The run is not finished" in result.stderr
     assert "creases grow --resume run" in result.stderr
 
 
@@ -56,7 +56,7 @@ def test_a_map_is_told_by_its_name(run, fold, tmp_path):
     assert run("map", fold, "--out", "map.npz").exit_code == 0
     result = run("report", "map.npz")
     assert result.exit_code == 0, result.output
-    assert "report.html: map, " in result.stdout
+    assert "Wrote report.html (map, " in result.stdout
 
 
 @pytest.mark.parametrize(

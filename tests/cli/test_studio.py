@@ -25,13 +25,13 @@ def start(folder: Path) -> subprocess.Popen[str]:
 @pytest.mark.slow
 def test_the_studio_says_where_it_is_and_an_interrupt_ends_it_and_its_workers(tmp_path):
     studio = start(tmp_path)
-    assert "creases studio is at http://127.0.0.1:" in studio.stdout.readline()
+    assert "creases studio is running at http://127.0.0.1:" in studio.stdout.readline()
     while len(found := children(studio.pid)) < 2:
         time.sleep(0.05)
     studio.send_signal(signal.SIGINT)
     _, errors = studio.communicate(timeout=30)
     assert studio.returncode == 0
-    assert errors.splitlines() == ["Ctrl-C ends it", "the studio has ended"]
+    assert errors.splitlines() == ["Press Ctrl-C to stop.", "Stopped. Start again with: creases studio"]
     assert gone(found)
     assert not any(path.is_file() for path in tmp_path.rglob("*"))
 

@@ -73,7 +73,7 @@ def test_failures_are_told_and_the_exit_code_is_1(run, file, tmp_path):
     (tmp_path / file).write_text(FILE.replace(":area", ":wrong"))
     result = run("sweep", file, "--engine", "serial")
     assert result.exit_code == 1
-    assert "6; they run again when the sweep is resumed" in result.stdout
+    assert "6; rerun the sweep to retry them" in result.stdout
     assert "3 failed: ValueError: no [width] 1\nthe first: width 1, height 3\n" in result.stderr
     assert "Traceback" in result.stderr
 
@@ -108,7 +108,7 @@ def test_a_file_that_is_wrong_is_refused_in_one_line(run, file, tmp_path, text, 
     ("words", "error"),
     [
         (["nothing.toml"], "cannot read nothing.toml: No such file"),
-        (["status", "nowhere"], "cannot open nowhere: it does not exist"),
+        (["status", "nowhere"], "cannot open nowhere: no such folder"),
         (["status", "."], "it has no sweep"),
         (["table", "results", "--out", "t.xls"], "must be a file name ending in .csv, .parquet"),
         (
@@ -164,5 +164,5 @@ def test_ctrl_c_stops_and_says_how_to_go_on(file, tmp_path):
     process.send_signal(signal.SIGINT)
     told = process.communicate(timeout=60)[1]
     assert process.returncode == 130
-    assert "results are stored in results: give the same command again to resume" in told
+    assert "Results so far are in results. Resume with: creases sweep" in told
     assert "Traceback" not in told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.metadata import entry_points
+from inspect import cleandoc
 from typing import Annotated, Any
 
 import typer
@@ -17,19 +18,20 @@ BAD_INPUT = 2
 
 #: Where each command is defined, and the line that ``creases --help`` shows for it.
 COMMANDS = {
-    "grow": ("creases.cli.grow:grow_table", "Grow a network on a table, and explain every new unit."),
-    "predict": ("creases.cli.predict:predict_rows", "Predict new rows of a table."),
-    "map": ("creases.cli.map:map_plane", "Find every region of a network on a plane, and draw it."),
-    "explain": ("creases.cli.explain:explain_input", "Explain what a network does at one input."),
-    "verify": ("creases.cli.verify:verify_property", "Prove a property of a network, or find an input against it."),
-    "compare": ("creases.cli.compare:compare_networks", "Compare networks by decisions and coefficients."),
-    "spline": ("creases.cli.spline:fit_spline", "Fit a curve, and compare with the best fit there is."),
+    "grow": ("creases.cli.grow:grow_table", "Grow a network on a table and explain every unit it adds."),
+    "predict": ("creases.cli.predict:predict_rows", "Predict new rows with a grown network."),
+    "map": ("creases.cli.map:map_plane", "Map and draw every linear region of a network on a plane."),
+    "explain": ("creases.cli.explain:explain_input", "Explain a network's decision at one input."),
+    "verify": ("creases.cli.verify:verify_property", "Prove a property of a network, or find a counterexample."),
+    "compare": ("creases.cli.compare:compare_networks", "Compare the decisions and coefficients of networks."),
+    "spline": ("creases.cli.spline:fit_spline", "Fit a curve with a network, and compare it with the best fit."),
     "sweep": ("creases.cli.sweep:app", "Run a function over many jobs, on all cores or on Ray."),
-    "prune": ("creases.cli.prune:prune_model", "Make a network smaller and keep its function or its accuracy."),
-    "report": ("creases.cli.report:write_report", "Write a result as one HTML file."),
+    "prune": ("creases.cli.prune:prune_model", "Shrink a network and keep its function or its accuracy."),
+    "report": ("creases.cli.report:write_report", "Write a result as a single HTML page."),
     "animate": ("creases.cli.animate:animate_run", "Turn a growth run into a GIF or MP4."),
-    "studio": ("creases.cli.studio:open_studio", "Watch and steer growth in a browser."),
-    "demo": ("creases.cli.demo:run_demo", "Grow a small network, map it exactly and draw it."),
+    "studio": ("creases.cli.studio:open_studio", "Watch and steer growth in the browser."),
+    "problems": ("creases.cli.problems:list_problems", "List the built-in data sets."),
+    "demo": ("creases.cli.demo:run_demo", "Grow a small network, map its regions and draw them."),
 }
 
 # An input may begin with a minus sign: "-0.2,0.5" is not an option.
@@ -68,6 +70,18 @@ class LazyGroup(TyperGroup):
         ctx.obj = _OVERVIEW
         super().format_help(ctx, formatter)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Keep the words of the command line, which commands repeat when they say what to do next."""
+        from creases.cli.console import words
+
+        words.set(tuple(args))
+        return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Complete names of commands without importing the commands."""
+        ctx.obj = _OVERVIEW
+        return super().shell_complete(ctx, incomplete)
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what creases refuses ends in one line, not in a traceback."""
         try:
@@ -93,13 +107,22 @@ def _to_command(name: str, function: Any) -> Any:
     if isinstance(function, typer.Typer):
         command = typer.main.get_command(function)
         command.name = name
-        return command
-    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    single.command(name, context_settings=_SETTINGS.get(name))(function)
-    return typer.main.get_command(single)
+    else:
+        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        single.command(name, context_settings=_SETTINGS.get(name))(function)
+        command = typer.main.get_command(single)
+    for each in (command, *getattr(command, "commands", {}).values()):
+        each.help = _unwrap(each.help or "")
+    return command
 
 
-app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+def _unwrap(text: str) -> str:
+    """Join the lines of each paragraph, which fill the terminal's width then; indented lines stay as they are."""
+    paragraphs = cleandoc(text).split("\n\n")
+    return "\n\n".join(part if "\n  " in part else " ".join(part.splitlines()) for part in paragraphs)
+
+
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _print_version(wanted: bool) -> None:
@@ -116,7 +139,9 @@ def creases(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """ReLU networks as the exact piecewise-linear functions they are.
+    """Read ReLU networks exactly: see, grow, prune, compare and certify them.
 
-    Exit codes: 0 done, 2 bad input (one line says what), 130 interrupted, 1 anything else.
+    New here? Try: creases demo
+
+    Exit codes: 0 success, 2 invalid input (one line says what is wrong), 130 interrupted, 1 any other failure.
     """

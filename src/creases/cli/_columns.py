@@ -27,4 +27,4 @@ def print_columns(encoding: TableEncoding) -> None:
     if left_out:
         listing = ", ".join(f"{name!r} ({why})" for name, why in list(left_out.items())[:LISTED])
         more = f" and {len(left_out) - LISTED:,} more" if len(left_out) > LISTED else ""
-        note(f"Left out: {listing}{more}. Use one all the same with --inputs, leave out others with --drop.")
+        note(f"Ignored: {listing}{more}. Use a column anyway with --inputs; ignore others with --drop.")

@@ -20,4 +20,4 @@ def load_spline_kernels() -> None:
 
 
 def _announce() -> None:
-    note("compiling kernels (once per machine)…")
+    note("Compiling kernels (once per machine)…")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 HELP = (
     "A network: an .onnx file, a .safetensors file (Network.save), an .npz file with W0, b0, W1, b1, ... "
-    "(and a number 'leak'), or module:name or path.py:name of a torch module or of a function that returns one. "
-    "The last two run that code: use them only for code you trust."
+    "(and optionally a number 'leak'), or module:name or path.py:name of a torch module or a function that returns "
+    "one. The last two run that code: use them only with code you trust."
 )
 
 

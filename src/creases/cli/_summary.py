@@ -53,8 +53,9 @@ def summary_rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
         ("largest, smallest area", f"{area['largest']:.4g}, {area['smallest']:.4g}"),
         ("boundary", f"{boundary['length']:.6g} long, {boundary['segments']:,} segments"),
         (
-            "certificate",
-            f"largest |f - piece| {certificate['largest_difference']:.1e} at {certificate['points']:,} random points",
+            "check",
+            f"differs from the network by at most {certificate['largest_difference']:.1e} at "
+            f"{certificate['points']:,} random points",
         ),
         ("time", f"{summary['seconds']:.3g} s"),
     ]

@@ -8,9 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from creases._text import plural
+from creases.cli._completion import complete_files
 from creases.cli._kernels import load_kernels
 from creases.cli._output import check_outputs
-from creases.cli.console import note, print_json, show_progress
+from creases.cli.console import note, print_json, print_next, show_progress
 from creases.cli.console import out as stdout
 
 
@@ -31,31 +33,48 @@ class Paper(StrEnum):
 
 def animate_run(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The folder of a growth run, of creases grow.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="Folder of a growth run (creases grow).",
+            show_default=False,
+            autocompletion=complete_files(),
+        ),
     ],
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="The .gif or .mp4 file to write (MP4: the extra 'video').")
     ] = Path("growth.gif"),
     beside: Annotated[
         list[Panel] | None,
-        typer.Option(help="Panels beside the picture; may be repeated.", show_default="curves, network"),
+        typer.Option(
+            metavar="PANEL",
+            help="Panel beside the map: curves, network or dual; may be repeated.",
+            show_default="curves, network",
+        ),
     ] = None,
     columns: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B", help="More than two inputs: the slice along two columns.", show_default="those that matter"
+            metavar="A,B",
+            help="More than two inputs: slice along these two columns.",
+            show_default="the most important",
         ),
     ] = None,
-    frames: Annotated[int, typer.Option(min=1, max=1000, help="Pictures at most.")] = 120,
-    fps: Annotated[float, typer.Option(min=0.1, max=60, help="Pictures in a second.")] = 4,
-    dpi: Annotated[int, typer.Option(min=20, max=300, help="Size: a picture is about nine inches wide.")] = 80,
-    theme: Annotated[Paper, typer.Option(help="Light or dark.")] = Paper.light,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
+    frames: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Maximum number of frames.")] = 120,
+    fps: Annotated[float, typer.Option(min=0.1, max=60, metavar="N", help="Frames per second.")] = 4,
+    dpi: Annotated[
+        int, typer.Option(min=20, max=300, metavar="N", help="Resolution; a frame is about nine inches wide.")
+    ] = 80,
+    theme: Annotated[Paper, typer.Option(metavar="NAME", help="light or dark.")] = Paper.light,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
     """Turn a growth run into a GIF or MP4.
 
-    Shows regions, boundary, data, and each new crease where it folds. Growth steps stay a little longer,
-    with the reason below the picture.
+    Shows the regions, the decision boundary, the data and each new crease. Growth steps are held a little longer, with
+    the reason below the map.
+
+    For example:
+      creases animate out/moons --out moons.gif --fps 8
     """
     from creases import show
     from creases.growth.experiment import data_box, load_run
@@ -93,18 +112,20 @@ def animate_run(
             **shown,
         )
     if not run.history.ended:
-        note(f"the run has not ended; this is what is there. Resume it with: creases grow --resume {folder}")
-    told = {
+        note(f"The run is not finished; this shows it so far. Resume with: creases grow --resume {folder}")
+    summary = {
         "file": str(out),
         "bytes": out.stat().st_size,
         "moments": len(run.snapshots),
         "slice": cut.name if cut else None,
     }
     if as_json:
-        print_json(told)
+        print_json(summary)
         return
     on = f" on the slice {cut.name}" if cut else ""
     shot = min(frames, len(run.snapshots))
     stdout.print(
-        f"{out}: {shot} of {len(run.snapshots)} snapshots{on}, {out.stat().st_size / 1e6:.2g} MB", soft_wrap=True
+        f"Wrote {out} ({shot} of {plural(len(run.snapshots), 'snapshot')}{on}, {out.stat().st_size / 1e6:.2g} MB)",
+        soft_wrap=True,
     )
+    print_next(f"creases report {folder} --out report.html", "the same run as an interactive page")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import typer
@@ -17,8 +19,19 @@ from rich.table import Table
 
 from creases.errors import CreasesError, InputError
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+
+def _console(*, stderr: bool = False) -> Console:
+    """Return a console that prints no escape codes, not even bold ones, where NO_COLOR is set."""
+    if os.environ.get("NO_COLOR"):
+        return Console(stderr=stderr, highlight=False, color_system=None)
+    return Console(stderr=stderr, highlight=False)
+
+
+out = _console()
+err = _console(stderr=True)
+
+#: The words of the command line after ``creases``.
+words: ContextVar[Sequence[str]] = ContextVar("words", default=())
 
 
 def print_error(error: CreasesError, command: Any = None) -> None:
@@ -107,6 +120,17 @@ def divert_stdout() -> Iterator[None]:
 def note(text: str) -> None:
     """Print a line on stderr."""
     err.print(_plain(text), style="dim", soft_wrap=True)
+
+
+def print_next(command: str, why: str = "") -> None:
+    """Print what to do next, after an empty line: a command to copy, and what it is for."""
+    comment = f"  [dim]# {escape(why)}[/]" if why else ""
+    out.print(f"\nNext: [bold]{escape(command)}[/]{comment}", soft_wrap=True)
+
+
+def repeat_command(*more: str) -> str:
+    """Return the command line that is running, as it can be typed again, with more options."""
+    return shlex.join(["creases", *words.get(), *more])
 
 
 def print_json(value: dict[str, Any]) -> None:

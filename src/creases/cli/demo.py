@@ -1,4 +1,4 @@
-"""``creases demo``: a network grows on a problem of the plane, is mapped exactly and drawn."""
+"""``creases demo``: grow a network on a two-dimensional problem, map it exactly and draw it."""
 
 from __future__ import annotations
 
@@ -27,22 +27,24 @@ MAP = "map.png"
 
 
 def run_demo(
-    folder: Annotated[Path, typer.Option("--out", help="Folder for the pictures, the network and the report.")] = Path(
-        "out/demo"
-    ),
-    seed: Annotated[int, typer.Option(help="Seed of the data's division, the network and the training.")] = 0,
+    folder: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder for the pictures, the network and the report.")
+    ] = Path("out/demo"),
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Random seed of the split, the initial network and the training.")
+    ] = 0,
 ) -> None:
-    """Grow a small network, map it exactly and draw it.
+    """Grow a small network, map its regions and draw them.
 
-    Takes under a minute.
+    Takes less than a minute.
     """
     settings = RunSettings(PROBLEM, config=GrowthConfig(budget=EPOCHS, hidden=HIDDEN, seed=seed))
     report, files = interruptible(folder, lambda: grow_into(settings, folder, force=is_demo(folder), fresh=True))
     partition, result = map_grown(report)
     files["map"] = draw(report, partition, folder / MAP)
+    print_table("The regions of the grown network", summary.summary_rows(result))
+    out.print()
     print_report(report, files)
-    print_table("\nThe grown network's regions", summary.summary_rows(result))
-    out.print(f"\nOpen {files['picture']} and {files['map']}.", soft_wrap=True)
 
 
 def is_demo(folder: Path) -> bool:

@@ -1,8 +1,9 @@
-"""``creases map``: every region of a network on a plane."""
+"""``creases map``: map every region of a network on a plane."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,8 +17,9 @@ from creases.cli import _arguments as arguments
 from creases.cli import _model as model
 from creases.cli import _output as output
 from creases.cli import _summary as summary
+from creases.cli._completion import complete_files, complete_model
 from creases.cli._kernels import load_kernels
-from creases.cli.console import note, print_json, print_table, show_progress
+from creases.cli.console import print_json, print_next, print_table, repeat_command, show_progress
 from creases.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 
 
 Corners = list[Floats] | None
+
+plane_option, compute_option, output_option = (
+    partial(typer.Option, rich_help_panel=panel) for panel in ("Plane", "Computation", "Output")
+)
 
 
 class Color(StrEnum):
@@ -38,41 +44,63 @@ class Color(StrEnum):
 
 def map_plane(
     model_: Annotated[
-        str, typer.Argument(metavar="MODEL", help=f"{model.HELP} Or the folder of a growth run.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help=f"{model.HELP} Or the folder of a growth run.",
+            show_default=False,
+            autocompletion=complete_model,
+        ),
     ],
     box: Annotated[
-        str | None, typer.Option(metavar="LO,HI,LO,HI", help="The rectangle to map, in the plane's coordinates.")
+        str | None,
+        plane_option(
+            metavar="LO,HI,LO,HI",
+            help="Rectangle to map, in the plane's coordinates; default: -1,1,-1,1.",
+            show_default=False,
+        ),
     ] = None,
     through: Annotated[
         tuple[Path, Path, Path] | None,
-        typer.Option(metavar="A.npy B.npy C.npy", help="Map the plane through three inputs.", show_default=False),
+        plane_option(
+            metavar="A B C",
+            help="Plane through three inputs (.npy files).",
+            show_default=False,
+            autocompletion=complete_files(".npy"),
+        ),
     ] = None,
-    origin: Annotated[Path | None, typer.Option(help="A point of the plane (.npy, n numbers).")] = None,
-    basis: Annotated[Path | None, typer.Option(help="The plane's two directions (.npy, n x 2).")] = None,
-    input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
+    origin: Annotated[Path | None, plane_option(metavar="FILE", help="A point of the plane (.npy, n numbers).")] = None,
+    basis: Annotated[
+        Path | None, plane_option(metavar="FILE", help="Two directions of the plane (.npy, n x 2).")
+    ] = None,
+    input_shape: Annotated[str | None, plane_option(metavar="C,H,W", help="Shape of one input.")] = None,
     out: Annotated[
         list[Path] | None,
-        typer.Option(help="Where to write: .png, .svg, .npz or .json; may be repeated.", show_default=False),
+        output_option(
+            metavar="FILE", help="File to write: .png, .svg, .npz or .json; may be repeated.", show_default=False
+        ),
     ] = None,
-    exact: Annotated[bool, typer.Option("--exact", help="Decide every sign in exact arithmetic (slower).")] = False,
+    exact: Annotated[bool, compute_option("--exact", help="Decide every sign in exact arithmetic (slower).")] = False,
     data: Annotated[
-        Path | None, typer.Option(help="Points to draw on top: .npz with X (and y), or .csv with a point a line.")
+        Path | None,
+        output_option(metavar="FILE", help="Points to draw: .npz with X (and y), or .csv with a point per line."),
     ] = None,
-    device: Annotated[str, typer.Option(help="Where to work: cpu, cuda, cuda:1, ...")] = "cpu",
-    color: Annotated[Color, typer.Option(help="What the colors of the picture show.")] = Color.classes,
-    columns: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Growth runs: map the plane along two columns.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    device: Annotated[str, compute_option(metavar="DEVICE", help="Torch device: cpu, cuda, cuda:1, ...")] = "cpu",
+    color: Annotated[
+        Color, output_option(metavar="WHAT", help="What the colors show: regions, value or class.")
+    ] = Color.classes,
+    columns: Annotated[str | None, plane_option(metavar="A,B", help="Growth runs: plane along two columns.")] = None,
+    as_json: Annotated[bool, output_option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Find every region of a network on a plane, and draw it.
+    """Map and draw every linear region of a network on a plane.
 
-    Polygons, pieces and the decision boundary are exact.
+    Regions, their linear functions and the decision boundary are exact. A network with two inputs is mapped as it is;
+    for more inputs choose a plane by --through, or by --origin and --basis. For the folder of a growth run the plane
+    follows its two most important numeric columns, with the rows of the table and a small map for each category.
 
-    A network with two inputs needs no plane; others are cut by --through or by --origin and --basis.
-
-    Of the folder of a growth run the plane is the first of its report, along the two numeric columns that matter most,
-    with the rows of the table and a small map for each category.
+    For example:
+      creases map net.onnx --box -2,2,-2,2 --out map.png
+      creases map resnet.onnx --through a.npy b.npy c.npy --out map.png --out map.npz
     """
     paths = out or []
     output.check_outputs(paths)
@@ -141,7 +169,13 @@ def _print(result: dict[str, Any], paths: list[Path], as_json: bool) -> None:
         return
     print_table("Partition", [*summary.summary_rows(result), *(("written", str(path)) for path in paths)])
     if not paths:
-        note("nothing was written; name files with --out map.png --out map.npz")
+        print_next(repeat_command("--out", "map.png", "--out", "map.npz"), "save a picture and the regions")
+        return
+    saved = [path for path in paths if path.suffix == ".npz"]
+    if saved:
+        print_next(f"creases report {saved[0]} --out map.html", "explore the map in a browser")
+    else:
+        print_next(repeat_command("--out", "map.npz"), "save the regions, to explore them with creases report")
 
 
 def _partition(

@@ -1,4 +1,4 @@
-"""``creases predict``: predict new rows of a table with the network of a growth run."""
+"""``creases predict``: predict new rows with a grown network."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from creases._text import plural
+from creases.cli._completion import TABLES, complete_files
 from creases.cli._output import check_outputs
-from creases.cli.console import note, print_json, print_table, show_progress
+from creases.cli.console import note, print_json, print_next, print_table, show_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,28 +22,44 @@ COUNTED = 10
 
 
 def predict_rows(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of creases grow.", show_default=False)],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            help="Folder of a growth run (creases grow).",
+            show_default=False,
+            autocompletion=complete_files(),
+        ),
+    ],
     data: Annotated[
-        Path, typer.Argument(help="A .csv, .tsv, .parquet or .npz file with the input columns.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="A .csv, .tsv, .parquet or .npz file with the input columns.",
+            show_default=False,
+            autocompletion=complete_files(*TABLES),
+        ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The .csv file to write.")] = Path("predictions.csv"),
     header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Whether a CSV file's first row holds names.")
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
     ] = None,
     distance: Annotated[
         float,
-        typer.Option(
-            metavar="SECONDS", help="Time for each row's distance to the nearest input decided otherwise; 0: none."
-        ),
+        typer.Option(metavar="SECONDS", help="Time per row to find the nearest input with another decision; 0: skip."),
     ] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
-    """Predict new rows of a table.
+    """Predict new rows with a grown network.
 
-    Writes a row for each: the class and the probability of every class, or the value; the region, numbered by the rows
-    trained on that it holds (0: none); whether the row is outside, that is some input exceeds the range of the rows
-    trained on, and which; with --distance, how far the nearest input is that is decided otherwise, in standard
+    Writes one line per row: the predicted class and the probability of every class, or the predicted value; the region
+    (1 holds the most training rows, 0: a region without any); whether the row lies outside the range of the training
+    rows, and in which columns. With --distance also how far the nearest input with another decision is, in standard
     deviations, and whether that is proved.
+
+    For example:
+      creases predict out/iris new.csv --out predictions.csv
     """
     from creases._files import write_atomically
     from creases.growth.experiment import load
@@ -62,7 +79,7 @@ def predict_rows(
     if as_json:
         print_json(_summary(model, frame, out) | {"notes": list(encoded.notes)})
     else:
-        _print(model, frame, out)
+        _print(model, frame, out, run)
 
 
 def _summary(model: TableModel, frame: pd.DataFrame, out: Path) -> dict[str, Any]:
@@ -75,14 +92,15 @@ def _summary(model: TableModel, frame: pd.DataFrame, out: Path) -> dict[str, Any
     return summary | {"predicted": {name: float(value) for name, value in spread.items()}}
 
 
-def _print(model: TableModel, frame: pd.DataFrame, out: Path) -> None:
+def _print(model: TableModel, frame: pd.DataFrame, out: Path, run: Path) -> None:
     summary = _summary(model, frame, out)
     listing = list(summary["predicted"].items())[:COUNTED]
     form = "{0} {1:,}" if model.classes is not None else "{0} {1:.6g}"
     rows: list[tuple[str, ...]] = [
         ("predicted " + (model.target or "class"), ", ".join(form.format(*pair) for pair in listing)),
-        ("outside the rows trained on", plural(summary["outside"], "row")),
-        ("in regions without rows trained on", plural(summary["in_new_regions"], "row")),
+        ("outside the range of the training rows", plural(summary["outside"], "row")),
+        ("in regions without training rows", plural(summary["in_new_regions"], "row")),
         ("written to", str(out)),
     ]
     print_table(plural(len(frame), "row"), rows)
+    print_next(f"creases explain {run} --row 0", "why a row of the training table gets its prediction")

@@ -1,7 +1,8 @@
-"""``creases report``: one HTML file that shows a result, to be opened anywhere."""
+"""``creases report``: a result as a single HTML page."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from creases.cli._arguments import parse_box
+from creases.cli._completion import complete_files
 from creases.cli._kernels import load_kernels
 from creases.cli._output import check_outputs
-from creases.cli.console import note, print_json, show_progress
+from creases.cli.console import note, print_json, print_next, show_progress
 from creases.cli.console import out as stdout
 from creases.errors import InputError
 
@@ -25,37 +27,44 @@ def write_report(
         Path,
         typer.Argument(
             metavar="RESULT",
-            help="A folder of creases grow, compare or sweep; a map (.npz) of creases map; or a network (.safetensors, "
-            ".onnx, .npz) of one or two inputs, to be mapped.",
+            help="A folder of creases grow, compare or sweep; an .npz file of creases map; or a network with one or "
+            "two inputs (.safetensors, .onnx, .npz), which is mapped first.",
             show_default=False,
+            autocompletion=complete_files(".npz", ".onnx", ".safetensors"),
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The .html file to write.")] = Path("report.html"),
     columns: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="A,B", help="Growth runs: a slice along two columns; may be repeated.", show_default=False
+            metavar="A,B", help="Growth runs: add a slice along two columns; may be repeated.", show_default=False
         ),
     ] = None,
     through: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="I,J,K", help="Growth runs: a slice through three rows; may be repeated.", show_default=False
+            metavar="I,J,K", help="Growth runs: add a slice through three rows; may be repeated.", show_default=False
         ),
     ] = None,
     box: Annotated[
-        str | None, typer.Option(metavar="LO,HI,LO,HI", help="Networks: what to map, LO,HI for each input.")
+        str | None, typer.Option(metavar="LO,HI,LO,HI", help="Networks: the box to map, LO,HI for each input.")
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="Maps and networks: a table of samples to show.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Maps and networks: a table of samples to show.")
+    ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Its column of what is predicted; else the last.")
+        str | None, typer.Option(metavar="COLUMN", help="Target column of that table; default: the last.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
-    """Write a result as one HTML file.
+    """Write a result as a single HTML page.
 
-    The file opens anywhere, without a server or the network. Of a growth run it shows regions to point at, a timeline
-    to drag, the reason of every unit, curves, the hardest rows, how to load the network.
+    The page opens in any browser, without a server or an internet connection. For a growth run it shows the regions,
+    a timeline, the reason for every unit, learning curves, the hardest rows and how to load the network.
+
+    For example:
+      creases report out/iris --out iris.html
+      creases report net.safetensors --box -2,2,-2,2 --out net.html
     """
     from creases.show.report import kind_of_result
 
@@ -80,7 +89,8 @@ def write_report(
     if as_json:
         print_json({"kind": kind, "file": str(out), "bytes": out.stat().st_size, **details})
         return
-    stdout.print(f"{out}: {kind}, {out.stat().st_size / 1e6:.2g} MB. Open it in a browser.", soft_wrap=True)
+    stdout.print(f"Wrote {out} ({kind}, {out.stat().st_size / 1e6:.2g} MB)", soft_wrap=True)
+    print_next(f"python -m webbrowser {shlex.quote(str(out))}", "open it in a browser")
 
 
 def _growth(folder: Path, path: Path, **options: Any) -> dict[str, Any]:
@@ -90,7 +100,7 @@ def _growth(folder: Path, path: Path, **options: Any) -> dict[str, Any]:
     with show_progress(4) as begin:
         written = write_growth_report(folder, path, **options, progress=begin)
     if not written.ended:
-        note(f"The run has not ended; the report shows what it has reached. Resume it: creases grow --resume {folder}")
+        note(f"The run is not finished; the report shows it so far. Resume with: creases grow --resume {folder}")
     return {
         "ended": written.ended,
         "moments": written.moments[0],

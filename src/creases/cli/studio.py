@@ -1,4 +1,4 @@
-"""``creases studio``: growth runs to watch and to steer in a browser."""
+"""``creases studio``: watch and steer growth in the browser."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from creases.errors import RequestError
 
 def open_studio(
     port: Annotated[
-        int | None, typer.Option(metavar="N", help="Port to listen at; 0 for any. By default the first free from 8642.")
+        int | None,
+        typer.Option(metavar="N", help="Port to listen on; 0: any free port. Default: the first free port from 8642."),
     ] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open it in a browser.")] = True,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
-    """Watch and steer growth in a browser.
+    """Watch and steer growth in the browser.
 
-    Pick or draw a problem, watch a network grow on it region by region, steer it, export it.
+    Pick or draw a problem, watch a network grow on it region by region, steer it and export it.
 
-    Listens on this machine only (127.0.0.1), at an address that holds a new token each time. Ends with Ctrl-C.
+    Only this machine can connect (127.0.0.1), and the address holds a new token each time. Stop it with Ctrl-C.
     """
     try:
         from creases.show.studio import serve
@@ -31,9 +32,9 @@ def open_studio(
         raise RequestError(f"the studio needs {missing.name}: pip install 'creases[studio]'") from None
     with suppress(KeyboardInterrupt):  # how it is meant to end
         serve(port, browser=browser, ready=_ready)
-    note("the studio has ended")
+    note("Stopped. Start again with: creases studio")
 
 
 def _ready(address: str) -> None:
-    out.print(f"[bold]creases studio[/] is at [link={address}]{address}[/link]", soft_wrap=True)
-    note("Ctrl-C ends it")
+    out.print(f"[bold]creases studio[/] is running at [link={address}]{address}[/link]", soft_wrap=True)
+    note("Press Ctrl-C to stop.")

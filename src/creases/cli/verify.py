@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,30 +10,42 @@ import typer
 
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
-from creases.cli.console import divert_stdout, out, print_json, show_progress
+from creases.cli._completion import complete_files, complete_model
+from creases.cli.console import divert_stdout, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import InputError
+
+#: Inputs up to which a counterexample is repeated in a command.
+SHORT = 10
 
 #: The exit code of each answer.
 EXIT_CODES = {"holds": 0, "violated": 1, "unknown": 2}
 
 
 def verify_property(
-    model_: Annotated[str, typer.Argument(metavar="MODEL", help=model.HELP, show_default=False)],
-    property_: Annotated[
-        Path, typer.Argument(metavar="PROPERTY", help="A VNN-LIB file (.vnnlib).", show_default=False)
+    model_: Annotated[
+        str, typer.Argument(metavar="MODEL", help=model.HELP, show_default=False, autocompletion=complete_model)
     ],
-    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time for the answer, in seconds.")] = 60.0,
+    property_: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PROPERTY",
+            help="A VNN-LIB file (.vnnlib).",
+            show_default=False,
+            autocompletion=complete_files(".vnnlib"),
+        ),
+    ],
+    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit in seconds.")] = 60.0,
     input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
-    """Prove a property of a network, or find an input against it.
+    """Prove a property of a network, or find a counterexample.
 
-    A VNN-LIB file states what must not happen, the negation of the property: the property holds if no input satisfies
-    the file ("unsat" in the VNN competition), and is violated by an input that does ("sat"). That input is printed with
-    the network's outputs there.
+    A VNN-LIB file states what must not happen (the negation of the property). The property holds if no input satisfies
+    the file ("unsat" in the VNN competition) and is violated by an input that does ("sat"); that input is printed with
+    the network's outputs.
 
-    Exit codes: 0 holds, 1 violated, 2 unknown when the time is over. Bad input is 2 as well, with one line on stderr
-    and nothing on stdout.
+    Exit codes: 0 holds, 1 violated, 2 unknown (out of time). Invalid input is 2 as well, with one line on stderr and
+    nothing on stdout.
     """
     if not budget > 0:
         raise InputError("budget", "be a positive number of seconds", f"{budget:g}")
@@ -43,7 +56,7 @@ def verify_property(
         prop = read_vnnlib(property_)
         begin("reading the network")
         net = model.load_model(model_, parse_shape(input_shape))
-        begin("deciding cases")
+        begin("checking cases")
         with divert_stdout():
             verdict = verify(net, prop, budget=budget, progress=begin)
     if as_json:
@@ -55,7 +68,23 @@ def verify_property(
                 for i, value in enumerate(values.tolist()):
                     out.print(f"{name}_{i} = {value!r}", soft_wrap=True)
         out.print(f"[dim]{verdict.seconds:.2f} s[/]")
+        _print_next(model_, property_, budget, verdict)
     raise typer.Exit(EXIT_CODES[verdict.status])
+
+
+def _print_next(model_: str, property_: Path, budget: float, verdict: Any) -> None:
+    """Print what to do with the answer."""
+    if verdict.status == "unknown":
+        command = shlex.join(["creases", "verify", model_, str(property_), "--budget", f"{10 * budget:g}"])
+        print_next(command, "allow ten times as long")
+    elif verdict.counterexample is not None and len(verdict.counterexample) <= SHORT:
+        point = ",".join(f"{value:.6g}" for value in verdict.counterexample.tolist())
+        print_next(shlex.join(["creases", "explain", model_, point]), "the region of the counterexample")
+    elif verdict.status == "holds":
+        command = shlex.join(["creases", "prune", model_, "--out", "small.safetensors"])
+        print_next(command, "a smaller network with the same function")
+    else:
+        print_next(repeat_command("--json"), "the counterexample as JSON")
 
 
 def _as_json(verdict: Any, cases: int) -> dict[str, Any]:

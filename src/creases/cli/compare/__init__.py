@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,9 +14,10 @@ from rich.markup import escape
 
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
+from creases.cli._completion import TABLES, complete_files, complete_model
 from creases.cli.compare._data import IMAGES, read_samples
 from creases.cli.compare._report import as_json, write
-from creases.cli.console import note, out, print_json, print_table, show_progress
+from creases.cli.console import note, out, print_json, print_next, print_table, repeat_command, show_progress
 from creases.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -25,18 +27,28 @@ if TYPE_CHECKING:
 
 
 def compare_networks(
-    models: Annotated[list[str], typer.Argument(metavar="MODEL MODEL ...", help=model.HELP, show_default=False)],
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL MODEL ...", help=model.HELP, show_default=False, autocompletion=complete_model),
+    ],
     data: Annotated[
-        str, typer.Option(help=f"Samples to compare at: {' or '.join(IMAGES)}, or a table (.csv, .npz, ...).")
+        str,
+        typer.Option(
+            metavar="DATA",
+            help=f"Samples to compare on: {' or '.join(IMAGES)}, or a table (.csv, .npz, ...).",
+            autocompletion=complete_files(*TABLES),
+        ),
     ],
     target: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the table with the classes; default: the last.")
     ] = None,
-    samples: Annotated[int, typer.Option(min=2, help="Number of samples to compare at.")] = 1000,
+    samples: Annotated[int, typer.Option(min=2, metavar="N", help="Number of samples to compare on.")] = 1000,
     train: Annotated[
         int,
         typer.Option(
-            min=0, help="Number of further samples, to fit maps from one network's coefficients to another's."
+            min=0,
+            metavar="N",
+            help="Number of further samples, to fit maps between the networks' coefficients.",
         ),
     ] = 0,
     normalise: Annotated[
@@ -45,14 +57,17 @@ def compare_networks(
     input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
     folder: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write comparison.json, networks, pictures and report.html there."),
+        typer.Option("--out", metavar="DIR", help="Folder for comparison.json, networks, pictures and report.html."),
     ] = None,
-    device: Annotated[str, typer.Option(help="Torch device: cpu, cuda, cuda:1, ...")] = "cpu",
+    device: Annotated[str, typer.Option(metavar="DEVICE", help="Torch device: cpu, cuda, cuda:1, ...")] = "cpu",
     json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
-    """Compare networks by decisions and coefficients.
+    """Compare the decisions and coefficients of networks.
 
-    Takes two or more networks of any architectures.
+    Takes two or more networks of any architecture with the same inputs.
+
+    For example:
+      creases compare old.onnx new.onnx --data test.csv --out out/compare
     """
     from creases.compare import similarity
 
@@ -65,13 +80,13 @@ def compare_networks(
         rows = read_samples(data, next(iter(nets.values())), samples, train, target=target, normalise=normalise)
         fitted = rows.train if rows.y is not None else None
         result = similarity(nets, rows.X, y=rows.y, train=fitted, progress=lambda what, done, total: begin(what))
-        begin("what changed from the first to the second")
+        begin("finding what changed")
         changed = _difference(nets, rows.X, rows.y)
         if folder is not None:
             begin("writing")
             write(result, changed, rows, nets, folder, _command())
     if train and rows.y is None:
-        note(f"--train: {data} has no classes to measure the accuracy of maps with; maps were left out")
+        note(f"--train ignored: {data} has no classes to measure the accuracy of maps")
     if json:
         print_json(as_json(result, changed, rows))
         return
@@ -80,9 +95,9 @@ def compare_networks(
     for sentence in str(changed).splitlines():
         out.print(escape(sentence), soft_wrap=True)
     if folder is None:
-        note("nothing was written; name a folder with --out DIR")
+        print_next(repeat_command("--out", "comparison"), "save the comparison as an HTML report")
     else:
-        out.print(f"written: {folder / 'report.html'}")
+        print_next(f"python -m webbrowser {shlex.quote(str(folder / 'report.html'))}", "open the report")
 
 
 def _read(models: list[str], shape: tuple[int, ...] | None, device: str) -> dict[str, Network]:

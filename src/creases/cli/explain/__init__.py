@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from creases.cli import _model as model
-from creases.cli.console import print_json, show_progress
+from creases.cli._completion import complete_model, complete_words
+from creases.cli.console import print_json, print_next, repeat_command, show_progress
 from creases.errors import InputError
+
+change_option = partial(typer.Option, rich_help_panel="Change the decision")
 
 
 def explain_input(
@@ -18,6 +22,7 @@ def explain_input(
             metavar="MODEL",
             help=f"The folder of a growth run (creases grow). Or {model.HELP[0].lower()}{model.HELP[1:]}",
             show_default=False,
+            autocompletion=complete_model,
         ),
     ],
     input_: Annotated[
@@ -25,39 +30,45 @@ def explain_input(
         typer.Argument(metavar="INPUT", help="Comma-separated numbers, or an .npy file.", show_default=False),
     ] = None,
     row: Annotated[
-        int | None, typer.Option(help="Instead of INPUT: a row of the growth run's table, from 0.", show_default=False)
+        int | None,
+        typer.Option(
+            metavar="N", help="Instead of INPUT: a row of the growth run's table, from 0.", show_default=False
+        ),
     ] = None,
     change: Annotated[
-        bool, typer.Option("--change", help="Find the smallest change that changes the decision.")
+        bool, change_option("--change", help="Find the smallest change that changes the decision.")
     ] = False,
-    target: Annotated[
-        str | None, typer.Option(metavar="CLASS", help="With --change: the class to reach.", show_default=False)
-    ] = None,
+    target: Annotated[str | None, change_option(metavar="CLASS", help="Class to reach.", show_default=False)] = None,
     fixed: Annotated[
-        str | None, typer.Option(metavar="A,B", help="With --change: columns that must stay.", show_default=False)
+        str | None, change_option(metavar="A,B", help="Columns that must not change.", show_default=False)
     ] = None,
     rising: Annotated[
-        str | None, typer.Option(metavar="A,B", help="With --change: columns that may only rise.", show_default=False)
+        str | None, change_option(metavar="A,B", help="Columns that may only increase.", show_default=False)
     ] = None,
     falling: Annotated[
-        str | None, typer.Option(metavar="A,B", help="With --change: columns that may only fall.", show_default=False)
+        str | None, change_option(metavar="A,B", help="Columns that may only decrease.", show_default=False)
     ] = None,
     norm: Annotated[
         str,
-        typer.Option(
-            help="With --change: what is smallest, the sum of all changes (l1), their length (l2) or the "
-            "largest (linf)."
+        change_option(
+            metavar="NORM",
+            help="Size of a change: l1 (sum of all changes), l2 (Euclidean length) or linf (largest change).",
+            autocompletion=complete_words("l1", "l2", "linf"),
         ),
     ] = "l1",
-    count: Annotated[int, typer.Option(help="With --change: how many different answers.")] = 1,
-    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time for each proof.")] = 5.0,
+    count: Annotated[int, change_option(metavar="N", help="Number of different answers.")] = 1,
+    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit for each proof.")] = 5.0,
     input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
 ) -> None:
-    """Explain what a network does at one input.
+    """Explain a network's decision at one input.
 
-    Shows the piece that holds there: coefficients, region, units that matter; and the nearest change of decision, with
-    its proof. With --change: what would have to change for another decision.
+    Shows the linear function that applies there (coefficients, region, most important units) and the nearest input with
+    another decision, with a proof. With --change: what would have to change for another decision.
+
+    For example:
+      creases explain net.onnx 0.2,0.5
+      creases explain out/iris --row 120 --change --fixed petal_width
     """
     from creases.cli.explain import _change, _text
     from creases.cli.explain._subject import load_subject
@@ -66,7 +77,7 @@ def explain_input(
     if not change:
         for name, value in wishes.items():
             if value is not None:
-                raise InputError(name, "come with a search for a change", repr(value), "add {0}", [("change", True)])
+                raise InputError(name, "be used with --change", repr(value), "add {0}", [("change", True)])
     with show_progress(3) as begin:
         begin("reading the network")
         subject = load_subject(model_, input_, row, input_shape)
@@ -76,9 +87,15 @@ def explain_input(
         else:
             begin("finding the region")
             explanation = _text.explain_subject(subject, budget, begin)
-    if change:
-        print_json(_change.as_json_data(subject, answer)) if as_json else _change.print_change(subject, answer)
-    elif as_json:
-        print_json(explanation)
+    if as_json:
+        print_json(_change.as_json_data(subject, answer) if change else explanation)
+    elif change:
+        _change.print_change(subject, answer)
+        more = ("--json",) if count > 1 else ("--count", "3")
+        print_next(repeat_command(*more), "the same as JSON" if count > 1 else "three different answers")
     else:
         _text.print_explanation(explanation)
+        if not subject.regression:
+            print_next(repeat_command("--change"), "the smallest change that changes the decision")
+        else:
+            print_next(repeat_command("--json"), "the same as JSON")

@@ -19,7 +19,7 @@ def find_change(
 ) -> Counterfactual:
     """Return the smallest change for what the options ask."""
     if subject.regression:
-        raise InputError("change", "be asked of a network that decides between classes", "a regression")
+        raise InputError("change", "be used with a classifier", "a regression network")
     columns = {
         name: [] if wishes[name] is None else str(wishes[name]).split(",") for name in wishes if name != "target"
     }
@@ -55,7 +55,7 @@ def _class_number(subject: Subject, target: str | None) -> int | None:
 def print_change(subject: Subject, answer: Counterfactual) -> None:
     """Print the answer as sentences; a long change as a table too."""
     title = subject.title[0].upper() + subject.title[1:]
-    out.print(f"{title} is decided {answer.predicted}.", markup=False, soft_wrap=True)
+    out.print(f"{title} is classified as {answer.predicted}.", markup=False, soft_wrap=True)
     out.print(str(answer), markup=False, soft_wrap=True)
     if len(answer.changes) >= TABLE:
         out.print()

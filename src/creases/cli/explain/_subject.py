@@ -47,7 +47,7 @@ class Subject:
 def load_subject(model_: str, input_: str | None, row: int | None, input_shape: str | None) -> Subject:
     """Return what the arguments name: a growth run and a row of its table, or a network and an input."""
     if (input_ is None) == (row is None):
-        raise InputError("input", "be given, or a row of the table of a growth run, and not both")
+        raise InputError("input", "be given, or --row for a growth run, but not both")
     if Path(model_).is_dir():
         return _of_run(Path(model_), input_, row)
     if row is not None:

@@ -120,7 +120,7 @@ def print_explanation(e: dict[str, Any]) -> None:
     rows.append(("region", _region_text(region)))
     if region["facets"] is not None:
         rows.append(("bounded by", _facets_text([facet["name"] for facet in region["facets"]])))
-    print_table("The piece that decides this input", rows)
+    print_table("The linear region of this input", rows)
     out.print()
     _print_inputs(e)
     if e["units"]:
@@ -135,16 +135,16 @@ def _nearest_text(change: dict[str, Any] | None) -> str:
     distance, bound, unit = change["distance"], change["lower_bound"], change["unit"]
     if distance is None:
         return (
-            "there is none (proved)" if change["proved"] else f"none found; none is nearer than {bound or 0:.4g} {unit}"
+            "none exists (proved)" if change["proved"] else f"none found; there is none within {bound or 0:.4g} {unit}"
         )
     if change["proved"]:
         return f"{distance:.4g} away in {unit}, to {change['class']}; nothing is nearer (proved)"
-    return f"at most {distance:.4g} and at least {bound:.4g} away in {unit}, to {change['class']} (the time was over)"
+    return f"at most {distance:.4g} and at least {bound:.4g} away in {unit}, to {change['class']} (out of time)"
 
 
 def _boundary_text(boundary: dict[str, Any] | None) -> str:
     if boundary is None:
-        return "does not pass through it"
+        return "does not cross this region"
     return f"{boundary['distance']:.4g} away in the inputs' units, to {boundary['class']}; others may be nearer"
 
 
@@ -152,9 +152,9 @@ def _region_text(region: dict[str, Any]) -> str:
     from creases.regions import Explanation
 
     if region["facets"] is None:
-        return f"its size is computed up to {Explanation.MAX_INPUTS} inputs and {Explanation.MAX_ROWS:,} rows"
-    ball = "balls of every size" if region["radius"] is None else f"a largest ball of radius {region['radius']:.4g}"
-    return f"{'unbounded' if region['unbounded'] else 'bounded'}, holds {ball}"
+        return f"size not computed (more than {Explanation.MAX_INPUTS} inputs or {Explanation.MAX_ROWS:,} rows)"
+    ball = "no largest ball" if region["radius"] is None else f"largest ball inside has radius {region['radius']:.4g}"
+    return f"{'unbounded' if region['unbounded'] else 'bounded'}, {ball}"
 
 
 def _facets_text(names: list[str]) -> str:
@@ -186,6 +186,6 @@ def _interval(ends: list[float | None]) -> str:
 
 
 def _print_units(units: list[dict[str, Any]]) -> None:
-    title = f"Units that matter: {min(SHOWN, len(units))} of {len(units)} that the margin depends on"
+    title = f"Most important units ({min(SHOWN, len(units))} of {len(units)} that affect the margin)"
     rows: list[tuple[str, ...]] = [(row["name"], f"{row['activation_times_gradient']:.4g}") for row in units[:SHOWN]]
     print_table(title, rows, ("unit", "activation × gradient"))

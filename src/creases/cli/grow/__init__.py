@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from creases._files import write_json
-from creases.cli._arguments import parse_numbers
 from creases.cli._columns import print_columns
-from creases.cli.console import note, out, print_json
+from creases.cli._completion import complete_data, complete_files, complete_words
+from creases.cli.console import note, out, print_json, print_next
+from creases.cli.grow._values import (
+    parse_batch_size,
+    parse_budget,
+    parse_class_weight,
+    parse_threshold,
+    parse_widths,
+    split_names,
+)
 from creases.errors import InputError, RequestError
 from creases.growth import GrowthConfig
 from creases.growth.experiment import (
@@ -29,6 +38,10 @@ if TYPE_CHECKING:
     from creases.cli.grow._report import Report
 
 INTERRUPTED = 130
+
+data_option, method_option, stopping_option, switches_option, output_option = (
+    partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Method", "Stopping", "Switches", "Output")
+)
 
 assert GrowthConfig.growth_patience is not None
 _GROWTH_PATIENCE: int = GrowthConfig.growth_patience
@@ -74,147 +87,190 @@ def grow_table(
     ctx: typer.Context,
     data: Annotated[
         str | None,
-        typer.Argument(help="A .csv, .tsv, .parquet or .npz file, or a built-in problem (moons, iris, ...)."),
+        typer.Argument(
+            metavar="DATA",
+            help="A .csv, .tsv, .parquet or .npz file, or a built-in problem (see: creases problems).",
+            autocompletion=complete_data,
+        ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column to predict, by name or number; by default the last.")
+        str | None, data_option(metavar="COLUMN", help="Column to predict, by name or number; default: the last.")
     ] = None,
-    folder: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the network, the report and the pictures.")
-    ] = None,
-    how: Annotated[Method, typer.Option(help="Growth method.")] = Method.auto,
-    where: Annotated[
-        str,
-        typer.Option(
-            help="Where to grow: all, bottleneck, round-robin, gain, width-or-depth, or a layer: hidden1, ..."
-        ),
-    ] = "all",
-    when: Annotated[
-        str, typer.Option(help="Time to grow: stages, plateau, converged, or a number of epochs.")
-    ] = "stages",
-    hidden: Annotated[
-        str, typer.Option(metavar="N,N,...", help="Widths of the hidden layers at the start; auto: a linear model.")
-    ] = "auto",
-    max_units: Annotated[int | None, typer.Option(help="Maximum number of hidden units.")] = GrowthConfig.max_units,
-    max_parameters: Annotated[
-        int | None, typer.Option(help="Maximum number of parameters.")
-    ] = GrowthConfig.max_parameters,
-    budget: Annotated[
-        str, typer.Option(help="What the run may spend: epochs (100), or '60 s', '5 min', '2e12 multiply-adds'; auto.")
-    ] = "auto",
-    growth_share: Annotated[
-        float, typer.Option(help="Share of the budget that growth may take at most.")
-    ] = GrowthConfig.growth_share,
-    patience: Annotated[
-        int, typer.Option(help="Epochs without progress before it grows, for --when plateau.")
-    ] = GrowthConfig.patience,
-    growth_patience: Annotated[
-        int, typer.Option(help="Stages of growth in a row that may fail to pay.")
-    ] = _GROWTH_PATIENCE,
-    optimizer: Annotated[Optimizer, typer.Option(help="Optimizer.")] = Optimizer.adamw,
-    lr: Annotated[float, typer.Option(help="Learning rate.")] = GrowthConfig.lr,
-    weight_decay: Annotated[float, typer.Option(help="Weight decay of AdamW.")] = GrowthConfig.weight_decay,
-    batch_size: Annotated[
-        str, typer.Option(metavar="N", help="Rows in a batch: a number, auto (an eighth) or all.")
-    ] = "auto",
-    validation_fraction: Annotated[
-        float, typer.Option(help="Fraction of rows held out to judge growth and to choose the network.")
-    ] = GrowthConfig.validation_fraction,
-    test_fraction: Annotated[
-        float, typer.Option(help="Fraction of rows held out for testing.")
-    ] = GrowthConfig.test_fraction,
-    class_weight: Annotated[
-        str | None,
-        typer.Option(metavar="W", help="Weights of classes: balanced (all classes weigh the same), or yes=5,no=1."),
-    ] = None,
-    threshold: Annotated[
-        str,
-        typer.Option(
-            metavar="P",
-            help="Probability above which the second of two classes is predicted; f1, balanced_accuracy or accuracy: "
-            "the best on the validation rows.",
-        ),
-    ] = "0.5",
-    standardize: Annotated[
-        bool, typer.Option("--standardize/--no-standardize", help="Scale columns for training.")
-    ] = GrowthConfig.standardize,
-    task: Annotated[Task | None, typer.Option(help="Task; inferred from the column to predict by default.")] = None,
-    missing: Annotated[
-        Missing,
-        typer.Option(
-            help="Missing values: fill in the mean and indicate them by a column, only fill in the mean (categories: "
-            "the most frequent value), drop their rows, or refuse them."
-        ),
-    ] = Missing.indicate,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.", show_default=False),
+    task: Annotated[
+        Task | None,
+        data_option(metavar="TASK", help="classification or regression; default: inferred from the target column."),
     ] = None,
     inputs: Annotated[
         list[str] | None,
-        typer.Option(
+        data_option(
             metavar="COLUMN",
-            help="Column to predict from, also if it looks like an ID or text; may be repeated. Default: all usable.",
+            help="Column to predict from, even if it looks like an ID or text; may be repeated. Default: all usable.",
             show_default=False,
         ),
     ] = None,
+    drop: Annotated[
+        list[str] | None, data_option(metavar="COLUMN", help="Column to ignore; may be repeated.", show_default=False)
+    ] = None,
     categorical: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN", help="Column whose numbers are categories; may be repeated.", show_default=False
+        data_option(
+            metavar="COLUMN", help="Treat a column's numbers as categories; may be repeated.", show_default=False
         ),
     ] = None,
-    header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Whether a CSV file's first row holds names.")
+    missing: Annotated[
+        Missing,
+        data_option(
+            metavar="HOW",
+            help="Missing values: indicate (fill with the mean and add an indicator column), mean (fill with the mean, "
+            "or the most frequent category), drop (drop the rows), or error.",
+        ),
+    ] = Missing.indicate,
+    validation_fraction: Annotated[
+        float, data_option(metavar="F", help="Fraction of rows held out to judge growth and to select the network.")
+    ] = GrowthConfig.validation_fraction,
+    test_fraction: Annotated[
+        float, data_option(metavar="F", help="Fraction of rows held out for testing.")
+    ] = GrowthConfig.test_fraction,
+    class_weight: Annotated[
+        str | None, data_option(metavar="W", help="Class weights: balanced, or for each class, such as yes=5,no=1.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the split, the network and the training.")] = GrowthConfig.seed,
+    threshold: Annotated[
+        str,
+        data_option(
+            metavar="P",
+            help="Two classes: predict the second above this probability; or choose it on the validation rows to "
+            "maximize f1, balanced_accuracy or accuracy.",
+        ),
+    ] = "0.5",
+    how: Annotated[
+        Method,
+        method_option(metavar="METHOD", help=f"Growth method: {', '.join(Method)}."),
+    ] = Method.auto,
+    where: Annotated[
+        str,
+        method_option(
+            metavar="PLACE",
+            help="Where to grow: all, bottleneck, round-robin, gain, width-or-depth, or a layer: hidden1, ...",
+            autocompletion=complete_words("all", "bottleneck", "round-robin", "gain", "width-or-depth", "hidden1"),
+        ),
+    ] = "all",
+    when: Annotated[
+        str,
+        method_option(
+            metavar="WHEN",
+            help="When to grow: stages, plateau, converged, or every N epochs.",
+            autocompletion=complete_words("stages", "plateau", "converged"),
+        ),
+    ] = "stages",
+    hidden: Annotated[
+        str,
+        method_option(metavar="N,N,...", help="Initial widths of the hidden layers; auto: start from a linear model."),
+    ] = "auto",
+    optimizer: Annotated[Optimizer, method_option(metavar="NAME", help="Optimizer: adamw or adam.")] = Optimizer.adamw,
+    lr: Annotated[float, method_option(metavar="RATE", help="Learning rate.")] = GrowthConfig.lr,
+    weight_decay: Annotated[
+        float, method_option(metavar="RATE", help="Weight decay of AdamW.")
+    ] = GrowthConfig.weight_decay,
+    batch_size: Annotated[
+        str, method_option(metavar="N", help="Rows per batch: a number, auto (an eighth of the rows) or all.")
+    ] = "auto",
+    seed: Annotated[
+        int, method_option(metavar="N", help="Random seed of the split, the initial network and the training.")
+    ] = GrowthConfig.seed,
+    device: Annotated[
+        str, method_option(metavar="DEVICE", help="Torch device: cpu, cuda, cuda:1, ...")
+    ] = GrowthConfig.device,
+    budget: Annotated[
+        str,
+        stopping_option(
+            metavar="COST",
+            help="How much to spend: epochs (100), time ('60 s', '5 min'), '2e12 multiply-adds', or auto.",
+        ),
+    ] = "auto",
+    max_units: Annotated[
+        int | None, stopping_option(metavar="N", help="Maximum number of hidden units.")
+    ] = GrowthConfig.max_units,
+    max_parameters: Annotated[
+        int | None, stopping_option(metavar="N", help="Maximum number of parameters.")
+    ] = GrowthConfig.max_parameters,
+    growth_share: Annotated[
+        float, stopping_option(metavar="F", help="Fraction of the budget available for growth.")
+    ] = GrowthConfig.growth_share,
+    growth_patience: Annotated[
+        int, stopping_option(metavar="N", help="Stop growing after this many stages in a row without improvement.")
+    ] = _GROWTH_PATIENCE,
+    patience: Annotated[
+        int, stopping_option(metavar="N", help="With --when plateau: epochs without improvement before growing.")
+    ] = GrowthConfig.patience,
+    header: Annotated[
+        bool | None,
+        switches_option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
+    ] = None,
+    standardize: Annotated[
+        bool, switches_option("--standardize/--no-standardize", help="Scale columns for training.")
+    ] = GrowthConfig.standardize,
     recycle: Annotated[
-        bool, typer.Option("--recycle/--no-recycle", help="Replace redundant units before adding more.")
+        bool, switches_option("--recycle/--no-recycle", help="Replace redundant units before adding more.")
     ] = GrowthConfig.recycle,
-    device: Annotated[str, typer.Option(help="Where to train: cpu, cuda, cuda:1, ...")] = GrowthConfig.device,
+    folder: Annotated[
+        Path | None,
+        output_option(
+            "--out",
+            metavar="DIR",
+            help="Folder for the network, the report and the pictures.",
+            autocompletion=complete_files(),
+        ),
+    ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Resume the run in a folder; --budget and --max-... may be changed."),
+        output_option(
+            metavar="DIR",
+            help="Resume the run in this folder; only --budget and --max-... may change.",
+            autocompletion=complete_files(),
+        ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    force: Annotated[bool, output_option("--force", help="Overwrite another run in the folder.")] = False,
+    as_json: Annotated[bool, output_option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Grow a network on a table, and explain every new unit.
+    """Grow a network on a table and explain every unit it adds.
 
-    It starts as a linear model and gets units where it fails.
+    Starts from a linear model and adds units where it makes errors. Writes the network, its history, a picture and a
+    report to the folder. If interrupted, resume with --resume DIR.
 
-    Writes the network (for rows in the table's own units), its history, a picture and a report into the folder.
+    For example:
+      creases grow iris --out out/iris
+      creases grow houses.csv --target price --budget '60 s' --out out/houses
     """
     changed = _changed_options(ctx)
     if resume is not None:
         limits: dict[str, Any] = {
             "max_units": max_units,
             "max_parameters": max_parameters,
-            "budget": _parse_budget(budget),
+            "budget": parse_budget(budget),
         }
         settings, home = _resume_settings(resume, changed, limits), resume
     else:
         if data is None or folder is None:
-            raise RequestError("give the data and a folder: creases grow table.csv --target COLUMN --out DIR")
+            raise RequestError("data and a folder are required: creases grow table.csv --target COLUMN --out DIR")
         config = GrowthConfig(
             how=how.value,
             where=where.replace("-", " "),
             when=int(when) if when.isdecimal() else when,
-            hidden=hidden if hidden == "auto" else _parse_widths(hidden),
+            hidden=hidden if hidden == "auto" else parse_widths(hidden),
             max_units=max_units,
             max_parameters=max_parameters,
-            budget=_parse_budget(budget),
+            budget=parse_budget(budget),
             growth_share=growth_share,
             patience=patience,
             growth_patience=growth_patience,
             optimizer=optimizer.value,
             lr=lr,
             weight_decay=weight_decay,
-            batch_size=_parse_batch_size(batch_size),
+            batch_size=parse_batch_size(batch_size),
             validation_fraction=validation_fraction,
             test_fraction=test_fraction,
-            class_weight=_parse_class_weight(class_weight),
-            threshold=_parse_threshold(threshold),
+            class_weight=parse_class_weight(class_weight),
+            threshold=parse_threshold(threshold),
             standardize=standardize,
             seed=seed,
             recycle=recycle,
@@ -226,9 +282,9 @@ def grow_table(
             task=None if task is None else task.value,
             missing=missing.value,
             header=header,
-            inputs=_split_names(inputs) or None,
-            drop=_split_names(drop),
-            categorical=_split_names(categorical),
+            inputs=split_names(inputs) or None,
+            drop=split_names(drop),
+            categorical=split_names(categorical),
             config=config,
         )
         home = folder
@@ -271,7 +327,7 @@ def interruptible(home: Path, work: Callable[[], Any]) -> Any:
         return work()
     except KeyboardInterrupt:
         if (home / SETTINGS_FILE).exists():
-            note(f"stopped; resume with: creases grow --resume {home}")
+            note(f"Interrupted. Resume with: creases grow --resume {home}")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -290,9 +346,8 @@ def print_report(report: Report, files: dict[str, Path]) -> None:
     out.print(table)
     folder = files["network"].parent
     out.print(f'\nIn Python: creases.load("{folder}").predict(rows)', soft_wrap=True)
-    out.print(f"New rows of the table: creases predict {folder} new.csv --out predictions.csv", soft_wrap=True)
-    out.print(f"Open {files['picture']} to see it grow; {files['report']} tells every step in full.", soft_wrap=True)
-    out.print(f"A page to explore it: creases report {folder} --out report.html", soft_wrap=True)
+    out.print(f"New rows:  creases predict {folder} new.csv --out predictions.csv", soft_wrap=True)
+    print_next(f"creases report {folder} --out report.html", "explore every growth step in a browser")
 
 
 def _changed_options(ctx: typer.Context) -> set[str]:
@@ -304,49 +359,8 @@ def _resume_settings(folder: Path, changed: set[str], limits: dict[str, Any]) ->
     """Return the settings of the run in a folder, with new limits where they were given."""
     other = sorted(changed - {"resume", "as_json", *limits})
     if other:
-        expected = "not be given with --resume: a run is resumed with its settings"
+        expected = "not be given with --resume: a run keeps its settings"
         raise InputError(other[0], expected, hint="only --budget, --max-units and --max-parameters may change")
     settings = RunSettings.load(folder)
     options: dict[str, Any] = {name: limit for name, limit in limits.items() if name in changed}
     return replace(settings, config=replace(settings.config, **options))
-
-
-def _split_names(values: list[str] | None) -> tuple[str, ...]:
-    """Return the names of columns, in options that may be repeated and may each hold several, with commas between."""
-    return tuple(name.strip() for value in values or () for name in value.split(",") if name.strip())
-
-
-def _parse_budget(text: str) -> str | int:
-    return int(text) if text.isdecimal() else text
-
-
-def _parse_widths(text: str) -> tuple[int, ...]:
-    numbers = parse_numbers(text, "hidden")
-    if (numbers != numbers.round()).any() or (numbers < 1).any():
-        raise InputError("hidden", "be auto, or positive widths such as 2 or 4,4", repr(text))
-    return tuple(int(number) for number in numbers)
-
-
-def _parse_class_weight(text: str | None) -> str | dict[str, float] | None:
-    if text is None or "=" not in text:
-        return text
-    pairs = [part.rpartition("=") for part in text.split(",")]
-    try:
-        return {name.strip(): float(value) for name, _, value in pairs}
-    except ValueError:
-        raise InputError("class_weight", "be balanced, or weights such as yes=5,no=1", repr(text)) from None
-
-
-def _parse_threshold(text: str) -> str | float:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _parse_batch_size(text: str) -> str | int | None:
-    if text in ("auto", "all"):
-        return text if text == "auto" else None
-    if not text.isdecimal():
-        raise InputError("batch_size", "be a positive integer, auto or all", repr(text))
-    return int(text)

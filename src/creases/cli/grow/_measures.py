@@ -37,7 +37,7 @@ def measure_parts(models: Sequence[Baseline], data: TableSplit, threshold: float
             yield _class_table(net, data.problem.classes)
     elif isinstance(net, RegressionMetrics):
         low, first, _, third, high = map(format_number, net.residuals)
-        yield f"[dim]prediction minus target: {low} to {high}, half of the rows from {first} to {third}[/]"
+        yield f"[dim]residuals (prediction - target): {low} to {high}, middle half from {first} to {third}[/]"
     for warning in baseline_warnings(models, data):
         yield ""
         text = warning.render(lambda param, value: f"--{param.replace('_', '-')} {value}")
@@ -71,9 +71,9 @@ def _three_digits(value: float | None) -> str:
 def _legend(net: ClassificationMetrics, threshold: float, *, weighted: bool) -> str:
     parts = ["balanced: mean recall of the classes"]
     if weighted:
-        parts.append("with class weights, probabilities are not frequencies")
+        parts.append("with class weights, probabilities are not calibrated")
     elif net.calibration_error is not None:
-        parts.append(f"the network's probabilities are off by {net.calibration_error:.3f} on average")
+        parts.append(f"calibration error {net.calibration_error:.3f}")
     return "; ".join(parts if threshold == 0.5 else [*parts, f"threshold {threshold:.3f}"])
 
 

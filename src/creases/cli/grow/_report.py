@@ -125,13 +125,13 @@ def parts(report: Report, *, max_reasons: int = PRINTED) -> Iterator[RenderableT
     yield from _opening(report)
     yield ""
     if report.experiment.history.stages:
-        yield "[bold]Stages of growth[/] [dim](held-out loss, grown or trained on for as many steps)[/]"
+        yield "[bold]Stages of growth[/] [dim](validation loss: grown, or only trained for as many steps)[/]"
         yield _stages(report)
         yield ""
     if report.experiment.history.records:
         yield _steps(report)
-        loss = "squared error, 1 for predicting the mean" if report.data.problem.classes is None else "cross-entropy"
-        yield f"[dim]each row: just before the growth step -> when trained, before the next; the loss is the {loss}[/]"
+        loss = "squared error (1: predicting the mean)" if report.data.problem.classes is None else "cross-entropy"
+        yield f"[dim]before the growth step -> after training, before the next one; loss: {loss}[/]"
         if max_reasons:
             yield ""
             yield f"[bold]Why[/] [dim]({report.data.names['instance']}s are numbered from 0)[/]"
@@ -157,13 +157,15 @@ def _opening(report: Report) -> Iterator[RenderableType]:
         yield escape(f"classes: {', '.join(labels[:10])}{', ...' if len(labels) > 10 else ''}")
     else:
         low, high, mean = problem.y.min(), problem.y.max(), problem.y.mean()
-        yield escape(f"values from {format_number(low)} to {format_number(high)}, {format_number(mean)} in the mean")
+        yield escape(f"values from {format_number(low)} to {format_number(high)}, mean {format_number(mean)}")
     columns = len({feature.split("=")[0] for feature in problem.features})
     inputs = plural(len(problem.features), "input")
     if columns < len(problem.features):
-        inputs += f" (from {columns} columns; text became columns of 0 and 1)"
-    yield escape(f"{inputs}; {len(data.train)} rows to train on, {len(data.validation)} held out to judge by, "
-                 f"{len(data.test)} for testing")  # fmt: skip
+        inputs += f" (from {plural(columns, 'column')}, text one-hot encoded)"
+    yield escape(
+        f"{inputs}; {plural(len(data.train), 'training row')}, {plural(len(data.validation), 'validation row')}, "
+        f"{plural(len(data.test), 'held-out test row')}"
+    )
     first, last = history.epochs[0], history.last
     yield escape(
         f"hidden units: {_widths(first['widths'].values())} at the start, {_widths(report.experiment.widths)} at the "
@@ -182,9 +184,9 @@ def _widths(widths: Iterable[int]) -> str:
 def _stages(report: Report) -> Table:
     """Return a table with a row for each stage of growth."""
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for head in ("stage", "epoch", "units", "grown", "trained on", "lower by"):
+    for head in ("stage", "epoch", "units", "grown", "not grown", "improvement"):
         table.add_column(head, justify="right")
-    table.add_column("pays")
+    table.add_column("kept")
     for number, stage in enumerate(report.experiment.history.stages, 1):
         cells = [str(number), str(stage["epoch"]), _widths(stage["widths"].values())]
         cells += [f"{stage[name]:.4f}" for name in ("loss_grown", "loss_training_on")]
@@ -234,7 +236,7 @@ def _reasons(report: Report, max_reasons: int) -> Iterator[RenderableType]:
     for record in records[:max_reasons]:
         yield _numbered(record.number, record.why(**report.data.names))
     if len(records) > max_reasons:
-        yield f"... {len(records) - max_reasons} more in the report's file"
+        yield f"... {len(records) - max_reasons} more in the report file"
 
 
 def in_full(report: Report) -> Iterator[RenderableType]:
@@ -255,18 +257,18 @@ def _ending(report: Report) -> str:
     history = report.experiment.history
     undone = [record.number for record in history.records if record.undone]
     left_out = [record.number for record in history.records if not record.undone and not report.includes(record)]
-    sentences = [f"Growth ended: {history.growth_ended}."] if history.growth_ended else []
+    sentences = [f"Growth stopped: {history.growth_ended}."] if history.growth_ended else []
     is_linear = report.experiment.best_epoch == 0
     sentences.append(
-        f"The run ended: {history.ended.partition('; the network is')[0] if is_linear else history.ended}."
+        f"Training stopped: {history.ended.partition('; the network is')[0] if is_linear else history.ended}."
     )
     if undone:
-        did = "did not pay and was undone" if len(undone) == 1 else "did not pay and were undone"
+        did = "brought no improvement and was undone" if len(undone) == 1 else "brought no improvement and were undone"
         sentences.append(f"{_growth_steps(undone)} {did}.")
     if left_out:
         sentences.append(f"{_growth_steps(left_out)} {'is' if len(left_out) == 1 else 'are'} not in the network.")
     if is_linear:
-        linear = "The linear model predicts the held-out rows as well; it is kept, fitted to them too."
+        linear = "The linear model predicts the validation rows equally well, so it is kept (refitted on all of them)."
         sentences.append(f"[bold]{linear}[/]")
     return " ".join(part if part.startswith("[bold]") else escape(part) for part in sentences)
 

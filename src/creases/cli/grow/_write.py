@@ -43,15 +43,15 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
     files["network"] = net.save(folder / MODEL_FILE)
     rows = np.sort(np.concatenate([data.train, data.validation]))
     description = report.description() | training_summary(net, data.problem, rows)
-    files["inputs, classes, scores"] = write_json(description, folder / DESCRIPTION_FILE)
+    files["description"] = write_json(description, folder / DESCRIPTION_FILE)
     if data.problem.encoding is not None:
-        files["encoding of the table"] = folder / ENCODING_FILE  # written before the run began
+        files["table encoding"] = folder / ENCODING_FILE  # written before the run began
     metrics = metrics_summary(report.baselines, data, report.experiment.threshold)
-    files["all scores"] = write_json(metrics, folder / METRICS_FILE)
+    files["metrics"] = write_json(metrics, folder / METRICS_FILE)
     if data.problem.X.size <= MAX_NUMBERS:
-        files["the network on one page"] = write_scorecard(net, data.problem, folder / SCORECARD_FILE)
+        files["scorecard"] = write_scorecard(net, data.problem, folder / SCORECARD_FILE)
     if find_spec("onnx") is not None:
-        files["network as ONNX"] = net.save(folder / ONNX_FILE)
+        files["ONNX"] = net.save(folder / ONNX_FILE)
     named = {"features": data.problem.features, "classes": data.problem.classes, "scaling": data.scaling.to_dict()}
     files["history"] = replace(history, setting=history.setting | named).save(folder / HISTORY_FILE)
     with write_atomically(files["report"]) as temporary:

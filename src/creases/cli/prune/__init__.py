@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from creases._files import write_json
+from creases._text import plural
 from creases.cli import _model as model
 from creases.cli import _output as output
 from creases.cli._arguments import parse_numbers, parse_shape
-from creases.cli.console import note, print_json, print_table, show_progress
+from creases.cli._completion import complete_data, complete_model
+from creases.cli.console import note, print_json, print_next, print_table, repeat_command, show_progress
 from creases.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,6 +28,10 @@ if TYPE_CHECKING:
     from creases.cli.prune._data import Data
 
 INTERRUPTED = 130
+
+data_option, method_option, output_option = (
+    partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Method", "Output")
+)
 
 #: Samples on which the coefficients of the pruned network are compared with those of the original.
 COMPARED = 300
@@ -37,43 +45,55 @@ class Method(StrEnum):
 
 
 def prune_model(
-    model_: Annotated[str, typer.Argument(metavar="MODEL", help=model.HELP, show_default=False)],
+    model_: Annotated[
+        str, typer.Argument(metavar="MODEL", help=model.HELP, show_default=False, autocompletion=complete_model)
+    ],
     data: Annotated[
         str | None,
-        typer.Option(help="A table, or a built-in problem (moons, mnist, ...): prune while the accuracy stays."),
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the table with the classes; default: the last.")
-    ] = None,
-    keep_accuracy: Annotated[
-        float, typer.Option(metavar="FRACTION", help="Fraction of the original accuracy that must remain.")
-    ] = 0.99,
-    method: Annotated[Method, typer.Option(help="Remove the least important units, or the smallest weights.")] = (
-        Method.channels
-    ),
-    per_step: Annotated[int, typer.Option(min=1, help="Units removed at a time.")] = 1,
-    epochs: Annotated[int, typer.Option(min=0, help="Epochs of fine-tuning after each removal.")] = 1,
-    lr: Annotated[float, typer.Option(help="Learning rate of the fine-tuning (Adam).")] = 1e-3,
-    box: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LO,HI,...", help="Range of the inputs: one for all, or one for each; default: unbounded."
+        data_option(
+            metavar="DATA",
+            help="A table, or a built-in problem (see: creases problems): prune while the accuracy is preserved.",
+            autocompletion=complete_data,
         ),
     ] = None,
-    input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the pruned network there: .safetensors or .onnx.")
+    target: Annotated[
+        str | None, data_option(metavar="COLUMN", help="Column of the table with the classes; default: the last.")
     ] = None,
-    record: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all steps there, as .json.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the train/validation split and of the order of samples.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    box: Annotated[
+        str | None,
+        data_option(metavar="LO,HI,...", help="Range of the inputs: one for all, or one for each; default: unbounded."),
+    ] = None,
+    input_shape: Annotated[str | None, data_option(metavar="C,H,W", help="Shape of one input.")] = None,
+    keep_accuracy: Annotated[
+        float, method_option(metavar="FRACTION", help="Fraction of the original accuracy to preserve.")
+    ] = 0.99,
+    method: Annotated[
+        Method,
+        method_option(
+            metavar="METHOD", help="channels (remove the least important units) or magnitude (smallest weights)."
+        ),
+    ] = Method.channels,
+    per_step: Annotated[int, method_option(min=1, metavar="N", help="Units to remove at a time.")] = 1,
+    epochs: Annotated[int, method_option(min=0, metavar="N", help="Epochs of fine-tuning after each removal.")] = 1,
+    lr: Annotated[float, method_option(metavar="RATE", help="Learning rate of the fine-tuning (Adam).")] = 1e-3,
+    seed: Annotated[
+        int, method_option(metavar="N", help="Random seed of the train/validation split and the order of samples.")
+    ] = 0,
+    out: Annotated[
+        Path | None, output_option(metavar="FILE", help="Write the pruned network to a .safetensors or .onnx file.")
+    ] = None,
+    record: Annotated[Path | None, output_option(metavar="FILE", help="Write all steps to a .json file.")] = None,
+    as_json: Annotated[bool, output_option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Make a network smaller and keep its function or its accuracy.
+    """Shrink a network and keep its function or its accuracy.
 
-    Without data: the same function, with a proof. With data: the same accuracy.
+    First removes units that provably cannot affect the output anywhere in the box (with --data: the range of the data);
+    the function stays the same. With --data, then removes units or weights and fine-tunes the rest for as long as the
+    accuracy is preserved.
 
-    First, units that provably cannot affect the output anywhere in the box (with data: the data's range) are removed.
-    With --data, units or weights are then removed and the rest is fine-tuned, as long as the accuracy stays.
+    For example:
+      creases prune net.onnx --box 0,1 --out small.onnx
+      creases prune net.safetensors --data table.csv --keep-accuracy 0.98 --out small.safetensors
     """
     output.check_outputs([out] if out else [], (".safetensors", ".onnx"))
     output.check_outputs([record] if record else [], (".json",), "--record")
@@ -90,11 +110,19 @@ def prune_model(
         print_json(result.summary() | {"files": [str(path) for path in files]})
     else:
         print_table("Pruned", [*result.rows(), *(("written", str(path)) for path in files)])
-        if not files:
-            note("nothing was written; name a file with --out small.safetensors")
+        _print_next(model_, data, out)
     if result.by_data is not None and result.by_data.ended == "interrupted":
-        note("stopped; this is the smallest network so far that keeps the accuracy")
+        note("Interrupted. This is the smallest network so far that preserves the accuracy.")
         raise typer.Exit(INTERRUPTED)
+
+
+def _print_next(model_: str, data: str | None, out: Path | None) -> None:
+    """Print how to save the pruned network, or how to compare it with the original."""
+    if out is None:
+        print_next(repeat_command("--out", "small.safetensors"), "save the pruned network")
+    else:
+        command = shlex.join(["creases", "compare", model_, str(out), "--data", data or "table.csv"])
+        print_next(command, "compare it with the original on your data")
 
 
 class Options(NamedTuple):
@@ -144,16 +172,16 @@ class Result:
         before, after = self.parameters()
         rows: list[tuple[str, ...]] = [("parameters", f"{before:,} -> {after:,}")]
         for step in self.exact.reductions:
-            units = "unit" if len(step.units) == 1 else "units"
-            rows.append((f"{step.place}: {step.kind}", f"{len(step.units)} {units} of {step.old_width}: {step.reason}"))
+            removed = f"{plural(len(step.units), 'unit')} of {step.old_width}"
+            rows.append((f"{step.place}: {step.kind}", f"{removed}: {step.reason}"))
         if not self.exact.reductions:
-            rows.append(("exactly", "no unit is provably redundant"))
+            rows.append(("exact", "no unit is provably redundant"))
         rows.append(
             ("change", f"at most {self.exact.bound:.2g} up to rounding (proved), {self.exact.change:.2g} measured")
         )
         for undecided in self.exact.undecided:
             count = len(undecided.dead) + len(undecided.linear)
-            text = f"{count} of the remaining units look redundant on samples; without a proof they stay"
+            text = f"{plural(count, 'remaining unit')} redundant on samples, kept because there is no proof"
             rows.append((f"{undecided.place}: undecided", text))
         if self.by_data is not None and self.data is not None:
             rows += self._rows_by_data(self.by_data, self.data)
@@ -165,11 +193,11 @@ class Result:
         widths = [f"{name}: {first.widths[name]} -> {width}" for name, width in last.widths.items()]
         rows: list[tuple[str, ...]] = [
             ("accuracy", f"{first.accuracy:.4g} -> {last.accuracy:.4g} on {which} of {data.name}"),
-            ("steps", f"{pruning.kept} kept of {len(pruning.steps)}; ended: {pruning.ended}"),
+            ("steps", f"{pruning.kept} of {len(pruning.steps)} kept; stopped: {pruning.ended}"),
             ("widths", ", ".join(widths)),
         ]
         if pruning.settings["method"] == "magnitude":
-            rows.append(("not zero", f"{last.nonzero:,} of {first.parameters:,}"))
+            rows.append(("nonzero weights", f"{last.nonzero:,} of {first.parameters:,}"))
         if self.similarity is not None:
             rows.append(("similarity", f"{self.similarity:.3f} (CKA of linear coefficients with the original)"))
         return rows

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from creases.cli import _output as output
-from creases.cli.console import note, out, print_json, print_table, show_progress
+from creases.cli._completion import CURVES, TABLES, complete_files, complete_words
+from creases.cli.console import out, print_json, print_next, print_table, repeat_command, show_progress
 from creases.cli.grow import Missing
 from creases.errors import InputError
 
 if TYPE_CHECKING:
     from creases.cli.spline._data import Data
     from creases.splines import SplineFit
+
+data_option, training_option, output_option = (
+    partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Training", "Output")
+)
 
 PICTURES, NETWORKS = (".png", ".svg"), (".safetensors", ".onnx")
 
@@ -34,53 +40,70 @@ class Init(StrEnum):
 def fit_spline(
     table: Annotated[
         Path | None,
-        typer.Argument(metavar="DATA", help="A .csv, .tsv, .parquet or .npz file; without one, a built-in curve."),
+        typer.Argument(
+            metavar="DATA",
+            help="A .csv, .tsv, .parquet or .npz file; without one, a built-in curve.",
+            autocompletion=complete_files(*TABLES),
+        ),
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option(
-            help="The curve: sine, quadratic, cubic, chirp, arctan or sawtooth; with DATA, the column to predict "
-            "(default: the last)."
+        data_option(
+            metavar="NAME",
+            help=f"Curve: {', '.join(CURVES)}; with DATA, the column to predict (default: the last).",
+            autocompletion=complete_words(*CURVES),
         ),
     ] = None,
-    x: Annotated[str | None, typer.Option("--x", metavar="COLUMN", help="The column of DATA to predict from.")] = None,
-    width: Annotated[int, typer.Option(help="Number of units, each with a breakpoint.")] = 40,
-    steps: Annotated[int, typer.Option(help="Number of full-batch gradient steps.")] = 10_000,
-    lr: Annotated[float, typer.Option(help="Learning rate; x is scaled to [-3, 3], y to standard deviation 1.")] = 0.01,
-    init: Annotated[Init, typer.Option(help="Initial weights.")] = (Init.torch),
+    x: Annotated[str | None, data_option("--x", metavar="COLUMN", help="Column of DATA to predict from.")] = None,
+    width: Annotated[int, training_option(metavar="N", help="Number of units, each with a breakpoint.")] = 40,
+    steps: Annotated[int, training_option(metavar="N", help="Number of full-batch gradient steps.")] = 10_000,
+    lr: Annotated[
+        float,
+        training_option(metavar="RATE", help="Learning rate; x is scaled to \\[-3, 3], y to standard deviation 1."),
+    ] = 0.01,
+    init: Annotated[Init, training_option(metavar="NAME", help=f"Initial weights: {', '.join(Init)}.")] = (Init.torch),
     relocate: Annotated[
         bool,
-        typer.Option("--relocate", help="Move the least useful breakpoints to where the error is largest, ten times."),
+        training_option(
+            "--relocate", help="Move the least useful breakpoints to where the error is largest, ten times."
+        ),
     ] = False,
-    points: Annotated[int, typer.Option(help="Number of training points on the curve.")] = 100,
-    noise: Annotated[float, typer.Option(help="Standard deviation of the noise added to the curve.")] = 0.0,
-    test: Annotated[float, typer.Option(help="Fraction of the rows of DATA held out for testing.")] = 0.2,
+    points: Annotated[int, data_option(metavar="N", help="Number of training points on the curve.")] = 100,
+    noise: Annotated[float, data_option(metavar="S", help="Standard deviation of the noise added to the curve.")] = 0.0,
+    test: Annotated[float, data_option(metavar="F", help="Fraction of the rows of DATA held out for testing.")] = 0.2,
     missing: Annotated[
-        Missing, typer.Option(help="Missing values: refuse them, drop those rows, or fill in the column's mean.")
+        Missing,
+        data_option(metavar="HOW", help="Missing values: error, drop (the rows) or mean (fill with the column mean)."),
     ] = Missing.error,
     header: Annotated[
         bool | None,
-        typer.Option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
+        output_option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the initial weights, the noise and the held-out rows.")] = 0,
+    seed: Annotated[
+        int, training_option(metavar="N", help="Random seed of the weights, the noise and the held-out rows.")
+    ] = 0,
     files: Annotated[
         list[Path] | None,
-        typer.Option(
+        output_option(
             "--out",
+            metavar="FILE",
             help="Write the picture (.png, .svg) or the network (.safetensors, .onnx) to a file; may be repeated.",
             show_default=False,
         ),
     ] = None,
     animate: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write an animation of the training (.gif, .mp4).")
+        Path | None, output_option(metavar="FILE", help="Write an animation of the training (.gif, .mp4).")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: Annotated[bool, output_option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Fit a curve, and compare with the best fit there is.
+    """Fit a curve with a network, and compare it with the best fit.
 
-    Trains a network of one input and finds the best fit with as many breakpoints.
+    Trains a network with one input and finds the optimal piecewise-linear fit with as many breakpoints, so that you can
+    measure how far gradient descent falls short.
 
+    For example:
       creases spline --target sine --width 40 --out sine.png
+      creases spline prices.csv --x year --target price --width 10 --out prices.png
     """
     from creases.cli.spline import _data as data
     from creases.cli.spline import _result as result
@@ -110,9 +133,13 @@ def fit_spline(
     for remark in result.remarks(summary):
         out.print(remark, style="dim", soft_wrap=True)
     if written:
-        out.print(f"written: {', '.join(written)}", soft_wrap=True)
+        out.print(f"Wrote {', '.join(written)}", soft_wrap=True)
+    if not written:
+        print_next(repeat_command("--out", "fit.png"), "save a picture of the fit")
+    elif not relocate:
+        print_next(repeat_command("--relocate"), "get closer to the best fit by moving breakpoints")
     else:
-        note("nothing was written; name files with --out fit.png --animate training.gif")
+        print_next(repeat_command("--animate", "training.gif"), "watch the training")
 
 
 def fit_and_write(data: Data, settings: dict[str, Any], paths: list[Path], animate: Path | None) -> SplineFit:

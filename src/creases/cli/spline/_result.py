@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from creases._text import plural
 from creases.cli.spline._data import Data
 from creases.splines import OptimalFit, Shallow, SplineFit, roughness, to_spline
 
@@ -60,7 +61,7 @@ def table_rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
     table = [("training error", *(f"{column['training_error']:.3g}" for column in columns))]
     if columns[0]["test_error"] is not None:
         table.append(("test error", *(f"{column['test_error']:.3g}" for column in columns)))
-    table.append(("breakpoints among the samples", *(str(column["breakpoints_in_range"]) for column in columns)))
+    table.append(("breakpoints within the data", *(str(column["breakpoints_in_range"]) for column in columns)))
     table.append(("roughness", *(f"{column['roughness']:.3g}" for column in columns)))
     return table
 
@@ -71,10 +72,10 @@ def remarks(summary: dict[str, Any]) -> list[str]:
     ratio = f", {gap / least + 1:.3g} times its error" if gap > 0 and least > 1e-12 * gap else ""
     relocated = f", relocated: {summary['relocated']}" if summary["plan"]["relocate"] else ""
     sentences = [
-        f"Gap to the best fit, which has {summary['best_fit']['pieces']} pieces: {gap:.3g}{ratio}.",
-        f"Breakpoints moved past a sample {summary['crossings']:,} times; births: {summary['births']}, deaths: "
+        f"Gap to the best fit ({plural(summary['best_fit']['pieces'], 'piece')}): {gap:.3g}{ratio}.",
+        f"Breakpoints crossed a sample {plural(summary['crossings'], 'time')}; births: {summary['births']}, deaths: "
         f"{summary['deaths']}{relocated}.",
     ]
     if summary["halvings"]:
-        sentences.append(f"The learning rate was halved {summary['halvings']} times because the error rose.")
+        sentences.append(f"The learning rate was halved {plural(summary['halvings'], 'time')} because the error rose.")
     return sentences

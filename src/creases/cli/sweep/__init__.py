@@ -13,8 +13,10 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from creases._files import write_atomically
+from creases._text import plural
+from creases.cli._completion import complete_files
 from creases.cli._output import check_outputs
-from creases.cli.console import err, note, out, print_json, print_table
+from creases.cli.console import err, note, out, print_json, print_next, print_table, repeat_command
 from creases.cli.sweep._file import EXAMPLE, read_sweep
 from creases.errors import FileError
 
@@ -25,6 +27,11 @@ INTERRUPTED = 130
 
 #: Number of rows to print.
 PRINTED = 20
+
+Folder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", help="Folder of the sweep.", autocompletion=complete_files(), show_default=False),
+]
 
 
 class Engine(StrEnum):
@@ -52,28 +59,36 @@ app = typer.Typer(cls=FileFirst, no_args_is_help=True, add_completion=False)
 def sweep() -> None:
     """Run a function over many jobs, on all cores or on Ray.
 
-    Results are stored in a folder. An interrupted sweep, even a killed one, resumes when the same command is given
-    again. To start:
+    Results are stored in a folder as they arrive. If interrupted or killed, rerun the same command to resume.
 
+    To try it:
       creases sweep example > sizes.toml
-
       creases sweep sizes.toml
-
-      creases sweep heat out/sizes --x width --y depth --value success --out sizes.png
+      creases sweep heat out/sizes --x width --y depth --value success
     """
 
 
 @app.command("run")
 def run_sweep(
-    file: Annotated[Path, typer.Argument(help="Definition of the sweep, TOML; 'creases sweep example' prints one.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Definition of the sweep, TOML; 'creases sweep example' prints one.",
+            autocompletion=complete_files(".toml"),
+        ),
+    ],
     engine: Annotated[
-        Engine, typer.Option(help="Processes on this machine, this process, or a Ray cluster.")
+        Engine,
+        typer.Option(metavar="NAME", help="local (processes on this machine), serial (this process) or ray."),
     ] = Engine.local,
     address: Annotated[
-        str | None, typer.Option(help="Address of a running Ray cluster; default: start one on this machine.")
+        str | None,
+        typer.Option(metavar="HOST", help="Address of a running Ray cluster; default: start one on this machine."),
     ] = None,
     n_jobs: Annotated[
-        int | None, typer.Option("--jobs", help="Number of worker processes; default: the number of cores.")
+        int | None,
+        typer.Option("--jobs", metavar="N", help="Number of worker processes; default: the number of cores."),
     ] = None,
     folder: Annotated[
         Path | None,
@@ -81,9 +96,8 @@ def run_sweep(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the final status as JSON.")] = False,
 ) -> None:
-    """Run the sweep that a file defines, or resume it.
+    """Run or resume the sweep that a file defines.
 
-    \b
     The file is TOML:
       function = "module:function"  # takes a job's parameters and its seed,
                                     # returns a row: a dict of plain values
@@ -93,45 +107,51 @@ def run_sweep(
       width = [2, 4, 8]
       depth = [1, 2]
       run = { from = 1, to = 10 }   # short for [1, 2, ..., 10]
-    or, instead of the grid, a list of jobs:
+
+    Instead of the grid, it may hold a list of jobs:
       [\\[jobs]]
       width = 2
 
-    This runs the code that the file names: use it only with files you trust. Exit code 1: some jobs failed; the same
-    command runs them again.
+    This runs the code that the file names: use it only with files you trust. Exit code 1 means that some jobs failed;
+    rerun the same command to retry them.
     """
     sweep = read_sweep(file, folder)
     try:
         status = sweep.run(engine=engine.value, n_jobs=n_jobs, address=address)
     except KeyboardInterrupt:
-        note(f"stopped; results are stored in {sweep.folder}: give the same command again to resume")
+        note(f"Interrupted. Results so far are in {sweep.folder}. Resume with: {repeat_command()}")
         raise typer.Exit(INTERRUPTED) from None
     if as_json:
         print_json(summary(sweep, status))
     else:
         print_status(sweep, replace(status, last=None))  # the rows follow
         print_rows(sweep)
+        if status.failed:
+            print_next(repeat_command(), "retry the failed jobs")
+        else:
+            print_next(f"creases report {sweep.folder} --out report.html", "all results in one page")
     if status.failed:
         raise typer.Exit(1)
 
 
 @app.command("status")
 def print_sweep_status(
-    folder: Annotated[Path, typer.Argument(help="The sweep's folder.")],
+    folder: Folder,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Print the progress of a sweep, also while it runs: done, failed, left, rate, time left, last result."""
+    """Print the progress of a sweep, even while it runs."""
     sweep = _open(folder)
     status = sweep.status()
     if as_json:
         print_json(summary(sweep, status))
     else:
         print_status(sweep, status)
+        print_next(f"creases sweep table {folder} --out table.csv", "save the results so far")
 
 
 @app.command("table")
 def write_table(
-    folder: Annotated[Path, typer.Argument(help="The sweep's folder.")],
+    folder: Folder,
     path: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the table to a .csv or .parquet file.")
     ] = None,
@@ -140,6 +160,7 @@ def write_table(
     sweep = _open(folder)
     if path is None:
         print_rows(sweep)
+        print_next(f"creases sweep table {folder} --out table.csv", "save all rows")
         return
     check_outputs([path], (".csv", ".parquet"))
     table = sweep.table()
@@ -148,18 +169,19 @@ def write_table(
             table.to_csv(temporary, index=False)
         else:
             table.to_parquet(temporary, index=False)
-    out.print(f"{len(table)} rows in {path}", soft_wrap=True)
+    out.print(f"Wrote {plural(len(table), 'row')} to {path}", soft_wrap=True)
+    print_next(f"creases report {folder} --out report.html", "all results in one page")
 
 
 @app.command("heat")
 def draw_heatmap(
-    folder: Annotated[Path, typer.Argument(help="The sweep's folder.")],
+    folder: Folder,
     x: Annotated[str, typer.Option(help="Column for the horizontal axis.")],
     y: Annotated[str, typer.Option(help="Column for the vertical axis.")],
-    value: Annotated[str, typer.Option(help="Column of numbers, whose mean is a cell's color.")],
+    value: Annotated[str, typer.Option(help="Column of numbers to average; the color of each cell.")],
     path: Annotated[Path, typer.Option("--out", metavar="FILE", help="A .png or .svg file.")] = Path("heat.png"),
 ) -> None:
-    """Draw a heat map of a result over two parameters."""
+    """Draw a heat map of one result over two parameters."""
     from creases.show import plot_heatmap, save_figure
     from creases.show.figures import heatmap_cells, heatmap_size
     from creases.show.style import new_figure
@@ -168,13 +190,15 @@ def draw_heatmap(
     table = _open(folder).table()
     figure, (ax,) = new_figure(*heatmap_size(heatmap_cells(table, x, y, value)))
     plot_heatmap(table, x, y, value, ax=ax)
-    out.print(f"drawn in {save_figure(figure, path)}", soft_wrap=True)
+    out.print(f"Wrote {save_figure(figure, path)}", soft_wrap=True)
+    print_next(f"creases report {folder} --out report.html", "all results in one page")
 
 
 @app.command("example")
 def print_example() -> None:
-    """Print the definition of a sweep that runs as it is."""
+    """Print the definition of a sweep, ready to run."""
     typer.echo(EXAMPLE, nl=False)
+    note("Next: creases sweep example > sizes.toml && creases sweep sizes.toml")
 
 
 def summary(sweep: Sweep, status: Status) -> dict[str, Any]:
@@ -198,7 +222,7 @@ def print_status(sweep: Sweep, status: Status) -> None:
 
     rows: list[tuple[str, ...]] = [("done", f"{status.done} of {status.jobs} jobs")]
     if status.failed:
-        rows.append(("failed", f"{status.failed}; they run again when the sweep is resumed"))
+        rows.append(("failed", f"{status.failed}; rerun the sweep to retry them"))
     if status.waiting:
         rows.append(("left", f"{status.waiting}"))
     if status.rate:
@@ -222,7 +246,7 @@ def print_rows(sweep: Sweep) -> None:
     out.print()
     out.print(format_table(table, max_rows=PRINTED))
     if len(table) > PRINTED:
-        out.print(f"and {len(table) - PRINTED} rows more: creases sweep table {sweep.folder} --out table.csv")
+        out.print(f"... and {len(table) - PRINTED:,} more rows")
 
 
 def _print_failures(sweep: Sweep) -> None:
@@ -246,5 +270,5 @@ def _open(folder: Path) -> Sweep:
     from creases.lab import Sweep
 
     if not folder.exists():
-        raise FileError(f"cannot open {folder}: it does not exist; give the folder of a sweep")
+        raise FileError(f"cannot open {folder}: no such folder; give the folder of a sweep")
     return Sweep.open(folder)

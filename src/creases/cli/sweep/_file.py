@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: A sweep that runs as it is.
 EXAMPLE = """\
 # Which sizes of network learn a classification problem?
-# Run it, and resume it after an interruption, with: creases sweep sizes.toml
+# Run it, or resume it after an interruption, with: creases sweep sizes.toml
 
 function = "creases.cli.sweep.example:train_networks"  # module:function; the module may be in the folder of this file
 out = "out/sizes"  # folder for the results, relative to the working directory

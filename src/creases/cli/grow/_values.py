@@ -1,0 +1,47 @@
+"""Parse the values of options of ``creases grow``."""
+
+from __future__ import annotations
+
+from creases.cli._arguments import parse_numbers
+from creases.errors import InputError
+
+
+def split_names(values: list[str] | None) -> tuple[str, ...]:
+    """Return the names of columns, in options that may be repeated and may each hold several, with commas between."""
+    return tuple(name.strip() for value in values or () for name in value.split(",") if name.strip())
+
+
+def parse_budget(text: str) -> str | int:
+    return int(text) if text.isdecimal() else text
+
+
+def parse_widths(text: str) -> tuple[int, ...]:
+    numbers = parse_numbers(text, "hidden")
+    if (numbers != numbers.round()).any() or (numbers < 1).any():
+        raise InputError("hidden", "be auto, or positive widths such as 2 or 4,4", repr(text))
+    return tuple(int(number) for number in numbers)
+
+
+def parse_class_weight(text: str | None) -> str | dict[str, float] | None:
+    if text is None or "=" not in text:
+        return text
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    try:
+        return {name.strip(): float(value) for name, _, value in pairs}
+    except ValueError:
+        raise InputError("class_weight", "be balanced, or weights such as yes=5,no=1", repr(text)) from None
+
+
+def parse_threshold(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def parse_batch_size(text: str) -> str | int | None:
+    if text in ("auto", "all"):
+        return text if text == "auto" else None
+    if not text.isdecimal():
+        raise InputError("batch_size", "be a positive integer, auto or all", repr(text))
+    return int(text)

@@ -1,0 +1,60 @@
+"""``creases problems``: the built-in data sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from creases.cli.console import print_json, print_next, print_table
+from creases.errors import FileError
+
+if TYPE_CHECKING:
+    from creases.problems import Problem
+
+
+def list_problems(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+) -> None:
+    """List the built-in data sets.
+
+    Each name can be used wherever a command takes data: creases grow moons --out out/moons.
+    """
+    from creases import problems
+
+    rows = [_describe(name, problems.get) for name in problems.names()]
+    if as_json:
+        print_json({"problems": rows})
+        return
+    cells: list[tuple[str, ...]] = [
+        (row["name"], _count(row["rows"]), _count(row["inputs"]), _target(row), row["description"]) for row in rows
+    ]
+    print_table("Built-in problems", cells, ("name", "rows", "inputs", "target", "description"), left=(0, 4))
+    print_next("creases grow moons --out out/moons")
+
+
+def _describe(name: str, load: Any) -> dict[str, Any]:
+    """Return what a problem holds; only a description where its files are missing."""
+    try:
+        problem: Problem = load(name)
+    except FileError:
+        need = "images; set CREASES_DATA to the folder with its files"
+        return {"name": name, "rows": None, "inputs": None, "classes": None, "task": None, "description": need}
+    return {
+        "name": name,
+        "rows": len(problem.X),
+        "inputs": problem.X.shape[1],
+        "classes": None if problem.classes is None else len(problem.classes),
+        "task": problem.task,
+        "description": problem.description,
+    }
+
+
+def _count(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _target(row: dict[str, Any]) -> str:
+    if row["task"] is None:
+        return "-"
+    return "number" if row["classes"] is None else f"{row['classes']} classes"

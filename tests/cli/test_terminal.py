@@ -1,0 +1,111 @@
+"""The command line as a terminal shows it: completion, width, colors, pipes and what to do next."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from typer.main import get_command
+
+from creases.cli import COMMANDS, app
+from creases.cli import _completion as completion
+from creases.cli.console import repeat_command
+
+CREASES = (sys.executable, "-m", "creases.cli")
+
+
+def complete(words: str) -> list[str]:
+    """Return what the shell offers after these words."""
+    values = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1), "_CREASES_COMPLETE": "complete_bash"}
+    done = subprocess.run(CREASES, env={**os.environ, **values}, capture_output=True, text=True, check=False)
+    return done.stdout.split()
+
+
+def test_completion_can_be_installed(run):
+    result = run("--show-completion", "bash")
+    assert result.exit_code == 0
+    assert "_COMPLETE=complete_bash" in result.stdout
+
+
+def test_commands_are_completed():
+    assert complete("creases pr") == ["predict", "prune", "problems"]
+
+
+def test_built_in_problems_and_tables_are_completed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("moon.csv", "moon.txt", ".moon.csv"):
+        (tmp_path / name).touch()
+    (tmp_path / "moonlight").mkdir()
+    assert completion.complete_data("moo") == ["moons", "moon.csv", "moonlight/"]
+    assert completion.complete_data("missing/") == []
+
+
+def test_files_are_completed_in_folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "net.onnx").touch()
+    assert completion.complete_model("out/") == completion.complete_model("out/n") == ["out/net.onnx"]
+
+
+def test_the_built_in_problems_are_listed(run):
+    result = run("problems")
+    assert result.exit_code == 0
+    assert re.search(r"^moons +400 +2 +2 classes +\S", result.stdout, re.M)
+    assert re.search(r"^diabetes +442 +10 +number +\S", result.stdout, re.M)
+    assert result.stdout.splitlines()[-1] == "Next: creases grow moons --out out/moons"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_80_columns(run, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run(name, "--help").stdout.splitlines()
+    assert len(lines) > 5
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("name", ["grow", "map", "prune", "spline"])
+def test_long_commands_group_their_options_and_show_two_examples(run, name):
+    text = run(name, "--help").stdout
+    assert "─ Output ─" in text
+    assert text.count(f"  creases {name} ") == 2
+
+
+def test_the_examples_of_a_command_have_options_that_exist():
+    root = get_command(app)
+    for name in COMMANDS:
+        command = root.get_command(root.context_class(root), name)
+        commands = (command, *getattr(command, "commands", {}).values())
+        known = {option for each in commands for parameter in each.params for option in parameter.opts}
+        for example in re.findall(rf"^  creases {name} (.*)", command.help, re.M):
+            assert set(re.findall(r"--[a-z-]+", example)) <= known, name
+
+
+def test_pipes_and_no_color_get_no_escape_codes():
+    command = "from creases.cli.console import out, print_next; out.print('[bold red]a[/]'); print_next('b', 'c')"
+    for values in ({}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}):
+        done = subprocess.run(
+            [sys.executable, "-c", command], env={**os.environ, **values}, capture_output=True, check=True
+        )
+        assert done.stdout == b"a\n\nNext: b  # c\n"
+
+
+def test_a_closed_pipe_leaves_no_traceback():
+    with subprocess.Popen([*CREASES, "problems"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_help_does_not_import_torch():
+    code = "import sys; from creases.cli import app; app(['--help'], standalone_mode=False); assert 'torch' not in {}"
+    done = subprocess.run([sys.executable, "-c", code.format("sys.modules")], capture_output=True, check=False)
+    assert done.returncode == 0
+
+
+def test_a_command_can_be_repeated_with_more_options(run):
+    run("map", "a network.npz")
+    assert repeat_command("--out", "map.png") == "creases map 'a network.npz' --out map.png"
