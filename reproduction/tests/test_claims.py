@@ -68,7 +68,7 @@ FAST = {
     "splines": """
         conversion multivariate theorem-1 density-joint density-mu density-beta theorem-2 theorem-3 theorem-4a
         theorem-4b hessian-gram hessian-definite hessian-types hessian-full theorem-5 ntk definition-1
-        theorem-3-slice theorem-6 kernel-sketch responses activations
+        theorem-3-slice theorem-6 kernel-sketch responses activations radon
     """,
 }
 

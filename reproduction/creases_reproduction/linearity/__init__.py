@@ -7,6 +7,7 @@ MODULES = (
     "chapter3_quoted",
     "chapter3_functions",
     "chapter3_networks",
+    "threshold_parity",
     "chapter3_optima",
     "chapter3_training",
     "chapter3_hardness",

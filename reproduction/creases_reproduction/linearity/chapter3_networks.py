@@ -347,10 +347,4 @@ CLAIMS = [
         judge=judge_cases("numbers of bits, widths and leaks, at every point"),
         full="a minute",
     ),
-    Claim(
-        "linearity/section-3.3.2-root",
-        "section 3.3.2",
-        "Threshold networks solve parity of n bits with O(sqrt(n)) units.",
-        cannot="a result of others on threshold units, which are no bends; asymptotic, without a constant",
-    ),
 ]

@@ -12,6 +12,7 @@ MODULES = (
     "optimal_fits",
     "relocation",
     "initialisation_gap",
+    "several_inputs",
     "gans",
     "outlook",
 )

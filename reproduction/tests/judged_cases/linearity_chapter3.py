@@ -52,6 +52,7 @@ ENTROPY_BEST = {"swaps": [-0.1, 0, 0], "degree": [0, 0, 0], "influence": [0.1, 0
 
 
 FUNCTIONS = {
+    "linearity/section-3.3.2-root": (STORED, {"largest ratio to sqrt(n)": 9.0}),
     "linearity/section-1.1.3-average": (STORED, {"means": [1, 1.1, 1.2]}),
     "linearity/section-3.1-perceptron": ({"at 2^n": 9}, {"p": 1e-9}),
     "linearity/section-3.1-normal-form": (STORED, FAILS),

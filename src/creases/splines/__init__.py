@@ -10,6 +10,8 @@ Convert    :func:`from_module`, :func:`to_module`, :func:`to_spline`, :func:`to_
 Fit        :func:`fit` trains a network and compares it with the best fit, :func:`optimal_fit`; :func:`initialise`
            sets where breakpoints start; :class:`Tracker` records them in a training loop and :class:`Relocation`
            moves them
+Integrals  :func:`ridge_coefficients` writes a function of several inputs as an integral of units (Radon transform),
+           :func:`ridge_network` as many units; :func:`offset_distribution` is where random units bend
 Theory     :mod:`~creases.splines.initialisation`: how breakpoints are distributed at first;
            :mod:`~creases.splines.dynamics`: how they move; :mod:`~creases.splines.landscape`: the loss around a
            network; :mod:`~creases.splines.free_knots`: the best fit; :mod:`~creases.splines.batches`: many networks
@@ -39,6 +41,7 @@ from creases.splines._convert import from_module, to_module, to_shallow, to_spli
 from creases.splines._deep import DeepBreakpoints, ZeroIntervals, deep_breakpoints
 from creases.splines._fit import SplineFit, fit
 from creases.splines._multivariate import Hyperplanes, to_hyperplanes
+from creases.splines._ridge import offset_distribution, ridge_coefficients, ridge_network
 from creases.splines._shallow_plane import ShallowPlane, to_shallow_plane
 from creases.splines._spline import Pieces, Shallow, Spline
 from creases.splines.dynamics import Breakpoints, History, Tracker, breakpoints
@@ -71,9 +74,12 @@ __all__ = [
     "initialisation",
     "initialise",
     "landscape",
+    "offset_distribution",
     "optimal_fit",
     "relocate",
     "relocation",
+    "ridge_coefficients",
+    "ridge_network",
     "roughness",
     "to_hyperplanes",
     "to_module",
