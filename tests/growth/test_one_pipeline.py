@@ -85,7 +85,7 @@ def test_grow_makes_the_network_of_the_experiment(
     problem: Problem, how: str, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if experiment.history.kept == 0:  # the linear model, which creases.grow does not know
-        monkeypatch.setattr(Experiment, "_keep_linear_model", lambda self: None)
+        monkeypatch.setattr(Experiment, "_keep_linear_model", lambda self, judged: False)
         experiment = Experiment.from_problem(problem, experiment.config)
         experiment.run(progress=False)
     data = experiment.data

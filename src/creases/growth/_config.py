@@ -91,6 +91,9 @@ class GrowthConfig:
         Optimizer steps in an epoch; by default an epoch ends when all samples were seen.
     keep
         ``"best"``: with validation data, return the network with the lowest validation loss, smoothed over epochs.
+        ``"refit"``: the same, but if that loss is past its best half-way through the training after growth, return to
+        the network at the end of growth and train it on all samples, those held out included, for as long as the
+        lowest loss took. Validation samples that you pass yourself are never trained on.
         ``"last"``: return the last network.
     hidden
         Widths of the hidden layers of a new network; ``"auto"`` is one layer with two units per class or target (two
@@ -137,7 +140,7 @@ class GrowthConfig:
     weight_decay: float = 0.3
     batch_size: str | int | None = "auto"
     epoch_steps: int | None = None
-    keep: Literal["best", "last"] = "best"
+    keep: Literal["best", "refit", "last"] = "best"
     hidden: str | int | Sequence[int] = "auto"
     standardize: bool = True
     validation_fraction: float = 0.15
@@ -166,7 +169,7 @@ class GrowthConfig:
         check_number(self.weight_decay, "weight_decay", least=0)
         if self.batch_size not in ("auto", None):
             _check_batch_size(self.batch_size)
-        check_choice(self.keep, ("best", "last"), "keep")
+        check_choice(self.keep, ("best", "refit", "last"), "keep")
         object.__setattr__(self, "hidden", _check_hidden(self.hidden))
         for name in ("validation_fraction", "test_fraction"):
             check_number(getattr(self, name), name, least=0, below=1)

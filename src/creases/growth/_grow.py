@@ -73,7 +73,7 @@ def grow(
     weight_decay: float = ...,
     batch_size: str | int | None = ...,
     epoch_steps: int | None = ...,
-    keep: Literal["best", "last"] = ...,
+    keep: Literal["best", "refit", "last"] = ...,
     seed: int = ...,
     checkpoint: str | Path | None = ...,
     checkpoint_seconds: float = ...,
@@ -116,7 +116,7 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
     weight_decay: float = GrowthConfig.weight_decay,
     batch_size: str | int | None = GrowthConfig.batch_size,
     epoch_steps: int | None = GrowthConfig.epoch_steps,
-    keep: Literal["best", "last"] = GrowthConfig.keep,
+    keep: Literal["best", "refit", "last"] = GrowthConfig.keep,
     seed: int = GrowthConfig.seed,
     checkpoint: str | Path | None = None,
     checkpoint_seconds: float = 30.0,
@@ -193,7 +193,8 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
         were seen.
     keep
         "best": with validation data, return the network with the lowest validation loss, smoothed over epochs.
-        "last": return the last network.
+        "refit": the same, but if that loss is past its best half-way through the training after growth, retrain from
+        the end of growth on all samples, a fraction held out included. "last": return the last network.
     seed
         Seed of the training and of every random choice in growth.
     checkpoint

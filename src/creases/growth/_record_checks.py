@@ -25,6 +25,7 @@ def check_history(history: Any) -> None:
     kept = history.kept
     _expect(kept is None or (_is_count(kept) and kept <= len(history.epochs)), "kept is not an epoch")
     _expect(isinstance(history.setting, dict), "setting has no names")
+    _expect(isinstance(history.refit, dict) and all(map(_is_number, history.refit.values())), "refit has no numbers")
 
 
 def _check_epoch(epoch: Mapping[str, Any], number: int) -> None:

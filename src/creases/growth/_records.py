@@ -105,6 +105,9 @@ class History:
     records: list[Record] = field(default_factory=list)
     stages: list[dict[str, Any]] = field(default_factory=list)
     #: of geometric growth: epoch, steps, widths, loss_grown, loss_training_on, gain, error, pays
+    refit: dict[str, Any] = field(default_factory=dict)
+    #: of retraining on all samples: after which epoch it began, epochs until the end of growth and until the lowest
+    #: smoothed validation loss, epochs between them; empty where there was none
     growth_ended: str = ""  #: why growth ended; "" while the network may grow
     ended: str = ""  #: why the run ended; "" while it runs
     kept: int | None = None  #: the epoch whose network is the result, 0 for the start; None while it runs
@@ -232,6 +235,13 @@ class History:
 
 def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def explain_refit(refit: Mapping[str, Any]) -> str:
+    """Return how long a network was retrained on all samples, and why, in a sentence without a full stop."""
+    count = f"{refit['epochs']:.3g}"
+    epochs = f"{count} epoch" if count == "1" else f"{count} epochs"
+    return f"the network was retrained on all samples for {epochs}, as validation loss had been lowest after so many"
 
 
 def smooth_loss(epochs: Sequence[Mapping[str, Any]], loss: float | None) -> float | None:

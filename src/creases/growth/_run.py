@@ -20,11 +20,12 @@ from creases.growth._checkpoint import ModelState
 from creases.growth._config import GrowthConfig
 from creases.growth._grower import Grower
 from creases.growth._loss_sum import Loss
-from creases.growth._race import Race
-from creases.growth._records import History, Record
+from creases.growth._race import NetworkState, Race
+from creases.growth._records import History, Record, explain_refit
+from creases.growth._refit import Refit
 from creases.growth._samples import DatasetSamples, InMemorySamples, Samples, as_samples
 from creases.growth._schedule import LearningRate
-from creases.growth._state import combine_seeds
+from creases.growth._state import State, combine_seeds
 from creases.growth._training import train_epoch
 from creases.growth.policies._stages import Stages
 from creases.network.surgery import unwrap_module
@@ -41,6 +42,7 @@ class RunState:
     schedule: dict[str, Any] | None
     race: Race | None
     stage_end: int | None
+    refit: Refit | None
     spent: dict[str, Any]  #: epochs, seconds and multiply-adds
 
 
@@ -53,6 +55,9 @@ class Run:
         As for :func:`creases.grow`.
     config
         All other options; by default those of :class:`creases.growth.GrowthConfig`.
+    all_samples
+        Training and validation samples together, to retrain on with ``keep="refit"``; by default the data of which
+        ``validation`` is a fraction. Without them validation samples are never trained on.
 
     Examples
     --------
@@ -83,14 +88,15 @@ class Run:
         *,
         validation: Any = None,
         checkpoint: str | Path | None = None,
+        all_samples: Any = None,
     ) -> None:
         config = GrowthConfig() if config is None else config
         model = unwrap_module(model)
         samples = as_samples(data, model)
         train, held = _split_samples(samples, validation, model, config.seed)
-        divided = isinstance(validation, float) and config.keep == "last"
         self._divided: tuple[Samples, Samples | None] = (train, held)
-        self._undivided: Samples | None = samples if divided else None  # what to train on once growth has ended
+        undivided = samples if isinstance(validation, float) else None
+        self._all_samples: Samples | None = undivided if all_samples is None else as_samples(all_samples, model)
         ranks.broadcast(list(model.state_dict().values()))
         self.config = config
         self.optimizer = config.make_optimizer(model)
@@ -100,12 +106,14 @@ class Run:
         self.rate = LearningRate(self.optimizer, config.schedule)
         self.path = None if checkpoint is None else Path(checkpoint)
         self.best: tuple[int, ModelState] | None = None  #: epoch and network
+        self.refit: Refit | None = None  #: once growth has ended, where the network may be retrained
+        self.grower.stops.append(self._explain_refit)
         self.saved = 0.0  #: when
         self._steps = 0  # of the optimizer, in the history's count
         more = {"budget": self.grower.state.meter.budget, "schedule": _schedule_name(config.schedule)}
         more |= {"data": _fingerprint(train), "batch_size": self.batch_size}
         more |= {"epoch_steps": config.epoch_steps, "validation": "none" if held is None else _fingerprint(held)}
-        more |= {"optimizer": type(self.optimizer).__name__}
+        more |= {"optimizer": type(self.optimizer).__name__, "keep": config.keep}
         self.grower.history.setting |= {name: str(value) for name, value in more.items()}
         _check_ranks(self.grower.history.setting)
 
@@ -146,6 +154,7 @@ class Run:
         self.grower.note(metrics, steps=self.grower.steps + steps)
         self._keep()
         self.grower.decide(grow=grow)
+        self._watch()
         self._choose_samples()
 
     def _epoch_steps(self) -> int | None:
@@ -158,9 +167,9 @@ class Run:
         return min(limits, default=None)
 
     def _before_step(self) -> bool:
-        progress = self.grower.state.meter.progress
-        self.rate.before_step(progress)
-        return progress < 1
+        meter, refit = self.grower.state.meter, self.refit
+        self.rate.before_step(meter.progress if refit is None else refit.schedule_progress(meter))
+        return meter.progress < 1 and not (refit is not None and refit.is_over(meter))
 
     def _after_step(self, samples: int) -> None:
         state = self.grower.state
@@ -169,12 +178,41 @@ class Run:
         self._steps += 1
         self.grower.observe_race(self._steps)
 
+    def _watch(self) -> None:
+        """After growth, watch the validation loss; if it is past its best half-way, retrain on all samples instead."""
+        state, history, meter = self.grower.state, self.history, self.grower.state.meter
+        can_refit = self._all_samples is not None and self._divided[1] is not None and self.rate.anneals
+        if (
+            self.config.keep != "refit"
+            or not can_refit
+            or not history.growth_ended
+            or history.ended
+            or not isinstance(self.grower.when, Stages)
+        ):
+            return
+        if self.refit is None:
+            self.refit = Refit(NetworkState.from_state(state), len(history.epochs), meter.spent)
+        elif self.best is not None and self.refit.is_time(meter):
+            best = history.epochs[self.best[0] - 1]
+            if self.refit.decide(best[meter.budget.unit.replace("-", "_")], meter):
+                self.refit.start.restore(state)
+                growth = history.epochs[self.refit.epoch - 1] if self.refit.epoch else {"epochs": 0.0}
+                numbers = {"begun": len(history.epochs), "growth": self.refit.epoch, "best": best["epoch"]}
+                history.refit = {**numbers, "epochs": best["epochs"] - growth["epochs"]}
+
+    def _explain_refit(self, state: State) -> str:
+        """Return the reason to end once the network is retrained."""
+        if self.refit is None or not self.refit.is_over(state.meter):
+            return ""
+        return explain_refit(state.history.refit)
+
     def _choose_samples(self) -> None:
-        """Train on the samples that were held out too, once growth has ended and nothing is chosen by them any more."""
+        """Train on the samples that were held out too, where nothing is chosen by them any more."""
         state = self.grower.state
         train, held = self._divided
-        if self._undivided is not None and state.history.growth_ended:
-            train, held = self._undivided, None
+        ended = self.config.keep == "last" and bool(state.history.growth_ended)
+        if self._all_samples is not None and (ended or (self.refit is not None and self.refit.retrains)):
+            train, held = self._all_samples, None
         if state.samples is not train:
             state.samples, self.grower.validation = train, held
             state.meter.n_samples = train.size
@@ -182,7 +220,10 @@ class Run:
 
     def grow_now(self) -> Record | None:
         """Grow now, whatever the policies say; return None if nothing can be added."""
-        return self.grower.grow_now()
+        record = self.grower.grow_now()
+        if record is not None and self.refit is not None and not self.refit.retrains:
+            self.refit = None  # growth ends now
+        return record
 
     def snapshot(self) -> RunState:
         """Return the run as it is now, to :meth:`restore` later."""
@@ -191,7 +232,8 @@ class Run:
         race, state = copy(self.grower.race), self.grower.state
         schedule = deepcopy(self.rate.state())
         spent = state.meter.numbers
-        return RunState(network, optimizer, history, self.best, schedule, race, state.stage_end, spent)
+        refit = copy(self.refit)
+        return RunState(network, optimizer, history, self.best, schedule, race, state.stage_end, refit, spent)
 
     def restore(self, state: RunState) -> None:
         """Restore an earlier state bit for bit: the network, the optimizer's state, the history."""
@@ -199,7 +241,7 @@ class Run:
         state.network.restore(model, example, self.optimizer)
         checkpoints.load_optimizer_state(self.optimizer, deepcopy(state.optimizer))
         self.grower.resume(_copy(state.history))
-        self.best, self.grower.race = state.best, copy(state.race)
+        self.best, self.grower.race, self.refit = state.best, copy(state.race), copy(state.refit)
         self.grower.state.stage_end = state.stage_end
         self.grower.state.meter.resume(state.spent)
         self.rate.restore(deepcopy(state.schedule))
@@ -208,12 +250,18 @@ class Run:
     def extend(self, budget: str | float | Budget) -> None:
         """Raise the total budget; a run that has ended continues."""
         self.grower.extend(budget)
+        self._extend_refit()
+
+    def _extend_refit(self) -> None:
+        """Let retraining take the rest of a budget that is larger now."""
+        if self.refit is not None and self.refit.retrains:
+            self.refit.end = self.grower.state.meter.budget.amount
 
     def _keep(self) -> None:
         """Keep the network of this epoch, before it grows, if it is the best yet on validation data."""
         last = self.grower.history.last
         growing = isinstance(self.grower.when, Stages) and not self.history.growth_ended
-        if self.config.keep == "best" and last["validation_loss"] is not None and not growing:
+        if self.config.keep != "last" and last["validation_loss"] is not None and not growing:
             epochs = self.grower.history.epochs
             if self.best is None or last["smoothed_loss"] < epochs[self.best[0] - 1]["smoothed_loss"]:
                 self.best = (last["epoch"], ModelState.from_model(self.grower.state.model, last["widths"]))
@@ -231,6 +279,7 @@ class Run:
                 "model": ModelState.from_model(state.model, self.grower.widths).to_dict(),
                 "optimizer": self.optimizer.state_dict(),
                 "schedule": self.rate.state(),
+                "refit": None if self.refit is None else self.refit.to_dict(),
                 "best": None if self.best is None else [self.best[0], self.best[1].to_dict()],
             },
         )
@@ -243,8 +292,10 @@ class Run:
         ModelState.from_dict(saved["model"]).restore(state.model, state.samples.example(), self.optimizer)
         checkpoints.load_optimizer_state(self.optimizer, saved["optimizer"])
         self.grower.load_state_dict(saved)
+        self.refit = None if saved["refit"] is None else Refit.from_dict(saved["refit"])
         if any(before[name] != setting[name] for name in _MAY_CHANGE):
             self.history.ended = ""
+            self._extend_refit()
         self.history.setting = setting
         self.rate.restore(saved["schedule"])
         if saved["best"] is not None:
@@ -255,8 +306,9 @@ class Run:
     def finish(self) -> None:
         """Restore the best network, if ``keep`` asks for it and it is not the last one."""
         state, history = self.grower.state, self.grower.history
-        history.kept = len(history.epochs) if self.best is None else self.best[0]
-        if self.best is None or self.best[0] == len(history.epochs):
+        retrained = self.refit is not None and self.refit.retrains
+        history.kept = len(history.epochs) if self.best is None or retrained else self.best[0]
+        if self.best is None or history.kept == len(history.epochs):
             return
         self.best[1].restore(state.model, state.samples.example(), self.optimizer)
         note = f"; the network is from epoch {self.best[0]}, with the lowest smoothed validation loss"

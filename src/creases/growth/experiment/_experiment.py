@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,8 @@ class Experiment:
     The network starts as the linear model of the training rows (ridge or logistic regression) and is trained in float64
     on scaled rows. For the same start, rows, split and configuration it is the same network, bit for bit, as that of
     :func:`creases.grow`; but where it predicts the validation rows no better than the linear model, by one standard
-    error, the linear model is kept, fitted to the validation rows too.
+    error, the linear model is kept, fitted to the validation rows too. With ``keep="refit"`` the validation rows are
+    trained on at the end where training overfits, unless the user gave them.
 
     Parameters
     ----------
@@ -115,6 +117,7 @@ class Experiment:
     def create_run(self) -> Run:
         """Return the run, before its first epoch, to drive by hand."""
         device = self.config.device
+        may_refit = self.config.keep == "refit" and not self.data.is_validation_given
         run = Run(
             self.model,
             self.data.samples("train", device),
@@ -122,6 +125,7 @@ class Experiment:
             self.config,
             validation=self.data.samples("validation", device),
             checkpoint=None if self.folder is None else self.folder / CHECKPOINT_FILE,
+            all_samples=self.data.samples("train and validation", device) if may_refit else None,
         )
         if self.snapshots is not None:
             run.grower.before_decision.append(self.snapshots.before)
@@ -143,33 +147,45 @@ class Experiment:
         """Choose the network of a run that has ended: its best one, or the linear model."""
         run.finish()
         self.history = run.history
-        self._keep_linear_model()
-        self.threshold = choose_threshold(self.network, self.data, self.config.threshold)
+        judged = self._judged_network(run)
+        if self._keep_linear_model(judged):
+            judged = self.model
+        self.threshold = choose_threshold(read(self.data.scaling.fold_into(judged)), self.data, self.config.threshold)
         if self.snapshots is not None:
             self.snapshots.end(self.model, self.best_epoch)
 
-    def _keep_linear_model(self) -> None:
-        """Keep the linear model where the network is no better on validation rows, by one standard error."""
+    def _judged_network(self, run: Run) -> nn.Sequential:
+        """Return the network to judge by validation rows: the best one before these were trained on."""
+        if run.refit is None or not run.refit.retrains or run.best is None:
+            return self.model
+        judged = deepcopy(self.model)
+        run.best[1].restore(judged, run.grower.state.samples.example())
+        return judged
+
+    def _keep_linear_model(self, judged: nn.Module) -> bool:
+        """Keep the linear model where a network does not beat it on validation rows by a standard error; say if so."""
         data, config = self.data, self.config
         validation = data.samples("validation", config.device)
-        if validation is None or config.keep != "best" or not self.history.epochs:
-            return
+        if validation is None or config.keep == "last" or not self.history.epochs:
+            return False
         fitted = self._linear
         if fitted is not None and not fitted.fits(config.layer_widths(data.n_outputs, data.task)):
-            return
+            return False
         goal = objective(data.task, weighted=validation.weighted)
         start = self._initial_network()
-        gain, error = compare_losses(*(block_losses(model, validation, goal) for model in (start, self.model)))
+        gain, error = compare_losses(*(block_losses(model, validation, goal) for model in (start, judged)))
         if gain > error:
-            return
+            return False
         rows = np.sort(np.concatenate(data.parts[:2]))
         linear = initial_network(data, config, fit_linear_model(data, rows)).to(config.device)
         widths = {name: layer.out_features for name, layer in linear.named_children() if isinstance(layer, nn.Linear)}
         widths.pop("output")
         ModelState.from_model(linear, widths).restore(self.model, validation.example(), self.optimizer)
         reason, _, _ = self.history.ended.partition("; the network is from epoch ")
+        reason = "training after growth overfitted" if self.history.refit else reason
         self.history.ended = f"{reason}; the network is the linear model, which does as well on validation rows"
         self.history.kept = 0
+        return True
 
     @contextmanager
     def single_thread(self) -> Iterator[None]:

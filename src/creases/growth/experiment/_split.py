@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 #: Margin of pictures around the data, as a fraction of their range.
 MARGIN = 0.05
 
+_PARTS = ("train", "validation", "test")
+
 #: A table with fewer rows than this cannot be split into three parts.
 MIN_ROWS = 10
 
@@ -44,6 +46,7 @@ class TableSplit:
     scaling: Scaling
     source: Problem | None = None  #: the table, if it is one with names
     class_weights: Floats | None = None  #: (classes,) that the rows' weights are multiplied by; None if they are not
+    is_validation_given: bool = False  #: whether the user chose the rows to validate with
 
     @classmethod
     def from_problem(cls, problem: Problem, config: GrowthConfig | None = None) -> TableSplit:
@@ -100,7 +103,8 @@ class TableSplit:
             rows = merge_duplicates(X, np.column_stack([y, is_validation]), weight)
             train, held = (np.flatnonzero(rows.y[:, -1] == mark) for mark in (0.0, 1.0))
             rows = replace(rows, y=rows.y[:, :-1])
-        return cls._from_rows(rows, task, n_outputs, (train, held, nothing), config, classes)
+        split = cls._from_rows(rows, task, n_outputs, (train, held, nothing), config, classes)
+        return replace(split, is_validation_given=validation is not None)
 
     @classmethod
     def _from_rows(
@@ -173,9 +177,12 @@ class TableSplit:
         used = self.rows.weight[np.concatenate(self.parts[:2])]
         return bool((used != used[0]).any())
 
-    def samples(self, part: Literal["train", "validation", "test"], device: str = "cpu") -> InMemorySamples | None:
+    def samples(
+        self, part: Literal["train", "validation", "test", "train and validation"], device: str = "cpu"
+    ) -> InMemorySamples | None:
         """Return the rows of a part as the network is trained on them, each with its number; None if there are none."""
-        rows = self.parts[("train", "validation", "test").index(part)]
+        both = part == "train and validation"
+        rows = np.sort(np.concatenate(self.parts[:2])) if both else self.parts[_PARTS.index(part)]
         if not len(rows):
             return None
         X = torch.from_numpy(self.scaling.inputs(self.rows.X[rows]))
