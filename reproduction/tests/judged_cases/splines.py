@@ -125,6 +125,11 @@ CASES = {
     "splines/suboptimal": (STORED, lambda n: {**n, "curves": [{**row, "best": 0.5} for row in n["curves"]]}),
     "splines/relocation": (STORED, same(["relocation"], "descent")),
     "splines/relocation-gap": (STORED, same(["relocated gap"], "plain gap")),
+    "splines/radon": (STORED, {"errors": {"round": 1e-7, "oblique": 0.1}}),
+    "splines/directions": (
+        STORED,
+        {"random": [[9.0, 9.0], [8.0, 8.0]], "adversarial": [[12.0, 12.0], [10.0, 10.0]]},
+    ),
     "splines/gan-simgd": (STORED, modes(SGD, 25)),
     "splines/gan-ridge": (modes(RIDGE, 25), STORED),
     "splines/gan-preconditioner": (STORED, modes(RMSPROP, 0)),
@@ -134,3 +139,4 @@ CASES = {
 
 #: Losses in units that are not given, and trainings that are not: the best that can be said is that they agree in kind.
 IN_KIND = {"splines/table-1", "splines/spiky", "splines/curvature", "splines/depth-error", "splines/gan-combination"}
+IN_KIND |= {"splines/radon", "splines/directions"}
