@@ -113,7 +113,7 @@ def to_page(path: Path) -> tuple[str, dict[str, bytes]]:
             light = f"light/{dark.name}"
             figures[light] = base64.b64decode(image)
             parts.append(f"![the figure]({light}#only-light)\n![the figure](dark/{dark.name}#only-dark)")
-    parts.insert(1, f"[Download this page as a notebook]({path.name}){{ download }}")
+    parts.append(f"[Download this page as a notebook]({path.name}){{ download }}")
     return "\n\n".join(parts) + "\n", figures
 
 

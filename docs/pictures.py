@@ -1,12 +1,14 @@
 """Create the pictures of the README, the landing page and the tutorial: ``make pictures``.
 
 The pages save pictures in their own code blocks; this runs those blocks in the light and the dark theme and keeps what
-they save in ``docs/pictures``. The first picture of the README is drawn here.
+they save in ``docs/pictures``. The first picture of the README and the report of the
+landing page are made here.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from contextlib import chdir
 from pathlib import Path
@@ -24,7 +26,7 @@ sys.path += [str(DOCS), str(DOCS.parent / "tests")]
 
 from gallery import compress  # noqa: E402
 
-from documents import run_blocks  # noqa: E402
+from documents import run_blocks, run_line  # noqa: E402
 
 #: Files that the code blocks of a page leave, and the names of the pictures.
 PAGES = {
@@ -33,6 +35,9 @@ PAGES = {
         "run/growth.png": "growth",
         "safety.png": "safety",
         "difference.png": "difference",
+    },
+    "docs/tutorial.md": {
+        f"{name}.png": f"tutorial-{name}" for name in ("regions", "surface", "cell", "curves", "pruned", "changes")
     },
 }
 THEMES = ("light", "dark")
@@ -55,6 +60,13 @@ def store(picture: Path, path: Path) -> None:
         image.thumbnail((WIDTH, WIDTH))
         image.save(path)
     compress(path)
+
+
+def write_report() -> None:
+    """Write the report of the landing page, a short run on points inside and outside a circle."""
+    with TemporaryDirectory() as folder, chdir(folder):
+        run_line("creases grow circle --how fold --max-units 16 --out run")
+        run_line(f"creases report run --out {shlex.quote(str(PICTURES / 'report.html'))}")
 
 
 def grow_on_spirals() -> list[creases.Network]:
@@ -94,6 +106,8 @@ def draw_hero(networks: list[creases.Network], theme: str) -> None:
 def main(names: list[str]) -> None:
     os.environ["CI"] = "true"  # no progress bars
     PICTURES.mkdir(exist_ok=True)
+    if not names or "report" in names:
+        write_report()
     networks = grow_on_spirals() if not names or "hero" in names else []
     for theme in THEMES:
         if networks:
