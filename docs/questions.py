@@ -25,6 +25,17 @@ def growth_table() -> str:
     return format_table(rows)
 
 
+def rules_table() -> str:
+    """Return mean losses of the rules and rates of success at several limits, by problem."""
+    rows = [["", "mean loss", *(f"within {near}" for near in (0.01, 0.05, 0.1, 0.2))]]
+    for problem, methods in numbers("xng/slide-29")["problems"].items():
+        for method, result in methods.items():
+            rates = [f"{rate:.0%}" for rate in result["rates"].values()]
+            name = f"{problem.replace('_', ' ')}, {method}"
+            rows.append([name, f"{result['loss']:.3f} ± {result['error']:.3f}", *rates])
+    return format_table(rows)
+
+
 def gap_table() -> str:
     """Return gaps to the optimum, by initialisation and target."""
     results = numbers("splines/initialisation-gap")
@@ -51,7 +62,7 @@ def format_table(rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-TABLES = {"growth": growth_table, "gap": gap_table}
+TABLES = {"growth": growth_table, "rules": rules_table, "gap": gap_table}
 
 
 def fill_tables(text: str) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+#: The verdict on what is no claim of its own any more.
+REMOVED = "removed"
+
 
 class VerdictChange(NamedTuple):
     """A claim whose stored verdict changed."""
@@ -55,6 +58,25 @@ VERDICT_CHANGES = [
         "agrees",
         "agrees in kind",
         "The fall with the width was judged at a factor of 1 only; at 5 and 20 there is none.",
+    ),
+    VerdictChange(
+        "linearity/table-7.1",
+        "agrees in kind",
+        REMOVED,
+        "It repeats Table 6.1 number for number, and was counted twice; so was what it says of pretrained networks.",
+    ),
+    VerdictChange(
+        "xng/slide-28",
+        "disagrees",
+        "agrees in kind",
+        "It was judged by three clusters; the slide gives no number, and the share depends on it.",
+    ),
+    VerdictChange(
+        "xng/slide-29",
+        "not run",
+        "agrees in kind",
+        "What was called the slides' variant is along x_t - x_f, so that its crease is the boundary (now "
+        "foot-aligned); the rule as printed is measured here for the first time.",
     ),
 ]
 

@@ -17,7 +17,7 @@ from PIL import Image
 
 from creases._files import write_atomically
 from creases_reproduction.catalogue import list_claims
-from creases_reproduction.changes import VERDICT_CHANGES, WITHDRAWALS, VerdictChange
+from creases_reproduction.changes import REMOVED, VERDICT_CHANGES, WITHDRAWALS, VerdictChange
 from creases_reproduction.claim import FAMILIES, Claim, Row
 from creases_reproduction.figures.claims import claim_figure
 from creases_reproduction.misprints import Misprint, list_misprints
@@ -138,7 +138,7 @@ takes seconds but uses few seeds and small stand-ins for image data, so its verd
 
 def _change_cells(change: VerdictChange) -> list[str]:
     family = change.id.partition("/")[0]
-    link = f"[{change.id}](reproduction/{family}.md#{_anchor(change.id)})"
+    link = f"[{change.id}](reproduction/{family}.md#{_anchor(change.id)})" if change.after != REMOVED else change.id
     return [link, change.before, change.after, _cell(change.why)]
 
 

@@ -35,7 +35,7 @@ def method(loss, error, low, high):
 )
 def test_growth_is_better_where_losses_are_clearly_lower(slides, fold, verdict):
     drawn = method(0.2, 0.01, 0.1, 0.2)
-    numbers = {"networks": 100, "methods": {"random 2-3-2": drawn, "A slides": slides, "A fold": fold}}
+    numbers = {"networks": 100, "methods": {"random 2-3-2": drawn, "A foot-aligned": slides, "A fold": fold}}
     assert judge_growth(numbers).verdict == verdict
 
 
@@ -48,7 +48,11 @@ def test_growth_is_better_where_losses_are_clearly_lower(slides, fold, verdict):
     ],
 )
 def test_the_count_of_the_slides_is_set_beside_ours(drawn, grown, verdict):
-    methods = {"random 2-3-2": method(0, 0, *drawn), "A slides": method(0, 0, *grown), "A fold": method(0, 0, 0, 1)}
+    methods = {
+        "random 2-3-2": method(0, 0, *drawn),
+        "A foot-aligned": method(0, 0, *grown),
+        "A fold": method(0, 0, 0, 1),
+    }
     assert judge_count({"networks": 1000, "methods": methods}).verdict == verdict
 
 

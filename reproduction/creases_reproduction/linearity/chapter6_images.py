@@ -293,7 +293,7 @@ def judge_less(numbers: Numbers) -> Judgement:
 CLAIMS = [
     Claim(
         "linearity/table-6.1",
-        "Table 6.1",
+        "Tables 6.1 and 7.1, the same numbers",
         "Accuracies of linear, dense, simple and complex networks, trained by SGD and AdamW on MNIST and CIFAR-10.",
         printed="25.43 to 98.95 %",
         measure=measure_accuracies,
@@ -304,7 +304,7 @@ CLAIMS = [
     ),
     Claim(
         "linearity/table-6.1-pretrained",
-        "Table 6.1",
+        "Tables 6.1 and 7.1, the same numbers",
         "Accuracies of ResNet-18, ResNet-152 and Inception-v3 with a trained last layer.",
         printed="77.05 to 96.64 %",
         cannot=NO_WEIGHTS,
@@ -331,7 +331,7 @@ CLAIMS = [
     ),
     Claim(
         "linearity/figure-6.10",
-        "Figure 6.10",
+        "Figure 6.10 (its plane is through two airplanes and a deer, here through the three nearest test images)",
         (
             "Dense networks on the plane through three near CIFAR-10 images have hundreds or thousands of regions, "
             "more with SGD."
@@ -344,7 +344,7 @@ CLAIMS = [
     ),
     Claim(
         "linearity/figure-6.11",
-        "Figure 6.11",
+        "Figure 6.11 (its plane is through three zeros, here through the three nearest test images, which are ones)",
         (
             "Dense networks on the plane through three near MNIST images have hundreds or thousands of regions, more "
             "with SGD."

@@ -11,11 +11,6 @@ from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.images import note_stand_in
 from creases_reproduction.linearity.chapter6_images import (
     FULL,
-    NO_WEIGHTS,
-    accuracies_from_table,
-    judge_accuracies,
-    measure_accuracies,
-    picture_accuracies,
 )
 from creases_reproduction.linearity.image_networks import DataName
 from creases_reproduction.linearity.image_numbers import Groups, about, similarity, stored_similarity
@@ -129,24 +124,6 @@ def judge_overlap(numbers: Numbers) -> Judgement:
 
 
 CLAIMS = [
-    Claim(
-        "linearity/table-7.1",
-        "Table 7.1",
-        "Accuracies of the networks: Table 6.1 once more.",
-        printed="25.43 to 98.95 %",
-        measure=measure_accuracies,
-        judge=judge_accuracies,
-        picture=picture_accuracies,
-        full=FULL,
-        from_table=accuracies_from_table,
-    ),
-    Claim(
-        "linearity/table-7.1-pretrained",
-        "Table 7.1",
-        "Accuracies of the pretrained networks.",
-        printed="77.05 to 96.64 %",
-        cannot=NO_WEIGHTS,
-    ),
     Claim(
         "linearity/section-7.2-overlap",
         "section 7.2",

@@ -225,7 +225,7 @@ CLAIMS = [
         "xng/slide-8",
         "slide 8",
         "GradMax, which sets incoming weights to zero and looks at no direction, is not always stable in convergence.",
-        measure=compare_methods("quadratic", ("random 2-3-2", "A random", "A gradmax", "A slides", "A fold")),
+        measure=compare_methods("quadratic", ("random 2-3-2", "A random", "A gradmax", "A foot-aligned", "A fold")),
         judge=judge_gradmax,
         picture=rates_picture,
         full="2 minutes of a core",

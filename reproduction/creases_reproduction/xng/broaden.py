@@ -1,0 +1,89 @@
+"""Slide 29 of XNG, Hidden Layer Broaden: the rule as printed beside random growth and other rules."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
+from creases_reproduction.experiment import Scale
+from creases_reproduction.xng.growth_experiment import NEARS, PROBLEMS, is_lower, run_growth_experiment
+
+METHODS = ("random 2-3-2", "A random", "A gradmax", "A slide-29", "A foot-aligned", "A fold")
+
+#: Networks of each method and problem.
+NETWORKS = {"quick": 8, "full": 50}
+
+
+def measure_rules(scale: Scale) -> Numbers:
+    """Measure mean losses, and rates of success at several limits, by problem and method."""
+    problems = PROBLEMS[:1] if scale == "quick" else PROBLEMS
+    methods = ("random 2-3-2", "A random", "A slide-29") if scale == "quick" else METHODS
+    rows = run_growth_experiment(networks=NETWORKS[scale], problems=problems, methods=methods)
+    results: dict[str, dict[str, object]] = {problem: {} for problem in problems}
+    for row in rows:
+        results[row.problem][row.method] = asdict(row)
+    return {"networks": NETWORKS[scale], "problems": results}
+
+
+def judge_rules(numbers: Numbers) -> Judgement:
+    """Judge whether networks grown as printed end below random weights, and below random growth."""
+    problems = numbers["problems"]
+    words = "; ".join(
+        f"{problem.replace('_', ' ')}: "
+        + ", ".join(f"{name} {part[name]['loss']:.3f}" for name in ("random 2-3-2", "A random", "A slide-29"))
+        for problem, part in problems.items()
+    )
+    words = f"Mean losses of {numbers['networks']} networks, {words}"
+    over_weights = [name for name, part in problems.items() if is_lower(part["A slide-29"], part["random 2-3-2"])]
+    over_chance = [name for name, part in problems.items() if is_lower(part["A slide-29"], part["A random"])]
+    if len(over_chance) == len(over_weights) == len(problems):
+        return Judgement("agrees", f"{words}: lower than from random weights and than by random growth.")
+    if len(over_weights) * 2 >= len(problems):
+        return Judgement(
+            "agrees in kind",
+            f"{words}: lower than from random weights on {len(over_weights)} of {len(problems)} problems, than by "
+            f"random growth on {len(over_chance)}. {_describe_order(numbers)}",
+        )
+    return Judgement("disagrees", f"{words}: not clearly lower than from random weights. {_describe_order(numbers)}")
+
+
+def _describe_order(numbers: Numbers) -> str:
+    """Return which method succeeds most often at each limit, on the first problem."""
+    problem, part = next(iter(numbers["problems"].items()))
+    best = {str(near): max(part, key=lambda name: part[name]["rates"][str(near)]) for near in NEARS}
+    each = ", ".join(f"{name} ({part[name]['rates'][near]:.0%}) within {near}" for near, name in best.items())
+    return f"Most often solved on {problem.replace('_', ' ')}: {each} of the way to the linear model's loss."
+
+
+def picture_rules(numbers: Numbers) -> Picture:
+    """Picture mean losses with twice their standard errors."""
+    rows = [
+        Row(
+            f"{problem.replace('_', ' ')}, {name}",
+            None,
+            item["loss"],
+            item["loss"] - 1.96 * item["error"],
+            item["loss"] + 1.96 * item["error"],
+        )
+        for problem, part in numbers["problems"].items()
+        for name, item in part.items()
+    ]
+    return Picture(rows=rows, x="mean loss after training")
+
+
+CLAIMS = [
+    Claim(
+        "xng/slide-29",
+        "slide 29, Hidden Layer Broaden",
+        (
+            "A new unit with b = 0 and w . x_f = 0, by GradMax and aligned with x_t - x_f, is a good start: networks "
+            "grown by it end better than networks from random weights, and than by a random unit."
+        ),
+        printed="no number; slide 36 counts 65 of 1000 from random weights and 360 of 1000 grown",
+        measure=measure_rules,
+        judge=judge_rules,
+        picture=picture_rules,
+        full="2 minutes of a core",
+        misprints=("xng/slide-29-rows", "xng/slide-29-zero"),
+    ),
+]
