@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -169,6 +171,25 @@ def test_a_killed_worker_is_told_of_in_place_and_the_session_begins_anew(studio:
     page.send("start", problem=CIRCLE, epochs=3)
     page.until("status", state="ended")
     page.wire.close()
+
+
+def test_connections_without_a_whole_request_are_closed_after_a_few_seconds(studio: Studio):
+    address = urlsplit(studio.base)
+    with ExitStack() as open_now:
+        silent, half, slow = (
+            open_now.enter_context(socket.create_connection((address.hostname, address.port), timeout=60))
+            for _ in range(3)
+        )
+        half.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1")
+        until = time.monotonic() + 60  # a busy machine is slow
+        with suppress(OSError):
+            while time.monotonic() < until:  # a byte now and then does not help
+                slow.sendall(b"G")
+                time.sleep(0.2)
+        assert time.monotonic() < until
+        for one in (silent, half):
+            assert one.recv(100) == b""
+    assert httpx.get(studio.base + "/").status_code == 200
 
 
 def test_a_message_that_is_too_large_is_refused_with_words_when_the_page_is_back(studio: Studio):

@@ -13,6 +13,7 @@ import uvicorn
 from creases.errors import InputError
 from creases.show.studio._app import make_app
 from creases.show.studio._limits import Limits
+from creases.show.studio._patience import ImpatientProtocol
 
 HOST = "127.0.0.1"
 
@@ -42,6 +43,7 @@ def serve(
     address = f"http://{HOST}:{listener.getsockname()[1]}/?token={token}"
     config = uvicorn.Config(
         make_app(token, limits),
+        http=ImpatientProtocol,
         log_level="warning",
         access_log=False,  # addresses contain the token
         server_header=False,
