@@ -24,12 +24,13 @@ test: $(VENV)/dev chromium lint ## set up, check and test everything but what ta
 thorough: $(VENV)/dev ## run the tests that take long
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m thorough
 
-lint: $(VENV)/dev ## check style, types, layers and doors
+lint: $(VENV)/dev ## check style, types, layers, doors and words
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_doors.py
+	$(BIN)/python tools/check_words.py
 
 format: $(VENV)/dev ## put the code into the one style
 	$(BIN)/ruff check --fix .

@@ -93,3 +93,11 @@ def test_a_network_with_the_scaling_undone_takes_the_datas_own_units():
     assert np.allclose(scaling.targets(scaling.target_center + 0 * y), 0)
     with pytest.raises(InputError, match="must begin and end with a linear layer with bias"):
         scaling.fold_into(nn.Sequential(nn.Linear(3, 1), nn.ReLU()))
+
+
+def test_classes_are_quoted_unless_their_names_are_numbers():
+    named, numbered = FeatureNames(classes=("no", "yes"), instance="row"), FeatureNames(classes=("0", "1.5"))
+    assert (named.label(1), numbered.label(1), FeatureNames().label(1)) == ("'yes'", "class 1.5", "class 1")
+    assert named.samples_of_class(1, 0) == "1 'no' row"
+    assert named.samples_of_class(12, 1) == "12 'yes' rows"
+    assert numbered.samples_of_class(2, 0) == FeatureNames().samples_of_class(2, 0) == "2 samples of class 0"

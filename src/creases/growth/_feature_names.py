@@ -35,8 +35,9 @@ class FeatureNames:
     instance: str = "sample"  #: the word for one sample, such as "row"
 
     def label(self, number: int) -> str:
-        """Return the name of a class: ``'setosa'``, or ``class 0`` without names."""
-        return f"class {number}" if self.classes is None else repr(str(self.classes[number]))
+        """Return the name of a class: ``'setosa'``, or ``class 0`` without names, or with a number as name."""
+        name = str(number if self.classes is None else self.classes[number])
+        return f"class {name}" if _is_number(name) else repr(name)
 
     def sample(self, number: int, x: Sequence[float]) -> str:
         """Return a sample's number and, if they are few or have names, its features (d,).
@@ -58,9 +59,10 @@ class FeatureNames:
 
     def samples_of_class(self, count: int, number: int) -> str:
         """Return a number of samples of a class: ``12 'setosa' rows``, or ``12 rows of class 0`` without names."""
-        if self.classes is None:
-            return f"{self.samples(count)} of {self.label(number)}"
-        return plural(count, f"{self.label(number)} {self.instance}")
+        label = self.label(number)
+        if label.startswith("class "):
+            return f"{self.samples(count)} of {label}"
+        return plural(count, f"{label} {self.instance}")
 
     def point(self, x: Sequence[float]) -> str:
         """Return a point (d,) of the input space as ``(length 5.1, width 3.2)``; "" if that is too long."""
@@ -96,6 +98,14 @@ class FeatureNames:
         spread = 1.0 if self.scaling is None else self.scaling.target_spread
         values = [format_number(value) for value in np.asarray(e) * spread]
         return values[0] if len(values) == 1 else "(" + ", ".join(values) + ")"
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _feature_text(name: str, value: float) -> str:
