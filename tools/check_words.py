@@ -18,8 +18,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("src/creases", "web/src", "docs", "README.md")
 
-#: Pages that quote the sources: their claims, and their misprints.
-QUOTES = ("docs/reproduction", "docs/reproduction.md", "docs/misprints.md")
+SUFFIXES = (".py", ".md", ".ts", ".tsx", ".js", ".html")
+
+#: Pages that quote the sources (claims and misprints), and pictures, with the words of when they were drawn.
+SKIPPED = ("docs/reproduction", "docs/reproduction.md", "docs/misprints.md", "docs/pictures", "docs/gallery")
 
 PHRASES = {
     # what was added, and why
@@ -127,14 +129,12 @@ def violations(path: Path) -> Iterator[str]:
 
 
 def files(names: tuple[str, ...]) -> Iterator[Path]:
-    """Yield the files to read, without those that quote the sources."""
-    quotes = [ROOT / name for name in QUOTES]
+    """Yield the files to read, without those that are skipped."""
+    skipped = [ROOT / name for name in SKIPPED]
     for name in names:
         place = ROOT / name
         for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
-            if path.suffix in (".py", ".md", ".ts", ".tsx", ".js", ".html") and not {path, *path.parents}.intersection(
-                quotes
-            ):
+            if path.suffix in SUFFIXES and not {path, *path.parents}.intersection(skipped):
                 yield path
 
 
