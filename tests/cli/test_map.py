@@ -5,6 +5,10 @@ import re
 import numpy as np
 import pytest
 
+import creases
+from creases.cli import map as map_command
+from creases.cli._estimate import Estimate, estimate_plane
+from creases.cli._model import load_model
 from creases.regions._plane.plane import PlanePartition
 
 
@@ -154,3 +158,34 @@ def test_an_interrupted_picture_leaves_no_file(run, fold, tmp_path, monkeypatch)
     result = run("map", fold, "--out", "a.png")
     assert result.exit_code != 0
     assert os.listdir(tmp_path) == ["fold.npz"]
+
+
+def test_the_estimate_of_regions_is_near_their_number(wide):
+    net = load_model(str(wide))
+    basis = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 2)))[0]
+
+    def find(scale, where):
+        low = -8 + where * (1 - scale) * 16
+        return creases.plane(net, np.stack([low, low + 16 * scale], axis=1), np.zeros(5), basis)
+
+    assert estimate_plane(find).regions == pytest.approx(find(1.0, np.zeros(2)).count, rel=0.7)
+
+
+def test_an_estimate_is_told_before_long_work_and_an_interrupt_after_it(run, fold, tmp_path, monkeypatch):
+    monkeypatch.setattr(map_command, "estimate_plane", lambda find: Estimate(123_456, 600.0))
+
+    def interrupt(*_, progress=None, **__):
+        progress("finding regions", 7, None)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("creases.regions.plane", interrupt)
+    result = run("map", fold, "--out", "map.png")
+    assert result.exit_code == 130
+    said = " ".join(result.stderr.split())
+    assert "Estimate from 3 small samples: about 120,000 regions, 10 min. Press Ctrl-C to stop." in said
+    assert "with 7 regions so far; nothing was written" in said
+    assert not list(tmp_path.glob("*.png"))
+
+
+def test_short_work_needs_no_estimate(run, fold):
+    assert "Estimate" not in run("map", fold).stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -12,15 +14,17 @@ import numpy as np
 import typer
 
 from creases._files import write_json
+from creases._text import plural
 from creases._typing import Floats, Progress
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
 from creases.cli import _output as output
 from creases.cli import _summary as summary
 from creases.cli._completion import complete_files, complete_model
+from creases.cli._estimate import SAMPLES, WORTH, estimate_plane
 from creases.cli._kernels import load_kernels
-from creases.cli.console import print_json, print_next, print_table, repeat_command, show_progress
-from creases.errors import InputError
+from creases.cli.console import note, print_json, print_next, print_table, repeat_command, show_progress
+from creases.errors import CreasesError, InputError
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
 
 
 Corners = list[Floats] | None
+Finder = Callable[[float, Floats, Progress | None], "PlanePartition"]
+
+INTERRUPTED = 130
 
 plane_option, compute_option, output_option = (
     partial(typer.Option, rich_help_panel=panel) for panel in ("Plane", "Computation", "Output")
@@ -126,11 +133,7 @@ def map_plane(
         begin("loading the kernels")
         load_kernels()
         begin("finding the regions")
-        start = perf_counter()
-        partition = _partition(
-            net, box, corners, origin, basis, exact, lambda _, n, total: begin(f"finding the regions: {n:,} so far")
-        )
-        seconds = perf_counter() - start
+        partition, seconds = _find_regions(_finder(net, box, corners, origin, basis, exact), begin)
         begin("checking the pieces")
         result = summary.summarize(partition, seconds)
         for path in paths:
@@ -178,24 +181,52 @@ def _print(result: dict[str, Any], paths: list[Path], as_json: bool) -> None:
         print_next(repeat_command("--out", "map.npz"), "save the regions, to explore them with creases report")
 
 
-def _partition(
-    net: Network,
-    box: str | None,
-    through: Corners,
-    origin: Path | None,
-    basis: Path | None,
-    exact: bool,
-    progress: Progress,
-) -> PlanePartition:
+def _find_regions(find: Finder, begin: Callable[..., None]) -> tuple[PlanePartition, float]:
+    """Return the regions and the seconds they took; say before what to expect, and after Ctrl-C what was found."""
+    so_far = 1
+
+    def follow(what: str, count: int, total: int | None) -> None:
+        nonlocal so_far
+        so_far = count
+        begin("finding the regions", count, None)
+
+    start = perf_counter()
+    try:
+        with suppress(CreasesError):  # the plane itself is refused in better words
+            expected = estimate_plane(lambda scale, where: find(scale, where, None))
+            if expected.seconds > WORTH:
+                note(f"Estimate from {SAMPLES} small samples: {expected}. Press Ctrl-C to stop.")
+        start = perf_counter()
+        return find(1.0, np.zeros(2), follow), perf_counter() - start
+    except KeyboardInterrupt:
+        seconds = perf_counter() - start
+        note(
+            f"Interrupted after {seconds:.0f} s with {plural(so_far, 'region')} so far; nothing was written. "
+            "Map a smaller --box, or points that are closer together."
+        )
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _finder(
+    net: Network, box: str | None, through: Corners, origin: Path | None, basis: Path | None, exact: bool
+) -> Finder:
+    """Return a function that finds the regions of the plane, or of a small copy somewhere in it."""
     from creases.regions import plane, plane_through
 
     if through is not None:
-        return plane_through(net, *through, exact=exact, progress=progress)
-    limits = arguments.parse_box(box or "-1,1,-1,1", 2)
+        a, b, c = through
+
+        def find_through(scale: float, where: Floats, progress: Progress | None) -> PlanePartition:
+            center = a + where[0] * (b - a) + where[1] * (c - a)
+            points = [center + scale * (point - center) for point in (a, b, c)] if scale < 1 else [a, b, c]
+            return plane_through(net, *points, exact=exact, progress=progress)
+
+        return find_through
+    limits = np.array(arguments.parse_box(box or "-1,1,-1,1", 2))
+    point, directions = None, None
     if origin is not None and basis is not None:
-        point, directions = arguments.read_npy(origin, "origin"), arguments.read_npy(basis, "basis")
-        return plane(net, limits, point.ravel(), directions, exact=exact, progress=progress)
-    if net.n_in != 2:
+        point, directions = arguments.read_npy(origin, "origin").ravel(), arguments.read_npy(basis, "basis")
+    elif net.n_in != 2:
         raise InputError(
             "model",
             "have two inputs unless a plane is chosen",
@@ -203,7 +234,14 @@ def _partition(
             "choose the plane by {0}, or by {1} and {2}",
             [("through", "a.npy b.npy c.npy"), ("origin", "o.npy"), ("basis", "b.npy")],
         )
-    return plane(net, limits, exact=exact, progress=progress)
+
+    def find(scale: float, where: Floats, progress: Progress | None) -> PlanePartition:
+        size = limits[:, 1] - limits[:, 0]
+        low = limits[:, 0] + where * (1 - scale) * size
+        part = np.stack([low, low + scale * size], axis=1) if scale < 1 else limits
+        return plane(net, part, point, directions, exact=exact, progress=progress)
+
+    return find
 
 
 def _write(
