@@ -13,8 +13,11 @@ from creases._typing import Floats
 if TYPE_CHECKING:
     from creases.regions import PlanePartition
 
-#: Samples, and the side of each as a fraction of the side of the plane.
-SAMPLES, SIDE = 3, 1 / 32
+#: Samples, and their sides as fractions of the side of the plane: larger ones where the smaller hold too little.
+SAMPLES, SIDES = 3, (1 / 32, 1 / 16, 1 / 8)
+
+#: Inner vertices that samples must hold together, unless they take too many seconds.
+ENOUGH, SLOW = 30, 2.0
 
 #: Seconds from which on an estimate is worth a line.
 WORTH = 5.0
@@ -41,18 +44,17 @@ def estimate_plane(find: Callable[[float, Floats], PlanePartition]) -> Estimate:
         that say where it lies.
     """
     rng = np.random.default_rng(0)
-    inner = border = regions = 0
-    start = perf_counter()
-    for _ in range(SAMPLES):
-        sample = find(SIDE, rng.uniform(size=2))
-        on_border = np.unique(sample.edges[sample.edge_units < 0])
-        inner += len(sample.vertices) - len(on_border)
-        border += len(on_border) - 4
-        regions += sample.count
-    seconds = perf_counter() - start
+    for side in SIDES:
+        start = perf_counter()
+        samples = [find(side, rng.uniform(size=2)) for _ in range(SAMPLES)]
+        seconds = perf_counter() - start
+        on_border = [len(np.unique(sample.edges[sample.edge_units < 0])) for sample in samples]
+        inner = sum(len(sample.vertices) for sample in samples) - sum(on_border)
+        if inner >= ENOUGH or seconds > SLOW:
+            break
     # By Euler's formula a plane has one region, one for each inner vertex and one for every two on its border.
-    total = 1 + inner / (SAMPLES * SIDE**2) + border / (2 * SAMPLES * SIDE)
-    return Estimate(round(total), seconds * total / regions)
+    total = 1 + inner / (SAMPLES * side**2) + (sum(on_border) - 4 * SAMPLES) / (2 * SAMPLES * side)
+    return Estimate(round(total), seconds * total / sum(sample.count for sample in samples))
 
 
 def _round(number: int) -> int:

@@ -107,7 +107,7 @@ def map_plane(
 
     For example:
       creases map net.onnx --box -2,2,-2,2 --out map.png
-      creases map resnet.onnx --through a.npy b.npy c.npy --out map.png --out map.npz
+      creases map resnet.onnx --through a.npy b.npy c.npy --out map.npz
     """
     paths = out or []
     output.check_outputs(paths)

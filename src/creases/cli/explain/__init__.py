@@ -68,7 +68,7 @@ def explain_input(
 
     For example:
       creases explain net.onnx 0.2,0.5
-      creases explain out/iris --row 120 --change --fixed petal_width
+      creases explain out/iris --row 120 --change --fixed "petal width"
     """
     from creases.cli.explain import _change, _text
     from creases.cli.explain._subject import load_subject

@@ -93,7 +93,7 @@ def prune_model(
 
     For example:
       creases prune net.onnx --box 0,1 --out small.onnx
-      creases prune net.safetensors --data table.csv --keep-accuracy 0.98 --out small.safetensors
+      creases prune net.onnx --data table.csv --keep-accuracy 0.98 --out small.onnx
     """
     output.check_outputs([out] if out else [], (".safetensors", ".onnx"))
     output.check_outputs([record] if record else [], (".json",), "--record")

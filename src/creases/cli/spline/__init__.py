@@ -77,7 +77,7 @@ def fit_spline(
     ] = Missing.error,
     header: Annotated[
         bool | None,
-        output_option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
+        data_option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
     ] = None,
     seed: Annotated[
         int, training_option(metavar="N", help="Random seed of the weights, the noise and the held-out rows.")
@@ -103,7 +103,7 @@ def fit_spline(
 
     For example:
       creases spline --target sine --width 40 --out sine.png
-      creases spline prices.csv --x year --target price --width 10 --out prices.png
+      creases spline prices.csv --x year --target price --out prices.png
     """
     from creases.cli.spline import _data as data
     from creases.cli.spline import _result as result
