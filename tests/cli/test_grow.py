@@ -100,7 +100,9 @@ def test_a_linear_model_that_is_as_good_is_kept_and_said_so(run, tmp_path, monke
     options = ("--task", "regression", "--when", 4, "--budget", 12)
     result = run("grow", "line.csv", "--out", "o", *options)
     said = " ".join(result.stdout.split())
-    assert "The linear model predicts the held-out rows as well; it is kept, fitted to them too." in said
+    assert (
+        "The linear model predicts the validation rows equally well, so it is kept (refitted on all of them)." in said
+    )
     assert "Training stopped: the budget of 12 epochs is spent." in said
     assert "are not in the network" in said or "is not in the network" in said
     assert re.search(r"network \(the linear model\) +\d", result.stdout)
@@ -222,7 +224,7 @@ def test_a_run_is_not_resumed_on_other_data(run, orchard):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("grow",), "give the data and a folder: creases grow table.csv --target COLUMN --out DIR"),
+        (("grow",), "data and a folder are required: creases grow table.csv --target COLUMN --out DIR"),
         (("grow", "nowhere.csv", "--out", "o"), "there is no file nowhere.csv"),
         (("grow", "moon", "--out", "o"), "did you mean 'moons'?"),
         (("grow", "moons", "--target", "y", "--out", "o"), "--target must not be given for a built-in problem, got 'y'"),  # noqa: E501
@@ -236,8 +238,8 @@ def test_a_run_is_not_resumed_on_other_data(run, orchard):
         (("grow", "moons", "--out", "o", "--when", "never"), "--when must be a number of epochs, a function, or one of"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--device", "abacus"), "--device must be a device that torch can use, got 'abacus'"),  # noqa: E501
         (("grow", "--resume", "o"), "o holds no growth run (there is no run.json in it)"),
-        (("grow", "moons", "--resume", "o"), "DATA must not be given with --resume: a run is resumed with its settings"),  # noqa: E501
-        (("grow", "--how", "tiny", "--resume", "o"), "--how must not be given with --resume: a run is resumed with its settings"),  # noqa: E501
+        (("grow", "moons", "--resume", "o"), "DATA must not be given with --resume: a run keeps its settings"),
+        (("grow", "--how", "tiny", "--resume", "o"), "--how must not be given with --resume: a run keeps its settings"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_run_is_refused_in_one_line(run, words, said):

@@ -39,8 +39,8 @@ def test_the_table_has_errors_of_the_initial_and_trained_network_and_of_the_best
     assert first > trained > best
     for words in (r"test error( +\S+){3}", r"breakpoints within the data( +\d+){3}", r"roughness( +\S+){3}"):
         assert re.search(words, result.stdout)
-    assert re.search(r"Gap to the best fit, which has 7 pieces: 0\.\d+, \d+(\.\d+)? times its error", result.stdout)
-    assert re.search(r"moved past a sample \d+ times; births: \d+, deaths: \d+\.", result.stdout)
+    assert re.search(r"Gap to the best fit \(7 pieces\): 0\.\d+, \d+(\.\d+)? times its error", result.stdout)
+    assert re.search(r"crossed a sample \d+ times?; births: \d+, deaths: \d+\.", result.stdout)
     assert "Next: creases spline" in result.stdout
     assert "--out fit.png" in result.stdout
 
@@ -127,7 +127,7 @@ def test_the_same_seed_gives_the_same_result(run):
 def test_steps_that_are_too_long_are_halved_and_reported(run):
     result = run("spline", *QUICK, "--lr", 1e6)
     assert result.exit_code == 0, result.output
-    assert re.search(r"The learning rate was halved \d+ times because the error rose\.", result.stdout)
+    assert re.search(r"The learning rate was halved \d+ times? because the error rose\.", result.stdout)
     assert "nan" not in result.stdout
 
 
