@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
 def test_a_growth_run_becomes_an_animation_of_its_moments(run, folder, tmp_path):
     result = run("animate", folder, "--dpi", "30", "--columns", "0,1", "--beside", "dual", "--theme", "dark")
     assert result.exit_code == 0, result.output
-    assert "growth.gif: " in result.stdout
+    assert "Wrote growth.gif (" in result.stdout
     assert "on the slice sepal length (cm) × sepal width (cm)" in result.stdout
     with Image.open(tmp_path / "growth.gif") as image:
         assert image.n_frames > 1
@@ -43,7 +43,7 @@ def test_whole_values_of_two_inputs_are_no_classes(run, tmp_path, monkeypatch):
     result = run("animate", "grown", "--dpi", "30", "--frames", "1")
     assert result.exit_code == 0, result.output
     assert drawn == {"y": None}
-    assert "growth.gif: 1 of " in result.stdout
+    assert "Wrote growth.gif (1 of " in result.stdout
 
 
 @pytest.mark.parametrize(
