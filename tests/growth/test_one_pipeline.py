@@ -4,7 +4,7 @@ All get the same rows (scaled, sorted, without duplicates), the same split, seed
 """
 
 import inspect
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ def trace(history: History) -> list[Any]:
     """Losses and growth steps, without times and without the numbers of rows in explanations."""
     epochs = [(epoch["loss"], epoch["validation_loss"], epoch["parameters"]) for epoch in history.epochs]
     records = [(record.epoch, record.place, record.units, record.weights, record.undone) for record in history.records]
-    return [*epochs, *records, history.stages, history.growth_ended]
+    return [*epochs, *records, history.stages, history.growth_ended, history.refit]
 
 
 @pytest.fixture(scope="module", params=["moons", "iris", "sine_curve"])
@@ -75,6 +75,16 @@ def experiment(problem: Problem, how: str) -> Experiment:
     return experiment
 
 
+@pytest.fixture(scope="module")
+def early_stopped(problem: Problem, experiment: Experiment) -> Experiment:
+    """The experiment without retraining, which never trains on rows that a user gives to validate with."""
+    if not experiment.history.refit:
+        return experiment
+    experiment = Experiment.from_problem(problem, replace(experiment.config, keep="best"))
+    experiment.run(progress=False)
+    return experiment
+
+
 def split(problem: Problem, data: TableSplit) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """The rows to train on and to validate with."""
     train, held = ((problem.X[rows], problem.y[rows]) for rows in (data.train, data.validation))
@@ -82,8 +92,9 @@ def split(problem: Problem, data: TableSplit) -> tuple[tuple[Any, Any], tuple[An
 
 
 def test_grow_makes_the_network_of_the_experiment(
-    problem: Problem, how: str, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+    problem: Problem, how: str, early_stopped: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    experiment = early_stopped
     if experiment.history.kept == 0:  # the linear model, which creases.grow does not know
         monkeypatch.setattr(Experiment, "_keep_linear_model", lambda self, judged: False)
         experiment = Experiment.from_problem(problem, experiment.config)
@@ -99,10 +110,24 @@ def test_grow_makes_the_network_of_the_experiment(
     assert trace(history) == trace(experiment.history)
 
 
-def test_the_estimator_makes_the_network_of_the_experiment(problem: Problem, how: str, experiment: Experiment) -> None:
+def test_the_estimator_makes_the_network_of_the_experiment(
+    problem: Problem, how: str, early_stopped: Experiment
+) -> None:
+    experiment = early_stopped
     estimator = GrowingRegressor if problem.classes is None else GrowingClassifier
     train, held = split(problem, experiment.data)
     model = estimator(how, random_state=SEED, **SHARED).fit(*train, validation=held)
+    assert same(model.module_, experiment.data.scaling.fold_into(experiment.model))
+    assert trace(model.history_) == trace(experiment.history)
+
+
+def test_the_estimator_retrains_on_all_rows_as_the_experiment_does() -> None:
+    problem, shared = prepared("iris"), {"how": "random", "budget": 80, "standardize": False}
+    experiment = Experiment.from_problem(problem, GrowthConfig(seed=1, test_fraction=0.0, **shared))
+    experiment.run(progress=False)
+    model = GrowingClassifier(random_state=1, **shared).fit(problem.X, problem.y)
+    assert experiment.history.refit
+    assert experiment.history.kept == len(experiment.history.epochs)
     assert same(model.module_, experiment.data.scaling.fold_into(experiment.model))
     assert trace(model.history_) == trace(experiment.history)
 

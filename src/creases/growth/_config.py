@@ -140,7 +140,7 @@ class GrowthConfig:
     weight_decay: float = 0.3
     batch_size: str | int | None = "auto"
     epoch_steps: int | None = None
-    keep: Literal["best", "refit", "last"] = "best"
+    keep: Literal["best", "refit", "last"] = "refit"
     hidden: str | int | Sequence[int] = "auto"
     standardize: bool = True
     validation_fraction: float = 0.15

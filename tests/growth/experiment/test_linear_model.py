@@ -120,7 +120,7 @@ def test_where_no_network_is_better_the_classifier_is_the_logistic_regression_of
     linear = make_pipeline(StandardScaler(), logistic_regression()).fit(X, CLASSES)
     np.testing.assert_allclose(model.predict_proba(X), linear.predict_proba(X), rtol=0, atol=1e-10)
     assert model.history_.ended == (
-        "the budget of 30 epochs is spent; the network is the linear model, which does as well on validation rows"
+        "training after growth overfitted; the network is the linear model, which does as well on validation rows"
     )
     assert "is the linear model" in model.explain()
 

@@ -30,7 +30,8 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     is compared, on held-out rows, with the same network trained without growth, and undone if it is no better. After
     that the network only trains. The learning rate falls to zero over the whole budget. The result is
     the network of the second part with the lowest smoothed loss on the held-out rows; where that does not beat the
-    logistic regression by more than one standard error, it is the logistic regression, fitted to all rows.
+    logistic regression by more than one standard error, it is the logistic regression, fitted to all rows. Where that
+    loss is past its best half-way, the network is retrained on all rows from the end of growth.
 
     Columns are scaled inside. ``explain()`` says why each unit is there, ``network_`` is the exact piecewise-linear
     function for rows in the data's own units. The parameters are those of :class:`creases.growth.GrowthConfig`, with
