@@ -165,12 +165,12 @@ def test_a_bad_table_is_refused_in_place_and_a_good_one_taken(wide, tmp_path):
 def test_a_formula_is_kept_in_the_address_and_a_wrong_one_is_refused(wide, studio):
     go(wide, studio, "#kind=formula&formula=cos(2*x)&rows=100&seed=3")
     page = wide.page
-    assert page.get_by_label("Class").input_value() == "cos(2*x)"
-    page.get_by_label("Class").fill("import os")
+    assert page.get_by_label("Boundary y").input_value() == "cos(2*x)"
+    page.get_by_label("Boundary y").fill("import os")
     page.get_by_role("button", name="Show", exact=True).click()
     refused = page.locator("#problem-part .error")
     refused.filter(has_text=re.compile("formula", re.IGNORECASE)).wait_for()
-    page.get_by_label("Class").fill("abs(x) - 0.5")
+    page.get_by_label("Boundary y").fill("abs(x) - 0.5")
     page.get_by_role("button", name="Show", exact=True).click()
     page.wait_for_url(re.compile("formula=abs"))
     page.get_by_role("application", name=re.compile("plane of x and y")).wait_for()
