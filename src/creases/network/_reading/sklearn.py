@@ -27,9 +27,13 @@ def is_sklearn(model: Any) -> bool:
 def read_sklearn(model: Any) -> Network:
     """Read a fitted MLPClassifier or MLPRegressor, alone or at the end of a Pipeline of scalers.
 
+    An estimator with an attribute ``network_``, as creases' own have it, is read as that network.
+
     Outputs are the values before the logistic function or softmax: a logit for each class, for two classes the
     log-odds of the second.
     """
+    if hasattr(type(model), "network_"):
+        return _own_network(model)
     estimators = [step for _, step in model.steps] if type(model).__name__ == "Pipeline" else [model]
     *scalers, perceptron = estimators
     layers = _layers(perceptron)
@@ -42,6 +46,14 @@ def read_sklearn(model: Any) -> Network:
     weight, bias = layers[0]
     layers[0] = (weight * factor, bias + weight @ offset)
     return _network(layers, perceptron.activation)
+
+
+def _own_network(model: Any) -> Network:
+    try:
+        network: Network = model.network_
+    except AttributeError:  # scikit-learn's NotFittedError is one
+        raise ReadError(f"cannot read {type(model).__name__}: it is not fitted; call fit first") from None
+    return network
 
 
 def _layers(model: Any) -> list[tuple[Floats, Floats]]:
