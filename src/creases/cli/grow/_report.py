@@ -140,6 +140,7 @@ def parts(report: Report, *, max_reasons: int = PRINTED) -> Iterator[RenderableT
     yield _ending(report)
     yield ""
     yield _scores(report)
+    yield f"[dim]{_fitted_rows(report)}[/]"
     yield ""
     yield from measure_parts(report.baselines, report.data, report.experiment.threshold)
     if comparison := compare_with_linear(report.baselines, report.data):
@@ -294,6 +295,14 @@ def _scores(report: Report) -> Table:
         cells += [] if baseline.error is None else [format_number(baseline.error)]
         table.add_row(*map(escape, cells), style=None if k else "bold")
     return table
+
+
+def _fitted_rows(report: Report) -> str:
+    """Return which models have seen the validation rows, so that their scores there say little."""
+    history = report.experiment.history
+    has_seen = bool(history.refit) or report.experiment.best_epoch == 0
+    models = "The network and the other models were" if has_seen else "The other models were"
+    return f"{models} fitted on training and validation rows."
 
 
 def _most_frequent(report: Report) -> str:
