@@ -38,7 +38,20 @@ def stage(pays: bool) -> dict:
 def test_a_stage_takes_an_equal_part_of_what_growth_may_spend():
     """8 stages are trained twice, and the start once: 17 parts."""
     assert Stages(share=0.25).stage_length(at(budget=1000)) == int(0.25 * 1000 * 12 / 17)
-    assert Stages(share=0.25).stage_length(at(budget=10)) == stages_.MIN_STEPS > int(0.25 * 10 * 12 / 17)
+    assert Stages(share=0.25).stage_length(at(budget=100)) == stages_.MIN_STEPS > int(0.25 * 100 * 12 / 17)
+
+
+def test_in_a_short_run_races_are_shorter():
+    assert Stages(share=0.25).stage_length(at(budget=20)) == int(0.9 * 0.25 * 20 * 12 / 2) < stages_.MIN_STEPS
+    assert Stages(share=0.25).stage_length(at(budget=1)) == 2 * stages_.MIN_STEPS // 5
+
+
+@pytest.mark.parametrize(("budget", "widening"), [(20, 16), (60, 16), (80, 4), (120, 4), (140, 2), (1000, 2)])
+def test_where_few_stages_fit_they_begin_at_once_and_widen_more(budget, widening):
+    """In a quarter of the budget there is time for 1, 1, 2, 3, 4 and many stages."""
+    policy, run = Stages(share=0.25), at(budget=budget)
+    assert policy.widening(run) == widening
+    assert (policy.steps_left(run) == 0) == (widening > 2)
 
 
 @given(st.floats(0.05, 0.9), st.floats(0.0, 0.9), st.integers(0, 8), st.integers(50, 10_000))
@@ -50,10 +63,13 @@ def test_all_stages_to_come_fit_into_what_is_left(share, done, paid, budget):
     length = policy.stage_length(run)
     left = policy.stages_left(run)
     assert left == max(8 - paid, 1)
-    assert length >= stages_.MIN_STEPS
+
+    def cost(length):
+        return (length * (left + (paid == 0)) + policy.race_length(length) * left) / (12 * budget)
+
     if length > stages_.MIN_STEPS:
-        parts = 2 * left + (paid == 0)
-        assert length * parts / (12 * budget) <= share * (1 - done) + 1e-9 < (length + 1) * parts / (12 * budget) + 1e-6
+        slack = left / (12 * budget)  # races end with a whole step
+        assert cost(length) - slack <= share * (1 - done) + 1e-9 < cost(length + 1) + 1e-6
 
 
 def test_wider_networks_take_more_of_a_budget_of_multiply_adds():
@@ -62,7 +78,7 @@ def test_wider_networks_take_more_of_a_budget_of_multiply_adds():
     ratio = run.cost_ratio(2.0)
     assert ratio == 2.0  # one hidden layer: every product has the width once
     left = policy.stages_left(run)
-    cost = sum(ratio ** (k - 1) + ratio**k for k in range(1, left + 1))
+    cost = sum(ratio ** (k - 1) / 4 + ratio**k for k in range(1, left + 1))  # a race takes a quarter of a long stage
     step = 3 * (3 * 4 + 4 * 2) * BATCH
     assert policy.stage_length(run) == int(0.5 * 1e10 / step / (1 + cost))
 
@@ -111,20 +127,20 @@ def test_the_smallest_limit_counts():
 @settings(max_examples=8, deadline=None)
 def test_stages_grow_up_to_a_limit_of_units_and_no_further(limit, how, validated):
     options = {"how": how, "growth_share": 0.9, "batch_size": 10, "max_units": limit, "growth_patience": None}
-    options |= {"budget": 60, "progress": False}
+    options |= {"budget": 150, "progress": False}
     held = classes(20, seed=3) if validated else None
     _, history = grow(mlp(3, 1, 2), classes(40), "classification", validation=held, **options)
     widths = [epoch["widths"]["0"] for epoch in history.epochs]
     assert max(widths) <= max(limit, 1)
     for record in history.records:
         if record.action == "grow":
-            assert record.width[1] == min(2 * record.width[0], limit)
+            assert record.width[1] in {min(2**k * record.width[0], limit) for k in range(1, 6)}
     if widths[-1] == limit and "share" not in history.growth_ended:
         assert (
             history.growth_ended
             == f"no further unit fits: the network is limited to {plural(limit, 'unit')} (it has {limit})"
         )
-    assert history.ended.startswith("the budget of 60 epochs is spent")
+    assert history.ended.startswith("the budget of 150 epochs is spent")
 
 
 # the end of growth
