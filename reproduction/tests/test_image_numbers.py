@@ -67,6 +67,7 @@ def test_adamw_decays_weights_by_default_as_much_as_sgd_was_told_to():
     assert group["lr"] * group["weight_decay"] == pytest.approx(0.01 * 0.01 / 10)  # a tenth of SGD's at every step
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_networks_of_digits_are_measured_as_those_of_images():
     found = similarity("cifar10", "quick")

@@ -11,6 +11,7 @@ from creases.splines import optimal_fit
 from creases_reproduction.splines.optimal_fits import against_descent, random_curves
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_no_restart_of_descent_beats_the_optimal_fit_on_random_targets():
     found = against_descent(restarts=50, steps=500)

@@ -119,6 +119,7 @@ def test_six_random_bits_have_no_fewer_changes_along_random_weights():
         assert swaps(int(f), 6) <= changes.min()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_all_classes_of_five_bits():
     done = []

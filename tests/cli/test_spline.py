@@ -31,6 +31,7 @@ def summary(result):
     return json.loads(result.stdout)
 
 
+@pytest.mark.thorough
 def test_the_table_has_errors_of_the_initial_and_trained_network_and_of_the_best_fit(run):
     result = run("spline", *QUICK)
     assert result.exit_code == 0, result.output

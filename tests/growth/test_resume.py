@@ -87,6 +87,7 @@ def test_the_optimizers_memory_is_resumed_with_its_groups(optimizer, tmp_path):
     assert same_tensors(whole.model, again.model)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 @pytest.mark.parametrize("variant", ["stages", *(pytest.param(name, marks=pytest.mark.thorough) for name in OTHERS)])
@@ -100,6 +101,7 @@ def test_killed_at_moments_of_chance_a_run_ends_the_same(variant, tmp_path):
     assert found["steps"] >= 2
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_program_that_is_killed_goes_on_when_it_is_started_again(tmp_path):
     folders = [tmp_path / "struck", tmp_path / "whole"]

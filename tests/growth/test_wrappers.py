@@ -116,6 +116,7 @@ def both(tmp_path_factory):
 distributed = pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without torch.distributed")
 
 
+@pytest.mark.thorough
 @distributed
 @pytest.mark.parametrize("name", ddp_runs.CASES)
 def test_the_ranks_stay_bit_equal_after_growth_and_train_all_parameters(both, name):

@@ -72,6 +72,7 @@ def test_counts_are_the_confirmed_ones(name: str) -> None:
     assert len(found.edges) == told.get("edges", len(found.edges))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_counts_are_the_confirmed_ones_for_a_large_network() -> None:
     found, told = partition(load_case("m2_128x3")), load_counts()["m2_128x3"]

@@ -110,7 +110,7 @@ def test_the_account_names_classes_features_and_rows(grown: Any, moons: Any, sho
     why = fold_entries(record.explanation)[0]["why"]
     row = why["instance"]
     assert f"row {row} (x0 {shown[row, 0]:.3g}" in grown.explain(record.number)
-    assert "of class dark" in text or "of class light" in text
+    assert "'dark' rows were misclassified as 'light'" in text or "'light' rows were misclassified as 'dark'" in text
     assert np.array(["dark", "light"])[moons[1][row]] == grown.classes_[why["true"]]
     assert text.startswith(f"The network is 2-{grown.hidden_[0]}-2 ")
     assert grown.explain(1) in text

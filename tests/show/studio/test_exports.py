@@ -37,7 +37,7 @@ def test_the_report_is_one_page_with_the_run_and_its_code_in_it(ended):
     assert run["records"] == ended.run["records"]
     assert run["epochs"] == ended.run["epochs"]
     assert {str(one["id"]) for one in run["moments"]} == set(frames)
-    again = next(section for section in run["sections"] if "reproduce" in section["title"])
+    again = next(section for section in run["sections"] if section["title"] == "Reproduce it")
     assert "history = experiment.run()" in again["code"]
 
 

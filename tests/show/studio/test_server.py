@@ -91,6 +91,7 @@ def losses(problem, seed: int) -> list[float]:
     return [loss for one in said if "epochs" in one for loss in one["epochs"]["loss"]]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_two_sessions_at_once_do_not_disturb_each_other(studio: Studio):
     pages = {1: (Page(studio), MOONS), 2: (Page(studio), CIRCLE)}
@@ -120,6 +121,7 @@ def test_two_sessions_at_once_do_not_disturb_each_other(studio: Studio):
         page.wire.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_page_that_comes_back_finds_its_run_further_on_and_one_that_does_not_is_let_go(studio: Studio):
     assert alone(studio)
