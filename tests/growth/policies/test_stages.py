@@ -54,6 +54,12 @@ def test_where_few_stages_fit_they_begin_at_once_and_widen_more(budget, widening
     assert (policy.steps_left(run) == 0) == (widening > 2)
 
 
+@pytest.mark.parametrize(("units", "widening"), [(2, 16), (4, 8), (6, 4), (16, 2), (500, 2)])
+def test_a_short_run_does_not_make_wide_layers_wider_at_once(units, widening):
+    run = at(budget=20, model=mlp(3, units, 2))
+    assert Stages(share=0.25).widening(run) == widening
+
+
 @given(st.floats(0.05, 0.9), st.floats(0.0, 0.9), st.integers(0, 8), st.integers(50, 10_000))
 @settings(max_examples=50, deadline=None)
 def test_all_stages_to_come_fit_into_what_is_left(share, done, paid, budget):

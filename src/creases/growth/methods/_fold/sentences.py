@@ -31,9 +31,9 @@ def fold_reason(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     because = "; ".join(kinds[:MAX_KINDS]) + (f"; and {len(kinds) - MAX_KINDS} more" if len(kinds) > MAX_KINDS else "")
     if len(entries) == 1:
         why = entries[0]["why"]
+        size, share = why["cluster"]["size"], f"{why['cluster']['share_of_loss']:.0%} of the loss"
         them = "them" if why["cluster"].get("same_mistake", 1) > 1 else "it"
-        around = f"the {names.samples(why['cluster']['size'])} around {them}"
-        because += f"; {around} carry {why['cluster']['share_of_loss']:.0%} of the loss"
+        because += f"; the {names.samples(size)} around {them} carry {share}" if size > 1 else f"; it carries {share}"
     return f"{units} added to {explanation['place']!r} because {because}."
 
 
