@@ -92,7 +92,9 @@ def test_a_newcomer_starts_a_run_and_steers_it(request, size):
     start(one, 2)
     one.drawn()
     # regions, the card, the network, the curves
-    assert re.search(r"(Unit \d+ was added at epoch \d+|1 unit added to '\w+') because", page.locator(".card").inner_text())
+    assert re.search(
+        r"(Unit \d+ was added at epoch \d+|1 unit added to '\w+') because", page.locator(".card").inner_text()
+    )
     assert re.search(r": \d+ regions?", page.locator(".when").inner_text())
     assert page.locator(".curve").count() == 2
     # one epoch more, one unit more, one unit less
