@@ -123,6 +123,7 @@ class Job:
     epochs: float
     samples: int  #: training images used, at most
     held: int  #: of them held out until growth has ended
+    growth_share: float = GROWTH_SHARE  #: of the compute
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,7 @@ def grow(model: ResNet, x: Tensor, y: Tensor, budget: float, job: Job) -> tuple[
         where="all",
         budget=f"{budget:.6e} multiply-adds",
         max_parameters=sum(parameter.numel() for parameter in ResNet().parameters()),
-        growth_share=GROWTH_SHARE,
+        growth_share=job.growth_share,
         validation=job.held / len(x),  # until growth has ended
         optimizer=sgd,
         batch_size=BATCH,
@@ -304,6 +305,7 @@ def main() -> None:
     arguments.add_argument("--epochs", type=float, default=15, help="of the twin: the compute of every training")
     arguments.add_argument("--samples", type=int, default=50_000, help="training images used, at most")
     arguments.add_argument("--held", type=int, default=5_000, help="of them held out until growth has ended")
+    arguments.add_argument("--growth-share", type=float, default=GROWTH_SHARE, help="of the compute")
     arguments.add_argument("--first", type=int, default=0, help="the first seed")
     arguments.add_argument("--ratios", type=float, nargs="+", default=[1.0], help="shares of the compute")
     arguments.add_argument("--jobs", type=int, default=1, help="trainings at a time")
@@ -311,7 +313,15 @@ def main() -> None:
     given = arguments.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     jobs = [
-        Job(method, seed, ratio, given.epochs, given.samples, given.held if method not in ("twin", "schedule") else 0)
+        Job(
+            method,
+            seed,
+            ratio,
+            given.epochs,
+            given.samples,
+            given.held if method not in ("twin", "schedule") else 0,
+            given.growth_share,
+        )
         for seed in range(given.first, given.first + given.seeds)
         for method in given.methods
         for ratio in (given.ratios if method != "twin" else (1.0,))
