@@ -1,7 +1,9 @@
-"""Edits of torch modules: find the widths that can grow, add units, remove units, insert a layer, remove it."""
+"""Edits of torch modules: find widths and coupled channels that can change, add and remove units, channels, layers."""
 
 from creases.network.surgery._carriers import PRELU_SLOPE
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
+from creases.network.surgery._channel_group import ChannelGroup, ChannelGroups, FixedChannels, saved_parameters
+from creases.network.surgery._channel_groups import channel_groups
 from creases.network.surgery._deepen import InsertedLayer, deepen, inserted_layers, remove_layer
 from creases.network.surgery._function_names import BEND_FUNCTIONS, IDENTITY_FUNCTIONS, JOIN_FUNCTIONS, MOVE_FUNCTIONS
 from creases.network.surgery._layers import AFFINE_LAYERS, UnitTensors, input_tensors, output_tensors
@@ -10,6 +12,7 @@ from creases.network.surgery._optimizer import check_optimizer, reset_optimizer_
 from creases.network.surgery._place import Place, get_layer
 from creases.network.surgery._places import find_place, places
 from creases.network.surgery._remove import remove
+from creases.network.surgery._remove_channels import masked_channels, remove_channels
 from creases.network.surgery._sandbox import copy_sharing_parameters, unwrap_module, without_side_effects
 from creases.network.surgery._widen import widen
 
@@ -21,11 +24,15 @@ __all__ = [
     "MOVE_FUNCTIONS",
     "PRELU_SLOPE",
     "Certificate",
+    "ChannelGroup",
+    "ChannelGroups",
+    "FixedChannels",
     "InsertedLayer",
     "Link",
     "Place",
     "UnitTensors",
     "apply_and_measure",
+    "channel_groups",
     "check_optimizer",
     "copy_sharing_parameters",
     "count_parameters",
@@ -34,11 +41,14 @@ __all__ = [
     "get_layer",
     "input_tensors",
     "inserted_layers",
+    "masked_channels",
     "output_tensors",
     "places",
     "remove",
+    "remove_channels",
     "remove_layer",
     "reset_optimizer_state",
+    "saved_parameters",
     "unwrap_module",
     "widen",
     "without_side_effects",

@@ -222,7 +222,7 @@ class UnitTracker:
                 named = ", ".join(repr(owner) for owner in sorted(rest))
                 self.refuse(some, f"{place} combines them with those of {named}, as a residual sum does")
         for some, a, b in ((owners, units, others), (other_owners, others, units)):
-            if some and (b == 0).any() and _varies(a, b.shape):
+            if some and (b == 0).any() and varies(a, b.shape):
                 self.refuse(some, f"{place} combines them with values of a fixed width, as a residual sum does")
 
     # -- layers -------------------------------------------------------------------------------------------------------
@@ -237,11 +237,15 @@ class UnitTracker:
         self._record_columns(path, x, -1 if base == "linear" else 1, owners)
         layer = self.modules[path]
         if is_grouped(layer):
-            self.refuse([path], f"it is a convolution in {layer.groups} groups")
-            self.refuse(owners, f"they enter {path!r}, a convolution in {layer.groups} groups")
+            self._enter_groups(path, layer, owners)
         axis = out.ndim - 1 if base == "linear" else 1
         numbers = torch.arange(out.shape[axis], dtype=torch.int32, device=out.device) + self.flow.first[path]
         return self.wrap(out, spread(numbers, axis, out.ndim), frozenset([path]))
+
+    def _enter_groups(self, path: str, layer: nn.Module, owners: Owners) -> None:
+        """Refuse the units that a grouped convolution reads and produces."""
+        self.refuse([path], f"it is a convolution in {layer.groups} groups")
+        self.refuse(owners, f"they enter {path!r}, a convolution in {layer.groups} groups")
 
     def _carrier(self, base: str, args: Any, kwargs: Any, out: Tensor, owners: Owners) -> Any:
         """Record the units that a layer with entries per unit reads; its output keeps their labels."""
@@ -311,7 +315,7 @@ def _channel_units(out: Any, x: TrackedTensor) -> Any:
     return tree_map(lambda leaf: spread(channel, 1, leaf.ndim), out)
 
 
-def _varies(units: Tensor, shape: Sequence[int]) -> bool:
+def varies(units: Tensor, shape: Sequence[int]) -> bool:
     """Return whether units vary along an axis on which another shape has more than one entry."""
     axes = range(1, min(units.ndim, len(shape)) + 1)
     return any(shape[-i] > 1 and bool((units.amin(-i) != units.amax(-i)).any()) for i in axes)

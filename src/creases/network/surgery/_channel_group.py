@@ -1,0 +1,116 @@
+"""Groups of channels that can only be removed together, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from creases.network.surgery._layers import AFFINE_LAYERS, input_tensors, output_tensors
+from creases.network.surgery._place import get_layer
+
+#: Indices of channels by the dotted path of a layer.
+Channels = dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class ChannelGroup:
+    """Channels of one or more layers that can only be removed together.
+
+    A hidden unit of a perceptron is a group of its own. The channels that a residual sum adds are one group, and so are
+    the inputs and outputs of a depthwise convolution.
+    """
+
+    outputs: Channels  #: output channels of the layers that produce them
+    carriers: Channels  #: entries of batch norms and PReLUs, and input channels of convolutions that lose whole groups
+    readers: Channels  #: columns (input channels) of the layers that read them
+
+    @property
+    def layers(self) -> tuple[tuple[str, ...], ...]:
+        """The paths of all layers, by role; groups that agree in them are interchangeable."""
+        return tuple(self.outputs), tuple(self.carriers), tuple(self.readers)
+
+
+class FixedChannels(NamedTuple):
+    """Output channels of a layer that cannot be removed."""
+
+    layer: str
+    channels: tuple[int, ...]
+    width: int  #: number of all output channels of the layer
+    reason: str
+
+
+@dataclass(frozen=True)
+class ChannelGroups:
+    """All channels of a model: groups that can be removed, and channels that cannot, with the reason."""
+
+    groups: tuple[ChannelGroup, ...]
+    fixed: tuple[FixedChannels, ...]
+
+    def without(self, removed: Iterable[ChannelGroup]) -> ChannelGroups:
+        """Return what is left, as numbered after the removal of some groups."""
+        gone = list(removed)
+        outputs = union_channels(group.outputs for group in gone)
+        inputs = union_channels(part for group in gone for part in (group.carriers, group.readers))
+        dropped = {id(group) for group in gone}
+        groups = tuple(
+            ChannelGroup(
+                _renumber(group.outputs, outputs), _renumber(group.carriers, inputs), _renumber(group.readers, inputs)
+            )
+            for group in self.groups
+            if id(group) not in dropped
+        )
+        fixed = tuple(
+            part._replace(
+                channels=_renumber({part.layer: part.channels}, outputs)[part.layer],
+                width=part.width - len(outputs.get(part.layer, ())),
+            )
+            for part in self.fixed
+        )
+        return ChannelGroups(groups, fixed)
+
+
+def union_channels(parts: Iterable[Channels]) -> dict[str, list[int]]:
+    """Return the channels of several groups by layer, sorted."""
+    union: dict[str, set[int]] = {}
+    for part in parts:
+        for path, channels in part.items():
+            union.setdefault(path, set()).update(channels)
+    return {path: sorted(channels) for path, channels in union.items()}
+
+
+def _renumber(channels: Channels, removed: dict[str, list[int]]) -> Channels:
+    """Return channels as numbered after the removal of others."""
+    result = {}
+    for path, numbers in channels.items():
+        gone = torch.tensor(removed.get(path, []), dtype=torch.int64)
+        old = torch.tensor(numbers, dtype=torch.int64)
+        result[path] = tuple((old - torch.searchsorted(gone, old)).tolist())
+    return result
+
+
+def saved_parameters(model: nn.Module, groups: Sequence[ChannelGroup]) -> int:
+    """Return the number of parameters that the removal of groups saves."""
+    outputs = union_channels(group.outputs for group in groups)
+    inputs = union_channels(part for group in groups for part in (group.carriers, group.readers))
+    carriers = {path for group in groups for path in group.carriers}
+    return sum(
+        _saved(get_layer(model, path), len(outputs.get(path, ())), len(inputs.get(path, ())), path in carriers)
+        for path in outputs | inputs
+    )
+
+
+def _saved(layer: nn.Module, made: int, read: int, carrier: bool) -> int:
+    """Return the parameters that a layer saves without some of its outputs and inputs."""
+    sizes = {name: parameter.numel() for name, parameter in layer._parameters.items() if parameter is not None}
+    if not isinstance(layer, AFFINE_LAYERS):
+        return sum(sizes.values()) * read // int(getattr(layer, input_tensors(layer).counter))
+    out = int(getattr(layer, output_tensors(layer).counter))
+    into = int(getattr(layer, input_tensors(layer).counter))
+    weight, bias = sizes.get("weight", 0), made if "bias" in sizes else 0
+    if carrier:  # whole groups of a convolution
+        return weight * made // out + bias
+    return weight - weight * (out - made) * (into - read) // (out * into) + bias

@@ -1,0 +1,201 @@
+"""Finding the groups of channels of a model by tracking its units through a run and trying to remove some."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
+
+from creases.errors import InputError
+from creases.network.surgery._certificate import same_outputs
+from creases.network.surgery._channel_group import ChannelGroup, ChannelGroups, Channels, FixedChannels, union_channels
+from creases.network.surgery._coupling import CouplingTracker, removes_whole_groups
+from creases.network.surgery._layers import AFFINE_LAYERS, input_tensors, is_grouped, output_tensors
+from creases.network.surgery._remove_channels import apply_removal, masked_channels
+from creases.network.surgery._sandbox import copy_sharing_parameters, example, unwrap_module, without_side_effects
+
+
+def channel_groups(
+    model: nn.Module, input_shape: Sequence[int] | None = None, *, X: Tensor | None = None
+) -> ChannelGroups:
+    """Return the groups of channels that can be removed from a model, and the channels that cannot, with the reason.
+
+    The model runs once on an example while the channel behind every tensor entry is tracked. Channels that meet in a
+    residual sum, in a product, in a depthwise or grouped convolution, or in a layer that is called more than once form
+    a group. The removal of some groups of each kind is then tried on a copy: its outputs must be those of the model
+    with the same channels masked. The model itself, its mode and the random state do not change.
+
+    Parameters
+    ----------
+    model
+        Any ``torch.nn.Module`` whose layers are ``nn.Linear`` and convolutions, with any code between them.
+    input_shape
+        Shape of one input without the batch axis; needed for models that do not start with a linear layer.
+    X
+        Inputs (n, *shape) instead of ``input_shape``.
+
+    Examples
+    --------
+    >>> model = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1))
+    >>> found = channel_groups(model)
+    >>> len(found.groups), found.groups[0].outputs, found.groups[0].readers
+    (8, {'0': (0,)}, {'2': (0,)})
+    >>> found.fixed[0].reason
+    "its units are the model's output"
+    """
+    return _Survey(unwrap_module(model), input_shape, X).run()
+
+
+class _Survey:
+    """The coupled units of a model, and a copy of it to try removals on."""
+
+    def __init__(self, model: nn.Module, input_shape: Sequence[int] | None, X: Tensor | None) -> None:
+        self.twin = copy_sharing_parameters(model)
+        self.x = example(self.twin, input_shape, X)
+        self.tracker = CouplingTracker(self.twin)
+        try:
+            with without_side_effects():
+                self.flow = self.tracker.run(self.twin, self.x)
+        except Exception as problem:
+            shape, source = tuple(self.x.shape), "input_shape" if X is None else "the shape of X"
+            raise InputError("model", f"run on an example of shape {shape}", f"{problem}", f"check {source}") from None
+
+    def run(self) -> ChannelGroups:
+        """Return all groups, and the channels that cannot be removed."""
+        self._fix_tensors()
+        found = self._groups()
+        for group, units in found:
+            if not group.readers:
+                self.tracker.fix(units[:1], "no layer reads its units")
+        kinds: dict[tuple[tuple[str, ...], ...], list[tuple[ChannelGroup, list[int]]]] = {}
+        for group, units in found:
+            if not self._reason(units):
+                kinds.setdefault(group.layers, []).append((group, units))
+        for members in kinds.values():
+            why = self._try([group for group, _ in members])
+            if why:
+                for _, units in members:
+                    self.tracker.fix(units[:1], why)
+        removable = tuple(group for group, units in found if not self._reason(units))
+        return ChannelGroups(removable, self._fixed())
+
+    def _groups(self) -> list[tuple[ChannelGroup, list[int]]]:
+        """Return the sets of coupled units as groups of channels, in the order of the model's layers."""
+        flow, root = self.flow, self.tracker.root
+        outputs: dict[int, dict[str, list[int]]] = {}
+        units: dict[int, list[int]] = {}
+        for path, first in flow.first.items():
+            for channel in range(self._width(path)):
+                key = root(first + channel)
+                outputs.setdefault(key, {}).setdefault(path, []).append(channel)
+                units.setdefault(key, []).append(first + channel)
+        inputs: dict[int, dict[str, list[int]]] = {key: {} for key in outputs}
+        for path, numbers in flow.columns.items():
+            for column, unit in enumerate(numbers.tolist()):
+                if unit > 0:
+                    inputs[root(unit)].setdefault(path, []).append(column)
+        return [(self._group(outputs[key], inputs[key]), units[key]) for key in outputs]
+
+    def _group(self, outputs: dict[str, list[int]], inputs: dict[str, list[int]]) -> ChannelGroup:
+        carriers: Channels = {}
+        readers: Channels = {}
+        for path, columns in inputs.items():
+            layer = self.twin.get_submodule(path)
+            reads = isinstance(layer, AFFINE_LAYERS) and not (is_grouped(layer) and removes_whole_groups(layer))
+            (readers if reads else carriers)[path] = tuple(columns)
+        return ChannelGroup({path: tuple(channels) for path, channels in outputs.items()}, carriers, readers)
+
+    def _fix_tensors(self) -> None:
+        """Fix the channels of layers whose tensors cannot be cut: shared, computed, or not used as a layer's."""
+        uses = Counter(id(p) for module in self.twin.modules() for p in module._parameters.values() if p is not None)
+        for path in {*self.flow.first, *self.flow.columns}:
+            layer = self.twin.get_submodule(path)
+            made = output_tensors(layer).tensors if isinstance(layer, AFFINE_LAYERS) else ()
+            for names, units in ((made, self._made(path)), (input_tensors(layer).tensors, self._read(path))):
+                why = next((why for name, _ in names if (why := _uncuttable(layer, path, name, uses))), "")
+                if why:
+                    self.tracker.fix(units, why)
+        unused = [path for path in self.flow.first if path not in self.flow.columns]
+        self.tracker.refuse(unused, "forward does not call it as a layer")
+
+    def _made(self, path: str) -> list[int]:
+        first = self.flow.first.get(path)
+        return [] if first is None else list(range(first, first + self._width(path)))
+
+    def _read(self, path: str) -> list[int]:
+        numbers: list[int] = self.flow.columns[path].tolist() if path in self.flow.columns else []
+        return numbers
+
+    def _width(self, path: str) -> int:
+        layer = self.twin.get_submodule(path)
+        return int(getattr(layer, output_tensors(layer).counter))
+
+    def _reason(self, units: list[int]) -> str:
+        """Return why coupled units cannot be removed; "" if they can."""
+        return next((self.tracker.fixed[unit] for unit in units if unit in self.tracker.fixed), "")
+
+    def _fixed(self) -> tuple[FixedChannels, ...]:
+        """Return the channels that cannot be removed, by layer and reason."""
+        every: dict[int, list[int]] = {}
+        for path in self.flow.first:
+            for unit in self._made(path):
+                every.setdefault(self.tracker.root(unit), []).append(unit)
+        parts: dict[tuple[str, str], list[int]] = {}
+        for path, first in self.flow.first.items():
+            for unit in self._made(path):
+                why = self.tracker.fixed.get(unit) or self._borrowed(every[self.tracker.root(unit)])
+                if why:
+                    parts.setdefault((path, why), []).append(unit - first)
+        return tuple(
+            FixedChannels(path, tuple(channels), self._width(path), why) for (path, why), channels in parts.items()
+        )
+
+    def _borrowed(self, units: list[int]) -> str:
+        """Return the reason of a unit that others are coupled with, naming its layer."""
+        unit = next((unit for unit in units if unit in self.tracker.fixed), None)
+        if unit is None:
+            return ""
+        layer = [path for path, first in self.flow.first.items() if first <= unit][-1]
+        return f"they can only be removed together with channels of {layer!r}: {self.tracker.fixed[unit]}"
+
+    def _try(self, groups: list[ChannelGroup]) -> str:
+        """Try to remove one group, and all but one; return why that fails, "" if it does not.
+
+        Both must give the outputs of the model with the same channels masked. Code that takes tensors apart by fixed
+        numbers of channels fails here.
+        """
+        for removed in (groups[:1], groups[1:]):
+            if not removed or self._would_empty(removed):
+                continue
+            with masked_channels(self.twin, removed):
+                expected = self._outputs()
+            undo = apply_removal(self.twin, removed)
+            try:
+                if not same_outputs(expected, self._outputs()):
+                    return "the model's code selects channels by number, which a removal would shift"
+            except Exception as problem:
+                line = (str(problem).splitlines() or [type(problem).__name__])[0]
+                return f"the model fails with fewer of them ({line}); its code may depend on their number"
+            finally:
+                for plan in undo:
+                    plan.apply()
+        return ""
+
+    def _would_empty(self, groups: list[ChannelGroup]) -> bool:
+        """Return whether no output channel of some layer would be left."""
+        removed = union_channels(group.outputs for group in groups)
+        return any(len(channels) == self._width(path) for path, channels in removed.items())
+
+    def _outputs(self) -> list[Tensor]:
+        with without_side_effects():
+            return [leaf for leaf in tree_leaves(self.twin(self.x)) if isinstance(leaf, Tensor)]
+
+
+def _uncuttable(layer: nn.Module, path: str, name: str, uses: Counter[int]) -> str:
+    """Return why entries of a layer's tensor cannot be removed; "" if they can."""
+    owned = {**layer._parameters, **layer._buffers}
+    if getattr(layer, name, None) is not None and owned.get(name) is None:
+        return f"{path}.{name} is computed (weight norm or another parametrization); remove that first"
+    return f"{path}.{name} is shared with another layer" if uses[id(owned.get(name))] > 1 else ""
