@@ -24,9 +24,12 @@ import argparse
 import importlib.util
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
+from multiprocessing import get_context
 
 import numpy as np
 import torch
@@ -54,7 +57,9 @@ class Data:
     test: tuple[Tensor, Tensor]
 
 
-def load(limit: int | None) -> Data:
+@cache
+def load(rows: int | None) -> Data:
+    torch.set_num_threads(1)
     parts = []
     for split in ("train", "test"):
         images = mnist(split)
@@ -62,7 +67,7 @@ def load(limit: int | None) -> Data:
         parts.append((X, torch.from_numpy(images.labels).long()))
     (X, y), test = parts
     order = torch.randperm(len(X), generator=torch.Generator().manual_seed(0))
-    held, train = order[:VALIDATION], order[VALIDATION:][:limit]
+    held, train = order[:VALIDATION], order[VALIDATION:][:rows]
     return Data((X[train], y[train]), (X[held], y[held]), test)
 
 
@@ -93,7 +98,7 @@ def accuracy(model: nn.Module, data: tuple[Tensor, Tensor]) -> float:
 class Trial:
     """A run with its budget, of multiply-adds or of processor seconds, and its test accuracies on the way."""
 
-    data: Data
+    rows: int | None  #: training pictures, all by default
     limit: float
     timed: bool = False
     multiply_adds: float = 0.0
@@ -102,7 +107,11 @@ class Trial:
     final: float = float("nan")  #: accuracy of the model that the run returns
     took: float = float("nan")  #: processor seconds
     aside: float = 0.0  #: processor seconds of measuring
-    begin: float = field(default_factory=time.process_time)
+    begin: float = 0.0
+
+    @property
+    def data(self) -> Data:
+        return load(self.rows)
 
     @property
     def seconds(self) -> float:
@@ -229,6 +238,22 @@ def grow_gromo_layer(model: nn.Module, samples: Sequence[Tensor], layer: int) ->
         model.currently_updated_layer.delete_update()
 
 
+def run_trial(method: str, rows: int | None, limit: float, timed: bool, widths: Sequence[int], seed: int) -> Trial:
+    """Run one competitor: "fixed", "gromo", "creases" with its defaults, or a growth method of creases."""
+    trial = Trial(rows, limit, timed)
+    assert trial.data is not None  # loaded before the clock starts
+    trial.begin = time.process_time()
+    if method in ("fixed", "gromo"):
+        return (train_fixed if method == "fixed" else grow_gromo)(trial, widths, seed)
+    return grow_creases(trial, widths, seed, **({} if method == "creases" else {"how": method}))
+
+
+def run_trials(arguments: Sequence[tuple], jobs: int) -> list[Trial]:
+    """Run competitors, several at a time, each on one core."""
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(run_trial, *zip(*arguments, strict=True)))
+
+
 # -- the two comparisons ----------------------------------------------------------------------------------------------
 
 
@@ -246,40 +271,35 @@ def line(name: str, trials: Sequence[Trial], marks: Sequence[float]) -> str:
     return f"{name:<14}{cells}{spent:>12.2e}{took:>8.1f}  {widths}"
 
 
-def equal(data: Data, seeds: Sequence[int], methods: Sequence[str], compute: float) -> None:
+def equal(options: argparse.Namespace, methods: Sequence[str], seeds: Sequence[int]) -> None:
+    compute = options.compute
     print(f"from {'-'.join(map(str, START))} for {compute:.2e} multiply-adds, seeds {', '.join(map(str, seeds))}")
     print(f"{'':<14}{''.join(f'{mark:>15.3g}' for mark in MARKS)}{'spent':>12}{'CPU-s':>8}  widths")
-    twins: dict[tuple[tuple[int, ...], int], Trial] = {}
+    jobs = [(method, seed) for method in methods for seed in seeds]
+    results = run_trials([(how, options.limit, compute, False, START, seed) for how, seed in jobs], options.jobs)
+    trials = dict(zip(jobs, results, strict=True))
+    sizes = sorted({(trial.widths, seed) for (_, seed), trial in trials.items()})
+    results = run_trials([("fixed", options.limit, compute, False, *size) for size in sizes], options.jobs)
+    twins = dict(zip(sizes, results, strict=True))
     for method in methods:
-        trials = []
-        for seed in seeds:
-            trial = Trial(data, compute)
-            run = grow_gromo if method == "gromo" else grow_creases
-            trials.append(run(trial, START, seed, **({} if method == "gromo" else {"how": method})))
-        print(line(method, trials, MARKS), flush=True)
-        keys = [(trial.widths, seed) for trial, seed in zip(trials, seeds, strict=True)]
-        for key in keys:
-            if key not in twins:
-                twins[key] = train_fixed(Trial(data, compute), *key)
-        print(line("  its twin", [twins[key] for key in keys], MARKS))
-        leads = [trial.final - twins[key].final for trial, key in zip(trials, keys, strict=True)]
+        grown = [trials[method, seed] for seed in seeds]
+        pairs = [twins[trial.widths, seed] for trial, seed in zip(grown, seeds, strict=True)]
+        leads = [trial.final - twin.final for trial, twin in zip(grown, pairs, strict=True)]
+        print(line(method, grown, MARKS))
+        print(line("  its twin", pairs, MARKS))
         print(f"{'  difference':<14}{describe(leads):>{15 * len(MARKS)}}", flush=True)
 
 
-def minute(data: Data, seeds: Sequence[int], methods: Sequence[str], seconds: float) -> None:
-    print(f"from 1-1 for {seconds:g} s, seeds {', '.join(map(str, seeds))}")
+def minute(options: argparse.Namespace, methods: Sequence[str], seeds: Sequence[int]) -> None:
+    print(f"from 1-1 for {options.seconds:g} s, seeds {', '.join(map(str, seeds))}")
     print(f"{'':<14}{''.join(f'{mark:>15.3g}' for mark in MARKS)}{'spent':>12}{'CPU-s':>8}  widths")
-    runs: dict[str, Callable[[Trial, int], Trial]] = {
-        "creases": lambda trial, seed: grow_creases(trial, (1, 1), seed),
-        "gromo": lambda trial, seed: grow_gromo(trial, (1, 1), seed),
-        "fixed": lambda trial, seed: train_fixed(trial, (128, 128), seed),
-    }
+    jobs = [(method, (128, 128) if method == "fixed" else (1, 1), seed) for method in methods for seed in seeds]
+    trials = run_trials([(how, options.limit, options.seconds, True, at, seed) for how, at, seed in jobs], options.jobs)
     finals = {}
     for method in methods:
-        run = runs.get(method, lambda trial, seed, how=method: grow_creases(trial, (1, 1), seed, how=how))
-        trials = [run(Trial(data, seconds, timed=True), seed) for seed in seeds]
-        finals[method] = float(np.mean([trial.final for trial in trials]))
-        print(line(method, trials, MARKS), flush=True)
+        these = [trial for trial, job in zip(trials, jobs, strict=True) if job[0] == method]
+        finals[method] = float(np.mean([trial.final for trial in these]))
+        print(line(method, these, MARKS), flush=True)
     if {"creases", "gromo"} <= finals.keys():
         print(f"creases at least gromo: {'yes' if finals['creases'] >= finals['gromo'] else 'no'}")
     if "creases" in finals:
@@ -293,17 +313,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="number of seeds, from 0")
     parser.add_argument("--compute", type=float, default=COMPUTE, help="multiply-adds of a run of equal")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of a run of minute")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time; of minute, no more than idle cores")
     parser.add_argument("--limit", type=int, help="pictures to train with, for a trial")
     options = parser.parse_args()
-    torch.set_num_threads(1)
     gromo = ("gromo",) if importlib.util.find_spec("gromo") else ()
-    data = load(options.limit)
     if options.what == "equal":
         methods = options.methods.split(",") if options.methods else (*HOWS, *gromo)
-        equal(data, range(options.seeds or 5), methods, options.compute)
+        equal(options, methods, range(options.seeds or 5))
     else:
         methods = options.methods.split(",") if options.methods else ("creases", *gromo, "fixed")
-        minute(data, range(options.seeds or 3), methods, options.seconds)
+        minute(options, methods, range(options.seeds or 3))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,9 @@ after 8 % (to a half) and 20 % (to the whole) of the steps, which is 2.4 and 9.4
 ``creases.grow``, which find the size themselves. The latter hold 5,000 training images out until growth has ended.
 
 ``--ratios`` asks how much compute growth saves: the least share of it at which the mean test accuracy of a method comes
-to within 0.2 points of the twin's with all of it. What is in the file of ``--out`` already is not run again.
+to within 0.2 points of the twin's with all of it (which must be among the ratios). ``--largest 0.5`` gives the twin
+half of the inner channels, and limits growth to them; the compute stays that of ResNet-20. What is in the file of
+``--out`` already is not run again.
 """
 
 from __future__ import annotations
@@ -124,6 +126,7 @@ class Job:
     samples: int  #: training images used, at most
     held: int  #: of them held out until growth has ended
     growth_share: float = GROWTH_SHARE  #: of the compute
+    largest: float = 1.0  #: inner channels, as a share of ResNet-20's: of the twin, and of grown networks at most
 
 
 @dataclass(frozen=True)
@@ -202,7 +205,7 @@ def grow(model: ResNet, x: Tensor, y: Tensor, budget: float, job: Job) -> tuple[
         how=job.method,
         where="all",
         budget=f"{budget:.6e} multiply-adds",
-        max_parameters=sum(parameter.numel() for parameter in ResNet().parameters()),
+        max_parameters=sum(parameter.numel() for parameter in ResNet(job.largest).parameters()),
         growth_share=job.growth_share,
         validation=job.held / len(x),  # until growth has ended
         optimizer=sgd,
@@ -230,7 +233,7 @@ def run(job: Job, device: str) -> Outcome:
     torch.set_num_threads(1)
     torch.backends.cudnn.benchmark = True
     torch.manual_seed(job.seed)
-    model = ResNet(1.0 if job.method == "twin" else START).to(device, memory_format=torch.channels_last)
+    model = ResNet(job.largest if job.method == "twin" else START).to(device, memory_format=torch.channels_last)
     x, y = (part[: job.samples] for part in images("train", device))
     budget = job.ratio * job.epochs * len(x) * multiply_adds(ResNet())
     start, note = time.perf_counter(), ""
@@ -306,6 +309,7 @@ def main() -> None:
     arguments.add_argument("--samples", type=int, default=50_000, help="training images used, at most")
     arguments.add_argument("--held", type=int, default=5_000, help="of them held out until growth has ended")
     arguments.add_argument("--growth-share", type=float, default=GROWTH_SHARE, help="of the compute")
+    arguments.add_argument("--largest", type=float, default=1.0, help="inner channels, as a share of ResNet-20's")
     arguments.add_argument("--first", type=int, default=0, help="the first seed")
     arguments.add_argument("--ratios", type=float, nargs="+", default=[1.0], help="shares of the compute")
     arguments.add_argument("--jobs", type=int, default=1, help="trainings at a time")
@@ -321,10 +325,11 @@ def main() -> None:
             given.samples,
             given.held if method not in ("twin", "schedule") else 0,
             given.growth_share,
+            given.largest,
         )
         for seed in range(given.first, given.first + given.seeds)
         for method in given.methods
-        for ratio in (given.ratios if method != "twin" else (1.0,))
+        for ratio in given.ratios
     ]
     outcomes = run_all(jobs, device, given.jobs, given.out)
     print_table(outcomes)
