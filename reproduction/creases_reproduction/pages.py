@@ -189,9 +189,13 @@ def _describe_run(claim: Claim, result: Result) -> str:
     command = f"creases reproduce {claim.id} --scale full"
     takes = f" ({_escape(claim.full)})" if claim.full else ""
     by = "" if result.command == command else f" by `{result.command}`"
-    time = f" in {result.seconds:.1f} s" if result.seconds else ""
+    time = f" in {_format_seconds(result.seconds)}" if result.seconds else ""
     versions = ", ".join(f"{name} {number}" for name, number in result.versions.items()) or "unknown versions"
     return f"Run: `{command}`{takes}. These numbers were computed{by}{time} on {_escape(result.machine)}; {versions}."
+
+
+def _format_seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 0.1 else "less than 0.1 s"
 
 
 def _misprints_page() -> str:

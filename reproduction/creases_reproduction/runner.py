@@ -49,7 +49,7 @@ def run_claim(
         command=f"creases reproduce {claim.id} --scale {scale}",
         versions=versions("creases", "torch", "numpy"),
         machine=describe_machine(),
-        seconds=round(seconds, 2),
+        seconds=float(f"{seconds:.3g}"),
         numbers=numbers,
         verdict=verdict,
         why=why,

@@ -31,7 +31,7 @@ def result_from_table(claim: Claim) -> Result:
         command=about["command"],
         versions={name: about[name] for name in ("python", *PACKAGES) if name in about},
         machine=MACHINES.get(device, device),
-        seconds=float(about.get("cpu_seconds", 0)),
+        seconds=float(about.get("cpu_seconds") or about.get("seconds") or 0),
         numbers=numbers,
         verdict=verdict,
         why=why,

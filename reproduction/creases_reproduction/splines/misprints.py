@@ -141,4 +141,12 @@ MISPRINTS = [
         "",
         "tests/splines/dynamics/test_activations.py::test_steps_and_relus_are_powers",
     ),
+    Misprint(
+        "splines/radon",
+        "Theorem 2, Corollaries 4 and 5 (D > 1)",
+        "theta^(D - 1) in the density of units",
+        "|theta|^(D - 1)",
+        "For an even D the printed integrand is odd at offset 0, so that the density would be 0 there.",
+        "reproduction/tests/test_splines_several_inputs.py::test_with_theta_as_printed_the_density_of_a_gaussian_is_zero",
+    ),
 ]

@@ -167,6 +167,7 @@ CLAIMS = [
         measure=measure_radon,
         judge=judge_radon,
         full="5 s",
+        misprints=("splines/radon",),
     ),
     Claim(
         "splines/directions",
