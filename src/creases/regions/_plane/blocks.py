@@ -10,7 +10,8 @@ from torch import Tensor
 from creases._typing import Floats, Progress
 from creases.network import Network
 from creases.network.program import ForwardPass
-from creases.regions._plane.complex import ChangingUnits, Complex, MemoryLimitError, flatten_units
+from creases.regions._plane.complex import ChangingUnits, Complex, flatten_units
+from creases.regions._plane.split import MemoryLimitError
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 Points = Callable[[int, int], Tensor]

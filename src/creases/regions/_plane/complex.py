@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from creases._typing import Floats
 from creases.regions._plane.mesh import Mesh
+from creases.regions._plane.split import Units, split_regions
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 #: Bends wider than this are first reduced to the units that change side at all.
@@ -43,6 +44,7 @@ class Complex:
     starts: NDArray[np.int32]  #: (R + 1,)
     memory: int | None = None  #: bytes that the values at the vertices may take; no bound unless given
     signs: list[Signs] = field(default_factory=list)  #: one for each pass of a bend's units so far
+    report: Callable[[int], None] = lambda count: None  #: called with the number of regions while they are split
 
     @classmethod
     def from_mesh(cls, mesh: Mesh, memory: int | None = None) -> Complex:
@@ -109,7 +111,7 @@ class Complex:
             room = max(len(z) + 8, min(room, max_rows))
         rows = np.empty((room, z.shape[1]))
         torch.from_numpy(rows)[: len(z)] = z
-        Z, signs = _split(self, rows, len(z), tolerance, pairs, labels.astype(np.int32), max_rows)
+        Z, signs = split_regions(self, rows, Units(tolerance, pairs, labels.astype(np.int32), max_rows), self.report)
         self.signs.append(Signs(bend, *signs, units, sides))
         return Z
 
@@ -141,10 +143,6 @@ def box_mesh(box: Floats) -> Mesh:
         corner_edges=corner,
         starts=np.array([0, 4], np.int32),
     )
-
-
-class MemoryLimitError(Exception):
-    """The values at the vertices of a subdivision would exceed the memory limit."""
 
 
 class ChangingUnits:
@@ -181,60 +179,6 @@ class ChangingUnits:
             # An earlier candidate that is among the largest somewhere may be the first of equals there.
             changes = ~always.any(dim=-1) | (self._ever & (candidate < first)).any(dim=-1)
         return np.flatnonzero(changes.cpu().numpy())
-
-
-def _split(
-    part: Complex,
-    Z: Floats,
-    nv: int,
-    tolerance: Floats,
-    pairs: NDArray[np.int64],
-    labels: NDArray[np.int32],
-    max_rows: int | None,
-) -> tuple[Floats, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
-    """Run the kernel, enlarging arrays that are full; values have at most ``max_rows`` rows, if given."""
-    from creases.regions._plane import kernel
-
-    pos, neg = kernel.pack_signs(Z[:nv], tolerance)
-    W, room = pos.shape[1], len(Z)
-    X, pos, neg = (_enlarge(array, room) for array in (part.vertices, pos, neg))
-    edges = 2 * len(part.kid) + 4 * room
-    ends, label, kid = (_enlarge(array, edges) for array in (part.ends, part.label, part.kid))
-    regions = 2 * part.count + room
-    corners = np.zeros((2 * len(part.corners) + 4 * room, 2), np.int32)
-    out: list[NDArray[Any]] = [corners, np.zeros(regions + 1, np.int32), np.empty(regions, np.int32)]
-    out += [np.empty((regions, W), np.uint64) for _ in range(2)]
-    work = [np.empty((2 * room, 2), np.int32)] + [np.empty(2 * room, np.int32) for _ in range(5)]
-    cut = np.empty(W, np.uint64)
-    at = np.array([0, 0, nv, len(part.kid), 0, 0])
-    while not kernel.subdivide(
-        X, Z, pos, neg, tolerance, pairs, labels, ends, label, kid, part.corners, part.starts, tuple(out),
-        (*work, cut), at,
-    ):  # fmt: skip
-        if 2 * at[kernel.NV] > len(X):
-            if max_rows is not None and 2 * len(X) > max_rows:
-                raise MemoryLimitError  # all was done on copies
-            X, Z, pos, neg = (_enlarge(array, 2 * len(array)) for array in (X, Z, pos, neg))
-        if 2 * at[kernel.NE] > len(kid):
-            ends, label, kid = (_enlarge(array, 2 * len(array)) for array in (ends, label, kid))
-        if 2 * at[kernel.NR] > len(out[1]) or at[kernel.NC] + at[kernel.NV] + 8 > len(out[0]):
-            out = [_enlarge(array, 2 * len(array)) for array in out]
-        work = [_enlarge(array, 2 * len(array)) for array in work]
-    nv, ne, nc, nr = at[kernel.NV :]
-    part.vertices = X[:nv]
-    part.ends, part.label, part.kid = ends[:ne], label[:ne], kid[:ne]
-    part.corners, part.starts = out[0][:nc], out[1][: nr + 1]
-    parent, positive, negative = (array[:nr] for array in out[2:])
-    return Z[:nv], (parent, positive, negative)
-
-
-def _enlarge(array: NDArray[Any], rows: int) -> NDArray[Any]:
-    """Return the array with at least ``rows`` rows; the added ones are not set."""
-    if rows <= len(array):
-        return array
-    new = np.empty((rows, *array.shape[1:]), array.dtype)
-    new[: len(array)] = array
-    return new
 
 
 def _differences(z: Tensor, tolerance: Floats) -> tuple[Tensor, Floats, NDArray[np.int64]]:

@@ -27,20 +27,17 @@ _ZERO = np.uint64(0)
 
 
 @jit
-def _lowest_bit(word: Any) -> Any:
+def lowest_bit(word: Any) -> Any:
     low = word & (~word + _ONE)
     return _LOWEST[np.int64((low * _DEBRUIJN) >> np.uint64(58))]
 
 
 @jit
-def pack_signs(Z: Array, tolerance: Array) -> tuple[Array, Array]:
-    """Pack signs of Z (V, U) into words pos, neg (V, ceil(U / 64)); entries within ``tolerance`` (U,) become 0."""
-    V, U = Z.shape
-    W = (U + 63) // 64
-    pos = np.zeros((V, W), np.uint64)
-    neg = np.zeros((V, W), np.uint64)
-    for v in range(V):
-        for w in range(W):
+def pack_signs(Z: Array, tolerance: Array, pos: Array, neg: Array, lo: int, hi: int) -> None:
+    """Pack signs of rows lo..hi of Z (V, U) into words (V, ceil(U / 64)); set entries within ``tolerance`` to 0."""
+    U = Z.shape[1]
+    for v in range(lo, hi):
+        for w in range(pos.shape[1]):
             p = _ZERO
             n = _ZERO
             start = 64 * w
@@ -57,14 +54,13 @@ def pack_signs(Z: Array, tolerance: Array) -> tuple[Array, Array]:
                 full = (_ONE << np.uint64(width)) - _ONE
             zero = full & ~(p | n)
             while zero != _ZERO:
-                j = _lowest_bit(zero)
+                j = lowest_bit(zero)
                 Z[v, start + j] = 0.0
                 zero &= zero - _ONE
-    return pos, neg
 
 
 @jit
-def _expand(
+def expand(
     corners: Array, lo: int, hi: int, ends: Array, kid: Array, verts: Array, edges: Array, n: int, todo: Array
 ) -> int:
     """Write corners lo..hi from row n on, every edge replaced by its uncut halves in order; return the next row."""
@@ -112,7 +108,7 @@ def _pick(cut: Array, W: int, verts: Array, n: int, pos: Array, neg: Array, pair
     for w in range(W):
         word = cut[w]
         while word != _ZERO:
-            u = 64 * w + int(_lowest_bit(word))
+            u = 64 * w + int(lowest_bit(word))
             word &= word - _ONE
             if len(pairs) == 0:
                 return u
@@ -132,8 +128,11 @@ def _pick(cut: Array, W: int, verts: Array, n: int, pos: Array, neg: Array, pair
 
 
 @jit
-def _demote_smallest_run(signs: Array, n: int, verts: Array, u: int, Z: Array, pos: Array, neg: Array) -> None:
-    """Set the smallest run of equal signs to zero: more than two sign changes around a convex region are rounding."""
+def _demote_smallest_run(signs: Array, n: int, verts: Array, u: int, Z: Array, pos: Array, neg: Array) -> int:
+    """Set the smallest run of equal signs to zero: more than two sign changes around a convex region are rounding.
+
+    Returns the lowest vertex that was changed.
+    """
     start = 0
     while signs[start] == 0 or signs[start] == signs[start - 1 if start else n - 1]:
         start += 1
@@ -151,18 +150,19 @@ def _demote_smallest_run(signs: Array, n: int, verts: Array, u: int, Z: Array, p
             size, at = 0.0, j
     i = best_at
     mask = ~(_ONE << np.uint64(u & 63))
+    lowest = int(verts[i])
     while signs[i] == 0 or signs[i] == signs[best_at]:
         v = verts[i]
         pos[v, u >> 6] &= mask
         neg[v, u >> 6] &= mask
         Z[v, u] = 0.0
+        lowest = min(lowest, int(v))
         i = (i + 1) % n
+    return lowest
 
 
 @jit
-def _cut_edge(
-    e: int, u: int, m: int, ends: Array, X: Array, Z: Array, pos: Array, neg: Array, tolerance: Array
-) -> None:
+def cut_edge(e: int, u: int, m: int, ends: Array, X: Array, Z: Array, pos: Array, neg: Array, tolerance: Array) -> None:
     """Place vertex m where unit u is zero on edge e: position, pre-activations and signs by interpolation."""
     a, b = ends[e, 0], ends[e, 1]
     za, zb = Z[a, u], Z[b, u]
@@ -176,7 +176,7 @@ def _cut_edge(
         p = (pos[a, w] | pos[b, w]) & ~crossing  # a sign that both ends share, or one has, holds in between
         n = (neg[a, w] | neg[b, w]) & ~crossing
         while crossing != _ZERO:
-            j = _lowest_bit(crossing)
+            j = lowest_bit(crossing)
             crossing &= crossing - _ONE
             k = 64 * w + j
             z = Z[m, k]
@@ -219,7 +219,7 @@ def _cut_sides(
     while c < n:
         if signs[c] * signs[c + 1 if c + 1 < n else 0] < 0:
             e, m, k = edges[c], at[NV], at[NE]
-            _cut_edge(e, u, m, ends, X, Z, pos, neg, tolerance)
+            cut_edge(e, u, m, ends, X, Z, pos, neg, tolerance)
             kid[e] = k
             ends[k, 0], ends[k, 1] = ends[e, 0], m
             ends[k + 1, 0], ends[k + 1, 1] = m, ends[e, 1]
@@ -269,8 +269,9 @@ def _push_halves(
         levels[depth + half] = top
 
 
-# Where a subdivision stands: region of the input, depth of the stack, number of vertices, edges, corners, regions.
-REGION, DEPTH, NV, NE, NC, NR = range(6)
+# Where a subdivision stands: region of the input, depth of the stack, number of vertices, edges, corners, regions, and
+# the lowest vertex whose sign was taken back.
+REGION, DEPTH, NV, NE, NC, NR, DEMOTED = range(7)
 
 
 @jit
@@ -326,7 +327,7 @@ def subdivide(
         if len(verts) < nv + 8:  # a region's sides hold at most every vertex
             return False
         lo = levels[depth - 1]
-        n = _expand(stack, lo, levels[depth], ends, kid, verts, edges, 0, todo)
+        n = expand(stack, lo, levels[depth], ends, kid, verts, edges, 0, todo)
         if at[NC] + n > len(out_corners) or lo + n + 4 > len(stack):
             return False
         for w in range(W):
@@ -348,7 +349,7 @@ def subdivide(
             out_starts[at[NR]] = at[NC]
             at[DEPTH] -= 1
         elif _signs_around(verts, n, u, pos, neg, signs) > 2:
-            _demote_smallest_run(signs, n, verts, u, Z, pos, neg)
+            at[DEMOTED] = min(at[DEMOTED], _demote_smallest_run(signs, n, verts, u, Z, pos, neg))
         else:
             n = _cut_sides(u, n, verts, edges, signs, X, Z, pos, neg, tolerance, ends, label, kid, at)
             chord = at[NE]
@@ -387,7 +388,7 @@ def finish(ends: Array, label: Array, kid: Array, corners: Array, starts: Array)
     todo = np.empty(len(ends) + 1, np.int32)
     n = 0
     for r in range(R):
-        k = _expand(corners, starts[r], starts[r + 1], ends, kid, out_v, out_e, n, todo)
+        k = expand(corners, starts[r], starts[r + 1], ends, kid, out_v, out_e, n, todo)
         k -= n
         for c in range(n, n + k):
             e = number[out_e[c]]

@@ -23,7 +23,6 @@ from creases.regions._locate import PatternIndex, pattern_at
 from creases.regions._plane.blocks import subdivide_in_blocks
 from creases.regions._plane.complex import (
     Complex,
-    MemoryLimitError,
     Signs,
     box_mesh,
     flatten_units,
@@ -34,6 +33,7 @@ from creases.regions._plane.complex import (
 from creases.regions._plane.device import DeviceComplex
 from creases.regions._plane.mesh import Mesh, components, join_regions
 from creases.regions._plane.polygons import best_polygon, polygon_areas
+from creases.regions._plane.split import MemoryLimitError
 from creases.regions._slices import check_slice, slice_through
 from creases.regions._tolerance import SIGN_TOLERANCE
 
@@ -204,7 +204,8 @@ def plane(
     Parameters
     ----------
     net
-        A network, torch module or file name, of any input dimension. On a GPU the whole subdivision runs there.
+        A network, torch module or file name, of any input dimension. On a GPU the whole subdivision runs there; on a
+        CPU it uses as many threads as torch does (``torch.set_num_threads``), with the same result.
     box
         ``(lo, hi)`` for both coordinates of t, or a pair for each.
     origin, basis
@@ -230,11 +231,13 @@ def plane(
 
         return exact_plane(net, bounds, start, directions)
     start_mesh = box_mesh(bounds)
-    part = (
-        Complex.from_mesh(start_mesh, MEMORY)
-        if net.device.type == "cpu"
-        else DeviceComplex.from_mesh(start_mesh, net.device)
-    )
+    part: Complex | DeviceComplex
+    if net.device.type == "cpu":
+        part = Complex.from_mesh(start_mesh, MEMORY)
+        if progress is not None:
+            part.report = lambda count: progress("finding regions", count, None)
+    else:
+        part = DeviceComplex.from_mesh(start_mesh, net.device)
     values = _subdivide(net.to(torch.float64), part, start, directions, progress)
     mesh, patterns = part.mesh(), _patterns(net, part.signs)
     if any(net.steps[i].op == "choice" for i in net.bends):
@@ -300,7 +303,7 @@ def _subdivide(
             except MemoryLimitError:  # raised by Complex alone
                 return subdivide_in_blocks(net, cast(Complex, part), points, forward.bend, MEMORY, progress)
             forward.extend(points(known), None if Z is None else torch.as_tensor(Z).reshape(-1, *z.shape[1:]))
-            if progress is not None:
+            if progress is not None and isinstance(part, DeviceComplex):  # a Complex reports by itself
                 progress("finding regions", part.count, None)
         return forward.output.cpu().numpy()
 
