@@ -160,6 +160,18 @@ class Functional(nn.Module):
         return self.c(self.norm(F.relu(F.linear(x, self.b.weight, self.b.bias))))
 
 
+class Scaled(nn.Module):
+    """A parameter outside of any layer multiplies the channels of one layer, which therefore stay."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(3, 4), nn.Linear(4, 5), nn.Linear(5, 3)
+        self.scale = nn.Parameter(torch.rand(4) + 0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.c(F.relu(self.b(self.scale * F.relu(self.a(x)))))
+
+
 #: Name to (model, input shape, output channels of each group, fixed channels of each layer).
 Case = tuple[Callable[[], nn.Module], tuple[int, ...], list[int], dict[str, int]]
 COUPLED: dict[str, Case] = {
@@ -181,6 +193,7 @@ COUPLED: dict[str, Case] = {
     "slices": (Slices, (3,), [1] * 4, {"first": 2, "left": 3, "right": 3}),
     "spatial gate": (SpatialGate, (2, 4, 4), [1] * 4, {"gate": 1, "head": 3}),
     "tied": (Tied, (3,), [], {"a": 3, "b": 3, "c": 4, "head": 3}),
+    "scaled": (Scaled, (3,), [1] * 5, {"a": 4, "c": 3}),
     "functional": (Functional, (3,), [1] * 4, {"b": 5, "c": 3}),
 }  # fmt: skip
 

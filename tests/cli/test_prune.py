@@ -80,14 +80,38 @@ def test_with_data_the_accuracy_is_kept(run, moons, tmp_path, method):
     assert creases.read(tmp_path / "small.onnx").n_out == 2
 
 
-def test_ctrl_c_writes_the_smallest_network_so_far(run, moons, tmp_path, monkeypatch):
-    room, calls = import_module("creases.prune._channels"), []
+def test_a_network_is_pruned_to_a_fraction_of_its_parameters(run, moons, tmp_path):
+    words = ["--parameters", 0.5, "--epochs", 0, "--out", "small.safetensors", "--json"]
+    result = run("prune", moons, "--data", "moons.csv", *words)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["parameters_after"] <= found["parameters_before"] / 2
+    assert found["by_data"]["ended"] == "parameters"
+    assert found["by_data"]["fixed"][0]["reason"] == "its units are the model's output"
 
-    def stopping(model, place, X, y):
-        calls.append(place.width)
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--parameters", "1.5", "--data", "moons.csv"], "a fraction above 0 and up to 1, or a positive integer"),
+        (["--parameters", "0.5"], "left out without --data"),
+        (["--parameters", "0.5", "--data", "moons.csv", "--method", "magnitude"], "left out with --method magnitude"),
+    ],
+)
+def test_a_size_that_makes_no_sense_is_refused(run, moons, words, message):
+    result = run("prune", moons, *words)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def test_ctrl_c_writes_the_smallest_network_so_far(run, moons, tmp_path, monkeypatch):
+    room, calls = import_module("creases.prune._selection"), []
+
+    def stopping(model, groups, X, y):
+        calls.append(model[0].out_features)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return losses_without(model, place, X, y)
+        return losses_without(model, groups, X, y)
 
     monkeypatch.setattr(room, "losses_without", stopping)
     result = run("prune", moons, "--data", "moons.csv", "--keep-accuracy", 0.5, "--out", "small.safetensors")

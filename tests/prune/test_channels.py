@@ -8,12 +8,15 @@ import pytest
 import torch
 from torch import nn
 
-from creases import places, remove
+from coupled_models import COUPLED, coupled
+from creases import places
 from creases.errors import InputError
+from creases.network.surgery import channel_groups, masked_channels, remove_channels
 from creases.prune import channels, magnitude, tuner
 from creases.prune._evaluation import evaluate, losses, losses_without
 from creases.prune._magnitude import weights
-from surgery_models import MODELS, built
+from creases.prune._taylor import taylor_scores
+from surgery_models import MODELS
 
 
 def images(n=120, seed=0):
@@ -41,34 +44,65 @@ def trained():
     return model.eval(), x, y
 
 
-@pytest.mark.parametrize("name", list(MODELS))
-def test_losses_without_a_unit_are_those_of_the_model_after_its_removal(name):
-    model, shape = built(name)
+@pytest.mark.parametrize("name", [*MODELS, *COUPLED])
+def test_losses_without_a_group_are_those_of_the_model_after_its_removal(name):
+    model, shape = coupled(name)
     x = torch.randn(7, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     out = model(x).detach()
     last = nn.Sequential(model, nn.Flatten(), nn.Linear(out[0].numel(), 2).double()).eval()
     y = torch.arange(7) % 2
     for plain in [model, last] if out.ndim == 2 else [last]:
-        for place in places(plain, X=x[:2]):
-            if place.width == 1:
-                continue
-            expected = []
-            for unit in range(place.width):
-                smaller = copy.deepcopy(plain)
-                remove(smaller, place.name, [unit], X=x[:2])
-                expected.append(float(losses(smaller(x).detach(), y).mean()))
-            found = losses_without(plain, place, x, y).tolist()
-            np.testing.assert_allclose(found, expected, rtol=1e-9)
+        groups = [group for group in channel_groups(plain, X=x[:2]).groups if not empties(plain, group)]
+        expected = []
+        for group in groups:
+            smaller = copy.deepcopy(plain)
+            remove_channels(smaller, [group])
+            expected.append(float(losses(smaller(x).detach(), y).mean()))
+        found = losses_without(plain, groups, x, y).tolist()
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def empties(model, group):
+    """Whether a layer would have no channel left."""
+    return any(len(model.get_submodule(path).weight) == len(gone) for path, gone in group.outputs.items())
+
+
+@pytest.mark.parametrize("name", ["conv shortcut", "depthwise", "recurrent", "functional", "sequence", "large groups"])
+def test_taylor_scores_are_half_the_mean_squares_of_the_derivatives_by_gates(name):
+    model, shape = coupled(name)
+    x = torch.randn(5, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    model = nn.Sequential(model, nn.Flatten(), nn.Linear(model(x)[0].numel(), 2).double()).eval()
+    y = torch.arange(5) % 2
+    groups = channel_groups(model, X=x[:2]).groups
+    found = taylor_scores(model, groups, x, y)
+    step, expected = 1e-6, []
+    for group in groups:
+        slopes = []
+        for sign in (1, -1):
+            scaled = copy.deepcopy(model)
+            with masked_channels(model, [group]), torch.no_grad():
+                for path in group.readers:
+                    old, masked = scaled.get_submodule(path).weight, model.get_submodule(path).weight
+                    old.copy_(old + sign * step * (old - masked))
+            slopes.append(losses(scaled(x).detach(), y))
+        expected.append((slopes[0] - slopes[1]) / (2 * step))
+    slopes = torch.stack(expected, 1)  # (n, groups)
+    if name == "functional":  # the weight of a layer that is not called gives the mean only
+        slopes[:, [i for i, group in enumerate(groups) if "0.b" in group.readers]] = slopes.mean(0)[
+            [i for i, group in enumerate(groups) if "0.b" in group.readers]
+        ]
+    torch.testing.assert_close(found, slopes.square().mean(0) / 2, rtol=1e-4, atol=1e-12)
 
 
 def test_the_channel_that_is_least_missed_goes_first_and_the_model_gets_smaller():
     model, x, y = trained()
     before = copy.deepcopy(model.state_dict())
-    every = {place.name: losses_without(model, place, x, y) for place in places(model, X=x)}
+    groups = channel_groups(model, X=x).groups
+    every = losses_without(model, groups, x, y)
     found = channels(model, x, y, min_accuracy=0.9, tune=lambda model: None)
-    ((name, units),) = found.steps[0].removed.items()
-    assert float(every[name][units[0]]) == min(float(part.min()) for part in every.values())
-    assert found.steps[0].loss_removed == pytest.approx(float(every[name][units[0]]), rel=1e-5)
+    least = groups[int(every.argmin())]
+    assert found.steps[0].removed == {name: list(units) for name, units in least.outputs.items()}
+    assert found.steps[0].loss_removed == pytest.approx(float(every.min()), rel=1e-5)
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
     assert evaluate(found.model, x, y)[1] == found.last.accuracy >= 0.9
     assert [place.width for place in places(found.model, X=x)] == list(found.last.widths.values())
@@ -81,6 +115,60 @@ def test_pruning_by_channels_goes_on_until_one_unit_is_left_at_each_place():
     found = channels(model, x, y, min_accuracy=0.0, per_step=4, tune=lambda model: None)
     assert found.ended == "smallest"
     assert set(found.last.widths.values()) == {1}
+
+
+@pytest.mark.parametrize("parameters", [0.5, 0.2, 700])
+@pytest.mark.parametrize("name", ["conv shortcut", "padded shortcut", "depthwise", "small groups", "large groups"])
+def test_a_model_is_pruned_to_a_number_of_parameters(name, parameters):
+    model, shape = coupled(name)
+    x = torch.randn(12, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    found = channels(model, x, torch.arange(12) % 3, parameters=parameters, per_step=2, tune=lambda model: None)
+    size = found.first.parameters
+    target = int(parameters * size) if isinstance(parameters, float) else parameters
+    before = [found.first, *found.steps][-2 if found.steps else 0]
+    if found.ended == "parameters":
+        assert found.last.parameters <= target
+        assert not found.steps or before.parameters > target
+    else:
+        assert found.ended == "smallest"
+        assert target < found.last.parameters < size
+    assert sum(p.numel() for p in found.model.parameters()) == found.last.parameters
+    assert [part.reason for part in found.fixed]
+    assert found.model(x).shape == (12, 3)
+
+
+def test_a_size_that_the_accuracy_does_not_allow_is_not_reached():
+    model, shape = coupled("dense")
+    x = torch.randn(60, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        model.c.bias.sub_(model(x).mean(0))  # so that all classes are predicted
+        y = model(x).argmax(1)
+    found = channels(model, x, y, min_accuracy=1.0, parameters=0.1, tune=lambda model: None)
+    assert found.ended == "accuracy"
+    assert found.last.accuracy == 1.0
+    assert found.last.parameters > 0.1 * found.first.parameters
+
+
+def test_the_taylor_score_alone_decides_with_one_candidate():
+    model, x, y = trained()
+    groups = channel_groups(model, X=x).groups
+    found = channels(model, x, y, min_accuracy=0.0, candidates=1, tune=lambda model: None)
+    least = groups[int(taylor_scores(model, groups, x, y).argmin())]
+    assert found.steps[0].removed == {name: list(units) for name, units in least.outputs.items()}
+
+
+def test_what_cannot_be_removed_is_in_the_result_with_its_reason(tmp_path):
+    model, shape = coupled("padded shortcut")
+    x = torch.randn(12, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    found = channels(model, x, torch.arange(12) % 3, parameters=0.6, tune=lambda model: None)
+    left = {part.layer: (len(part.channels), part.width) for part in found.fixed}
+    assert left == {name: (fixed, width(found.model, name)) for name, fixed in COUPLED["padded shortcut"][3].items()}
+    written = json.loads(found.save(tmp_path / "steps.json").read_text())
+    assert written["fixed"][-1]["reason"] == "its units are the model's output"
+
+
+def width(model, path):
+    return len(model.get_submodule(path).weight)
 
 
 def test_records_are_plain_values(tmp_path):
@@ -178,6 +266,19 @@ def test_wrong_data_are_refused_by_name():
         channels(network(), x, y, min_accuracy=1.0)
     with pytest.raises(InputError, match="places must be among the model's places, '0', '3', got 'x'"):
         channels(model, x, y, min_accuracy=0.5, places=["x"])
+    with pytest.raises(InputError, match=r"got '8'.*its units are the model's output"):
+        channels(model, x, y, min_accuracy=0.5, places=["8"])
+    with pytest.raises(InputError, match="candidates must be a positive integer, got 0"):
+        channels(model, x, y, min_accuracy=0.5, candidates=0)
+    with pytest.raises(InputError, match="candidates must be 'auto' or 'all', got 'few'"):
+        channels(model, x, y, min_accuracy=0.5, candidates="few")
+    with pytest.raises(InputError, match="parameters must be given, or min_accuracy, got neither"):
+        channels(model, x, y)
+    for wrong in (0, -3, 1.5, 0.0, float("nan"), True, "half"):
+        with pytest.raises(
+            InputError, match="parameters must be a fraction above 0 and up to 1, or a positive integer"
+        ):
+            channels(model, x, y, parameters=wrong)
     with pytest.raises(InputError, match="sparsities must be increasing numbers"):
         magnitude(model, x, y, min_accuracy=0.5, sparsities=[0.5, 0.4])
     with pytest.raises(InputError, match="optimizer must be"):

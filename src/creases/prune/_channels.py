@@ -1,22 +1,31 @@
-"""Pruning by channels: units of any place are removed from a model, the least important first."""
+"""Pruning by channels: groups of channels of any model are removed, the least important first."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from creases._validation import check_count
+from creases._validation import check_choice, check_count
 from creases.errors import InputError
-from creases.network import places as find_places
-from creases.network import remove
-from creases.network.surgery import Place, count_parameters
-from creases.prune._evaluation import check_accuracy, check_samples, evaluate, losses_without
+from creases.network.surgery import (
+    ChannelGroups,
+    channel_groups,
+    count_outputs,
+    count_parameters,
+    get_layer,
+    remove_channels,
+    union_channels,
+)
+from creases.prune._evaluation import check_accuracy, check_samples, evaluate
 from creases.prune._model import as_module
 from creases.prune._results import PruningResult, PruningStep
+from creases.prune._selection import Candidates, Selection
 from creases.prune._tuner import Tune, tuner
 
 #: Called after each step with its record and the model.
@@ -28,48 +37,60 @@ def channels(
     X: Any,
     y: Any,
     *,
-    min_accuracy: float,
+    min_accuracy: float | None = None,
+    parameters: float | None = None,
     validation: tuple[Any, Any] | None = None,
     tune: Tune | None = None,
     places: Sequence[str] | None = None,
-    per_step: int = 1,
+    per_step: int | None = None,
+    candidates: Candidates = "auto",
     max_samples: int | None = None,
     callback: Callback | None = None,
 ) -> PruningResult:
-    """Remove the least important channels and fine-tune, step by step, while the accuracy is high enough.
+    """Remove the least important channels and fine-tune, step by step, down to a size or while the accuracy lasts.
 
-    The method of the dissertation [1]_, section 3.4.5 (Figs. 3.11 and 3.12). In each step the loss without each unit of
-    each place is computed by forward passes alone; the unit whose removal leaves the smallest loss is removed (the
-    model really gets smaller) and the rest is fine-tuned. Pruning ends at the first model below ``min_accuracy``; the
-    one before it is the result. The original model is left unchanged.
+    The method of the dissertation [1]_, section 3.4.5 (Figs. 3.11 and 3.12), for models of any architecture. Channels
+    that a residual sum, a depthwise or grouped convolution or a gate ties together are removed as one group
+    (:func:`creases.network.surgery.channel_groups`). In each step the loss without each group is computed exactly, by
+    forward passes; if there are many groups, a Taylor score from one backward pass selects candidates first. The groups
+    whose removal leaves the smallest loss are removed (the model really gets smaller) and the rest is fine-tuned. The
+    original model is left unchanged.
 
     Parameters
     ----------
     model
-        Any torch module with places (:func:`creases.places`): convolutions, linear layers, batch norms, residual sums;
-        or a :class:`creases.Network` or a file name, which is rebuilt as a module.
+        Any torch module of linear layers and convolutions with any code between; or a :class:`creases.Network` or a
+        file name, which is rebuilt as a module.
     X, y
         Inputs (n, *shape) and classes (n,), on which losses are computed.
     min_accuracy
-        Accuracy, as a fraction, below which pruning ends.
+        Accuracy, as a fraction, below which pruning ends; the model before is the result.
+    parameters
+        Number of parameters to prune to, or their fraction of the model's if it is a float up to 1. Groups are then
+        compared by the increase of the loss for each parameter that they save. Give this or ``min_accuracy``, or both.
     validation
         Inputs and classes on which the accuracy is measured; X and y by default.
     tune
         Fine-tunes a model in place; called after each removal. An epoch of gradient descent on X and y
-        (:func:`tuner`) by default.
+        (:func:`tuner`) by default; ``lambda model: None`` for none.
     places
-        Names of the places to prune; all by default.
+        Names of the layers whose channels may be removed, with all that they are tied to; all by default.
     per_step
-        Number of units removed in a step.
+        Number of groups removed in a step; 1 by default, with ``parameters`` a 32nd of those left.
+    candidates
+        Number of groups for each one removed, those with the smallest Taylor scores, whose exact loss is computed;
+        with 1 the Taylor score alone decides, with "all" the exact loss alone. "auto" is "all" for up to 64 groups,
+        2 for more.
     max_samples
-        Number of samples to compute losses on, the first ones; all by default.
+        Number of samples to compute scores and losses on, the first ones; all by default.
     callback
         Called as ``callback(step, model)`` after each step with its record and the model.
 
     Returns
     -------
     PruningResult
-        After Ctrl-C the best so far, with ``ended="interrupted"``.
+        Its ``fixed`` lists the channels that cannot be removed, with the reason. After Ctrl-C the best so far, with
+        ``ended="interrupted"``.
 
     References
     ----------
@@ -77,32 +98,40 @@ def channels(
     """
     module, _ = as_module(model)
     X, y = check_samples(module, X, y)
+    few = (X, y) if max_samples is None else (X[: check_count(max_samples, "max_samples")], y[:max_samples])
     tests = (X, y) if validation is None else check_samples(module, *validation, name="validation")
-    check_count(per_step, "per_step")
-    if max_samples is not None:
-        check_count(max_samples, "max_samples")
+    if per_step is not None:
+        check_count(per_step, "per_step")
+    if isinstance(candidates, str):
+        check_choice(candidates, ("auto", "all"), "candidates")
+    else:
+        check_count(candidates, "candidates")
+    selection = Selection(few, per_step, candidates, _target(module, min_accuracy, parameters))
     fine_tune = tuner(X, y) if tune is None else tune
-    few = (X[:max_samples], y[:max_samples])
     best = copy.deepcopy(module)
-    names = [place.name for place in _named_places(best, X, places)]
-    first = record_step(best, X, names, {}, few, tests)
-    check_accuracy(min_accuracy, first.accuracy)
+    groups = _named_groups(channel_groups(best, X=X[:2]), places)
+    layers = list(dict.fromkeys(path for group in groups.groups for path in group.outputs))
+    first = record_step(best, layers, {}, few, tests)
+    least = 0.0 if min_accuracy is None else min_accuracy
+    check_accuracy(least, first.accuracy)
     steps: list[PruningStep] = []
     kept, ended = 0, ""
     try:
         while not ended:
-            smaller = copy.deepcopy(best)
-            removed = _remove_units(smaller, X, names, few, per_step)
-            if not removed:
-                ended = "smallest"
+            chosen = selection.choose(best, groups.groups)
+            if not chosen:
+                ended = "parameters" if selection.is_reached(best) else "smallest"
                 break
+            smaller = copy.deepcopy(best)
+            remove_channels(smaller, chosen)
             loss = evaluate(smaller, *few)[0]
             fine_tune(smaller)
-            steps.append(record_step(smaller, X, names, removed, few, tests, loss))
+            removed = union_channels(group.outputs for group in chosen)
+            steps.append(record_step(smaller, layers, removed, few, tests, loss))
             if callback is not None:
                 callback(steps[-1], smaller)
-            if steps[-1].accuracy >= min_accuracy:
-                best, kept = smaller, len(steps)
+            if steps[-1].accuracy >= least:
+                best, groups, kept = smaller, groups.without(chosen), len(steps)
             else:
                 ended = "accuracy"
     except KeyboardInterrupt:
@@ -110,56 +139,56 @@ def channels(
     settings = {
         "method": "channels",
         "min_accuracy": min_accuracy,
+        "parameters": selection.target,
         "per_step": per_step,
+        "candidates": candidates,
         "max_samples": len(few[0]),
     }
-    return PruningResult(best, first, tuple(steps), kept, ended, settings)
+    return PruningResult(best, first, tuple(steps), kept, ended, settings, groups.fixed)
 
 
 def record_step(
     model: nn.Module,
-    X: Tensor,
-    names: Sequence[str],
+    layers: Sequence[str],
     removed: dict[str, list[int]],
     few: tuple[Tensor, Tensor],
     tests: tuple[Tensor, Tensor],
     loss_removed: float | None = None,
 ) -> PruningStep:
     """Return the record of a model after a step."""
-    loss = evaluate(model, *few)[0]
-    widths = {place.name: place.width for place in _named_places(model, X, names)}
+    loss, accuracy = evaluate(model, *few)
+    if tests[0] is not few[0]:
+        accuracy = evaluate(model, *tests)[1]
+    widths = {path: count_outputs(get_layer(model, path)) for path in layers}
     nonzero = sum(int(torch.count_nonzero(p.detach())) for p in model.parameters())
     before = loss if loss_removed is None else loss_removed
-    return PruningStep(removed, widths, count_parameters(model), nonzero, before, loss, evaluate(model, *tests)[1])
+    return PruningStep(removed, widths, count_parameters(model), nonzero, before, loss, accuracy)
 
 
-def _named_places(model: nn.Module, X: Tensor, names: Sequence[str] | None) -> list[Place]:
-    """Return the places of a model with these names; all if None."""
-    every = find_places(model, X=X[:2])
-    missing = [name for name in names or [] if name not in {place.name for place in every}]
+def _target(model: nn.Module, min_accuracy: float | None, parameters: float | None) -> int | None:
+    """Return the number of parameters to prune to; None if only the accuracy counts."""
+    if parameters is None:
+        if min_accuracy is None:
+            raise InputError("parameters", "be given, or min_accuracy", "neither", "for example parameters=0.5")
+        return None
+    size = count_parameters(model)
+    if isinstance(parameters, Integral) and not isinstance(parameters, bool) and parameters > 0:
+        return int(parameters)
+    if isinstance(parameters, float) and 0 < parameters <= 1:
+        return int(parameters * size)
+    raise InputError(
+        "parameters", "be a fraction above 0 and up to 1, or a positive integer", repr(parameters), f"it has {size:,}"
+    )
+
+
+def _named_groups(found: ChannelGroups, names: Sequence[str] | None) -> ChannelGroups:
+    """Return the groups with channels of some layers; all if None."""
+    if names is None:
+        return found
+    layers = dict.fromkeys(path for group in found.groups for path in group.outputs)
+    missing = [name for name in names if name not in layers]
     if missing:
-        listed = ", ".join(repr(place.name) for place in every) or "none"
-        raise InputError("places", f"be among the model's places, {listed}", repr(missing[0]))
-    return every if names is None else [place for place in every if place.name in names]
-
-
-def _remove_units(
-    model: nn.Module, X: Tensor, names: Sequence[str], few: tuple[Tensor, Tensor], count: int
-) -> dict[str, list[int]]:
-    """Remove the least important units, leaving one at each place; return them by place."""
-    candidates = [place for place in _named_places(model, X, names) if place.width > 1]
-    scores = [
-        (float(loss), i, unit)
-        for i, place in enumerate(candidates)
-        for unit, loss in enumerate(losses_without(model, place, *few))
-    ]
-    by_place: dict[int, list[int]] = {}
-    for _, i, unit in sorted(scores):
-        units = by_place.setdefault(i, [])
-        if sum(map(len, by_place.values())) < count and len(units) < candidates[i].width - 1:
-            units.append(unit)
-    removed = {candidates[i].name: sorted(units) for i, units in by_place.items() if units}
-    for name, units in removed.items():
-        place = next(place for place in _named_places(model, X, names) if place.name == name)
-        remove(model, place, units)
-    return removed
+        listed = ", ".join(map(repr, layers)) or "none"
+        why = next((part.reason for part in found.fixed if part.layer == missing[0]), "")
+        raise InputError("places", f"be among the model's places, {listed}", repr(missing[0]), why)
+    return replace(found, groups=tuple(group for group in found.groups if set(names) & set(group.outputs)))

@@ -1,8 +1,8 @@
-"""Loss and accuracy of a model on samples, and its loss without each unit of a place."""
+"""Loss and accuracy of a model on samples, and its loss without each of some groups of channels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
 from creases.errors import InputError
-from creases.network.surgery import Link, Place, get_layer
+from creases.network.surgery import ChannelGroup, masked_channels
 
 #: Number of samples that are run at a time.
 BLOCK = 1000
@@ -95,7 +95,7 @@ def evaluate(model: nn.Module, X: Tensor, y: Tensor) -> tuple[float, float]:
     """
     loss, correct = 0.0, 0
     with evaluation_mode(model):
-        for inputs, classes in _blocks(X, y):
+        for inputs, classes in blocks(X, y):
             out = model(inputs)
             loss += float(losses(out, classes).double().sum())
             decision = (out[:, 0] > 0).long() if out.shape[-1] == 1 else out.argmax(1)
@@ -103,57 +103,63 @@ def evaluate(model: nn.Module, X: Tensor, y: Tensor) -> tuple[float, float]:
     return loss / len(X), correct / len(X)
 
 
-def _blocks(X: Tensor, y: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield the samples block by block."""
+def blocks(X: Tensor, y: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield samples and classes, block by block."""
     for start in range(0, len(X), BLOCK):
         yield X[start : start + BLOCK], y[start : start + BLOCK]
 
 
-def losses_without(model: nn.Module, place: Place, X: Tensor, y: Tensor) -> Tensor:
-    """Return the mean loss (width,) of a model without each unit of a place; the model is left unchanged.
+def losses_without(model: nn.Module, groups: Sequence[ChannelGroup], X: Tensor, y: Tensor) -> Tensor:
+    """Return the mean loss (len(groups),) of a model without each group of channels; the model is left unchanged.
 
-    In a ``torch.nn.Sequential`` everything up to the layer that reads the units is run once for all of them, and each
-    unit's contribution, computed from its columns alone, is subtracted from that layer's output; only what follows is
-    run for each unit. Other models are run in full for each unit, with its entries set to zero where they are read.
+    In a ``torch.nn.Sequential`` everything up to the layer that reads the channels is run once for all groups that it
+    reads, and each group's contribution, computed from its columns alone, is subtracted from that layer's output; only
+    what follows is run for each group. Other models are run in full for each group, with its columns set to zero.
     """
-    total = torch.zeros(place.width, dtype=torch.float64, device=X.device)
-    units = place.consumers[0].columns(place.width).to(X.device) if place.consumers else None
-    split = _split_at_reader(model, place)
+    total = torch.zeros(len(groups), dtype=torch.float64, device=X.device)
+    by_reader: dict[str, list[int]] = {}
+    for i, group in enumerate(groups):
+        by_reader.setdefault(_only_reader(model, group), []).append(i)
     with evaluation_mode(model):
-        for inputs, classes in _blocks(X, y):
-            if split is None:
-                runs = [_run_without(model, place, unit, inputs) for unit in range(place.width)]
-            else:
-                assert units is not None
-                before, reader, after = split
-                entering = before(inputs)
-                output = reader(entering)
-                runs = [_run_from_reader(after, output, reader, entering, columns) for columns in units]
-            for unit, run in enumerate(runs):
-                total[unit] += losses(run(), classes).double().sum()
+        for inputs, classes in blocks(X, y):
+            for path, members in by_reader.items():
+                if path:
+                    outputs = _outputs_from_reader(model, path, [groups[i] for i in members], inputs)
+                else:
+                    outputs = (_outputs_without(model, groups[i], inputs) for i in members)
+                for i, output in zip(members, outputs, strict=True):
+                    total[i] += losses(output, classes).double().sum()
     return total / len(X)
 
 
-def _run_from_reader(
-    after: nn.Module, output: Tensor, reader: nn.Module, entering: Tensor, columns: Tensor
-) -> Callable[[], Tensor]:
-    """Return a function that runs the rest of a model without the contribution of some columns."""
-    return lambda: after(output - _contribution(reader, entering, columns))
+def _outputs_without(model: nn.Module, group: ChannelGroup, X: Tensor) -> Tensor:
+    """Return the outputs of a model with the channels of a group set to zero where they are read."""
+    with masked_channels(model, [group]):
+        out: Tensor = model(X)
+        return out
 
 
-def _split_at_reader(model: nn.Module, place: Place) -> tuple[nn.Module, nn.Module, nn.Module] | None:
-    """Split a sequential model at the only layer that reads the units; None if there is no such layer."""
-    names = list(model._modules)
-    plain = type(model) is nn.Sequential and len(place.consumers) == 1 and place.consumers[0].path in names
-    if not plain:
-        return None
-    assert isinstance(model, nn.Sequential)
-    k = names.index(place.consumers[0].path)
-    layer = model[k]
+def _only_reader(model: nn.Module, group: ChannelGroup) -> str:
+    """Return the layer of a sequential model that alone reads a group; "" if there is none."""
+    path = next(iter(group.readers)) if len(group.readers) == 1 else ""
+    layer = model._modules.get(path)
     simple = isinstance(layer, nn.Linear) or (
         isinstance(layer, _ConvNd) and not isinstance(layer, _ConvTransposeNd) and layer.groups == 1
     )
-    return (model[:k], layer, model[k + 1 :]) if simple else None
+    once = sum(module is layer for module in model._modules.values()) == 1
+    return path if type(model) is nn.Sequential and simple and once else ""
+
+
+def _outputs_from_reader(model: nn.Module, path: str, groups: Sequence[ChannelGroup], X: Tensor) -> Iterator[Tensor]:
+    """Yield the outputs of a sequential model without each group, where one layer reads all of them."""
+    assert isinstance(model, nn.Sequential)
+    k = list(model._modules).index(path)
+    reader, after = model[k], model[k + 1 :]
+    entering = model[:k](X)
+    output = reader(entering)
+    for group in groups:
+        columns = torch.tensor(group.readers[path], device=X.device)
+        yield after(output - _contribution(reader, entering, columns))
 
 
 def _contribution(layer: nn.Module, entering: Tensor, columns: Tensor) -> Tensor:
@@ -163,33 +169,3 @@ def _contribution(layer: nn.Module, entering: Tensor, columns: Tensor) -> Tensor
     assert isinstance(layer, _ConvNd)
     conv: Callable[..., Tensor] = layer._conv_forward  # pads as the layer does
     return conv(entering[:, columns], layer.weight[:, columns], None)
-
-
-def _run_without(model: nn.Module, place: Place, unit: int, X: Tensor) -> Callable[[], Tensor]:
-    """Return a function that runs a model with a unit set to zero where it is read."""
-
-    def run() -> Tensor:
-        hooks = []
-        try:
-            for link in place.consumers:
-                layer = get_layer(model, link.path)
-                axis = -1 if isinstance(layer, nn.Linear) else 1
-                hooks.append(layer.register_forward_pre_hook(_zeroing_hook(link, place.width, unit, axis)))
-            out: Tensor = model(X)
-            return out
-        finally:
-            for hook in hooks:
-                hook.remove()
-
-    return run
-
-
-def _zeroing_hook(
-    link: Link, width: int, unit: int, axis: int
-) -> Callable[[nn.Module, tuple[Any, ...]], tuple[Any, ...]]:
-    columns = link.columns(width)[unit]
-
-    def hook(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        return inputs[0].index_fill(axis, columns.to(inputs[0].device), 0.0), *inputs[1:]
-
-    return hook

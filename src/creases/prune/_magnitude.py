@@ -63,7 +63,7 @@ def magnitude(
     fine_tune = tuner(X, y) if tune is None else tune
     names = [place.name for place in places(module, X=X[:2])]
     best = copy.deepcopy(module)
-    first = record_step(best, X, names, {}, (X, y), tests)
+    first = record_step(best, names, {}, (X, y), tests)
     check_accuracy(min_accuracy, first.accuracy)
     steps: list[PruningStep] = []
     kept, ended = 0, ""
@@ -74,7 +74,7 @@ def magnitude(
             loss = evaluate(sparser, X, y)[0]
             with _masked_gradients(masks):
                 fine_tune(sparser)
-            steps.append(record_step(sparser, X, names, {}, (X, y), tests, loss))
+            steps.append(record_step(sparser, names, {}, (X, y), tests, loss))
             if callback is not None:
                 callback(steps[-1], sparser)
             if steps[-1].accuracy < min_accuracy:
@@ -88,7 +88,7 @@ def magnitude(
     if kept:
         try:
             best = exact(best, input_shape=tuple(X.shape[1:]), n_samples=100).model
-            steps[kept - 1] = record_step(best, X, names, {}, (X, y), tests, steps[kept - 1].loss_removed)
+            steps[kept - 1] = record_step(best, names, {}, (X, y), tests, steps[kept - 1].loss_removed)
         except ReadError as problem:
             settings["unread"] = str(problem)
     return PruningResult(best, first, tuple(steps), kept, ended, settings)

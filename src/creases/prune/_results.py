@@ -10,6 +10,7 @@ from typing import Any
 from torch import nn
 
 from creases._files import write_atomically
+from creases.network.surgery import FixedChannels
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ class ExactResult:
 class PruningStep:
     """A step of pruning by data."""
 
-    removed: dict[str, list[int]]  #: units by place, as numbered before the step; {} where weights were set to zero
-    widths: dict[str, int]  #: units left at each place
+    removed: dict[str, list[int]]  #: channels by layer, as numbered before the step; {} where weights were set to zero
+    widths: dict[str, int]  #: channels left of each layer that can lose some
     parameters: int  #: of the model
     nonzero: int  #: of these, not zero
     loss_removed: float  #: loss after the removal, before fine-tuning
@@ -67,14 +68,15 @@ class PruningStep:
 
 @dataclass(frozen=True, eq=False)
 class PruningResult:
-    """The smallest model that keeps the accuracy, and all steps, including those after it."""
+    """The smallest model that keeps the accuracy or has the size asked for, and all steps, including those after it."""
 
     model: nn.Module
     first: PruningStep  #: the original model
     steps: tuple[PruningStep, ...] = ()
     kept: int = 0  #: number of steps that lead to the model
-    ended: str = ""  #: why pruning ended: "accuracy", "smallest", "sparsities" or "interrupted"
+    ended: str = ""  #: why pruning ended: "accuracy", "parameters", "smallest", "sparsities" or "interrupted"
     settings: dict[str, Any] = field(default_factory=dict)
+    fixed: tuple[FixedChannels, ...] = ()  #: channels of the model that cannot be removed, with the reason
 
     @property
     def last(self) -> PruningStep:

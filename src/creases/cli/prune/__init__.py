@@ -37,6 +37,10 @@ data_option, method_option, output_option = (
 COMPARED = 300
 
 
+#: Fraction of the accuracy to preserve where no size is asked for.
+KEEP_ACCURACY = 0.99
+
+
 class Method(StrEnum):
     """What is pruned: units or weights."""
 
@@ -65,15 +69,31 @@ def prune_model(
     ] = None,
     input_shape: Annotated[str | None, data_option(metavar="C,H,W", help="Shape of one input.")] = None,
     keep_accuracy: Annotated[
-        float, method_option(metavar="FRACTION", help="Fraction of the original accuracy to preserve.")
-    ] = 0.99,
+        float | None,
+        method_option(
+            metavar="FRACTION",
+            help=f"Fraction of the original accuracy to preserve; default: {KEEP_ACCURACY}, with --parameters any.",
+        ),
+    ] = None,
+    parameters: Annotated[
+        float | None,
+        method_option(
+            metavar="SIZE",
+            help="Prune units down to this number of parameters, or to this fraction of them (such as 0.25).",
+        ),
+    ] = None,
     method: Annotated[
         Method,
         method_option(
             metavar="METHOD", help="channels (remove the least important units) or magnitude (smallest weights)."
         ),
     ] = Method.channels,
-    per_step: Annotated[int, method_option(min=1, metavar="N", help="Units to remove at a time.")] = 1,
+    per_step: Annotated[
+        int | None,
+        method_option(
+            min=1, metavar="N", help="Units to remove at a time; default: 1, with --parameters a 32nd of those left."
+        ),
+    ] = None,
     epochs: Annotated[int, method_option(min=0, metavar="N", help="Epochs of fine-tuning after each removal.")] = 1,
     lr: Annotated[float, method_option(metavar="RATE", help="Learning rate of the fine-tuning (Adam).")] = 1e-3,
     seed: Annotated[
@@ -89,19 +109,22 @@ def prune_model(
 
     First removes units that provably cannot affect the output anywhere in the box (with --data: the range of the data);
     the function stays the same. With --data, then removes units or weights and fine-tunes the rest for as long as the
-    accuracy is preserved.
+    accuracy is preserved, or down to the size that --parameters asks for. Channels that residual sums or grouped
+    convolutions tie together are removed together.
 
     For example:
       creases prune net.onnx --box 0,1 --out small.onnx
       creases prune net.onnx --data table.csv --keep-accuracy 0.98 --out small.onnx
+      creases prune net.onnx --data table.csv --parameters 0.25 --out small.onnx
     """
     output.check_outputs([out] if out else [], (".safetensors", ".onnx"))
     output.check_outputs([record] if record else [], (".json",), "--record")
-    if not 0 < keep_accuracy <= 1:
+    if keep_accuracy is not None and not 0 < keep_accuracy <= 1:
         raise InputError("keep_accuracy", "be a fraction above 0 and at most 1, such as 0.99", f"{keep_accuracy:g}")
+    _check_size(parameters, data, method)
     with show_progress(4 if data else 3) as begin:
         begin("reading the network")
-        options = Options(data, target, keep_accuracy, method, per_step, epochs, lr, box, seed)
+        options = Options(data, target, keep_accuracy, parameters, method, per_step, epochs, lr, box, seed)
         original, shape = _load(model_, parse_shape(input_shape), out)
         result = _prune(original, shape, options, begin)
         begin("writing")
@@ -114,6 +137,17 @@ def prune_model(
     if result.by_data is not None and result.by_data.ended == "interrupted":
         note("Interrupted. This is the smallest network so far that preserves the accuracy.")
         raise typer.Exit(INTERRUPTED)
+
+
+def _check_size(parameters: float | None, data: str | None, method: Method) -> None:
+    if parameters is None:
+        return
+    if data is None:
+        raise InputError("parameters", "be left out without --data, by which units are ranked", f"{parameters:g}")
+    if method is not Method.channels:
+        raise InputError("parameters", "be left out with --method magnitude, which keeps all units", f"{parameters:g}")
+    if not parameters > 0 or (parameters > 1 and parameters != int(parameters)):
+        raise InputError("parameters", "be a fraction above 0 and up to 1, or a positive integer", f"{parameters:g}")
 
 
 def _print_next(model_: str, data: str | None, out: Path | None) -> None:
@@ -130,9 +164,10 @@ class Options(NamedTuple):
 
     data: str | None
     target: str | None
-    keep_accuracy: float
+    keep_accuracy: float | None
+    parameters: float | None
     method: Method
-    per_step: int
+    per_step: int | None
     epochs: int
     lr: float
     box: str | None
@@ -188,6 +223,8 @@ class Result:
         return rows
 
     def _rows_by_data(self, pruning: prune.PruningResult, data: Data) -> list[tuple[str, ...]]:
+        from creases.network.surgery import IS_OUTPUT
+
         first, last = pruning.first, pruning.last
         which = "validation rows" if data.held_out else "all rows"
         widths = [f"{name}: {first.widths[name]} -> {width}" for name, width in last.widths.items()]
@@ -196,6 +233,11 @@ class Result:
             ("steps", f"{pruning.kept} of {len(pruning.steps)} kept; stopped: {pruning.ended}"),
             ("widths", ", ".join(widths)),
         ]
+        for part in pruning.fixed:
+            if part.reason == IS_OUTPUT:
+                continue
+            text = f"{len(part.channels)} of {plural(part.width, 'channel')} cannot be removed: {part.reason}"
+            rows.append((f"{part.layer}: fixed", text))
         if pruning.settings["method"] == "magnitude":
             rows.append(("nonzero weights", f"{last.nonzero:,} of {first.parameters:,}"))
         if self.similarity is not None:
@@ -232,14 +274,17 @@ def _prune(
     begin("looking for redundant units")
     result = Result(original, shape, prune.exact(original, data.box, input_shape=shape), data=data)
     begin("pruning")
-    result.by_data = _prune_by_data(result.exact.model, data, options, begin)
+    result.by_data = _prune_by_data(result.exact, data, options, begin)
     result.similarity = _similarity(result, data)
     return result
 
 
-def _prune_by_data(model: nn.Module, data: Data, options: Options, begin: Callable[[str], None]) -> prune.PruningResult:
+def _prune_by_data(
+    exact: prune.ExactResult, data: Data, options: Options, begin: Callable[[str], None]
+) -> prune.PruningResult:
     from creases import prune
 
+    model = exact.model
     validation = prune.check_samples(model, *data.validation, name="data")
     tune = prune.tuner(*data.tune, epochs=options.epochs, optimizer="adam", lr=options.lr, seed=options.seed)
     steps: list[prune.PruningStep] = []
@@ -248,16 +293,19 @@ def _prune_by_data(model: nn.Module, data: Data, options: Options, begin: Callab
         steps.append(step)
         begin(f"pruning: step {len(steps)}, {step.parameters:,} parameters, accuracy {step.accuracy:.4g}")
 
-    accuracy = prune.evaluate(model, *validation)[1]
+    size = options.parameters
+    keep = options.keep_accuracy if options.keep_accuracy is not None else KEEP_ACCURACY if size is None else 0.0
     common: dict[str, Any] = {
-        "min_accuracy": options.keep_accuracy * accuracy,
+        "min_accuracy": keep * prune.evaluate(model, *validation)[1],
         "validation": validation,
         "tune": tune,
         "callback": follow,
     }
-    if options.method is Method.channels:
-        return prune.channels(model, *data.tune, per_step=options.per_step, **common)
-    return prune.magnitude(model, *data.tune, **common)
+    if options.method is Method.magnitude:
+        return prune.magnitude(model, *data.tune, **common)
+    if size is not None:  # of the original network
+        common["parameters"] = max(1, int(size * exact.parameters_before if size <= 1 else size))
+    return prune.channels(model, *data.tune, per_step=options.per_step, **common)
 
 
 def _similarity(result: Result, data: Data) -> float:

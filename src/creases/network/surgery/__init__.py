@@ -2,11 +2,17 @@
 
 from creases.network.surgery._carriers import PRELU_SLOPE
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
-from creases.network.surgery._channel_group import ChannelGroup, ChannelGroups, FixedChannels, saved_parameters
+from creases.network.surgery._channel_group import (
+    ChannelGroup,
+    ChannelGroups,
+    FixedChannels,
+    saved_parameters,
+    union_channels,
+)
 from creases.network.surgery._channel_groups import channel_groups
 from creases.network.surgery._deepen import InsertedLayer, deepen, inserted_layers, remove_layer
 from creases.network.surgery._function_names import BEND_FUNCTIONS, IDENTITY_FUNCTIONS, JOIN_FUNCTIONS, MOVE_FUNCTIONS
-from creases.network.surgery._layers import AFFINE_LAYERS, UnitTensors, input_tensors, output_tensors
+from creases.network.surgery._layers import AFFINE_LAYERS, UnitTensors, count_outputs, input_tensors, output_tensors
 from creases.network.surgery._link import Link
 from creases.network.surgery._optimizer import check_optimizer, reset_optimizer_state
 from creases.network.surgery._place import Place, get_layer
@@ -14,12 +20,14 @@ from creases.network.surgery._places import find_place, places
 from creases.network.surgery._remove import remove
 from creases.network.surgery._remove_channels import masked_channels, remove_channels
 from creases.network.surgery._sandbox import copy_sharing_parameters, unwrap_module, without_side_effects
+from creases.network.surgery._tracking import IS_OUTPUT
 from creases.network.surgery._widen import widen
 
 __all__ = [
     "AFFINE_LAYERS",
     "BEND_FUNCTIONS",
     "IDENTITY_FUNCTIONS",
+    "IS_OUTPUT",
     "JOIN_FUNCTIONS",
     "MOVE_FUNCTIONS",
     "PRELU_SLOPE",
@@ -35,6 +43,7 @@ __all__ = [
     "channel_groups",
     "check_optimizer",
     "copy_sharing_parameters",
+    "count_outputs",
     "count_parameters",
     "deepen",
     "find_place",
@@ -49,6 +58,7 @@ __all__ = [
     "remove_layer",
     "reset_optimizer_state",
     "saved_parameters",
+    "union_channels",
     "unwrap_module",
     "widen",
     "without_side_effects",

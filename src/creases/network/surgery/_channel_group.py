@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
 
-from creases.network.surgery._layers import AFFINE_LAYERS, input_tensors, output_tensors
+from creases.network.surgery._layers import AFFINE_LAYERS, count_outputs, input_tensors
 from creases.network.surgery._place import get_layer
 
 #: Indices of channels by the dotted path of a layer.
@@ -34,7 +33,8 @@ class ChannelGroup:
         return tuple(self.outputs), tuple(self.carriers), tuple(self.readers)
 
 
-class FixedChannels(NamedTuple):
+@dataclass(frozen=True)
+class FixedChannels:
     """Output channels of a layer that cannot be removed."""
 
     layer: str
@@ -64,7 +64,8 @@ class ChannelGroups:
             if id(group) not in dropped
         )
         fixed = tuple(
-            part._replace(
+            replace(
+                part,
                 channels=_renumber({part.layer: part.channels}, outputs)[part.layer],
                 width=part.width - len(outputs.get(part.layer, ())),
             )
@@ -108,7 +109,7 @@ def _saved(layer: nn.Module, made: int, read: int, carrier: bool) -> int:
     sizes = {name: parameter.numel() for name, parameter in layer._parameters.items() if parameter is not None}
     if not isinstance(layer, AFFINE_LAYERS):
         return sum(sizes.values()) * read // int(getattr(layer, input_tensors(layer).counter))
-    out = int(getattr(layer, output_tensors(layer).counter))
+    out = count_outputs(layer)
     into = int(getattr(layer, input_tensors(layer).counter))
     weight, bias = sizes.get("weight", 0), made if "bias" in sizes else 0
     if carrier:  # whole groups of a convolution

@@ -12,7 +12,7 @@ from creases.errors import InputError
 from creases.network.surgery._certificate import same_outputs
 from creases.network.surgery._channel_group import ChannelGroup, ChannelGroups, Channels, FixedChannels, union_channels
 from creases.network.surgery._coupling import CouplingTracker, removes_whole_groups
-from creases.network.surgery._layers import AFFINE_LAYERS, input_tensors, is_grouped, output_tensors
+from creases.network.surgery._layers import AFFINE_LAYERS, count_outputs, input_tensors, is_grouped, output_tensors
 from creases.network.surgery._remove_channels import apply_removal, masked_channels
 from creases.network.surgery._sandbox import copy_sharing_parameters, example, unwrap_module, without_side_effects
 
@@ -130,7 +130,7 @@ class _Survey:
 
     def _width(self, path: str) -> int:
         layer = self.twin.get_submodule(path)
-        return int(getattr(layer, output_tensors(layer).counter))
+        return count_outputs(layer)
 
     def _reason(self, units: list[int]) -> str:
         """Return why coupled units cannot be removed; "" if they can."""

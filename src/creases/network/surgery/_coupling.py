@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd
 
 from creases.network.surgery._flow import Owners
-from creases.network.surgery._layers import output_tensors
+from creases.network.surgery._layers import count_outputs
 from creases.network.surgery._tracking import Function, TrackedTensor, UnitTracker, along, spread, varies
 
 
@@ -24,7 +24,7 @@ class CouplingTracker(UnitTracker):
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__(model)
-        counts = [getattr(self.modules[path], output_tensors(self.modules[path]).counter) for path in self.flow.first]
+        counts = [count_outputs(self.modules[path]) for path in self.flow.first]
         self.parents = list(range(1 + sum(counts)))
         self.fixed: dict[int, str] = {}  #: why a unit cannot be removed
 
@@ -50,9 +50,8 @@ class CouplingTracker(UnitTracker):
     def refuse(self, owners: Iterable[str], why: str) -> None:
         """Record why the units of these layers cannot be removed."""
         for owner in owners:
-            layer = self.modules[owner]
             first = self.flow.first[owner]
-            self.fix(range(first, first + getattr(layer, output_tensors(layer).counter)), why)
+            self.fix(range(first, first + count_outputs(self.modules[owner])), why)
 
     # -- operations ---------------------------------------------------------------------------------------------------
 
@@ -80,7 +79,7 @@ class CouplingTracker(UnitTracker):
             return
         meet = (ours > 0) & (theirs > 0) & (ours != theirs)
         keys = (ours[meet].long() << 32) + theirs[meet]
-        for key in keys.unique().tolist():  # type: ignore[no-untyped-call]
+        for key in _numbers(keys):
             self.join((key >> 32, key & 0xFFFFFFFF))
         for a, b, shape in ((ours, theirs, others.shape), (theirs, ours, units.shape)):
             if varies(a, shape):
@@ -102,6 +101,7 @@ class CouplingTracker(UnitTracker):
         With small groups, each goes as a whole, inputs and outputs together (depthwise convolutions above all); with
         few large groups, the inputs at the same position of every group go together, and so do the outputs.
         """
+        assert isinstance(layer, _ConvNd)
         read = self.flow.columns[path].reshape(layer.groups, -1)
         first = self.flow.first[path]
         made = torch.arange(first, first + layer.out_channels).reshape(layer.groups, -1)

@@ -47,6 +47,11 @@ def input_tensors(layer: nn.Module) -> UnitTensors:
     return UnitTensors((("weight", 0), ("bias", 0), ("running_mean", 0), ("running_var", 0)), "num_features")
 
 
+def count_outputs(layer: nn.Module) -> int:
+    """Return the number of output units of an affine layer."""
+    return int(getattr(layer, output_tensors(layer).counter))
+
+
 def is_grouped(layer: nn.Module) -> bool:
     """Return whether each output unit reads only some of the input units."""
     return isinstance(layer, _ConvNd) and layer.groups > 1

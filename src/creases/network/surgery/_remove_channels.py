@@ -16,7 +16,7 @@ from creases.network.surgery import _optimizer as optimizers
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
 from creases.network.surgery._channel_group import ChannelGroup, union_channels
 from creases.network.surgery._edits import Edit, Plan, plan_edits
-from creases.network.surgery._layers import AFFINE_LAYERS, input_tensors, output_tensors
+from creases.network.surgery._layers import AFFINE_LAYERS, count_outputs, input_tensors, output_tensors
 from creases.network.surgery._place import get_layer
 from creases.network.surgery._sandbox import unwrap_module
 
@@ -75,7 +75,7 @@ def remove_channels(
 
 def apply_removal(model: nn.Module, groups: Sequence[ChannelGroup], optimizer: Optimizer | None = None) -> list[Plan]:
     """Remove groups of channels; return plans that restore them when they are applied in this order."""
-    undo = []
+    undo: list[Plan] = []
     for plan_side in (_plan_outputs, _plan_inputs):
         plan = plan_side(model, groups, optimizer)
         undo.insert(0, plan.inverse())
@@ -107,7 +107,7 @@ def _check_groups(model: nn.Module, groups: Sequence[ChannelGroup]) -> None:
         raise InputError("groups", "have at least one group", "none")
     for path, removed in union_channels(group.outputs for group in groups).items():
         layer = get_layer(model, path)
-        width = int(getattr(layer, output_tensors(layer).counter))
+        width = count_outputs(layer)
         if removed[-1] >= width:
             raise InputError(
                 "groups", "be up to date", f"channel {removed[-1]} of {width} of {path!r}", "call channel_groups again"
@@ -167,4 +167,4 @@ def _along(tensor: Tensor, axis: int, channels: Sequence[int]) -> Tensor:
 def _width(model: nn.Module, layers: Sequence[str]) -> int:
     """Return the number of output channels of some layers."""
     found = [get_layer(model, path) for path in layers]
-    return sum(int(getattr(layer, output_tensors(layer).counter)) for layer in found)
+    return sum(count_outputs(layer) for layer in found)

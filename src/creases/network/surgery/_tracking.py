@@ -23,6 +23,9 @@ from creases.network.surgery._layers import AFFINE_LAYERS, CARRIER_LAYERS, is_gr
 
 Function = Callable[..., Any]
 
+#: Why the last layer of a model keeps its width.
+IS_OUTPUT = "its units are the model's output"
+
 
 class TrackedTensor(Tensor):
     """Example values, with the number of the unit behind each entry (0: none)."""
@@ -112,7 +115,7 @@ class UnitTracker:
         attributes = [vars(leaf) for leaf in leaves if hasattr(leaf, "__dict__") and not isinstance(leaf, Tensor)]
         for leaf in [*leaves, *tree_leaves(attributes)]:  # outputs may be objects of the user's classes
             if isinstance(leaf, TrackedTensor):
-                self.refuse(leaf.owners, "its units are the model's output")
+                self.refuse(leaf.owners, IS_OUTPUT)
                 with torch._C.DisableTorchFunctionSubclass():
                     self.flow.outputs.append(leaf.as_subclass(Tensor).detach().clone())
 

@@ -1,0 +1,87 @@
+"""Which groups of channels to remove next: a Taylor score selects candidates, their exact losses decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from creases.network.surgery import ChannelGroup, count_outputs, count_parameters, get_layer, saved_parameters
+from creases.prune._evaluation import evaluate, losses_without
+from creases.prune._taylor import taylor_scores
+
+#: Number of groups whose exact losses are always computed.
+FEW = 64
+
+#: Of more groups, the number of exact losses for each group to remove.
+CANDIDATES = 2
+
+#: With a target size a step removes one of this number of groups.
+STEP = 32
+
+#: How many groups compete by their exact losses.
+Candidates = int | Literal["auto", "all"]
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Chooses the groups of channels to remove in a step."""
+
+    samples: tuple[Tensor, Tensor]  #: inputs and classes on which losses are computed
+    per_step: int | None  #: None: one, with a target size a share of the groups
+    candidates: Candidates  #: for each group to remove
+    target: int | None  #: number of parameters to prune to; None: none
+
+    def is_reached(self, model: nn.Module) -> bool:
+        """Return whether a model is as small as asked for."""
+        return self.target is not None and count_parameters(model) <= self.target
+
+    def choose(self, model: nn.Module, groups: Sequence[ChannelGroup]) -> list[ChannelGroup]:
+        """Return the groups to remove next; none if the model is small enough or cannot get smaller."""
+        left = {path: count_outputs(get_layer(model, path)) for group in groups for path in group.outputs}
+        removable = [group for group in groups if all(left[path] > len(part) for path, part in group.outputs.items())]
+        if not removable or self.is_reached(model):
+            return []
+        count = self.per_step or (1 if self.target is None else max(1, len(groups) // STEP))
+        return self._take(model, self._rank(model, removable, count), left, count)
+
+    def _take(
+        self, model: nn.Module, ranked: list[ChannelGroup], left: dict[str, int], count: int
+    ) -> list[ChannelGroup]:
+        """Return the first groups that leave a channel of every layer, no more than the target needs."""
+        chosen: list[ChannelGroup] = []
+        size = count_parameters(model)
+        for group in ranked:
+            if all(left[path] > len(part) for path, part in group.outputs.items()):
+                chosen.append(group)
+                left.update({path: left[path] - len(part) for path, part in group.outputs.items()})
+            reached = self.target is not None and size - saved_parameters(model, chosen) <= self.target
+            if len(chosen) == count or reached:
+                break
+        return chosen
+
+    def _rank(self, model: nn.Module, groups: list[ChannelGroup], count: int) -> list[ChannelGroup]:
+        """Return candidates for the removal of some groups, the least important first."""
+        costs = torch.tensor([saved_parameters(model, [group]) for group in groups], dtype=torch.float64)
+        if self.target is None:
+            costs = torch.ones_like(costs)
+        limit = self._n_candidates(len(groups), count)
+        if limit < len(groups):
+            scores = taylor_scores(model, groups, *self.samples).cpu() / costs
+            order = scores.argsort(stable=True)
+            groups, costs = [groups[i] for i in order.tolist()], costs[order]
+        if limit <= count:
+            return groups
+        groups, costs = groups[:limit], costs[:limit]
+        increase = losses_without(model, groups, *self.samples).cpu() - evaluate(model, *self.samples)[0]
+        key = torch.where(increase > 0, increase / costs, increase * costs)
+        return [groups[i] for i in key.argsort(stable=True).tolist()]
+
+    def _n_candidates(self, n_groups: int, count: int) -> int:
+        """Return the number of groups whose exact losses are computed; no more than are removed: none."""
+        if self.candidates == "all" or (self.candidates == "auto" and n_groups <= FEW):
+            return n_groups
+        return count * (CANDIDATES if self.candidates == "auto" else self.candidates)
