@@ -6,6 +6,7 @@ A table stands between ``<!-- NAME -->`` and ``<!-- end -->``.
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from creases_reproduction.results import stored_result
@@ -49,6 +50,16 @@ def gap_table() -> str:
     return format_table(rows)
 
 
+def amplitude_table() -> str:
+    """Return training losses by the size of new units: means, with the least and the most."""
+    rows = [["size", "right after growth", "after 200 steps"]]
+    for size, losses in numbers("tiny/section-3.3")["losses"].items():
+        after = losses["after"]
+        at_once = f"{mean(losses['at once']):.2f}"
+        rows.append([size, at_once, f"{mean(after):.2f} ({min(after):.2f} to {max(after):.2f})"])
+    return format_table(rows)
+
+
 def numbers(claim: str) -> Any:
     """Return the numbers of the stored result of a claim."""
     result = stored_result(claim)
@@ -62,7 +73,7 @@ def format_table(rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-TABLES = {"growth": growth_table, "rules": rules_table, "gap": gap_table}
+TABLES = {"growth": growth_table, "rules": rules_table, "gap": gap_table, "amplitude": amplitude_table}
 
 
 def fill_tables(text: str) -> str:
