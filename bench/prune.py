@@ -153,6 +153,7 @@ def main() -> None:
                 seconds = time.process_time() - start
                 accuracy = prune.evaluate(smaller, X_test, y_test)[1]
                 results.setdefault((name, share), []).append((accuracy, size(smaller), seconds))
+                print(f"  {share:.2f}  {name:38}  {size(smaller):6,}  {accuracy:.3f}  {seconds:5.1f} s", flush=True)
     print(f"{'method':38}  share  parameters  accuracy: mean (each)          CPU seconds")
     for (name, share), runs in results.items():
         each = " ".join(f"{accuracy:.3f}" for accuracy, _, _ in runs)

@@ -94,6 +94,27 @@ def test_taylor_scores_are_half_the_mean_squares_of_the_derivatives_by_gates(nam
     torch.testing.assert_close(found, slopes.square().mean(0) / 2, rtol=1e-4, atol=1e-12)
 
 
+@pytest.mark.parametrize("frozen", [True, False])
+def test_models_without_gradients_have_scores(frozen):
+    class Fixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body, self.head = coupled("functional")[0], nn.Linear(3, 2).double()
+
+        def forward(self, x):
+            with torch.set_grad_enabled(frozen):
+                return self.head(self.body(x))
+
+    model = Fixed().requires_grad_(not frozen)
+    x = torch.randn(6, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    groups = channel_groups(model, X=x[:2]).groups
+    scores = taylor_scores(model, groups, x, torch.arange(6) % 2)
+    assert bool((scores > 0).all()) == frozen  # code that turns gradients off leaves nothing to score
+    assert all(p.requires_grad != frozen for p in model.parameters())
+    found = channels(model, x, torch.arange(6) % 2, parameters=0.7, candidates=1, tune=lambda model: None)
+    assert found.ended == "parameters"
+
+
 def test_the_channel_that_is_least_missed_goes_first_and_the_model_gets_smaller():
     model, x, y = trained()
     before = copy.deepcopy(model.state_dict())

@@ -45,32 +45,52 @@ def _members(groups: Sequence[ChannelGroup], device: torch.device) -> dict[str, 
 
 def _slopes(model: nn.Module, members: dict[str, tuple[Tensor, Tensor]], count: int, X: Tensor, y: Tensor) -> Tensor:
     """Return the derivative of each sample's loss by the gate of each group (n, count), float64."""
+    slopes = torch.zeros(len(X), count, dtype=torch.float64, device=X.device)
+    for path, by_column in _column_slopes(model, list(members), X, y):
+        columns, group = members[path]
+        slope = by_column[:, columns % by_column.shape[1]]  # weights of grouped convolutions have fewer columns
+        if len(slope) != len(X):  # a sum over samples, or another axis comes first: spread evenly
+            slope = slope.sum(0).expand(len(X), -1) / len(X)
+        slopes.index_add_(1, group, slope)
+    return slopes
+
+
+def _column_slopes(model: nn.Module, paths: list[str], X: Tensor, y: Tensor) -> list[tuple[str, Tensor]]:
+    """Return the derivatives of the loss by the gates of layers' columns: (n, columns) for each call of a layer.
+
+    A layer whose weight is used without its module has no gates: the derivative (1, columns) of the sum over samples is
+    then that by a factor of the weight's columns. Calls that no gradient gets through are left out.
+    """
     gates: list[tuple[str, Tensor]] = []
-    hooks = [get_layer(model, path).register_forward_pre_hook(_gate_hook(path, gates)) for path in members]
+    layers = {path: get_layer(model, path) for path in paths}
+    weights = {path: layer.get_parameter("weight") for path, layer in layers.items()}
+    frozen = [weight for weight in weights.values() if not weight.requires_grad]
+    hooks = [layer.register_forward_pre_hook(_gate_hook(path, gates)) for path, layer in layers.items()]
     try:
+        for weight in frozen:
+            weight.requires_grad_(True)
         with torch.enable_grad():
             loss = losses(model(X), y).double().sum()
+        functional = [path for path in paths if path not in dict(gates)]
+        inputs = [*(gate for _, gate in gates), *(weights[path] for path in functional)]
+        if not loss.requires_grad or not inputs:
+            return []
+        gradients = torch.autograd.grad(loss, inputs, allow_unused=True)
     finally:
         for hook in hooks:
             hook.remove()
-    called = {path for path, _ in gates}
-    functional = [path for path in members if path not in called]  # their weights are used without their modules
-    weights = [get_layer(model, path).get_parameter("weight") for path in functional]
-    gradients = torch.autograd.grad(loss, [*(gate for _, gate in gates), *weights])
-    slopes = torch.zeros(len(X), count, dtype=torch.float64, device=X.device)
-    for (path, gate), gradient in zip(gates, gradients, strict=False):
-        columns, group = members[path]
-        slope = gradient.double().reshape(len(gate), -1)[:, columns]
-        if len(slope) != len(X):  # the model has moved other axes to the first
-            slope = slope.sum(0, keepdim=True).expand(len(X), -1) / len(X)
-        slopes.index_add_(1, group, slope)
-    for path, weight, gradient in zip(functional, weights, gradients[len(gates) :], strict=True):
-        columns, group = members[path]
-        axis = input_tensors(get_layer(model, path)).weight_axis
-        by_column = (weight * gradient).double().movedim(axis, 0).flatten(1).sum(1)
-        slope = by_column[columns % len(by_column)]  # of a sum over samples
-        slopes.index_add_(1, group, slope.expand(len(X), -1) / len(X))
-    return slopes
+        for weight in frozen:
+            weight.requires_grad_(False)
+    found = [
+        (path, gradient.double().reshape(len(gradient), -1))
+        for (path, _), gradient in zip(gates, gradients, strict=False)
+        if gradient is not None
+    ]
+    for path, gradient in zip(functional, gradients[len(gates) :], strict=True):
+        if gradient is not None:
+            product = (weights[path].detach() * gradient).double().movedim(input_tensors(layers[path]).weight_axis, 0)
+            found.append((path, product.flatten(1).sum(1)[None]))
+    return found
 
 
 def _gate_hook(path: str, gates: list[tuple[str, Tensor]]) -> Callable[[nn.Module, tuple[Any, ...]], tuple[Any, ...]]:
