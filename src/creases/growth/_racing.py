@@ -80,7 +80,7 @@ class Racing(ABC):
         for hook in self.before_decision:  # the network that grows is this one
             hook(state)
         state.stage_end = history.last["steps"] + race.steps
-        self._grow_or_end(stages.widening(history.stages))
+        self._grow_or_end(stages.widening(state))
         if state.record is not None and state.meter.progress > stages.share:
             history.growth_ended = "a growth step costs more than growth's share of the budget leaves"
             self._undo(race)

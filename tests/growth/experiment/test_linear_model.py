@@ -119,9 +119,7 @@ def test_where_no_network_is_better_the_classifier_is_the_logistic_regression_of
     assert not any(map(model.history_.keeps, model.history_.records))
     linear = make_pipeline(StandardScaler(), logistic_regression()).fit(X, CLASSES)
     np.testing.assert_allclose(model.predict_proba(X), linear.predict_proba(X), rtol=0, atol=1e-10)
-    assert model.history_.ended == (
-        "training after growth overfitted; the network is the linear model, which does as well on validation rows"
-    )
+    assert model.history_.ended.endswith("; the network is the linear model, which does as well on validation rows")
     assert "is the linear model" in model.explain()
 
 

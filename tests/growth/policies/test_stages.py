@@ -41,6 +41,25 @@ def test_a_stage_takes_an_equal_part_of_what_growth_may_spend():
     assert Stages(share=0.25).stage_length(at(budget=100)) == stages_.MIN_STEPS > int(0.25 * 100 * 12 / 17)
 
 
+def test_in_a_short_run_races_are_shorter():
+    assert Stages(share=0.25).stage_length(at(budget=20)) == int(0.9 * 0.25 * 20 * 12 / 2) < stages_.MIN_STEPS
+    assert Stages(share=0.25).stage_length(at(budget=1)) == stages_.MIN_STEPS  # no race fits
+
+
+@pytest.mark.parametrize(("budget", "widening"), [(20, 16), (60, 16), (80, 4), (120, 4), (140, 2), (1000, 2)])
+def test_where_few_stages_fit_they_begin_at_once_and_widen_more(budget, widening):
+    """In a quarter of the budget there is time for 1, 1, 2, 3, 4 and many stages."""
+    policy, run = Stages(share=0.25), at(budget=budget)
+    assert policy.widening(run) == widening
+    assert (policy.steps_left(run) == 0) == (widening > 2)
+
+
+@pytest.mark.parametrize(("units", "widening"), [(2, 16), (4, 8), (6, 4), (16, 2), (500, 2)])
+def test_a_short_run_does_not_make_wide_layers_wider_at_once(units, widening):
+    run = at(budget=20, model=mlp(3, units, 2))
+    assert Stages(share=0.25).widening(run) == widening
+
+
 @given(st.floats(0.05, 0.9), st.floats(0.0, 0.9), st.integers(0, 8), st.integers(50, 10_000))
 @settings(max_examples=50, deadline=None)
 def test_all_stages_to_come_fit_into_what_is_left(share, done, paid, budget):

@@ -13,12 +13,19 @@ from creases.growth._cost import PASSES_PER_STEP
 from creases.growth._state import State
 from creases.growth.policies._stop import UNBOUNDED, SizeLimit
 
-#: Optimizer steps in a stage, at least: fewer say nothing about a network of another size.
-MIN_STEPS = 50
+#: Optimizer steps in a race, at least: fewer say little about the sizes of networks. A run so short that its growth
+#: phase has no room for one race of 50 steps has one shorter race, of 20 steps or more.
+MIN_STEPS, SHORT_RUN_STEPS = 50, 20
 
 #: Optimizer steps of a race that say enough. Of longer stages a race takes a quarter; its winner trains the rest alone.
 RACE_STEPS = 200
 RACE_PART = 1 / 4
+
+#: Stages that a run has time for, at least; where fewer fit into growth's share, each multiplies the widths more often.
+MIN_STAGES = 4
+
+#: Units of a layer up to which a stage of a short run multiplies its width more than once.
+SHORT_RUN_UNITS = 32
 
 #: Stages that the growth phase has time for, if nothing limits the size before: 2^8 times the width of the start.
 MAX_STAGES = 8
@@ -39,7 +46,9 @@ class Stages:
     The stage pays if the held-out loss of the grown network is lower by more than half the standard error of the
     difference; otherwise growth is undone, and the network trained without growth is kept. The next stage then widens
     by the factor once more, because some functions, such as parities, need several units before any of them helps.
-    Growth ends after ``patience`` stages in a row that do not pay, or when its share of the budget is spent.
+    Growth ends after ``patience`` stages in a row that do not pay, or when its share of the budget is spent. In a short
+    run, where fewer than four stages fit into that share, the first begins at once, and each widens by more, up to 32
+    units a layer: a run with one stage by 16.
 
     The comparison is at equal steps, not equal compute: early in a run more steps always help more than more units, so
     at equal compute the smaller network would always win. The cost of larger networks is bounded by the share, and by
@@ -62,7 +71,8 @@ class Stages:
     def steps_left(self, state: State) -> int:
         """Return the optimizer steps until the end of the stage."""
         if state.stage_end is None:
-            state.stage_end = state.history.steps + self.stage_length(state)
+            is_short = self._multiplications(state) > 1 and not self.over(state)  # then the first race begins at once
+            state.stage_end = state.history.steps + (0 if is_short else self.stage_length(state))
         return state.stage_end - state.history.steps
 
     def stage_length(self, state: State) -> int:
@@ -71,7 +81,7 @@ class Stages:
         The share of the budget that is left is divided among the stages to come, of equally many steps. These cost more
         the wider the network is, and those of the race are made twice: grown and not.
         """
-        step, least = state.step_progress, _min_steps(state)
+        step, least = state.step_progress, self._min_steps(state)
         if not step:
             return least
         costs = [self._step_costs(state, number) for number in range(1, self.stages_left(state) + 1)]
@@ -100,15 +110,25 @@ class Stages:
 
     def over(self, state: State) -> str:
         """Return why growth is over by the budget; "" if another stage fits into its share."""
-        least = state.step_progress * _min_steps(state) * sum(self._step_costs(state, 1))
+        costs = self._step_costs(state, 1, self._multiplications(state))
+        least = state.step_progress * self._min_steps(state) * sum(costs)
         if state.meter.progress + least > self.share:
             return f"its share of the budget ({self.share:.0%} of {state.meter.budget}) is spent"
         return ""
 
-    def _step_costs(self, state: State, number: int) -> tuple[float, float]:
+    def _min_steps(self, state: State) -> int:
+        """Return the optimizer steps of a stage, at least; an epoch where a stage cannot end within one."""
+        if not (state.batch_size and state.meter.n_samples):
+            return max(state.last_epoch[0], 1)
+        if not (step := state.step_progress):  # not known yet
+            return MIN_STEPS
+        fitting = int(0.9 * self.share / (step * sum(self._step_costs(state, 1))))  # if one race takes almost all of it
+        return fitting if SHORT_RUN_STEPS <= fitting < MIN_STEPS else MIN_STEPS
+
+    def _step_costs(self, state: State, number: int, times: int = 1) -> tuple[float, float]:
         """Return what a step of a stage takes of the budget, in current steps: of the rival, and of the grown network.
 
-        ``number``: how many stages come before it, from now, and it.
+        ``number``: how many stages come before it, from now, and it; ``times``: how often each multiplies the widths.
         """
         unit = state.meter.budget.unit
         if unit == "epochs":
@@ -118,11 +138,22 @@ class Stages:
         if unit == "seconds":
             fixed = STEP_OVERHEAD / (PASSES_PER_STEP * max(state.batch_size, 1) * max(state.flops // 2, 1))
             ratio = (ratio + fixed) / (1 + fixed)
-        return float(ratio ** (number - 1)), float(ratio**grown)
+        return float(ratio ** (times * (number - 1))), float(ratio ** (times * grown))
 
-    def widening(self, stages: Sequence[dict[str, Any]]) -> float:
+    def widening(self, state: State) -> float:
         """Return by what factor the next stage widens the network."""
-        return float(self.factor ** (1 + self.failures(stages)))
+        return float(self.factor ** (self._multiplications(state) + self.failures(state.history.stages)))
+
+    def _multiplications(self, state: State) -> int:
+        """Return how many times a stage multiplies the widths by the factor: once, unless few stages fit."""
+        step = state.step_progress * self._min_steps(state)
+        widest = max((place.width for place in state.places), default=1)
+        allowed = [n for n in range(2, MIN_STAGES + 1) if widest * self.factor**n <= SHORT_RUN_UNITS]
+        if not step or not allowed:
+            return 1
+        fitting = {n: int(self.share / (step * sum(self._step_costs(state, 1, n)))) for n in (1, *allowed)}
+        enough = [n for n, stages in fitting.items() if n * stages >= MIN_STAGES]
+        return min(enough, default=max((n for n, stages in fitting.items() if stages), default=1))
 
     def failures(self, stages: Sequence[dict[str, Any]]) -> int:
         """Return how many stages at the end did not pay."""
@@ -137,11 +168,6 @@ class Stages:
         losses = f"{last['loss_grown']:.4g} with growth, {last['loss_training_on']:.4g} without"
         losses += f", standard error {last['error']:.2g}"
         return f"{plural(self.failures(stages), 'growth stage')} in a row did not lower the held-out loss ({losses})"
-
-
-def _min_steps(state: State) -> int:
-    """Return the optimizer steps of a stage, at least; an epoch where a stage cannot end within one."""
-    return MIN_STEPS if state.batch_size and state.meter.n_samples else max(state.last_epoch[0], 1)
 
 
 def _room(state: State) -> float:
