@@ -27,7 +27,6 @@ from creases import prune
 
 STEPS = 30  # of torch-pruning, on the way to a tenth of the channels
 ROWS = 256  # training rows for scores
-HESSIAN = 64  # of them for the Hessian, which takes a backward pass for each
 
 
 class Block(nn.Module):
@@ -100,7 +99,6 @@ def by_torch_pruning(
     importance = {
         "taylor": scores.GroupTaylorImportance,
         "magnitude": scores.GroupMagnitudeImportance,
-        "hessian": scores.GroupHessianImportance,
     }[score]()
     target = share * size(model)
     model = copy.deepcopy(model)
@@ -114,12 +112,6 @@ def by_torch_pruning(
         model.zero_grad()
         if score == "taylor":
             F.cross_entropy(model(X), y).backward()
-        elif score == "hessian":
-            importance.zero_grad()
-            for loss in F.cross_entropy(model(X[:HESSIAN]), y[:HESSIAN], reduction="none"):
-                model.zero_grad()
-                loss.backward(retain_graph=True)
-                importance.accumulate_grad(model)
         pruner.step()
     return model
 
@@ -127,11 +119,11 @@ def by_torch_pruning(
 METHODS: dict[str, Callable[[nn.Module, Tensor, Tensor, float], nn.Module]] = {
     "creases": by_creases,
     "creases, Taylor score alone": partial(by_creases, candidates=1),
+    "creases, 4 exact losses for each": partial(by_creases, candidates=4),
     "torch-pruning, Taylor, all layers": partial(by_torch_pruning, score="taylor", everywhere=True),
     "torch-pruning, Taylor, each layer": partial(by_torch_pruning, score="taylor", everywhere=False),
     "torch-pruning, magnitude, all layers": partial(by_torch_pruning, score="magnitude", everywhere=True),
     "torch-pruning, magnitude, each layer": partial(by_torch_pruning, score="magnitude", everywhere=False),
-    "torch-pruning, Hessian, all layers": partial(by_torch_pruning, score="hessian", everywhere=True),
 }
 
 
@@ -139,7 +131,7 @@ def main() -> None:
     """Run all methods and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--shares", type=float, nargs="+", default=[0.5, 0.25])
+    parser.add_argument("--shares", type=float, nargs="+", default=[0.5, 0.25, 0.1])
     options = parser.parse_args()
     results: dict[tuple[str, float], list[tuple[float, int, float]]] = {}
     for seed in range(options.seeds):

@@ -86,7 +86,7 @@ def test_a_network_is_pruned_to_a_fraction_of_its_parameters(run, moons, tmp_pat
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert found["parameters_after"] <= found["parameters_before"] / 2
-    assert found["by_data"]["ended"] == "parameters"
+    assert found["by_data"]["ended"] == "size"
     assert found["by_data"]["fixed"][0]["reason"] == "its units are the model's output"
 
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from coupled_models import COUPLED, coupled
 from creases import places
 from creases.errors import InputError
-from creases.network.surgery import channel_groups, masked_channels, remove_channels
+from creases.network.surgery import channel_groups, count_multiply_adds, masked_channels, remove_channels
 from creases.prune import channels, magnitude, tuner
 from creases.prune._evaluation import evaluate, losses, losses_without
 from creases.prune._magnitude import weights
@@ -112,7 +113,7 @@ def test_models_without_gradients_have_scores(frozen):
     assert bool((scores > 0).all()) == frozen  # code that turns gradients off leaves nothing to score
     assert all(p.requires_grad != frozen for p in model.parameters())
     found = channels(model, x, torch.arange(6) % 2, parameters=0.7, candidates=1, tune=lambda model: None)
-    assert found.ended == "parameters"
+    assert found.ended == "size"
 
 
 def test_the_channel_that_is_least_missed_goes_first_and_the_model_gets_smaller():
@@ -147,7 +148,7 @@ def test_a_model_is_pruned_to_a_number_of_parameters(name, parameters):
     size = found.first.parameters
     target = int(parameters * size) if isinstance(parameters, float) else parameters
     before = [found.first, *found.steps][-2 if found.steps else 0]
-    if found.ended == "parameters":
+    if found.ended == "size":
         assert found.last.parameters <= target
         assert not found.steps or before.parameters > target
     else:
@@ -156,6 +157,24 @@ def test_a_model_is_pruned_to_a_number_of_parameters(name, parameters):
     assert sum(p.numel() for p in found.model.parameters()) == found.last.parameters
     assert [part.reason for part in found.fixed]
     assert found.model(x).shape == (12, 3)
+
+
+@pytest.mark.parametrize("name", ["conv shortcut", "depthwise", "transposed large groups", "recurrent", "sequence"])
+def test_multiply_adds_are_those_that_torch_counts_and_can_be_the_target(name):
+    model, shape = coupled(name)
+    x = torch.randn(6, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    model = nn.Sequential(model, nn.Flatten(), nn.Linear(model(x)[0].numel(), 2).double()).eval()
+
+    def count(model):
+        with FlopCounterMode(display=False) as counter:
+            model(x[:1])
+        return counter.get_total_flops() // 2
+
+    positions = channel_groups(model, X=x).positions
+    assert count_multiply_adds(model, positions) == count(model)
+    found = channels(model, x, torch.arange(6) % 2, multiply_adds=0.6, tune=lambda model: None)
+    assert found.ended == "size"
+    assert count(found.model) == count_multiply_adds(found.model, positions) <= 0.6 * count(model)
 
 
 def test_a_size_that_the_accuracy_does_not_allow_is_not_reached():
@@ -295,6 +314,8 @@ def test_wrong_data_are_refused_by_name():
         channels(model, x, y, min_accuracy=0.5, candidates="few")
     with pytest.raises(InputError, match="parameters must be given, or min_accuracy, got neither"):
         channels(model, x, y)
+    with pytest.raises(InputError, match="multiply_adds must be left out with parameters, got 9"):
+        channels(model, x, y, parameters=0.5, multiply_adds=9)
     for wrong in (0, -3, 1.5, 0.0, float("nan"), True, "half"):
         with pytest.raises(
             InputError, match="parameters must be a fraction above 0 and up to 1, or a positive integer"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import torch
@@ -26,6 +25,7 @@ from creases.prune._evaluation import check_accuracy, check_samples, evaluate
 from creases.prune._model import as_module
 from creases.prune._results import PruningResult, PruningStep
 from creases.prune._selection import Candidates, Selection
+from creases.prune._target import Target
 from creases.prune._tuner import Tune, tuner
 
 #: Called after each step with its record and the model.
@@ -39,6 +39,7 @@ def channels(
     *,
     min_accuracy: float | None = None,
     parameters: float | None = None,
+    multiply_adds: float | None = None,
     validation: tuple[Any, Any] | None = None,
     tune: Tune | None = None,
     places: Sequence[str] | None = None,
@@ -67,7 +68,10 @@ def channels(
         Accuracy, as a fraction, below which pruning ends; the model before is the result.
     parameters
         Number of parameters to prune to, or their fraction of the model's if it is a float up to 1. Groups are then
-        compared by the increase of the loss for each parameter that they save. Give this or ``min_accuracy``, or both.
+        compared by the increase of the loss for each parameter that they save. Give this, ``multiply_adds`` or
+        ``min_accuracy``; the last can be given with one of the others.
+    multiply_adds
+        The same for the multiply-adds of all layers for one input.
     validation
         Inputs and classes on which the accuracy is measured; X and y by default.
     tune
@@ -76,7 +80,7 @@ def channels(
     places
         Names of the layers whose channels may be removed, with all that they are tied to; all by default.
     per_step
-        Number of groups removed in a step; 1 by default, with ``parameters`` a 32nd of those left.
+        Number of groups removed in a step; 1 by default, with a target size a 32nd of those left.
     candidates
         Number of groups for each one removed, those with the smallest Taylor scores, whose exact loss is computed;
         with 1 the Taylor score alone decides, with "all" the exact loss alone. "auto" is "all" for up to 64 groups,
@@ -106,10 +110,11 @@ def channels(
         check_choice(candidates, ("auto", "all"), "candidates")
     else:
         check_count(candidates, "candidates")
-    selection = Selection(few, per_step, candidates, _target(module, min_accuracy, parameters))
     fine_tune = tuner(X, y) if tune is None else tune
     best = copy.deepcopy(module)
     groups = _named_groups(channel_groups(best, X=X[:2]), places)
+    target = _target(best, groups, min_accuracy, parameters, multiply_adds)
+    selection = Selection(few, per_step, candidates, target)
     layers = list(dict.fromkeys(path for group in groups.groups for path in group.outputs))
     first = record_step(best, layers, {}, few, tests)
     least = 0.0 if min_accuracy is None else min_accuracy
@@ -120,7 +125,7 @@ def channels(
         while not ended:
             chosen = selection.choose(best, groups.groups)
             if not chosen:
-                ended = "parameters" if selection.is_reached(best) else "smallest"
+                ended = "size" if target is not None and target.is_reached(best) else "smallest"
                 break
             smaller = copy.deepcopy(best)
             remove_channels(smaller, chosen)
@@ -139,7 +144,8 @@ def channels(
     settings = {
         "method": "channels",
         "min_accuracy": min_accuracy,
-        "parameters": selection.target,
+        "parameters": target.limit if target is not None and parameters is not None else None,
+        "multiply_adds": target.limit if target is not None and multiply_adds is not None else None,
         "per_step": per_step,
         "candidates": candidates,
         "max_samples": len(few[0]),
@@ -165,20 +171,23 @@ def record_step(
     return PruningStep(removed, widths, count_parameters(model), nonzero, before, loss, accuracy)
 
 
-def _target(model: nn.Module, min_accuracy: float | None, parameters: float | None) -> int | None:
-    """Return the number of parameters to prune to; None if only the accuracy counts."""
-    if parameters is None:
-        if min_accuracy is None:
-            raise InputError("parameters", "be given, or min_accuracy", "neither", "for example parameters=0.5")
-        return None
-    size = count_parameters(model)
-    if isinstance(parameters, Integral) and not isinstance(parameters, bool) and parameters > 0:
-        return int(parameters)
-    if isinstance(parameters, float) and 0 < parameters <= 1:
-        return int(parameters * size)
-    raise InputError(
-        "parameters", "be a fraction above 0 and up to 1, or a positive integer", repr(parameters), f"it has {size:,}"
-    )
+def _target(
+    model: nn.Module,
+    groups: ChannelGroups,
+    min_accuracy: float | None,
+    parameters: float | None,
+    multiply_adds: float | None,
+) -> Target | None:
+    """Return the size to prune to; None if only the accuracy counts."""
+    if parameters is not None and multiply_adds is not None:
+        raise InputError("multiply_adds", "be left out with parameters", repr(multiply_adds))
+    if parameters is not None:
+        return Target.from_fraction("parameters", parameters, model)
+    if multiply_adds is not None:
+        return Target.from_fraction("multiply_adds", multiply_adds, model, groups.positions)
+    if min_accuracy is None:
+        raise InputError("parameters", "be given, or min_accuracy", "neither", "for example parameters=0.5")
+    return None
 
 
 def _named_groups(found: ChannelGroups, names: Sequence[str] | None) -> ChannelGroups:

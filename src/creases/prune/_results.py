@@ -74,7 +74,7 @@ class PruningResult:
     first: PruningStep  #: the original model
     steps: tuple[PruningStep, ...] = ()
     kept: int = 0  #: number of steps that lead to the model
-    ended: str = ""  #: why pruning ended: "accuracy", "parameters", "smallest", "sparsities" or "interrupted"
+    ended: str = ""  #: why pruning ended: "accuracy", "size", "smallest", "sparsities" or "interrupted"
     settings: dict[str, Any] = field(default_factory=dict)
     fixed: tuple[FixedChannels, ...] = ()  #: channels of the model that cannot be removed, with the reason
 

@@ -9,8 +9,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from creases.network.surgery import ChannelGroup, count_outputs, count_parameters, get_layer, saved_parameters
+from creases.network.surgery import ChannelGroup, count_outputs, get_layer
 from creases.prune._evaluation import evaluate, losses_without
+from creases.prune._target import Target
 from creases.prune._taylor import taylor_scores
 
 #: Number of groups whose exact losses are always computed.
@@ -33,17 +34,13 @@ class Selection:
     samples: tuple[Tensor, Tensor]  #: inputs and classes on which losses are computed
     per_step: int | None  #: None: one, with a target size a share of the groups
     candidates: Candidates  #: for each group to remove
-    target: int | None  #: number of parameters to prune to; None: none
-
-    def is_reached(self, model: nn.Module) -> bool:
-        """Return whether a model is as small as asked for."""
-        return self.target is not None and count_parameters(model) <= self.target
+    target: Target | None  #: None: only the accuracy counts
 
     def choose(self, model: nn.Module, groups: Sequence[ChannelGroup]) -> list[ChannelGroup]:
         """Return the groups to remove next; none if the model is small enough or cannot get smaller."""
         left = {path: count_outputs(get_layer(model, path)) for group in groups for path in group.outputs}
         removable = [group for group in groups if all(left[path] > len(part) for path, part in group.outputs.items())]
-        if not removable or self.is_reached(model):
+        if not removable or (self.target is not None and self.target.is_reached(model)):
             return []
         count = self.per_step or (1 if self.target is None else max(1, len(groups) // STEP))
         return self._take(model, self._rank(model, removable, count), left, count)
@@ -53,21 +50,20 @@ class Selection:
     ) -> list[ChannelGroup]:
         """Return the first groups that leave a channel of every layer, no more than the target needs."""
         chosen: list[ChannelGroup] = []
-        size = count_parameters(model)
+        excess = self.target.size(model) - self.target.limit if self.target is not None else 0
         for group in ranked:
             if all(left[path] > len(part) for path, part in group.outputs.items()):
                 chosen.append(group)
                 left.update({path: left[path] - len(part) for path, part in group.outputs.items()})
-            reached = self.target is not None and size - saved_parameters(model, chosen) <= self.target
+            reached = self.target is not None and self.target.saved(model, chosen) >= excess
             if len(chosen) == count or reached:
                 break
         return chosen
 
     def _rank(self, model: nn.Module, groups: list[ChannelGroup], count: int) -> list[ChannelGroup]:
         """Return candidates for the removal of some groups, the least important first."""
-        costs = torch.tensor([saved_parameters(model, [group]) for group in groups], dtype=torch.float64)
-        if self.target is None:
-            costs = torch.ones_like(costs)
+        saved = [1 if self.target is None else self.target.saved(model, [group]) for group in groups]
+        costs = torch.tensor(saved, dtype=torch.float64).clamp(min=1)
         limit = self._n_candidates(len(groups), count)
         if limit < len(groups):
             scores = taylor_scores(model, groups, *self.samples).cpu() / costs

@@ -10,7 +10,14 @@ from torch import nn
 
 from coupled_models import COUPLED, coupled
 from creases.errors import InputError
-from creases.network.surgery import channel_groups, masked_channels, remove_channels, saved_parameters
+from creases.network.surgery import (
+    channel_groups,
+    count_multiply_adds,
+    masked_channels,
+    remove_channels,
+    saved_multiply_adds,
+    saved_parameters,
+)
 from surgery_models import MODELS, inputs
 
 EVERY = [*COUPLED, *MODELS]
@@ -59,7 +66,8 @@ def test_all_groups_and_all_fixed_channels_are_found(name):
 def test_a_model_without_a_group_is_the_model_with_its_channels_masked(name):
     model, shape = coupled(name)
     x = inputs(shape)
-    for group in channel_groups(model, shape).groups:
+    found = channel_groups(model, shape)
+    for group in found.groups:
         if empties(model, [group]):
             continue
         masked, smaller = copy.deepcopy(model), copy.deepcopy(model)
@@ -71,6 +79,8 @@ def test_a_model_without_a_group_is_the_model_with_its_channels_masked(name):
             torch.testing.assert_close(smaller(x), model(x))
         saved = certificate.parameters_before - certificate.parameters_after
         assert saved == saved_parameters(model, [group])
+        work = count_multiply_adds(model, found.positions) - count_multiply_adds(smaller, found.positions)
+        assert work == saved_multiply_adds(model, [group], found.positions)
         assert certificate.old_width - certificate.new_width == sum(map(len, group.outputs.values()))
 
 

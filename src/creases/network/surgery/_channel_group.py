@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -49,6 +49,7 @@ class ChannelGroups:
 
     groups: tuple[ChannelGroup, ...]
     fixed: tuple[FixedChannels, ...]
+    positions: dict[str, int]  #: how often each layer applies its weight for one input
 
     def without(self, removed: Iterable[ChannelGroup]) -> ChannelGroups:
         """Return what is left, as numbered after the removal of some groups."""
@@ -71,7 +72,7 @@ class ChannelGroups:
             )
             for part in self.fixed
         )
-        return ChannelGroups(groups, fixed)
+        return ChannelGroups(groups, fixed, self.positions)
 
 
 def union_channels(parts: Iterable[Channels]) -> dict[str, list[int]]:
@@ -93,25 +94,34 @@ def _renumber(channels: Channels, removed: dict[str, list[int]]) -> Channels:
     return result
 
 
+def count_multiply_adds(model: nn.Module, positions: dict[str, int]) -> int:
+    """Return the multiplications that the layers of a model take for one input, by the positions of its groups."""
+    return sum(get_layer(model, path).get_parameter("weight").numel() * n for path, n in positions.items())
+
+
 def saved_parameters(model: nn.Module, groups: Sequence[ChannelGroup]) -> int:
     """Return the number of parameters that the removal of groups saves."""
+    return sum(weights + others for _, weights, others in _savings(model, groups))
+
+
+def saved_multiply_adds(model: nn.Module, groups: Sequence[ChannelGroup], positions: dict[str, int]) -> int:
+    """Return the multiplications for one input that the removal of groups saves."""
+    return sum(weights * positions.get(path, 0) for path, weights, _ in _savings(model, groups))
+
+
+def _savings(model: nn.Module, groups: Sequence[ChannelGroup]) -> Iterator[tuple[str, int, int]]:
+    """Yield for each layer the weights that the removal of groups saves, and its other parameters."""
     outputs = union_channels(group.outputs for group in groups)
     inputs = union_channels(part for group in groups for part in (group.carriers, group.readers))
     carriers = {path for group in groups for path in group.carriers}
-    return sum(
-        _saved(get_layer(model, path), len(outputs.get(path, ())), len(inputs.get(path, ())), path in carriers)
-        for path in outputs | inputs
-    )
-
-
-def _saved(layer: nn.Module, made: int, read: int, carrier: bool) -> int:
-    """Return the parameters that a layer saves without some of its outputs and inputs."""
-    sizes = {name: parameter.numel() for name, parameter in layer._parameters.items() if parameter is not None}
-    if not isinstance(layer, AFFINE_LAYERS):
-        return sum(sizes.values()) * read // int(getattr(layer, input_tensors(layer).counter))
-    out = count_outputs(layer)
-    into = int(getattr(layer, input_tensors(layer).counter))
-    weight, bias = sizes.get("weight", 0), made if "bias" in sizes else 0
-    if carrier:  # whole groups of a convolution
-        return weight * made // out + bias
-    return weight - weight * (out - made) * (into - read) // (out * into) + bias
+    for path in outputs | inputs:
+        layer, made, read = get_layer(model, path), len(outputs.get(path, ())), len(inputs.get(path, ()))
+        sizes = {name: parameter.numel() for name, parameter in layer._parameters.items() if parameter is not None}
+        into = int(getattr(layer, input_tensors(layer).counter))
+        if not isinstance(layer, AFFINE_LAYERS):
+            yield path, 0, sum(sizes.values()) * read // into
+            continue
+        out, weight = count_outputs(layer), sizes.get("weight", 0)
+        whole = path in carriers  # a convolution that loses whole groups
+        kept = weight * (out - made) // out if whole else weight * (out - made) * (into - read) // (out * into)
+        yield path, weight - kept, made if "bias" in sizes else 0

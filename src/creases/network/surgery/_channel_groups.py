@@ -79,7 +79,7 @@ class _Survey:
                 for _, units in members:
                     self.tracker.fix(units[:1], why)
         removable = tuple(group for group, units in found if not self._reason(units))
-        return ChannelGroups(removable, self._fixed())
+        return ChannelGroups(removable, self._fixed(), self.tracker.positions)
 
     def _groups(self) -> list[tuple[ChannelGroup, list[int]]]:
         """Return the sets of coupled units as groups of channels, in the order of the model's layers."""

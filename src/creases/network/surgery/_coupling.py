@@ -27,6 +27,7 @@ class CouplingTracker(UnitTracker):
         counts = [count_outputs(self.modules[path]) for path in self.flow.first]
         self.parents = list(range(1 + sum(counts)))
         self.fixed: dict[int, str] = {}  #: why a unit cannot be removed
+        self.positions: dict[str, int] = {}  #: how often each layer applies its weight for one input
 
     def root(self, unit: int) -> int:
         """Return the unit that stands for the set of a unit."""
@@ -86,6 +87,16 @@ class CouplingTracker(UnitTracker):
                 self.fix(_numbers(a[b == 0]), f"{place} combines them with values of a fixed width, such as padding")
 
     # -- layers -------------------------------------------------------------------------------------------------------
+
+    def _layer(self, base: str, args: Any, kwargs: Any, out: Tensor, owners: Owners) -> Any:
+        result = super()._layer(base, args, kwargs, out, owners)
+        for path in result.owners:
+            x = args[0] if args else kwargs["input"]
+            entries = x if base.startswith("conv_transpose") else out
+            axis = -1 if base == "linear" else 1
+            n = entries.numel() // max(1, len(x) * entries.shape[axis])
+            self.positions[path] = self.positions.get(path, 0) + n
+        return result
 
     def _record_columns(self, path: str, x: TrackedTensor, axis: int, owners: Owners) -> None:
         before = self.flow.columns.pop(path, None)
