@@ -18,7 +18,7 @@ def test_no_restart_of_descent_beats_the_optimal_fit_on_random_targets():
     assert len(found) == 20
     for curve, optimal, descent in found:
         assert optimal.sse <= descent.min() * (1 + 1e-9), curve.kind
-        assert optimal.lower_bound is not None
+        assert optimal.is_optimal
         assert optimal.lower_bound <= optimal.sse * (1 + 1e-9) <= optimal.grid_sse * (1 + 2e-9)
 
 

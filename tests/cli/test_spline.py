@@ -1,5 +1,8 @@
+import csv
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +11,7 @@ from PIL import Image
 import creases
 from creases.cli.spline import _data as data
 from creases.problems import TARGETS
-from creases.splines import roughness, to_spline
+from creases.splines import optimal_fit, roughness, to_spline
 
 QUICK = ("--width", 6, "--steps", 200, "--points", 40)
 
@@ -174,7 +177,18 @@ def test_more_breakpoints_than_data_interpolate(run):
         (["--points", 1], "--points must be an integer, at least 2, got 1"),
         (["--noise", -1], "--noise must be a finite number at least 0, got -1.0"),
         (["--points", 4, "--init", "curvature"], "x must have at least 5 different values for 'curvature', got 4"),
-        (["--out", "a.gif"], "--out must be a file name ending in .png, .svg, .safetensors, .onnx, got 'a.gif'"),
+        (["--out", "a.gif"], "--out must be a file name ending in .png, .svg, .safetensors, .onnx, .csv, got 'a.gif'"),
+        (["--values", "a.png"], "--values must be a file name ending in .csv, got 'a.png'"),
+        (["--pieces", "some"], "--pieces must be a number, bic or cv, got 'some'"),
+        (["--pieces", 0], "--pieces must be a positive integer, got 0"),
+        (["--pieces", 3, "--slopes", "0"], "--slopes must be two numbers, got '0'; such as 0, for rising or -1,1"),
+        (
+            ["--pieces", 3, "--animate", "a.gif"],
+            "--animate must be used without --pieces; there is no training to show",
+        ),
+        (["--jumps"], "--jumps must be used with --pieces; a network is trained without conditions"),
+        (["--pieces", 3, "--jumps", "--period", 6], "--period must be used without jumps"),
+        (["--pieces", 3, "--jumps", "--out", "n.onnx"], "--jumps must not be used for a spline of breakpoints"),
         (["--animate", "a.avi"], "--animate must be a file name ending in .gif, .mp4, got 'a.avi'"),
         (["--animate", "no/a.gif"], "--animate must be in an existing folder, got no/a.gif"),
     ],
@@ -208,3 +222,72 @@ def test_every_curve_can_be_named():
     for name in TARGETS:
         found = data.curve_data(name, points=5, noise=0.0, seed=0)
         np.testing.assert_array_equal(found.y, TARGETS[name](found.x))
+
+
+def read_csv(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_best_fit_alone_is_found_without_training(run, tmp_path):
+    words = ("spline", "--target", "arctan", "--points", 40, "--pieces", 4)
+    found = summary(run(*words, "--out", "pieces.csv", "--values", "values.csv", "--out", "n.onnx", "--json"))
+    x = np.linspace(-3, 3, 40)
+    best = optimal_fit(x, np.arctan(x), 4)
+    assert found["is_optimal"]
+    assert found["training_error"] == pytest.approx(best.sse / 40)
+    pieces = read_csv(tmp_path / "pieces.csv")
+    np.testing.assert_allclose([float(row["slope"]) for row in pieces], best.pieces.slopes)
+    np.testing.assert_allclose([float(row["end"]) for row in pieces], [*best.knots, 3])
+    np.testing.assert_allclose([float(row["value_at_begin"]) for row in pieces], best([-3, *best.knots]))
+    errors = best.statistics(x, np.arctan(x)).standard_errors
+    np.testing.assert_allclose([float(row["slope_standard_error"]) for row in pieces], errors)
+    values = read_csv(tmp_path / "values.csv")
+    np.testing.assert_allclose([float(row["best_fit"]) for row in values], best(x))
+    np.testing.assert_allclose(creases.read(tmp_path / "n.onnx")(x[:, None])[:, 0], best(x), atol=1e-6)
+    shown = run(*words).stdout
+    assert "40 samples, 4 pieces" in shown
+    assert "(optimal, proved)" in shown
+
+
+def test_values_of_both_fits_are_written_after_training(run, tmp_path):
+    found = summary(run("spline", *QUICK, "--values", "v.csv", "--out", "p.csv", "--json"))
+    assert found["files"] == ["p.csv", "v.csv"]
+    rows = read_csv(tmp_path / "v.csv")
+    errors = [
+        np.mean([(float(row[name]) - float(row["sin 2x"])) ** 2 for row in rows]) for name in ("network", "best_fit")
+    ]
+    assert errors == pytest.approx([found["network"]["training_error"], found["best_fit"]["training_error"]])
+    assert len(read_csv(tmp_path / "p.csv")) == found["best_fit"]["pieces"]
+
+
+def test_conditions_and_the_choice_of_pieces_reach_the_fit(run, tmp_path):
+    common = ("spline", "--points", 40, "--json")
+    rising = summary(run(*common, "--pieces", 3, "--slopes", "0,"))
+    assert min(row["slope"] for row in rising["pieces"]) >= -1e-9
+    chosen = summary(run(*common, "--target", "sawtooth", "--pieces", "bic", "--jumps", "--out", "saw.svg"))
+    assert len(chosen["pieces"]) == 4
+    assert min(chosen["selection"], key=chosen["selection"].get) == "4"
+    assert "<svg" in (tmp_path / "saw.svg").read_text()
+
+
+def test_dates_are_days_in_the_fit_and_dates_in_the_files(run, tmp_path):
+    days = np.arange("2024-01-30", "2024-03-30", dtype="datetime64[D]")
+    y = np.abs(np.arange(len(days)) - 30.0)
+    lines = "".join(f"{day},{value}\n" for day, value in zip(days, y, strict=True))
+    (tmp_path / "daily.csv").write_text("day,load\n" + lines)
+    found = summary(
+        run("spline", "daily.csv", "--pieces", 2, "--test", 0, "--out", "p.csv", "--values", "v.csv", "--json")
+    )
+    assert found["data"]["input"] == "day days since 2024-01-30"
+    left, right = read_csv(tmp_path / "p.csv")
+    assert (left["begin"], left["end"], right["end"]) == ("2024-01-30", "2024-02-29", "2024-03-29")
+    assert float(left["slope"]) == pytest.approx(-1)
+    row = read_csv(tmp_path / "v.csv")[30]
+    assert (row["day"], row["load"]) == ("2024-02-29", "0.0")
+    assert abs(float(row["best_fit"])) < 1e-6
+
+
+def test_the_module_of_the_command_does_not_import_torch():
+    code = "import sys, creases.cli.spline; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

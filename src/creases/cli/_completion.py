@@ -7,7 +7,6 @@ from pathlib import Path
 
 TABLES = (".csv", ".tsv", ".parquet", ".npz")
 MODELS = (".onnx", ".safetensors", ".npz", ".py")
-CURVES = ("sine", "quadratic", "cubic", "chirp", "arctan", "sawtooth")
 
 
 def complete_words(*words: str) -> Callable[[str], list[str]]:

@@ -46,6 +46,12 @@ class Samples:
         """Weighted sum of squares of u."""
         return float(self.w @ self.u**2)
 
+    def cumulative_sums(self) -> Floats:
+        """Return the sums (n + 1, 6) of w times 1, t, t^2, u, t u, u^2 over the first samples, t about its middle."""
+        t, u, w = self.t - 0.5, self.u, self.w
+        terms = np.column_stack([w, w * t, w * t * t, w * u, w * t * u, w * u * u])
+        return np.concatenate([np.zeros((1, 6)), np.cumsum(terms, axis=0)])
+
     def unscale(self, t: Floats) -> Floats:
         """Return scaled inputs t in the units of x; those of samples exactly."""
         sample = np.minimum(np.searchsorted(self.t, t), len(self.t) - 1)
@@ -57,22 +63,39 @@ class Samples:
 
     def fit(self, knots: Floats) -> Pieces | None:
         """Return the least-squares function with knots t, from 0 to 1; None if two of them are equal as x."""
-        inner = self.unscale(knots[1:-1])
-        all_x = np.concatenate([self.x[:1], inner, self.x[-1:]])
-        if not (np.diff(all_x) > 0).all():
+        places = self._places(knots)
+        if places is None:
             return None
-        places = (all_x - self.x[0]) / self.width  # of the knots as rounded
+        scaled = (places - self.x[0]) / self.width  # of the knots as rounded
         root = np.sqrt(self.w)
-        hats = np.column_stack([np.interp(self.t, places, row) for row in np.eye(len(places))])
+        hats = np.column_stack([np.interp(self.t, scaled, row) for row in np.eye(len(scaled))])
         values = np.linalg.lstsq(hats * root[:, None], self.u * root, rcond=None)[0]
-        values = self.mean + self.height * values
+        return self._join(places, np.asarray(values, np.float64))
+
+    def join(self, knots: Floats, values: Floats) -> Pieces | None:
+        """Return the function with scaled values at knots t, from 0 to 1; None if two of them are equal as x."""
+        places = self._places(knots)
+        return None if places is None else self._join(places, values)
+
+    def join_periodic(self, knots: Floats, values: Floats, period: float) -> Pieces:
+        """Return the function with scaled values at the knots t of one period, continued beyond the first and last."""
+        places, values = self.x[0] + knots * self.width, self.mean + self.height * values
+        step = (values[0] - values[-1]) / (places[0] + period - places[-1])
+        return Pieces.through(places, values, step, step)
+
+    def _places(self, knots: Floats) -> Floats | None:
+        places = np.concatenate([self.x[:1], self.unscale(knots[1:-1]), self.x[-1:]])
+        return places if (np.diff(places) > 0).all() else None
+
+    def _join(self, places: Floats, scaled_values: Floats) -> Pieces:
+        values = self.mean + self.height * scaled_values
         with np.errstate(over="ignore"):
-            slopes = np.diff(values) / np.diff(all_x)
+            slopes = np.diff(values) / np.diff(places)
         if not np.isfinite(slopes).all():
             raise InputError("x", "have a range wide enough that slopes fit into float64", hint="scale x up or y down")
-        if not len(inner):
-            return Pieces(inner, slopes, values[:1] - slopes * self.x[0])
-        return Pieces.through(inner, values[1:-1], float(slopes[0]), float(slopes[-1]))
+        if len(places) == 2:
+            return Pieces(places[1:-1], slopes, values[:1] - slopes * self.x[0])
+        return Pieces.through(places[1:-1], values[1:-1], float(slopes[0]), float(slopes[-1]))
 
 
 def merge_samples(x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> Samples:

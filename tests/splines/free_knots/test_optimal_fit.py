@@ -100,8 +100,7 @@ def test_polishing_never_costs_and_never_beats_lines_that_are_not_joined(case):
         return
     fit = optimal_fit(x, y, pieces)
     slack = 1e-11 * ((y - y.mean()) ** 2).sum() + 1e-28
-    assert fit.lower_bound == pytest.approx(by_separate_lines(x, y, pieces), abs=slack)
-    assert fit.lower_bound - slack <= fit.sse <= fit.grid_sse + slack
+    assert by_separate_lines(x, y, pieces) - slack <= fit.lower_bound <= fit.sse <= fit.grid_sse + slack
     assert fit.sse == pytest.approx(((fit(x) - y) ** 2).sum(), abs=slack)
 
 
@@ -132,7 +131,7 @@ def test_more_pieces_and_finer_grids_never_cost():
 def test_of_many_data_knots_lie_on_an_even_choice_of_them():
     x = np.linspace(-1, 1, 5000)
     fit = optimal_fit(x, np.abs(x - 0.1), 2)
-    assert fit.lower_bound is None
+    assert not fit.is_optimal
     assert fit.knots == pytest.approx([0.1], abs=1e-6)
     assert fit.sse < 1e-9
 
@@ -158,7 +157,7 @@ def test_data_a_rounding_apart_are_fitted_as_what_they_are(seed):
     x, y = np.concatenate([x, np.nextafter(x, 2)]), rng.normal(size=10)
     fit = optimal_fit(x, y, 4)
     assert fit.sse == pytest.approx(((fit(x) - y) ** 2).sum(), rel=1e-9)
-    assert fit.lower_bound * (1 - 1e-9) <= fit.sse <= fit.grid_sse
+    assert fit.lower_bound <= fit.sse <= fit.grid_sse
 
 
 def test_the_fit_is_a_spline_too():

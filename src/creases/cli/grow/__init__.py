@@ -14,6 +14,7 @@ import typer
 from creases._files import write_json
 from creases.cli._columns import print_columns
 from creases.cli._completion import complete_data, complete_files, complete_words
+from creases.cli._missing import Missing
 from creases.cli.console import note, out, print_json, print_next
 from creases.cli.grow._values import (
     parse_batch_size,
@@ -72,15 +73,6 @@ class Task(StrEnum):
 
     classification = "classification"
     regression = "regression"
-
-
-class Missing(StrEnum):
-    """What to do about missing values."""
-
-    indicate = "indicate"
-    mean = "mean"
-    drop = "drop"
-    error = "error"
 
 
 def grow_table(

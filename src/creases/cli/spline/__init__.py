@@ -10,20 +10,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from creases.cli import _output as output
-from creases.cli._completion import CURVES, TABLES, complete_files, complete_words
+from creases.cli._completion import TABLES, complete_files, complete_words
+from creases.cli._missing import Missing
 from creases.cli.console import out, print_json, print_next, print_table, repeat_command, show_progress
-from creases.cli.grow import Missing
 from creases.errors import InputError
+from creases.problems import TARGETS
 
 if TYPE_CHECKING:
     from creases.cli.spline._data import Data
     from creases.splines import SplineFit
 
-data_option, training_option, output_option = (
-    partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Training", "Output")
+data_option, training_option, best_option, output_option = (
+    partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Training", "Best fit", "Output")
 )
 
 PICTURES, NETWORKS = (".png", ".svg"), (".safetensors", ".onnx")
+
+
+class Shape(StrEnum):
+    """Shapes that the best fit may be required to have."""
+
+    convex = "convex"
+    concave = "concave"
 
 
 class Init(StrEnum):
@@ -50,11 +58,14 @@ def fit_spline(
         str | None,
         data_option(
             metavar="NAME",
-            help=f"Curve: {', '.join(CURVES)}; with DATA, the column to predict (default: the last).",
-            autocompletion=complete_words(*CURVES),
+            help=f"Curve: {', '.join(TARGETS)}; with DATA, the column to predict (default: the last).",
+            autocompletion=complete_words(*TARGETS),
         ),
     ] = None,
-    x: Annotated[str | None, data_option("--x", metavar="COLUMN", help="Column of DATA to predict from.")] = None,
+    x: Annotated[
+        str | None,
+        data_option("--x", metavar="COLUMN", help="Column of DATA to predict from: numbers, or dates (as days)."),
+    ] = None,
     width: Annotated[int, training_option(metavar="N", help="Number of units, each with a breakpoint.")] = 40,
     steps: Annotated[int, training_option(metavar="N", help="Number of full-batch gradient steps.")] = 10_000,
     lr: Annotated[
@@ -68,6 +79,21 @@ def fit_spline(
             "--relocate", help="Move the least useful breakpoints to where the error is largest, ten times."
         ),
     ] = False,
+    pieces: Annotated[
+        str | None,
+        best_option(
+            metavar="N",
+            help="Skip training and find the best fit with N pieces; bic or cv (cross-validation) chooses N.",
+        ),
+    ] = None,
+    slopes: Annotated[
+        str | None,
+        best_option(metavar="LOW,HIGH", help="Bounds on the slopes; either may be empty: 0, for increasing fits."),
+    ] = None,
+    shape: Annotated[Shape | None, best_option(metavar="SHAPE", help="convex or concave.")] = None,
+    min_length: Annotated[float, best_option(metavar="L", help="Smallest length of a piece.")] = 0.0,
+    period: Annotated[float | None, best_option(metavar="P", help="Period of the fit.")] = None,
+    jumps: Annotated[bool, best_option("--jumps", help="Allow jumps between pieces.")] = False,
     points: Annotated[int, data_option(metavar="N", help="Number of training points on the curve.")] = 100,
     noise: Annotated[float, data_option(metavar="S", help="Standard deviation of the noise added to the curve.")] = 0.0,
     test: Annotated[float, data_option(metavar="F", help="Fraction of the rows of DATA held out for testing.")] = 0.2,
@@ -87,9 +113,13 @@ def fit_spline(
         output_option(
             "--out",
             metavar="FILE",
-            help="Write the picture (.png, .svg) or the network (.safetensors, .onnx) to a file; may be repeated.",
+            help="Write the picture (.png, .svg), the network (.safetensors, .onnx) or the pieces of the best fit "
+            "(.csv) to a file; may be repeated.",
             show_default=False,
         ),
+    ] = None,
+    values: Annotated[
+        Path | None, output_option(metavar="FILE", help="Write the data with the values of the fits (.csv).")
     ] = None,
     animate: Annotated[
         Path | None, output_option(metavar="FILE", help="Write an animation of the training (.gif, .mp4).")
@@ -104,13 +134,24 @@ def fit_spline(
     For example:
       creases spline --target sine --width 40 --out sine.png
       creases spline prices.csv --x year --target price --out prices.png
+      creases spline prices.csv --x date --target price --pieces bic --out pieces.csv
     """
+    from creases.cli.spline import _best_fit as best_fit
     from creases.cli.spline import _data as data
     from creases.cli.spline import _result as result
 
     paths = files or []
-    output.check_outputs(paths, (*PICTURES, *NETWORKS), "files")
+    output.check_outputs(paths, (*PICTURES, *NETWORKS, ".csv"), "files")
+    output.check_outputs([] if values is None else [values], (".csv",), "values")
     output.check_outputs([] if animate is None else [animate], (".gif", ".mp4"), "animate")
+    options = {
+        "slopes": best_fit.parse_slopes(slopes),
+        "shape": None if shape is None else shape.value,
+        "min_length": min_length,
+        "period": period,
+        "jumps": jumps,
+    }
+    check_modes(pieces, options, animate)
     settings = {"width": width, "steps": steps, "lr": lr, "init": init.value, "relocate": relocate, "seed": seed}
     if table is None:
         if x is not None:
@@ -122,9 +163,13 @@ def fit_spline(
         curve = data.table_data(
             table, target=target, column=x, test=test, seed=seed, missing=missing.value, header=header
         )
-    fit = fit_and_write(curve, settings, paths, animate)
+    if pieces is not None:
+        options["pieces"] = best_fit.parse_pieces(pieces)
+        best_fit.fit_best(curve, options, paths, values, as_json=as_json)
+        return
+    fit = fit_and_write(curve, settings, paths, values, animate)
     summary = result.summarize(fit, curve, settings)
-    written = [str(path) for path in (*paths, *([] if animate is None else [animate]))]
+    written = [str(path) for path in (*paths, values, animate) if path is not None]
     if as_json:
         print_json({**summary, "files": written})
         return
@@ -142,21 +187,40 @@ def fit_spline(
         print_next(repeat_command("--animate", "training.gif"), "watch the training")
 
 
-def fit_and_write(data: Data, settings: dict[str, Any], paths: list[Path], animate: Path | None) -> SplineFit:
+def check_modes(pieces: str | None, options: dict[str, Any], animate: Path | None) -> None:
+    """Refuse options of the best fit without ``--pieces``, and those of training with it."""
+    if pieces is None:
+        for name, value in options.items():
+            if value not in (None, False, 0.0):
+                raise InputError(name, "be used with --pieces", hint="a network is trained without conditions")
+    elif animate is not None:
+        raise InputError("animate", "be used without --pieces", hint="there is no training to show")
+
+
+def fit_and_write(
+    data: Data, settings: dict[str, Any], paths: list[Path], values: Path | None, animate: Path | None
+) -> SplineFit:
     """Fit the data and write the files that were asked for."""
     from threadpoolctl import threadpool_limits
 
     from creases.cli._kernels import load_spline_kernels
+    from creases.cli.spline._tables import write_values
     from creases.show import animate_tracks
     from creases.splines import fit
 
-    with show_progress(3 + len(paths) + (animate is not None)) as begin, threadpool_limits(1):  # arrays are small
+    with (
+        show_progress(3 + len(paths) + (values is not None) + (animate is not None)) as begin,
+        threadpool_limits(1),
+    ):  # arrays are small
         begin("loading the kernels")
         load_spline_kernels()
         result = fit(data.x, data.y, **settings, record=animate is not None, progress=begin)
         for path in paths:
             begin(f"writing {path.name}")
             write(result, data, path)
+        if values is not None:
+            begin(f"writing {values.name}")
+            write_values(result.best, result.net, data, values)
         if animate is not None and result.history is not None:
             begin(f"drawing {animate.name}")
             animate_tracks(result.history, animate, names=(data.input, data.output), **drawing_options(data))
@@ -173,11 +237,15 @@ def drawing_options(data: Data) -> dict[str, Any]:
 
 
 def write(result: SplineFit, data: Data, path: Path) -> None:
-    """Write the picture, or the network in the units of the data."""
+    """Write the picture, the network in the units of the data, or the pieces of the best fit."""
+    from creases.cli.spline._tables import write_pieces
     from creases.network import read
     from creases.show import plot_spline, save_figure
     from creases.splines import to_module
 
+    if path.suffix == ".csv":
+        write_pieces(result.best, data, path)
+        return
     if path.suffix in NETWORKS:
         read(to_module(result.net), input_shape=(1,)).save(path)
         return

@@ -13,7 +13,7 @@ import numpy as np
 from creases._typing import Floats
 from creases._validation import check_count, check_number
 from creases.errors import FileError, InputError
-from creases.problems import FORMULAS, INTERVAL, TARGETS, curve, read_table
+from creases.problems import FORMULAS, INTERVAL, TARGETS, Problem, curve, read_table
 from creases.problems.tables import read_columns
 
 #: Number of points at which a fit is compared with a curve.
@@ -35,6 +35,7 @@ class Data:
     target: Callable[[Floats], Floats] | None  #: the function behind the data, if known
     input: str  #: name of x
     output: str  #: name of y
+    first_day: str | None = None  #: for dates, the day from which x counts days
 
     def __post_init__(self) -> None:
         if len(np.unique(self.x)) < 2:
@@ -69,22 +70,31 @@ def table_data(path: Path, *, target: str | None, column: str | None, test: floa
             f"a table with {len(names)} columns",
             f"choose from {', '.join(names[:20])}",
         )
-    if any(each.is_text and each.name == column for each in columns):
-        raise _text_column(column)
     try:
         inputs = [column] if column is not None else [0] if target is None else None
         table = read_table(path, target, task="regression", inputs=inputs, **options)
     except InputError as error:
         param = {"inputs": "x", "data": "table"}.get(error.param, error.param)  # the options of the command
         raise InputError(param, error.expected, error.got, error.hint, error.settings) from None
-    if table.features[0] not in names:
-        raise _text_column(table.features[0].rpartition("=")[0])
+    feature, first_day = _feature(table, names)
     order = np.random.default_rng(seed).permutation(len(table.y))
     n_test = round(test * len(order)) if len(order) >= MIN_ROWS else 0
-    x, y = table.X[:, 0], table.y
+    x, y = table.X[:, feature], table.y
     train = order[n_test:][np.argsort(x[order[n_test:]], kind="stable")]
     held_out = order[:n_test]
-    return Data(table.name, x[train], y[train], x[held_out], y[held_out], None, table.features[0], table.target)
+    name = table.features[feature]
+    return Data(table.name, x[train], y[train], x[held_out], y[held_out], None, name, table.target, first_day)
+
+
+def _feature(table: Problem, names: list[str]) -> tuple[int, str | None]:
+    """Return which feature is x, and the first day if it counts days; columns of text are refused."""
+    for k, feature in enumerate(table.features):
+        column, _, day = feature.rpartition(" days since ")
+        if column in names and feature not in names:
+            return k, day
+    if table.features[0] not in names:
+        raise _text_column(table.features[0].rpartition("=")[0])
+    return 0, None
 
 
 def _text_column(name: str | None) -> InputError:

@@ -14,6 +14,7 @@ from creases.show.figures._growth import GrowthView, plot_growth, plot_growth_cu
 from creases.show.figures._line import plot_line
 from creases.show.figures._marks import mark_growth_step, mark_units
 from creases.show.figures._network import plot_network
+from creases.show.figures._pieces import plot_pieces
 from creases.show.figures._plane import mark_points, plane_height, plot_plane
 from creases.show.figures._polytope import plot_polytope
 from creases.show.figures._pruning import plot_pruning
@@ -59,6 +60,7 @@ __all__ = [
     "plot_importance",
     "plot_line",
     "plot_network",
+    "plot_pieces",
     "plot_plane",
     "plot_polytope",
     "plot_pruning",

@@ -28,34 +28,31 @@ def initial_grid(data: Samples, grid: ArrayLike | None) -> Floats:
     return np.union1d(places[(places > 0) & (places < 1)], [0.0, 1.0])
 
 
-def search_grid(data: Samples, grid: Floats, pieces: int) -> tuple[list[Floats], float, float]:
-    """Return the knots of the best fits on the grid, best first, the least error, and that of separate lines."""
+def search_grid(data: Samples, grid: Floats, pieces: int) -> tuple[list[Floats], float]:
+    """Return the knots of the best fits on the grid, best first, and the least error."""
     from creases.splines.free_knots import _optimal_kernel as kernel
     from creases.splines.free_knots._polish_kernel import descend
 
     start = kernel.greedy(grid, kernel.cell_moments(grid, data.t, data.u, data.w), pieces)
     upper = descend(grid, start, data.t, data.u, data.w)
-    knots, errors, bound = search_below(data, grid, pieces, upper, np.inf)
-    least = max(min([upper, *errors[:1]]), 0.0)
-    return [*knots, grid[start]], least, min(bound, least)
+    knots, errors = search_below(data, grid, pieces, upper, np.inf)
+    return [*knots, grid[start]], max(min([upper, *errors[:1]]), 0.0)
 
 
-def search_below(
-    data: Samples, grid: Floats, pieces: int, upper: float, budget: float
-) -> tuple[list[Floats], Floats, float]:
-    """Return knots and errors of fits on the grid as good as ``upper``, best first, and the error of separate lines.
+def search_below(data: Samples, grid: Floats, pieces: int, upper: float, budget: float) -> tuple[list[Floats], Floats]:
+    """Return knots and errors of fits on the grid as good as ``upper``, best first.
 
     There are no fits if ``upper`` is 0 up to rounding, or if the search exceeds ``budget``.
     """
     from creases.splines.free_knots import _optimal_kernel as kernel
 
     moments = kernel.cell_moments(grid, data.t, data.u, data.w)
-    errors = kernel.line_errors(grid, moments)
-    rest = kernel.rest_bounds(errors, pieces)
     tie = TIE_TOLERANCE * data.total
     if upper <= tie:
-        return [], np.zeros(0), float(rest[pieces, 0])
+        return [], np.zeros(0)
+    errors = kernel.line_errors(grid, moments)
+    rest = kernel.rest_bounds(errors, pieces)
     bound = upper * (1 + 1e-9) + 10 * tie
     rows, fit_errors = kernel.envelopes(grid, moments, errors, rest, pieces, bound, 0.1 * tie, budget)
     order = np.argsort(fit_errors)
-    return [grid[row] for row in rows[order[:MAX_FITS]]], fit_errors[order], float(rest[pieces, 0])
+    return [grid[row] for row in rows[order[:MAX_FITS]]], fit_errors[order]

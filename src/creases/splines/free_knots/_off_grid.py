@@ -14,6 +14,12 @@ _TOP = 40  # fits whose knots are added to a finer grid
 _BUDGET = 1e6  # quadratics examined in a search on it
 _PARTS = 4  # largest number of parts of a cell of the first grid
 _ROUNDS = 10  # largest number of searches and descents
+_FEW = 5  # fits on the grid from which the first descents start
+
+
+def descend_best(data: Samples, grid: Floats, trials: list[Floats]) -> Floats:
+    """Return the best knots that descents from a few of the best fits on the grid lead to."""
+    return _descents(data, trials[:_FEW])[0][1]
 
 
 def refine_knots(data: Samples, grid: Floats, trials: list[Floats]) -> Floats:

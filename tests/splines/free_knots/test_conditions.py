@@ -1,0 +1,221 @@
+"""Fits with bounded slopes, shapes, given points, periods, least lengths and jumps; chosen numbers of pieces."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import isotonic_regression, minimize
+
+from creases.errors import InputError
+from creases.splines import optimal_fit
+from creases.splines.free_knots._constraints import constrained_least_squares
+
+
+def noisy(seed, n=40):
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(0, 4, n))
+    return x, np.sin(2 * x) + x / 2 + 0.2 * rng.normal(size=n)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_constrained_least_squares_agree_with_a_general_solver(seed):
+    rng = np.random.default_rng(seed)
+    A, b = rng.normal(size=(8, 4)), rng.normal(size=8)
+    inside = rng.normal(size=4)
+    E, G = rng.normal(size=(1, 4)), rng.normal(size=(5, 4))
+    f, h = E @ inside, G @ inside - rng.uniform(0, 0.5, 5)
+    z = constrained_least_squares(A, b, E, f, G, h)
+    assert np.abs(E @ z - f).max() < 1e-9
+    assert (G @ z - h).min() > -1e-9
+    conditions = [
+        {"type": "eq", "fun": lambda z: E @ z - f, "jac": lambda z: E},
+        {"type": "ineq", "fun": lambda z: G @ z - h, "jac": lambda z: G},
+    ]
+    other = minimize(lambda z: ((A @ z - b) ** 2).sum(), inside, method="SLSQP", constraints=conditions, tol=1e-12)
+    assert ((A @ z - b) ** 2).sum() <= other.fun * (1 + 1e-6)
+
+
+def test_conditions_that_contradict_each_other_have_no_solution():
+    one = np.ones((1, 1))
+    assert constrained_least_squares(one, np.zeros(1), one, np.ones(1), -one, np.zeros(1)) is None
+    assert constrained_least_squares(one, np.zeros(1), one[:0], np.zeros(0), np.vstack([one, -one]), np.ones(2)) is None
+
+
+def test_slopes_stay_within_their_bounds_and_cost_little_more_than_needed():
+    x, y = noisy(0)
+    free, rising = optimal_fit(x, y, 5), optimal_fit(x, y, 5, slopes=(0, np.inf))
+    assert free.pieces.slopes.min() < 0
+    assert rising.pieces.slopes.min() > -1e-9
+    assert not rising.is_optimal
+    assert free.lower_bound <= rising.lower_bound <= rising.sse
+    assert isotonic_regression(y).x.std() > 0
+    assert ((isotonic_regression(y).x - y) ** 2).sum() < rising.sse < 1.3 * ((isotonic_regression(y).x - y) ** 2).sum()
+    assert np.abs(optimal_fit(x, y, 5, slopes=(-0.5, 0.5)).pieces.slopes).max() <= 0.5 + 1e-9
+
+
+def test_an_optimum_that_satisfies_the_conditions_is_kept():
+    x, y = noisy(1)
+    free = optimal_fit(x, y, 3)
+    bounded = optimal_fit(x, y, 3, slopes=(-100, 100), min_length=1e-6)
+    assert bounded.is_optimal
+    assert bounded.sse == free.sse
+
+
+def test_no_choice_of_knots_on_the_samples_beats_a_convex_fit():
+    rng = np.random.default_rng(2)
+    x = np.linspace(-1, 1, 15)
+    y = np.abs(x) + 0.3 * rng.normal(size=15)
+    fit = optimal_fit(x, y, 3, shape="convex")
+    assert (np.diff(fit.pieces.slopes) >= -1e-9).all()
+    best = np.inf
+    for knots in combinations(x[1:-1], 2):
+        A = np.column_stack([np.ones_like(x), x, *(np.maximum(x - knot, 0) for knot in knots)])
+        G = np.eye(4)[2:]
+        z = constrained_least_squares(A, y, G[:0], np.zeros(0), G, np.zeros(2))
+        best = min(best, ((A @ z - y) ** 2).sum())
+    assert fit.sse <= best * (1 + 1e-9)
+    mirrored = optimal_fit(x, -y, 3, shape="concave")
+    assert mirrored.sse == pytest.approx(fit.sse, rel=1e-9)
+
+
+def test_the_fit_passes_through_points_inside_and_outside_the_data():
+    x, y = noisy(3)
+    points = [(-0.5, 1.0), (2.0, 0.0), (4.5, 3.0)]
+    fit = optimal_fit(x, y, 5, through=points)
+    assert fit([point[0] for point in points]) == pytest.approx([point[1] for point in points], abs=1e-8)
+    assert optimal_fit(x, y, 5).sse < fit.sse
+
+
+def test_a_periodic_fit_repeats_itself_and_does_not_depend_on_where_a_period_begins():
+    rng = np.random.default_rng(4)
+    x = rng.uniform(0, 6, 60)
+    y = np.abs((x + 0.3) % 2 - 1) + 0.02 * rng.normal(size=60)  # a triangle wave with knots at 0.7 and 1.7
+    fit = optimal_fit(x, y, 2, period=2)
+    assert np.sort(fit.knots % 2) == pytest.approx([0.7, 1.7], abs=0.03)
+    at = np.linspace(-3, 9, 50)
+    assert fit(at + 2) == pytest.approx(fit(at), abs=1e-12)
+    assert fit(fit.knots[0] + 2) == pytest.approx(fit(fit.knots[0] + 2 - 1e-9), abs=1e-6)
+    assert fit.sse == pytest.approx(((fit(x) - y) ** 2).sum())
+    assert fit.lower_bound <= fit.sse < 60 * 0.03**2
+    shifted = optimal_fit(x + 0.9, y, 2, period=2)
+    assert shifted.sse == pytest.approx(fit.sse, rel=1e-3)
+
+
+def test_pieces_are_at_least_as_long_as_required():
+    x, y = noisy(5)
+    fit = optimal_fit(x, y, 4, min_length=0.8)
+    assert np.diff([x[0], *fit.knots, x[-1]]).min() >= 0.8 * (1 - 1e-6)
+    jumping = optimal_fit(x, y, 4, min_length=0.8, jumps=True)
+    assert np.diff([x[0], *jumping.knots, x[-1]]).min() >= 0.8 * (1 - 1e-6)
+    assert jumping.sse < fit.sse
+
+
+@pytest.mark.parametrize("bounds", [(-np.inf, np.inf), (0.0, 1.0)])
+def test_a_fit_with_jumps_is_the_best_of_all_separate_lines(bounds):
+    rng = np.random.default_rng(6)
+    x, y = np.sort(rng.uniform(size=12)), rng.normal(size=12)
+    fit = optimal_fit(x, y, 3, jumps=True, slopes=bounds)
+
+    def error(part):
+        slope = np.clip(np.polyfit(x[part], y[part], 1)[0] if len(part) > 1 else 0.0, *bounds)
+        rest = y[part] - slope * x[part]
+        return ((rest - rest.mean()) ** 2).sum()
+
+    expected = min(sum(map(error, np.split(np.arange(12), cuts))) for cuts in combinations(range(1, 12), 2))
+    assert fit.sse == pytest.approx(expected, rel=1e-9)
+    assert fit.sse == pytest.approx(((fit(x) - y) ** 2).sum(), rel=1e-9)
+    assert fit.is_optimal
+    with pytest.raises(InputError, match="jumps must not be used for a spline of breakpoints"):
+        fit.spline()
+
+
+@pytest.mark.parametrize("criterion", ["bic", "cv"])
+def test_the_number_of_pieces_of_the_data_is_chosen(criterion):
+    rng = np.random.default_rng(7)
+    x = np.linspace(0, 3, 60)
+    y = np.abs(x - 1) - 2 * np.maximum(x - 2, 0) + 0.05 * rng.normal(size=60)
+    fit = optimal_fit(x, y, criterion, max_pieces=5)
+    assert fit.pieces.count == 3
+    assert list(fit.selection) == [1, 2, 3, 4, 5]
+    assert min(fit.selection, key=fit.selection.get) == 3
+    if criterion == "bic":
+        assert fit.selection[3] == pytest.approx(60 * np.log(fit.sse / 60) + 6 * np.log(60))
+
+
+def test_more_pieces_than_the_data_can_judge_are_not_considered():
+    x = np.arange(7.0)
+    assert max(optimal_fit(x, np.cos(x), "bic").selection) == 3  # four pieces have eight parameters
+
+
+def test_standard_errors_agree_with_simulation():
+    rng = np.random.default_rng(8)
+    x = np.linspace(0, 2, 60)
+    clean = np.abs(x - 1.013)
+    fits = [optimal_fit(x, clean + 0.1 * rng.normal(size=60), 2) for _ in range(150)]
+    spread = np.std([fit.pieces.slopes for fit in fits], axis=0)
+    y = clean + 0.1 * rng.normal(size=60)
+    statistics = optimal_fit(x, y, 2).statistics(x, y)
+    assert statistics.standard_errors == pytest.approx(spread, rel=0.3)
+    assert statistics.knot_standard_errors == pytest.approx(np.std([fit.knots for fit in fits]), rel=0.3)
+    assert statistics.degrees_of_freedom == 56
+    low, high = statistics.interval().T
+    assert (low < statistics.slopes).all()
+    assert (statistics.slopes < high).all()
+
+
+def test_p_values_of_one_piece_are_those_of_linear_regression():
+    from scipy.stats import linregress
+
+    rng = np.random.default_rng(9)
+    x, y = rng.uniform(size=20), rng.normal(size=20)
+    statistics, other = optimal_fit(x, y, 1).statistics(x, y), linregress(x, y)
+    assert statistics.standard_errors == pytest.approx([other.stderr])
+    assert statistics.p_values == pytest.approx([other.pvalue])
+    jumping = optimal_fit(x, y, 2, jumps=True)
+    left = x < jumping.knots[0]
+    parts = jumping.statistics(x, y)
+    alone = linregress(x[left], y[left])
+    ratio = np.sqrt(
+        parts.residual_variance / (((alone.slope * x + alone.intercept - y)[left] ** 2).sum() / (left.sum() - 2))
+    )
+    assert parts.standard_errors[0] == pytest.approx(alone.stderr * ratio)
+
+
+def test_slopes_that_the_data_do_not_determine_have_no_standard_error():
+    x, y = [0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 2.0, 3.0, 9.0]
+    statistics = optimal_fit(x, y, 2).statistics(x, y)
+    assert np.isnan(statistics.standard_errors[1])
+    assert np.isnan(optimal_fit(x[:3], y[:3], 2).statistics(x[:3], y[:3]).p_values).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"slopes": (1, 0)}, r"slopes must be the smallest and the largest slope, got \(1, 0\)"),
+        ({"slopes": 3}, "slopes must be the smallest and the largest slope, got 3"),
+        ({"shape": "round"}, "shape must be"),
+        ({"shape": "convex", "period": 1}, "shape must be used without period"),
+        ({"jumps": True, "period": 1}, "period must be used without jumps"),
+        ({"jumps": True, "shape": "convex"}, "shape must be used without jumps"),
+        ({"jumps": True, "through": [(0, 1)]}, "through must be used without jumps"),
+        ({"jumps": True, "grid": [1]}, "grid must be used without jumps"),
+        ({"through": [(1, 1), (1, 2)]}, "through must be points with different x"),
+        ({"min_length": 2}, "min_length must leave room for 3 pieces in 4, got 2"),
+        ({"min_length": -1}, "min_length must be a finite number at least 0, got -1"),
+        ({"period": 0}, "period must be a finite number above 0, got 0"),
+        (
+            {"through": [(0, 0), (1, 9), (2, 0)], "shape": "convex"},
+            "pieces must allow a function that satisfies all conditions, got 3; use more pieces, or weaken slopes",
+        ),
+        ({"pieces": "best"}, "pieces must be"),
+        ({"max_nodes": -1}, "max_nodes must be an integer, at least 0, got -1"),
+    ],
+)
+def test_conditions_that_cannot_be_met_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        optimal_fit(np.arange(5.0), [0, 1, 0, 2, 1], **{"pieces": 3, **options})
