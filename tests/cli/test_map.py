@@ -9,6 +9,7 @@ import creases
 from creases.cli import map as map_command
 from creases.cli._estimate import Estimate, estimate_plane
 from creases.regions._plane.plane import PlanePartition
+from creases.regions._plane.tiles import PlaneTiles
 
 
 def test_the_summary_tells_counts_boundary_and_certificate(run, fold):
@@ -191,3 +192,38 @@ def test_an_estimate_is_told_before_long_work_and_an_interrupt_after_it(run, fol
 
 def test_short_work_needs_no_estimate(run, fold):
     assert "Estimate" not in run("map", fold).stderr
+
+
+def test_tiles_are_written_to_a_folder_and_have_the_same_regions(run, fold):
+    result = run("map", fold, "--box", "-1,1,-1,2", "--tiles", 3, "--engine", "serial", "--out", "tiles", "--json")
+    assert result.exit_code == 0, result.output
+    summary = json.loads(result.stdout)
+    assert (summary["regions"], summary["tiles"], summary["folder"]) == (4, 9, "tiles")
+    again = run("map", fold, "--box", "-1,1,-1,2", "--tiles", 3, "--engine", "serial", "--out", "tiles")
+    assert re.search(r"^regions +4 *$", again.stdout, re.M)
+    assert run("report", "tiles/tile-0-0.npz", "--out", "tile.html").exit_code == 0
+
+
+def test_interrupted_tiles_can_be_resumed(run, fold, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PlaneTiles, "compute_tile", interrupt)
+    result = run("map", fold, "--tiles", 2, "--engine", "serial", "--out", "tiles")
+    assert result.exit_code == 130
+    assert "0 of 4 tiles are in tiles. Resume with: creases map" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--out", "map.png"], "--tiles must have a network and one folder to write to; use --out DIR"),
+        ([], "--tiles must have a network and one folder to write to; use --out DIR"),
+        (["--out", "tiles", "--exact"], "--exact must be left out where tiles are computed"),
+        (["--out", "tiles", "--engine", "cloud"], "--engine must be"),
+    ],
+)
+def test_tiles_that_cannot_be_computed_are_refused(run, fold, words, message):
+    result = run("map", fold, "--tiles", 2, *words)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())

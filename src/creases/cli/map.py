@@ -23,6 +23,7 @@ from creases.cli import _summary as summary
 from creases.cli._completion import complete_files, complete_model
 from creases.cli._estimate import SAMPLES, WORTH, estimate_plane
 from creases.cli._kernels import load_kernels
+from creases.cli._tiles import map_tiles
 from creases.cli.console import note, print_json, print_next, print_table, repeat_command, show_progress
 from creases.errors import CreasesError, InputError
 
@@ -92,6 +93,13 @@ def map_plane(
         Path | None,
         output_option(metavar="FILE", help="Points to draw: .npz with X (and y), or .csv with a point per line."),
     ] = None,
+    tiles: Annotated[
+        int | None,
+        compute_option(metavar="N", help="Compute N x N tiles into the folder --out, for planes too large for memory."),
+    ] = None,
+    engine: Annotated[
+        str, compute_option(metavar="NAME", help="Where tiles are computed: local processes, serial or ray.")
+    ] = "local",
     device: Annotated[str, compute_option(metavar="DEVICE", help="Torch device: cpu, cuda, cuda:1, ...")] = "cpu",
     color: Annotated[
         Color, output_option(metavar="WHAT", help="What the colors show: regions, value or class.")
@@ -105,11 +113,18 @@ def map_plane(
     for more inputs choose a plane by --through, or by --origin and --basis. For the folder of a growth run the plane
     follows its two most important numeric columns, with the rows of the table and a small map for each category.
 
+    A plane of millions of regions is computed in --tiles: memory is bounded by a tile, and the same command resumes
+    after an interruption.
+
     For example:
       creases map net.onnx --box -2,2,-2,2 --out map.png
       creases map resnet.onnx --through a.npy b.npy c.npy --out map.npz
+      creases map wide.onnx --tiles 8 --out tiles
     """
     paths = out or []
+    if tiles is not None:
+        unused = {"through": through, "data": data, "columns": columns, "exact": exact or None}
+        return map_tiles(model_, (box, origin, basis, input_shape), tiles, paths, engine, unused, as_json)
     output.check_outputs(paths)
     if Path(model_).is_dir():
         planes = {"through": through, "box": box, "origin": origin, "basis": basis, "data": data}

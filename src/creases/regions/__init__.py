@@ -1,9 +1,10 @@
 """Exact partitions of lines, planes and boxes into the regions where a network is affine.
 
 ``cell`` returns the region of one input, in any dimension; ``line``, ``plane``, ``plane_through`` three points and
-``space`` return all regions of a segment, of a plane through input space and of a box; ``lines`` follows a network
-along many segments at once. ``decision_polytopes`` is the set where a class is decided, ``bounds`` limits the number of
-regions, ``tropical`` writes a small network as a difference of max-polynomials.
+``space`` return all regions of a segment, of a plane through input space and of a box; ``plane_tiles`` writes a plane
+that is too large for memory to files; ``lines`` follows a network along many segments at once. ``decision_polytopes``
+is the set where a class is decided, ``bounds`` limits the number of regions, ``tropical`` writes a small network as a
+difference of max-polynomials.
 
 Sub-modules: :mod:`creases.regions.diagnostics` (statistics and verification of a partition),
 :mod:`creases.regions.enclosures` (the smallest networks around a ball) and :mod:`creases.regions.geometry` (polytopes
@@ -33,6 +34,7 @@ from creases.regions._line.line import line
 from creases.regions._line.lines import Polylines, lines
 from creases.regions._line.partition import LinePartition
 from creases.regions._plane.plane import PlanePartition, plane, plane_through
+from creases.regions._plane.tiles import PlaneTiles, plane_tiles
 from creases.regions._plane.warm_up import compile_kernels
 from creases.regions._space.space import SpacePartition, iter_space, space
 from creases.regions._tropical import Tropical, tropical
@@ -45,6 +47,7 @@ __all__ = [
     "Explanation",
     "LinePartition",
     "PlanePartition",
+    "PlaneTiles",
     "Polylines",
     "SpacePartition",
     "Tropical",
@@ -57,6 +60,7 @@ __all__ = [
     "lines",
     "plane",
     "plane_through",
+    "plane_tiles",
     "space",
     "tropical",
 ]

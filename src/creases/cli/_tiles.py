@@ -1,0 +1,73 @@
+"""``creases map --tiles``: a plane that is too large for memory, tile by tile, in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from time import perf_counter
+
+import typer
+
+from creases.cli import _arguments as arguments
+from creases.cli import _model as model
+from creases.cli._kernels import load_kernels
+from creases.cli.console import note, print_json, print_next, print_table, repeat_command
+from creases.errors import InputError
+
+INTERRUPTED = 130
+
+
+def map_tiles(
+    model_: str,
+    plane: tuple[str | None, Path | None, Path | None, str | None],
+    tiles: int,
+    paths: list[Path],
+    engine: str,
+    unused: Mapping[str, object],
+    as_json: bool,
+) -> None:
+    """Compute a plane in tiles, or resume it, and print a summary.
+
+    Parameters
+    ----------
+    model_
+        The network.
+    plane
+        Box, origin, basis and input shape, as options.
+    tiles, paths, engine
+        Number of tiles along each side, the folder (one path), and the engine that computes them.
+    unused
+        Options that tiles do not have: each must be None.
+    as_json
+        Whether to print the summary as JSON.
+    """
+    from creases.regions import plane_tiles
+
+    for name, value in unused.items():
+        if value is not None:
+            raise InputError(name, "be left out where tiles are computed")
+    if len(paths) != 1 or paths[0].suffix or Path(model_).is_dir():
+        raise InputError(
+            "tiles", "have a network and one folder to write to", hint="use {0}", settings=[("out", "DIR")]
+        )
+    box, origin, basis, shape = plane
+    net = model.load_model(model_, arguments.parse_shape(shape))
+    point = None if origin is None else arguments.read_npy(origin, "origin").ravel()
+    directions = None if basis is None else arguments.read_npy(basis, "basis")
+    limits = arguments.parse_box(box or "-1,1,-1,1", 2)
+    load_kernels()
+    start = perf_counter()
+    try:
+        found = plane_tiles(net, paths[0], limits, point, directions, tiles=tiles, engine=engine)
+    except KeyboardInterrupt:
+        done = len(list(paths[0].glob("tile-*.npz")))
+        note(f"Interrupted: {done} of {tiles**2} tiles are in {paths[0]}. Resume with: {repeat_command()}")
+        raise typer.Exit(INTERRUPTED) from None
+    seconds = perf_counter() - start
+    if as_json:
+        result = {"network": repr(net), "box": found.box.tolist(), "regions": found.count, "tiles": len(found)}
+        print_json({**result, "folder": str(paths[0]), "seconds": round(seconds, 6)})
+        return
+    rows = [("network", repr(net)), ("regions", f"{found.count:,}"), ("tiles", f"{len(found):,} in {paths[0]}")]
+    print_table("Partition", [*rows, ("time", f"{seconds:.3g} s")])
+    print_next(f"creases report {paths[0] / 'tile-0-0.npz'} --out tile.html", "explore one tile in a browser")

@@ -1,0 +1,206 @@
+"""All regions of a large plane, tile by tile, in files: memory is bounded by one tile for each process.
+
+The box is divided into equal tiles, each a partition of its own in a file; a tile that is done is not done again. Tiles
+cut regions. As a pattern has one region, which is convex, the parts of a region are those with the same pattern: to
+count each region once, only the patterns of parts that touch a side between two tiles must be compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._files import write_atomically, write_json
+from creases._typing import Floats
+from creases._validation import check_box, check_count, check_index
+from creases.errors import CreasesError, FileError, InputError
+from creases.network import Network, NetworkLike, PointsLike, as_network
+from creases.network.program import pack_sides
+from creases.regions._plane.plane import PlanePartition, plane
+from creases.regions._slices import check_slice
+
+#: Files of a folder of tiles.
+PLANE, NETWORK, SWEEP = "plane.json", "network.bin", "sweep"
+
+
+@dataclass(frozen=True, eq=False)
+class PlaneTiles:
+    """The regions of a network in a box of the plane ``x = origin + basis t``, in the files of a folder.
+
+    Iterate over it for the partitions of all tiles, one at a time.
+    """
+
+    net: Network
+    folder: Path
+    box: Floats  #: (2, 2) bounds of t
+    origin: Floats  #: (n_in,)
+    basis: Floats  #: (n_in, 2)
+    tiles: int  #: number of tiles along each side of the box
+
+    @classmethod
+    def load(cls, folder: str | Path) -> PlaneTiles:
+        """Open the folder that :func:`plane_tiles` wrote; not all tiles need be done."""
+        folder = Path(folder)
+        try:
+            plane = json.loads((folder / PLANE).read_text())
+            net = Network.from_bytes((folder / NETWORK).read_bytes(), str(folder / NETWORK))
+            box, origin, basis = (np.array(plane[name], float) for name in ("box", "origin", "basis"))
+            return cls(
+                net, folder, check_box(box, 2), *check_slice(net, origin, basis), check_count(plane["tiles"], "")
+            )
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise FileError(f"{folder}: not a folder of tiles, or damaged: {error}") from None
+
+    def __len__(self) -> int:
+        """Return the number of tiles."""
+        return self.tiles**2
+
+    def __iter__(self) -> Iterator[PlanePartition]:
+        for column, row in np.ndindex(self.tiles, self.tiles):
+            yield self.tile(column, row)
+
+    def tile(self, column: int, row: int) -> PlanePartition:
+        """Return the partition of one tile; columns follow the first coordinate of t, rows the second."""
+        return PlanePartition.load(self._file(column, row, "tile", ".npz"))
+
+    def tile_box(self, column: int, row: int) -> Floats:
+        """Return the bounds (2, 2) of t in one tile; neighbors have equal numbers on their common side."""
+        ends = [np.linspace(lo, hi, self.tiles + 1) for lo, hi in self.box]
+        place = [check_index(i, self.tiles, name) for i, name in ((column, "column"), (row, "row"))]
+        return np.stack([ends[k][i : i + 2] for k, i in enumerate(place)])
+
+    @cached_property
+    def count(self) -> int:
+        """Number of regions; one that tiles cut counts once."""
+        inner, shared = 0, list[NDArray[np.uint8]]()
+        for column, row in np.ndindex(self.tiles, self.tiles):
+            shared.append(self._shared_patterns(column, row))
+            inner += self._parts[column, row] - len(shared[-1])
+        return inner + len(np.unique(np.concatenate(shared), axis=0))
+
+    def _shared_patterns(self, column: int, row: int) -> NDArray[np.uint8]:
+        """Return the patterns (k, n_bytes) of the regions of a tile that reach into others."""
+        path = self._file(column, row, "shared", ".npy")
+        try:
+            patterns: NDArray[np.uint8] = np.load(path, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise FileError(f"{path}: not done yet, or damaged: {error}") from None
+        if patterns.dtype != np.uint8 or patterns.ndim != 2 or patterns.shape[1] != self._n_bytes:
+            raise FileError(f"{path}: damaged: expected patterns of {self._n_bytes} bytes")
+        return patterns
+
+    @property
+    def _n_bytes(self) -> int:
+        return pack_sides(self.net, np.zeros((1, self.net.n_units), np.int16)).shape[1]
+
+    @cached_property
+    def _parts(self) -> dict[tuple[int, int], int]:
+        """The number of parts in each tile, from the table of results."""
+        from creases.lab import Sweep
+
+        table = Sweep.open(self.folder / SWEEP).table()
+        return {(c, r): int(n) for c, r, n in zip(table["column"], table["row"], table["parts"], strict=True)}
+
+    def compute_tile(self, column: int, row: int) -> dict[str, int]:
+        """Compute one tile and write its files."""
+        part = plane(self.net, self.tile_box(column, row), self.origin, self.basis)
+        shared = self._shared_regions(part)
+        with (
+            write_atomically(self._file(column, row, "shared", ".npy")) as temporary,
+            open(temporary, "wb") as file,
+        ):
+            np.save(file, part.patterns[shared])
+        part.save(self._file(column, row, "tile", ".npz"))
+        return {"parts": part.count, "shared": len(shared), "vertices": len(part.vertices)}
+
+    def _shared_regions(self, part: PlanePartition) -> NDArray[np.int64]:
+        """Return the regions of a tile with a side on another tile."""
+        a, b = (part.vertices[part.edges[:, i]] for i in (0, 1))
+        on_side = (part.edge_units == -1)[:, None, None] & (a == b)[:, :, None] & (a[:, :, None] == part.box)
+        between = on_side & (part.box != self.box)
+        return np.unique(part.edge_regions[between.any(axis=(1, 2))].max(axis=1)).astype(np.int64)
+
+    def _file(self, column: int, row: int, name: str, ending: str) -> Path:
+        return self.folder / f"{name}-{column}-{row}{ending}"
+
+
+def plane_tiles(
+    net: NetworkLike,
+    folder: str | Path,
+    box: Any = (-1, 1),
+    origin: PointsLike | None = None,
+    basis: PointsLike | None = None,
+    *,
+    tiles: int = 8,
+    engine: str = "local",
+    n_jobs: int | None = None,
+    address: str | None = None,
+    progress: bool = True,
+) -> PlaneTiles:
+    """Compute all regions of a plane that is too large for memory, tile by tile, in the files of a folder.
+
+    When it is interrupted, even killed, call it again with the same arguments: tiles that are done stay.
+
+    Parameters
+    ----------
+    net, box, origin, basis
+        As for :func:`plane`.
+    folder
+        Where tiles are written. It holds one plane: with another network or plane it is refused.
+    tiles
+        Number of tiles along each side of the box. A tile should have some hundred thousand regions at most.
+    engine, n_jobs, address, progress
+        Where tiles are computed: ``"local"`` processes, ``"serial"`` or ``"ray"``, as for
+        :meth:`creases.lab.Sweep.run`. The workers of a Ray cluster must share the folder.
+
+    Examples
+    --------
+    >>> import creases, tempfile
+    >>> net = creases.read([([[1, 0], [0, 1]], [0.1, 0.1]), ([[1, 1]], [0])])
+    >>> creases.regions.plane_tiles(net, tempfile.mkdtemp(), tiles=2, engine="serial").count
+    4
+    """
+    from creases.lab import ERROR, Sweep
+
+    net = as_network(net)
+    bounds = check_box(box, 2)
+    start, directions = check_slice(net, origin, basis)
+    folder = Path(folder).resolve()
+    definition = {
+        "box": bounds.tolist(), "origin": start.tolist(), "basis": directions.tolist(),
+        "tiles": check_count(tiles, "tiles"),
+    }  # fmt: skip
+    _define(folder, definition, net.to("cpu").to_bytes())
+    places = np.ndindex(tiles, tiles)
+    jobs = [{"folder": str(folder), "column": column, "row": row} for column, row in places]
+    sweep = Sweep(f"{__name__}:compute_tile", jobs, folder / SWEEP)
+    status = sweep.run(engine=engine, n_jobs=n_jobs, address=address, chunk=1, progress=progress)
+    if status.failed:
+        last = str(sweep.failures()[ERROR].iloc[0]).strip().splitlines()[-1]
+        raise CreasesError(f"{status.failed} of {status.jobs} tiles failed; the first: {last}")
+    return PlaneTiles.load(folder)
+
+
+def compute_tile(folder: str, column: int, row: int) -> dict[str, int]:
+    """Compute one tile of a folder: the job of the sweep behind :func:`plane_tiles`."""
+    return PlaneTiles.load(folder).compute_tile(column, row)
+
+
+def _define(folder: Path, definition: dict[str, Any], network: bytes) -> None:
+    """Write the plane of a folder; refuse a folder that holds another."""
+    if (folder / PLANE).exists():
+        same = json.loads((folder / PLANE).read_text()) == definition and (folder / NETWORK).read_bytes() == network
+        if not same:
+            raise InputError("folder", "be new, or hold tiles of the same network and plane", str(folder))
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with write_atomically(folder / NETWORK) as temporary:
+        temporary.write_bytes(network)
+    write_json(definition, folder / PLANE)

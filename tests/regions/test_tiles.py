@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import creases
+from creases.errors import CreasesError, FileError, InputError
+from creases.regions import PlaneTiles, plane_tiles
+from reference import load_case
+
+BOX = [(-1, 1), (-1, 0.5)]
+
+
+@pytest.fixture(scope="module")
+def tiles(tmp_path_factory: pytest.TempPathFactory) -> PlaneTiles:
+    net = creases.read(load_case("m2_16x2"))
+    return plane_tiles(net, tmp_path_factory.mktemp("tiles"), BOX, tiles=3, engine="serial", progress=False)
+
+
+def test_tiles_have_the_regions_of_the_whole_plane_each_counted_once(tiles: PlaneTiles) -> None:
+    whole = creases.plane(tiles.net, BOX)
+    assert tiles.count == whole.count
+    assert sum(part.count for part in tiles) > whole.count  # tiles do cut regions
+    assert {p.tobytes() for part in tiles for p in part.patterns} == {p.tobytes() for p in whole.patterns}
+
+
+def test_tiles_cover_the_box(tiles: PlaneTiles) -> None:
+    assert len(tiles) == 9
+    assert sum(part.areas().sum() for part in tiles) == pytest.approx(3.0, rel=1e-12)
+    assert tiles.tile(1, 2).box.tolist() == tiles.tile_box(1, 2).tolist()
+    assert tiles.tile_box(0, 1)[0, 1] == tiles.tile_box(1, 1)[0, 0]
+
+
+def test_an_interrupted_plane_resumes(tmp_path: Path, monkeypatch) -> None:
+    net = creases.read(load_case("m2_16x2"))
+    compute, calls = PlaneTiles.compute_tile, list[tuple[int, int]]()
+
+    def interrupt(self: PlaneTiles, column: int, row: int) -> dict[str, int]:
+        calls.append((column, row))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return compute(self, column, row)
+
+    monkeypatch.setattr(PlaneTiles, "compute_tile", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        plane_tiles(net, tmp_path, tiles=2, engine="serial", progress=False)
+    with pytest.raises(FileError, match="not done"):
+        _ = PlaneTiles.load(tmp_path).count
+    found = plane_tiles(net, tmp_path, tiles=2, engine="serial", progress=False)
+    assert found.count == creases.plane(net, (-1, 1)).count
+    assert len(calls) == 5  # four tiles, one of them begun twice
+
+
+def test_a_folder_holds_one_plane(tiles: PlaneTiles) -> None:
+    with pytest.raises(InputError, match="folder must be new"):
+        plane_tiles(tiles.net, tiles.folder, BOX, tiles=2)
+    with pytest.raises(InputError, match="folder must be new"):
+        plane_tiles(creases.read(load_case("m2_32x3")), tiles.folder, BOX, tiles=3)
+
+
+def test_a_tile_that_fails_is_told(tmp_path: Path, monkeypatch) -> None:
+    def fail(self: PlaneTiles, column: int, row: int) -> dict[str, int]:
+        raise ValueError("disk full")
+
+    monkeypatch.setattr(PlaneTiles, "compute_tile", fail)
+    with pytest.raises(CreasesError, match="4 of 4 tiles failed; the first: ValueError: disk full"):
+        plane_tiles(creases.read(load_case("m2_16x2")), tmp_path, tiles=2, engine="serial", progress=False)
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "plane.json").write_text('{"box": 3}')
+    with pytest.raises(FileError, match="not a folder of tiles"):
+        PlaneTiles.load(tmp_path)
+
+
+def test_planes_through_many_inputs_are_tiled(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    net = creases.read([(rng.normal(size=(10, 4)), rng.normal(size=10)), (rng.normal(size=(2, 10)), np.zeros(2))])
+    plane = (BOX, rng.normal(size=4), rng.normal(size=(4, 2)))
+    found = plane_tiles(net, tmp_path, *plane, tiles=2, engine="serial", progress=False)
+    assert found.count == creases.plane(net, *plane).count
+
+
+@pytest.mark.parametrize("content", [np.zeros(3, np.uint8), np.zeros((2, 1), np.uint8), np.zeros((2, 4)), None])
+def test_damaged_patterns_are_refused(tiles: PlaneTiles, tmp_path: Path, content: np.ndarray | None) -> None:
+    copy = Path(shutil.copytree(tiles.folder, tmp_path / "copy"))
+    path = copy / "shared-0-1.npy"
+    path.write_bytes(b"x") if content is None else np.save(path, content)
+    with pytest.raises(FileError, match=r"shared-0-1\.npy"):
+        _ = PlaneTiles.load(copy).count
