@@ -168,7 +168,7 @@ def train_fixed(trial: Trial, widths: Sequence[int], seed: int) -> Trial:
     return trial.finish(model)
 
 
-def grow_creases(trial: Trial, widths: Sequence[int], seed: int, **options: str) -> Trial:
+def grow_creases(trial: Trial, widths: Sequence[int], seed: int, **options: object) -> Trial:
     model = perceptron(widths, seed)
     trial.note(model)
 
@@ -238,14 +238,19 @@ def grow_gromo_layer(model: nn.Module, samples: Sequence[Tensor], layer: int) ->
         model.currently_updated_layer.delete_update()
 
 
-def run_trial(method: str, rows: int | None, limit: float, timed: bool, widths: Sequence[int], seed: int) -> Trial:
+def run_trial(
+    method: str, options: argparse.Namespace, limit: float, timed: bool, widths: Sequence[int], seed: int
+) -> Trial:
     """Run one competitor: "fixed", "gromo", "creases" with its defaults, or a growth method of creases."""
-    trial = Trial(rows, limit, timed)
+    trial = Trial(options.limit, limit, timed)
     assert trial.data is not None  # loaded before the clock starts
     trial.begin = time.process_time()
     if method in ("fixed", "gromo"):
         return (train_fixed if method == "fixed" else grow_gromo)(trial, widths, seed)
-    return grow_creases(trial, widths, seed, **({} if method == "creases" else {"how": method}))
+    choices = {} if method == "creases" else {"how": method}
+    if options.growth_share is not None:
+        choices["growth_share"] = options.growth_share
+    return grow_creases(trial, widths, seed, **choices)
 
 
 def run_trials(arguments: Sequence[tuple], jobs: int) -> list[Trial]:
@@ -276,10 +281,10 @@ def equal(options: argparse.Namespace, methods: Sequence[str], seeds: Sequence[i
     print(f"from {'-'.join(map(str, START))} for {compute:.2e} multiply-adds, seeds {', '.join(map(str, seeds))}")
     print(f"{'':<14}{''.join(f'{mark:>15.3g}' for mark in MARKS)}{'spent':>12}{'CPU-s':>8}  widths")
     jobs = [(method, seed) for method in methods for seed in seeds]
-    results = run_trials([(how, options.limit, compute, False, START, seed) for how, seed in jobs], options.jobs)
+    results = run_trials([(how, options, compute, False, START, seed) for how, seed in jobs], options.jobs)
     trials = dict(zip(jobs, results, strict=True))
     sizes = sorted({(trial.widths, seed) for (_, seed), trial in trials.items()})
-    results = run_trials([("fixed", options.limit, compute, False, *size) for size in sizes], options.jobs)
+    results = run_trials([("fixed", options, compute, False, *size) for size in sizes], options.jobs)
     twins = dict(zip(sizes, results, strict=True))
     for method in methods:
         grown = [trials[method, seed] for seed in seeds]
@@ -294,7 +299,7 @@ def minute(options: argparse.Namespace, methods: Sequence[str], seeds: Sequence[
     print(f"from 1-1 for {options.seconds:g} s, seeds {', '.join(map(str, seeds))}")
     print(f"{'':<14}{''.join(f'{mark:>15.3g}' for mark in MARKS)}{'spent':>12}{'CPU-s':>8}  widths")
     jobs = [(method, (128, 128) if method == "fixed" else (1, 1), seed) for method in methods for seed in seeds]
-    trials = run_trials([(how, options.limit, options.seconds, True, at, seed) for how, at, seed in jobs], options.jobs)
+    trials = run_trials([(how, options, options.seconds, True, at, seed) for how, at, seed in jobs], options.jobs)
     finals = {}
     for method in methods:
         these = [trial for trial, job in zip(trials, jobs, strict=True) if job[0] == method]
@@ -310,7 +315,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("equal", "minute"))
     parser.add_argument("--methods", help="default: all, gromo if it can be imported")
-    parser.add_argument("--seeds", type=int, help="number of seeds, from 0")
+    parser.add_argument("--seeds", type=int, help="number of seeds")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--growth-share", type=float, help="of the budget; by default that of creases.grow")
     parser.add_argument("--compute", type=float, default=COMPUTE, help="multiply-adds of a run of equal")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of a run of minute")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time; of minute, no more than idle cores")
@@ -319,10 +326,10 @@ def main() -> None:
     gromo = ("gromo",) if importlib.util.find_spec("gromo") else ()
     if options.what == "equal":
         methods = options.methods.split(",") if options.methods else (*HOWS, *gromo)
-        equal(options, methods, range(options.seeds or 5))
+        equal(options, methods, range(options.first, options.first + (options.seeds or 5)))
     else:
         methods = options.methods.split(",") if options.methods else ("creases", *gromo, "fixed")
-        minute(options, methods, range(options.seeds or 3))
+        minute(options, methods, range(options.first, options.first + (options.seeds or 3)))
 
 
 if __name__ == "__main__":
