@@ -1,9 +1,23 @@
+import errno
 import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
 from creases._files import write_atomically
 from creases.errors import FileError
+
+#: Writes a file and waits in the middle of it.
+_WRITE = """
+import sys, time
+from creases._files import write_atomically
+with write_atomically(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    print("writing", flush=True)
+    time.sleep(60)
+"""
 
 
 def test_a_file_appears_under_its_name_with_the_usual_rights(tmp_path):
@@ -38,3 +52,37 @@ def test_a_missing_folder_is_named(tmp_path):
 def test_a_folder_is_not_overwritten(tmp_path):
     with pytest.raises(FileError, match="it is a folder"), write_atomically(tmp_path):
         pass
+
+
+def test_the_next_write_removes_what_a_killed_one_left_and_nothing_of_a_living_one(tmp_path):
+    path = tmp_path / "a.txt"
+    writers = [subprocess.Popen([sys.executable, "-c", _WRITE, path], stdout=subprocess.PIPE) for _ in range(2)]
+    try:
+        for writer in writers:
+            assert writer.stdout.readline() == b"writing\n"
+        assert len(os.listdir(tmp_path)) == 2
+        writers[0].kill()
+        writers[0].wait()
+        with write_atomically(path) as temporary:
+            temporary.write_text("new")
+        assert path.read_text() == "new"
+        (left,) = set(os.listdir(tmp_path)) - {"a.txt"}
+        assert (tmp_path / left).read_text() == "half"
+        writers[1].send_signal(signal.SIGINT)  # a write that is interrupted cleans up itself
+        writers[1].wait()
+        assert os.listdir(tmp_path) == ["a.txt"]
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.communicate()
+
+
+def test_a_full_disk_is_named_with_the_file_and_leaves_the_old_one(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    words = r"cannot write .*a\.txt: No space left on device; free some space"
+    with pytest.raises(FileError, match=words), write_atomically(path) as temporary:  # noqa: PT012
+        temporary.write_text("half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
@@ -20,6 +21,11 @@ from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_
 from numpy.lib.npyio import NpzFile
 
 from creases.errors import FileError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 #: What numpy raises for a damaged .npz file, besides ValueError and OSError.
 _DAMAGE = (
@@ -34,6 +40,9 @@ _DAMAGE = (
     zlib.error,
 )
 
+#: A disk that is full, a quota or a size limit that is reached, a disk that fails.
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 #: A file larger than this when unpacked, in bytes, and by this factor, is refused.
 _LARGE, _RATIO = 2**31, 200
 
@@ -42,25 +51,64 @@ _LARGE, _RATIO = 2**31, 200
 def write_atomically(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path to write to, which replaces ``path`` on success and is deleted on any error.
 
-    It is in the same folder and has the same suffix, for writers that choose the format by it.
+    It is in the same folder and has the same suffix, for writers that choose the format by it. What killed processes
+    left of writing ``path`` is removed.
     """
     path = Path(path)
     if not path.parent.is_dir():
         raise FileError(f"cannot write {path}: there is no folder {path.parent}; create it first")
     if path.is_dir():
         raise FileError(f"cannot write {path}: it is a folder; pass the name of a file")
+    _remove_abandoned(path)
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+        temporary, handle = _make_temporary(path)
     except OSError as error:
         raise FileError(f"cannot write {path}: {error.strerror}") from None
-    os.close(handle)
-    temporary = Path(name)
     try:
         yield temporary
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
+    except OSError as error:
+        if error.errno in _DISK_ERRORS:
+            raise FileError(f"cannot write {path}: {error.strerror}; free some space on its disk") from error
+        raise
     finally:
         temporary.unlink(missing_ok=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _make_temporary(path: Path) -> tuple[Path, int | None]:
+    """Create a temporary file beside ``path``; return a handle whose lock shows that its writer is alive.
+
+    There is no handle where the system has no such locks.
+    """
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except (AttributeError, OSError):
+            os.close(handle)
+            return Path(name), None
+        if os.fstat(handle).st_nlink:
+            return Path(name), handle
+        os.close(handle)  # another process removed it before it was locked
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove temporary files of ``path`` that killed processes left; nobody holds their locks."""
+    for name in _temporaries(path.parent, path.name):
+        with suppress(AttributeError, OSError), open(path.parent / name, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            (path.parent / name).unlink()
+
+
+def _temporaries(folder: Path, name: str) -> list[str]:
+    """Return the names of temporary files of a file of this name."""
+    stem, suffix = re.escape(Path(name).stem), re.escape(Path(name).suffix)
+    temporary = re.compile(rf"\.{stem}-[a-z0-9_]{{8}}{suffix}")
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in entries if temporary.fullmatch(entry.name) and entry.is_file()]
 
 
 @contextmanager
@@ -98,11 +146,8 @@ def _check_sizes(arrays: NpzFile, size: int) -> None:
 def remove_unfinished(folder: Path, names: Iterable[str]) -> None:
     """Remove what killed processes left of writing files of these names; nobody else may be writing there."""
     for name in names:
-        stem, suffix = re.escape(Path(name).stem), re.escape(Path(name).suffix)
-        unfinished = re.compile(rf"\.{stem}-[a-z0-9_]{{8}}{suffix}")
-        for path in folder.iterdir():
-            if unfinished.fullmatch(path.name) and path.is_file():
-                path.unlink(missing_ok=True)
+        for temporary in _temporaries(folder, name):
+            (folder / temporary).unlink(missing_ok=True)
 
 
 def write_json(value: Mapping[str, Any], path: str | Path) -> Path:
