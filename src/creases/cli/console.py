@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import typer
@@ -29,6 +30,9 @@ def _console(*, stderr: bool = False) -> Console:
 
 out = _console()
 err = _console(stderr=True)
+
+#: Exit code of a command that was interrupted.
+INTERRUPTED = 130
 
 #: The words of the command line after ``creases``.
 words: ContextVar[Sequence[str]] = ContextVar("words", default=())
@@ -81,6 +85,11 @@ def _option_setting(options: dict[str, Any], param: str, value: object) -> str:
 
 def _plain(text: str) -> str:
     return escape(" ".join(text.split()))
+
+
+def option_panels(*names: str) -> Iterator[partial[Any]]:
+    """Yield for each name a ``typer.Option`` whose help stands in the panel of that name."""
+    return (partial(typer.Option, rich_help_panel=name) for name in names)
 
 
 @contextmanager

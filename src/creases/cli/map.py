@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +23,16 @@ from creases.cli._completion import complete_files, complete_model
 from creases.cli._estimate import SAMPLES, WORTH, estimate_plane
 from creases.cli._kernels import load_kernels
 from creases.cli._tiles import map_tiles
-from creases.cli.console import note, print_json, print_next, print_table, repeat_command, show_progress
+from creases.cli.console import (
+    INTERRUPTED,
+    note,
+    option_panels,
+    print_json,
+    print_next,
+    print_table,
+    repeat_command,
+    show_progress,
+)
 from creases.errors import CreasesError, InputError
 
 if TYPE_CHECKING:
@@ -35,11 +43,7 @@ if TYPE_CHECKING:
 Corners = list[Floats] | None
 Finder = Callable[[float, Floats, Progress | None], "PlanePartition"]
 
-INTERRUPTED = 130
-
-plane_option, compute_option, output_option = (
-    partial(typer.Option, rich_help_panel=panel) for panel in ("Plane", "Computation", "Output")
-)
+plane_option, compute_option, output_option = option_panels("Plane", "Computation", "Output")
 
 
 class Color(StrEnum):

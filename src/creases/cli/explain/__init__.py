@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 import typer
 
 from creases.cli import _model as model
 from creases.cli._completion import complete_model, complete_words
-from creases.cli.console import print_json, print_next, repeat_command, show_progress
+from creases.cli.console import option_panels, print_json, print_next, repeat_command, show_progress
 from creases.errors import InputError
 
-change_option = partial(typer.Option, rich_help_panel="Change the decision")
+(change_option,) = option_panels("Change the decision")
 
 
 def explain_input(

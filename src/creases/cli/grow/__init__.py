@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +14,7 @@ from creases._files import write_json
 from creases.cli._columns import print_columns
 from creases.cli._completion import complete_data, complete_files, complete_words
 from creases.cli._missing import Missing
-from creases.cli.console import note, out, print_json, print_next
+from creases.cli.console import INTERRUPTED, note, option_panels, out, print_json, print_next
 from creases.cli.grow._values import (
     parse_batch_size,
     parse_budget,
@@ -38,10 +37,8 @@ from creases.growth.experiment import (
 if TYPE_CHECKING:
     from creases.cli.grow._report import Report
 
-INTERRUPTED = 130
-
-data_option, method_option, stopping_option, switches_option, output_option = (
-    partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Method", "Stopping", "Switches", "Output")
+data_option, method_option, stopping_option, switches_option, output_option = option_panels(
+    "Data", "Method", "Stopping", "Switches", "Output"
 )
 
 assert GrowthConfig.growth_patience is not None

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -18,7 +17,16 @@ from creases.cli import _model as model
 from creases.cli import _output as output
 from creases.cli._arguments import parse_numbers, parse_shape
 from creases.cli._completion import complete_data, complete_model
-from creases.cli.console import note, print_json, print_next, print_table, repeat_command, show_progress
+from creases.cli.console import (
+    INTERRUPTED,
+    note,
+    option_panels,
+    print_json,
+    print_next,
+    print_table,
+    repeat_command,
+    show_progress,
+)
 from creases.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,11 +35,7 @@ if TYPE_CHECKING:
     from creases import prune
     from creases.cli.prune._data import Data
 
-INTERRUPTED = 130
-
-data_option, method_option, output_option = (
-    partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Method", "Output")
-)
+data_option, method_option, output_option = option_panels("Data", "Method", "Output")
 
 #: Samples on which the coefficients of the pruned network are compared with those of the original.
 COMPARED = 300

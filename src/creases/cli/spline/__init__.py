@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,7 @@ import typer
 from creases.cli import _output as output
 from creases.cli._completion import TABLES, complete_files, complete_words
 from creases.cli._missing import Missing
-from creases.cli.console import out, print_json, print_next, print_table, repeat_command, show_progress
+from creases.cli.console import option_panels, out, print_json, print_next, print_table, repeat_command, show_progress
 from creases.errors import InputError
 from creases.problems import TARGETS
 
@@ -20,9 +19,7 @@ if TYPE_CHECKING:
     from creases.cli.spline._data import Data
     from creases.splines import SplineFit
 
-data_option, training_option, best_option, output_option = (
-    partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Training", "Best fit", "Output")
-)
+data_option, training_option, best_option, output_option = option_panels("Data", "Training", "Best fit", "Output")
 
 PICTURES, NETWORKS = (".png", ".svg"), (".safetensors", ".onnx")
 

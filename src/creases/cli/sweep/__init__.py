@@ -16,14 +16,12 @@ from creases._files import write_atomically
 from creases._text import plural
 from creases.cli._completion import complete_files
 from creases.cli._output import check_outputs
-from creases.cli.console import err, note, out, print_json, print_next, print_table, repeat_command
+from creases.cli.console import INTERRUPTED, err, note, out, print_json, print_next, print_table, repeat_command
 from creases.cli.sweep._file import EXAMPLE, read_sweep
 from creases.errors import FileError
 
 if TYPE_CHECKING:
     from creases.lab import Status, Sweep
-
-INTERRUPTED = 130
 
 #: Number of rows to print.
 PRINTED = 20
