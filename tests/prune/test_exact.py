@@ -115,6 +115,7 @@ def test_always_on_units_become_as_many_as_their_rank():
     (step,) = found.reductions
     assert step.kind == "linear"
     assert len(step.units) == 4
+    assert str(step).startswith("0: 4 units of 8 removed (linear): ")
 
 
 def test_a_dead_unit_of_the_second_layer_needs_more_than_intervals():

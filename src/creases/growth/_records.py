@@ -154,14 +154,14 @@ class History:
         paragraphs += [f"Growth ended: {self.growth_ended}."] if self.growth_ended else []
         return "\n\n".join([*paragraphs, f"Stopped: {self.ended}."] if self.ended else paragraphs)
 
-    def plot(self, axes: Sequence[Any] | None = None) -> list[Any]:
-        """Plot loss, accuracy (or R²) and size by epoch, with every growth step marked.
+    def plot(self, axes: Sequence[Any] | None = None) -> Any:
+        """Plot loss, accuracy (or R²) and size by epoch, with every growth step marked; return the figure.
 
         ``axes`` are three axes to draw on, new ones by default; see :func:`creases.show.plot_growth_curves`.
         """
         from creases.show import plot_growth_curves
 
-        return list(plot_growth_curves(self, axes=axes, kept_epoch=self.kept, score=self.measure))
+        return plot_growth_curves(self, axes=axes, kept_epoch=self.kept, score=self.measure)[0].figure
 
     @property
     def measure(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from torch import nn
 
 from creases._files import write_atomically
+from creases._text import plural
 from creases.network.surgery import FixedChannels
 
 
@@ -24,6 +25,10 @@ class Reduction:
     new_width: int
     bound: float  #: proved: no output changes by more, but for rounding
     reason: str  #: in words
+
+    def __str__(self) -> str:
+        removed = plural(len(self.units), "unit")
+        return f"{self.place}: {removed} of {self.old_width} removed ({self.kind}): {self.reason}"
 
 
 @dataclass(frozen=True)
