@@ -51,6 +51,14 @@ class Studio:
         own = children(self.process.pid)
         return [number for number in own if any(number in children(one) for one in own)]
 
+    def fork_server(self) -> int:
+        """The process that makes its workers, once it exists."""
+        while True:
+            for number in children(self.process.pid):
+                if "forkserver" in _command(number):
+                    return number
+            time.sleep(0.05)
+
     def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
         """End it; its exit code, and what it complained of."""
         self.process.send_signal(number)
@@ -100,11 +108,10 @@ class Page:
 
 def children(process: int) -> list[int]:
     """Processes that a process has started, and those started by them."""
-    try:
-        with open(f"/proc/{process}/task/{process}/children") as file:
-            own = [int(number) for number in file.read().split()]
-    except OSError:
-        return []
+    own = []
+    for file in Path("/proc").glob(f"{process}/task/*/children"):  # any thread may have started them
+        with suppress(OSError):
+            own += [int(number) for number in file.read_text().split()]
     return [*own, *(one for child in own for one in children(child))]
 
 

@@ -63,7 +63,7 @@ def write_atomically(path: str | Path) -> Iterator[Path]:
     try:
         temporary, handle = _make_temporary(path)
     except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror}") from None
+        raise FileError(f"cannot write {path}: {error.strerror}") from error
     try:
         yield temporary
         temporary.chmod(0o666 & ~_umask())

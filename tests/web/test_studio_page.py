@@ -136,6 +136,10 @@ def test_all_that_can_be_taken_away_is(wide, studio):
             page.get_by_role("button", name=button, exact=True).click()
         assert waiting.value.suggested_filename.endswith(f".{ending}")
         assert Path(waiting.value.path()).stat().st_size > 100
+    page.route("**/export/**", lambda route: route.abort())
+    page.get_by_role("button", name="Python code", exact=True).click()
+    page.locator(".error").filter(has_text="could not be downloaded: the connection").wait_for()
+    wide.errors.clear()  # the browser's own words about it
 
 
 def test_a_bad_table_is_refused_in_place_and_a_good_one_taken(wide, tmp_path):

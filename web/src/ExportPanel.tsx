@@ -1,6 +1,6 @@
 /** Files to download. */
 
-import { ask, busy, errors, run } from "./state";
+import { ask, busy, errors, EXPORTING, run } from "./state";
 
 const EXPORTS: [string, string][] = [
   ["model", "Network"], ["onnx", "ONNX"], ["report", "Report (HTML)"], ["animation", "Animation (GIF)"], ["code", "Python code"],
@@ -13,7 +13,7 @@ export function ExportPanel() {
       <summary>Export</summary>
       <div class="row wrap">
         {EXPORTS.map(([what, label]) => (
-          <button key={what} disabled={nothing || !!busy.value} onClick={() => ask({ do: "export", what }, `Exporting ${label}…`, "export")}>{label}</button>
+          <button key={what} disabled={nothing || !!busy.value} onClick={() => ask({ do: "export", what }, `${EXPORTING}${label}…`, "export")}>{label}</button>
         ))}
       </div>
       {nothing && <p class="quiet">Start a run to export its results.</p>}

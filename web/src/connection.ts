@@ -3,7 +3,7 @@
 import { batch } from "@preact/signals";
 import { fromAddress } from "./address";
 import { readFrame, type Frame } from "./frame";
-import { busy, choices, connected, errors, following, frame, moment, notice, run, say, slice, STARTING, status, type Source } from "./state";
+import { busy, choices, connected, errors, EXPORTING, following, frame, moment, notice, run, say, slice, STARTING, status, type Source } from "./state";
 import type { Epochs } from "./types";
 
 /** Number of frames kept; older ones are requested again. */
@@ -44,6 +44,7 @@ export function connect(fresh: () => void): Source {
     socket.onclose = ({ code }) => {
       batch(() => {
         connected.value = false;
+        if (busy.value.startsWith(EXPORTING)) say("export", "The connection was lost during the export. The file will be downloaded when the page reconnects.");
         busy.value = "";
         if (FINAL[code]) say("page", FINAL[code]);
       });
@@ -97,6 +98,7 @@ export function connect(fresh: () => void): Source {
       keep("session", message.session);
       choices.value = message.choices;
       if (!message.fresh) return;
+      say("export", "");
       if (run.value?.moments.length) say("run", "The run was lost: the studio was restarted, or the page was disconnected for more than a minute. Press Start for a new run.");
       fresh();
     } else if (message.type === "status") {
@@ -114,7 +116,7 @@ export function connect(fresh: () => void): Source {
     } else if (message.type === "error") receiveError(message);
     else if (message.type === "exported") {
       busy.value = "";
-      download(message.url, message.name);
+      void download(message.url, message.name);
     }
     else if (message.type === "changes") applyChanges(message);
   };
@@ -193,9 +195,24 @@ function keep(name: "token" | "session", value?: string): string {
   return sessionStorage.getItem(`creases-${name}`) ?? (name === "token" ? localStorage.getItem("creases-token") : null) ?? "";
 }
 
-function download(url: string, name: string): void {
+/** Download a file; if that fails, say so on the page. */
+async function download(url: string, name: string): Promise<void> {
+  const file = await fetchFile(url);
+  say("export", typeof file === "string" ? file : "");
+  if (typeof file === "string") return;
   const link = document.createElement("a");
-  link.href = url;
+  link.href = URL.createObjectURL(file);
   link.download = name;
   link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may still be reading it
+}
+
+/** The content of a file of the server, or why it could not be fetched. */
+async function fetchFile(url: string): Promise<Blob | string> {
+  try {
+    const answer = await fetch(url);
+    return answer.ok ? await answer.blob() : (await answer.text()).trim();
+  } catch {
+    return "The file could not be downloaded: the connection to the studio was lost. Export it again.";
+  }
 }

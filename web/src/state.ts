@@ -29,6 +29,7 @@ export type Pinned = { run: Run; moment: number; frame: Frame; label: string };
 export const pinned = signal<Pinned | null>(null);
 export const busy = signal(""); // the pending request to the server
 export const STARTING = "Starting…";
+export const EXPORTING = "Exporting "; // followed by what
 export const waiting = signal(false); // whether a frame is late
 
 export const unit = signal<number | null>(null); // counted through all layers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import suppress
 from typing import Annotated
 
@@ -30,6 +31,7 @@ def open_studio(
         if (missing.name or "").partition(".")[0] not in ("starlette", "uvicorn", "websockets"):
             raise
         raise RequestError(f"the studio needs {missing.name}: pip install 'creases[studio]'") from None
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it as Ctrl-C does
     with suppress(KeyboardInterrupt):  # how it is meant to end
         serve(port, browser=browser, ready=_ready)
     note("Stopped. Start again with: creases studio")

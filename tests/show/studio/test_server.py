@@ -168,11 +168,36 @@ def test_a_killed_worker_is_told_of_in_place_and_the_session_begins_anew(studio:
     os.kill(worker, signal.SIGKILL)
     error = page.until("error")
     assert error["where"] == "run"
-    assert "stopped unexpectedly" in error["message"]
+    assert "was killed, possibly by the system because memory ran out" in error["message"]
     assert page.until("status")["state"] == "idle"
     page.send("start", problem=CIRCLE, epochs=3)
     page.until("status", state="ended")
     page.wire.close()
+
+
+@pytest.mark.thorough
+@pytest.mark.slow
+def test_a_killed_fork_server_is_replaced_and_costs_no_run(tmp_path):
+    studio = Studio(tmp_path)
+    page = Page(studio)
+    os.kill(studio.fork_server(), signal.SIGKILL)  # most likely before it is ready
+    page.send("start", problem=MOONS, **ENDLESS)
+    reach(page, "running")
+    os.kill(studio.fork_server(), signal.SIGKILL)
+    page.send("pause")
+    page.until("status", state="paused")
+    other = Page(studio)
+    other.send("start", problem=CIRCLE, epochs=3)
+    reach(other, "ended")
+    assert studio.end() == (0, "")
+
+
+def reach(page: Page, state: str) -> None:
+    """Read on until a state; a page may be told that its process is started again."""
+    said: dict | bytes = b""
+    while isinstance(said, bytes) or said.get("state") != state:
+        said = page.read()
+        assert isinstance(said, bytes) or said["type"] != "error" or "Starting it again" in said["message"]
 
 
 def test_connections_without_a_whole_request_are_closed_after_a_few_seconds(studio: Studio):

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from creases.show.studio._limits import Limits
+from creases.show.studio._outbox import Outbox
 from creases.show.studio._sessions import Session
 
 
@@ -16,24 +17,24 @@ class Worker:
     """Stands in for a worker process."""
 
     def __init__(self, *, silent: float = 0.0, busy: bool = False) -> None:
-        self.silent, self.busy, self.ended = silent, busy, False
+        self.silent, self.busy, self.ended, self.cause = silent, busy, False, "stopped unexpectedly"
         self.receive = lambda message: None
 
     def end(self) -> None:
         self.ended = True
 
 
-def session(worker: Worker) -> tuple[Session, asyncio.Queue]:
+def session(worker: Worker) -> tuple[Session, Outbox]:
     """A session with a page that hears what it is told."""
     made = Session(Limits())
     made.use(worker)
-    made._page = asyncio.Queue()
+    made._page = Outbox(1000)
     worker.receive(("text", '{"type":"run","run":{}}'))
     assert made._page.get_nowait()
     return made, made._page
 
 
-def told(page: asyncio.Queue) -> list[dict]:
+def told(page: Outbox) -> list[dict]:
     return [json.loads(page.get_nowait()) for _ in range(page.qsize())]
 
 
@@ -74,17 +75,60 @@ def test_a_session_whose_page_stays_away_ends():
 def test_exports_are_offered_and_only_the_last_are_kept():
     worker = Worker()
     made, page = session(worker)
+    offers = []
     for number in range(12):
         worker.receive(("export", f"{number} ä.py", "text/x-python", b"..."))
-    offers = told(page)
+        (*_, offer) = told(page)
+        offers.append(offer)
     assert offers[-1]["name"] == "11 ä.py"
     assert offers[-1]["url"].endswith("/11%20%C3%A4.py")
-    assert [export.name for export in made.exports.values()] == [f"{number} ä.py" for number in range(4, 12)]
+    numbers = [offer["url"].split("/")[1] for offer in offers]
+    files = [made.download(number) for number in numbers]
+    assert files[:4] == [None] * 4
+    assert [file.name for file in files[4:]] == [f"{number} ä.py" for number in range(4, 12)]
 
 
-def test_a_page_that_does_not_keep_up_is_let_go():
+class Socket:
+    """Stands in for the websocket of a page that disconnects at once."""
+
+    def __init__(self) -> None:
+        self.sent: list[dict] = []
+
+    async def send_text(self, text: str) -> None:
+        self.sent.append(json.loads(text))
+
+    async def receive(self) -> dict:
+        for _ in range(10):
+            await asyncio.sleep(0)  # lets the queued messages go out
+        return {"type": "websocket.disconnect"}
+
+
+def test_an_export_that_finished_while_the_connection_was_lost_is_offered_again_until_it_is_downloaded():
+    made = Session(Limits())
+    worker = Worker()
+    made.use(worker)
+    worker.receive(("export", "run.gif", "image/gif", b"GIF"))
+
+    def offers() -> list[dict]:
+        socket = Socket()
+        asyncio.run(made.serve(socket))
+        return [message for message in socket.sent if message["type"] == "exported"]
+
+    (offer,) = offers()
+    assert offers() == [offer]
+    assert made.download(offer["url"].split("/")[1]).content == b"GIF"
+    assert offers() == []
+
+
+def test_a_page_is_told_why_its_process_ended_and_that_one_is_started_again():
     worker = Worker()
     _, page = session(worker)
-    for _ in range(1002):
-        worker.receive(("text", "{}"))
-    assert [page.get_nowait() for _ in range(1002)][-1] == 1013
+    worker.receive(("restarting",))
+    (error,) = told(page)
+    assert error["message"].startswith("The process of this session was killed before it was ready.")
+    worker.cause = "was killed, possibly by the system because memory ran out"
+    worker.receive(None)
+    error, status = told(page)
+    assert error["message"].startswith("The process of this session was killed, possibly by the system")
+    assert "Its run was lost" in error["message"]
+    assert status["state"] == "idle"

@@ -15,6 +15,7 @@ from creases.show.studio._config_input import make_config
 from creases.show.studio._exports import Export, export
 from creases.show.studio._limits import Limits
 from creases.show.studio._live_run import ENDED, LiveRun
+from creases.show.studio._memory import is_out_of_memory
 from creases.show.studio._model_view import ModelView
 from creases.show.studio._problem_input import make_problem, render_error, table_name
 from creases.show.viewer import epochs_json, problem_json
@@ -228,8 +229,11 @@ class Controller:
         """Send an error to the page; ``of`` names the frame that was requested, if any."""
         if isinstance(problem, CreasesError):
             message = render_error(problem)
-        elif isinstance(problem, MemoryError):
-            message = "not enough memory; use fewer rows, columns or units"
+        elif is_out_of_memory(problem):
+            limit = self._limits.memory / 2**30
+            message = (
+                f"this needs more than {limit:g} GB of memory, the limit of a session; use fewer rows, columns or units"
+            )
         else:
             traceback.print_exc()  # on the studio's terminal
             message = f"unexpected error in the studio ({type(problem).__name__}: {problem}); please report it"

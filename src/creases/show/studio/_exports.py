@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from creases.errors import RequestError
+from creases.show.studio._scratch import scratch_folder
 from creases.show.studio._script import script
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ def _export_animation(request: ExportRequest) -> bytes:
 
 def _read_written(name: str, write: Callable[[Path], Any]) -> bytes:
     """Return the bytes that a function writes to a file of this name."""
-    with TemporaryDirectory(prefix="creases-studio-") as folder:
-        path = Path(folder, name)
+    with scratch_folder() as folder:
+        path = folder / name
         write(path)
         return path.read_bytes()
 

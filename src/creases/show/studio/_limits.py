@@ -10,6 +10,7 @@ class Limits:
     """Limits of a studio; sizes in bytes, times in seconds."""
 
     sessions: int = 8  #: open at the same time
+    memory: int = 4 * 2**30  #: of each session, besides the libraries
     message: int = 32 * 2**20  #: a table of 20 MB, as JSON
     rows: int = 20_000
     columns: int = 500  #: inputs, after one-hot encoding
@@ -29,3 +30,4 @@ class Limits:
     away: float = 60.0  #: for a page to reconnect to its session
     idle: float = 3600.0  #: inactivity of a run that is not running
     exports: int = 8  #: files to download, for each session
+    queue: int = 2**28  #: bytes waiting for a page that reads slowly, unless a single message is larger

@@ -229,7 +229,7 @@ class LiveRun:
                 return None  # finding that out again would take longer than the training
             try:
                 self.frame(moment, 0)
-            except CreasesError:
+            except (CreasesError, MemoryError):
                 self._crowded = self.units
                 return None  # the page is told when it asks for the frame
         return self._regions[moment]

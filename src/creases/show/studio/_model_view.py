@@ -7,7 +7,6 @@ import binascii
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from creases.show.report._slices import Slice, slices_json
 from creases.show.report._static_pages import run_without_growth
 from creases.show.studio._limits import Limits
 from creases.show.studio._problem_input import check_real, check_text, render_error
+from creases.show.studio._scratch import scratch_folder
 from creases.show.studio._slices import check_columns
 from creases.show.viewer import line_frame, plane_frame, to_json
 
@@ -146,8 +146,8 @@ def _read_content(name: str, content: Any, limits: Limits) -> Network:
         data = base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError):
         raise RequestError(f"{name} was not received completely; choose the file again") from None
-    with TemporaryDirectory(prefix="creases-studio-") as folder:
-        path = Path(folder, f"model{suffix}")
+    with scratch_folder() as folder:
+        path = folder / f"model{suffix}"
         path.write_bytes(data)
         try:
             return read(path)

@@ -16,18 +16,15 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from creases.show.studio._choices import choices
 from creases.show.studio._exports import Export
 from creases.show.studio._limits import Limits
-from creases.show.studio._process import Worker
+from creases.show.studio._outbox import Outbox
+from creases.show.studio._process import Worker, ensure_fork_server, stop_fork_server
+from creases.show.studio._scratch import remove_abandoned
 
 #: Close codes after which a page does not reconnect.
 WRONG_TOKEN, OPENED_ELSEWHERE, TOO_MANY = 4403, 4409, 4429
 
-#: Standard close codes: the studio ends, a message is too large, a page is too slow.
-ENDED, TOO_LARGE, TOO_SLOW = 1001, 1009, 1013
-
-#: Largest number of messages queued for a page; beyond that it is disconnected, and may reconnect.
-MAX_QUEUED = 1000
-
-Message = str | bytes | int  #: JSON, a frame, or the code to close with
+#: Standard close codes: the studio ends, a message is too large.
+ENDED, TOO_LARGE = 1001, 1009
 
 
 class Session:
@@ -35,11 +32,12 @@ class Session:
 
     def __init__(self, limits: Limits) -> None:
         self.id = secrets.token_urlsafe(16)
-        self.exports: OrderedDict[str, Export] = OrderedDict()
+        self._exports: OrderedDict[str, Export] = OrderedDict()
+        self._offers: dict[str, dict[str, Any]] = {}  #: messages about exports that no page has downloaded yet
         self.disconnected_at = self._last_message = time.monotonic()
         self._limits = limits
         self._worker: Worker | None = None
-        self._page: asyncio.Queue[Message] | None = None  #: messages to the page
+        self._page: Outbox | None = None  #: messages to the page
         self._has_run = False  #: whether the worker has a problem or a run
         self._pending_error = ""  #: an error to send when the page reconnects
 
@@ -51,14 +49,16 @@ class Session:
     async def serve(self, socket: WebSocket) -> None:
         """Exchange messages with a page until it disconnects."""
         if self._page is not None:
-            self._page.put_nowait(OPENED_ELSEWHERE)
-        page = self._page = asyncio.Queue[Message]()
+            self._page.close(OPENED_ELSEWHERE)
+        page = self._page = Outbox(self._limits.queue)
         self._send_json({"type": "session", "session": self.id, "fresh": not self._has_run, "choices": choices()})
         if self._has_run:
             await self._forward('{"do": "hello"}')
         else:
             self._send_json({"type": "status", "state": "idle"})
         self._send_pending_error()
+        for offer in self._offers.values():  # of which a lost connection did not tell
+            self._send_json(offer)
         sender = asyncio.create_task(_send(socket, page))
         try:
             await self._listen(socket)
@@ -105,17 +105,29 @@ class Session:
                 self._put(frame)
             case ("export", name, media, content):
                 self._offer(Export(name, media, content))
+            case ("restarting",):
+                self._error("run", "The process of this session was killed before it was ready. Starting it again…")
             case None:
-                self._discard_worker(
-                    "The process of this session stopped unexpectedly and its run was lost. Press Start for a new run."
-                )
+                lost = " Its run was lost." if self._has_run else ""
+                cause = self._worker.cause if self._worker is not None else ""
+                self._discard_worker(f"The process of this session {cause}.{lost} Press Start for a new run.")
 
     def _offer(self, export: Export) -> None:
         number = secrets.token_urlsafe(16)
-        self.exports[number] = export
-        while len(self.exports) > self._limits.exports:
-            self.exports.popitem(last=False)
-        self._send_json({"type": "exported", "url": f"export/{number}/{quote(export.name)}", "name": export.name})
+        self._exports[number] = export
+        self._offers[number] = {
+            "type": "exported",
+            "url": f"export/{number}/{quote(export.name)}",
+            "name": export.name,
+        }
+        while len(self._exports) > self._limits.exports:
+            self._offers.pop(self._exports.popitem(last=False)[0], None)
+        self._send_json(self._offers[number])
+
+    def download(self, number: str) -> Export | None:
+        """Return an exported file; None if it does not exist."""
+        self._offers.pop(number, None)
+        return self._exports.get(number)
 
     def check(self, now: float) -> bool:
         """Check the timeouts of the session; return whether to keep it."""
@@ -133,13 +145,14 @@ class Session:
             )
         return True
 
-    def end(self) -> None:
-        """End the worker and disconnect the page."""
-        if self._worker is not None:
-            self._worker.end()
-            self._worker = None
+    def end(self) -> Worker | None:
+        """End the worker and disconnect the page; return the worker, which may take a moment to end."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.end()
         if self._page is not None:
-            self._page.put_nowait(ENDED)
+            self._page.close(ENDED)
+        return worker
 
     def _discard_worker(self, why: str) -> None:
         """Report to the page that its worker is lost; its next message starts another."""
@@ -155,9 +168,9 @@ class Session:
     def _send_json(self, message: dict[str, Any]) -> None:
         self._put(json.dumps(message))
 
-    def _put(self, message: Message) -> None:
+    def _put(self, message: str | bytes) -> None:
         if self._page is not None:
-            self._page.put_nowait(TOO_SLOW if self._page.qsize() > MAX_QUEUED else message)
+            self._page.send(message)
 
 
 class Sessions:
@@ -174,13 +187,22 @@ class Sessions:
         try:
             while True:
                 await asyncio.sleep(min(1.0, self.limits.away / 4))
+                ensure_fork_server()
                 now = time.monotonic()
                 self._all = {id: session for id, session in self._all.items() if session.check(now)}
         finally:
-            for session in self._all.values():
-                session.end()
-            if self._spare is not None:
-                self._spare.end()
+            self._end()
+
+    def _end(self) -> None:
+        """End all processes, and remove what they were writing."""
+        workers = [worker for session in self._all.values() if (worker := session.end()) is not None]
+        if self._spare is not None:
+            self._spare.end()
+            workers.append(self._spare)
+        for worker in workers:
+            worker.wait()
+        stop_fork_server()
+        remove_abandoned()
 
     async def serve(self, socket: WebSocket, session_id: str) -> None:
         """Serve a page: continue its session if it still exists, otherwise create one."""
@@ -193,7 +215,8 @@ class Sessions:
 
     def export(self, number: str) -> Export | None:
         """Return an exported file of any session; None if it does not exist."""
-        return next((session.exports[number] for session in self._all.values() if number in session.exports), None)
+        files = (session.download(number) for session in self._all.values())
+        return next((file for file in files if file is not None), None)
 
     def _create(self) -> Session | None:
         if len(self._all) >= self.limits.sessions:
@@ -211,7 +234,7 @@ class Sessions:
         return session
 
 
-async def _send(socket: WebSocket, page: asyncio.Queue[Message]) -> None:
+async def _send(socket: WebSocket, page: Outbox) -> None:
     """Send the queued messages to a page, in order, until a close code."""
     with suppress(WebSocketDisconnect, RuntimeError):  # disconnected, which the listener notices
         while True:

@@ -14,6 +14,7 @@ from typing import Any
 from creases.show.studio._controller import Controller
 from creases.show.studio._exports import Export
 from creases.show.studio._limits import Limits
+from creases.show.studio._memory import limit_memory
 
 
 def main(pipe: Connection, limits: Limits) -> None:
@@ -21,6 +22,7 @@ def main(pipe: Connection, limits: Limits) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at the terminal ends the studio, which closes the pipe
     threading.Thread(target=_exit_with_studio, daemon=True).start()
     _use_one_thread()
+    limit_memory(limits.memory)
     try:
         _serve(pipe, limits)
     except (EOFError, BrokenPipeError, ConnectionResetError):
