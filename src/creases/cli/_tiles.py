@@ -11,10 +11,8 @@ import typer
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
 from creases.cli._kernels import load_kernels
-from creases.cli.console import note, print_json, print_next, print_table, repeat_command
+from creases.cli.console import INTERRUPTED, note, print_json, print_next, print_table, repeat_command
 from creases.errors import InputError
-
-INTERRUPTED = 130
 
 
 def map_tiles(
