@@ -39,6 +39,7 @@ PAGES = {
     "docs/tutorial.md": {
         f"{name}.png": f"tutorial-{name}" for name in ("regions", "surface", "cell", "curves", "pruned", "changes")
     },
+    "docs/how-to/spline.md": {"conditions.png": "spline-conditions"},
 }
 THEMES = ("light", "dark")
 WIDTH = 1200  #: of the widest picture, in pixels
