@@ -119,7 +119,6 @@ def by_torch_pruning(
 METHODS: dict[str, Callable[[nn.Module, Tensor, Tensor, float], nn.Module]] = {
     "creases": by_creases,
     "creases, Taylor score alone": partial(by_creases, candidates=1),
-    "creases, 4 exact losses for each": partial(by_creases, candidates=4),
     "torch-pruning, Taylor, all layers": partial(by_torch_pruning, score="taylor", everywhere=True),
     "torch-pruning, Taylor, each layer": partial(by_torch_pruning, score="taylor", everywhere=False),
     "torch-pruning, magnitude, all layers": partial(by_torch_pruning, score="magnitude", everywhere=True),

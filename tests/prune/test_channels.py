@@ -2,6 +2,7 @@
 
 import copy
 import json
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -137,6 +138,13 @@ def test_pruning_by_channels_goes_on_until_one_unit_is_left_at_each_place():
     found = channels(model, x, y, min_accuracy=0.0, per_step=4, tune=lambda model: None)
     assert found.ended == "smallest"
     assert set(found.last.widths.values()) == {1}
+    at_once = channels(model, x, y, min_accuracy=0.0, per_step=99, tune=lambda model: None)
+    groups = channel_groups(model, X=x).groups
+    worst = losses_without(model, groups, x, y)
+    kept = {name: set(range(width)) - set(at_once.steps[0].removed[name]) for name, width in (("0", 6), ("3", 5))}
+    for name, units in kept.items():  # the most important unit of each layer is left
+        last = max((i for i, group in enumerate(groups) if name in group.outputs), key=lambda i: worst[i])
+        assert units == set(groups[last].outputs[name])
 
 
 @pytest.mark.parametrize("parameters", [0.5, 0.2, 700])
@@ -195,6 +203,23 @@ def test_the_taylor_score_alone_decides_with_one_candidate():
     found = channels(model, x, y, min_accuracy=0.0, candidates=1, tune=lambda model: None)
     least = groups[int(taylor_scores(model, groups, x, y).argmin())]
     assert found.steps[0].removed == {name: list(units) for name, units in least.outputs.items()}
+
+
+@pytest.mark.parametrize(("negligible", "expected"), [(np.inf, []), (0.0, [4 * 2])])
+def test_exact_losses_are_left_out_while_taylor_scores_predict_no_harm(monkeypatch, negligible, expected):
+    calls = []
+
+    def counted(model, groups, X, y):
+        calls.append(len(groups))
+        return losses_without(model, groups, X, y)
+
+    room = import_module("creases.prune._selection")
+    monkeypatch.setattr(room, "losses_without", counted)
+    monkeypatch.setattr(room, "FEW", 0)
+    monkeypatch.setattr(room, "NEGLIGIBLE", negligible)
+    model, x, y = trained()
+    channels(model, x, y, parameters=0.7, per_step=2, tune=lambda model: None)
+    assert calls[:1] == expected
 
 
 def test_what_cannot_be_removed_is_in_the_result_with_its_reason(tmp_path):

@@ -17,8 +17,11 @@ from creases.prune._taylor import taylor_scores
 #: Number of groups whose exact losses are always computed.
 FEW = 64
 
-#: Of more groups, the number of exact losses for each group to remove.
-CANDIDATES = 2
+#: Of more groups, the number of exact losses for each group to remove ...
+CANDIDATES = 4
+
+#: ... if the Taylor scores predict that the loss increases by more than this.
+NEGLIGIBLE = 1e-3
 
 #: With a target size a step removes one of this number of groups.
 STEP = 32
@@ -65,19 +68,20 @@ class Selection:
         saved = [1 if self.target is None else self.target.saved(model, [group]) for group in groups]
         costs = torch.tensor(saved, dtype=torch.float64).clamp(min=1)
         limit = self._n_candidates(len(groups), count)
-        if limit < len(groups):
-            scores = taylor_scores(model, groups, *self.samples).cpu() / costs
-            order = scores.argsort(stable=True)
+        if self.candidates == 1 or limit < len(groups):
+            scores = taylor_scores(model, groups, *self.samples).cpu()
+            order = (scores / costs).argsort(stable=True)
             groups, costs = [groups[i] for i in order.tolist()], costs[order]
-        if limit <= count:
-            return groups
+            negligible = self.candidates == "auto" and float(scores[order[:count]].sum()) < NEGLIGIBLE
+            if negligible or self.candidates == 1:
+                return groups
         groups, costs = groups[:limit], costs[:limit]
         increase = losses_without(model, groups, *self.samples).cpu() - evaluate(model, *self.samples)[0]
         key = torch.where(increase > 0, increase / costs, increase * costs)
         return [groups[i] for i in key.argsort(stable=True).tolist()]
 
     def _n_candidates(self, n_groups: int, count: int) -> int:
-        """Return the number of groups whose exact losses are computed; no more than are removed: none."""
+        """Return the number of groups whose exact losses are computed if the Taylor scores do not decide alone."""
         if self.candidates == "all" or (self.candidates == "auto" and n_groups <= FEW):
             return n_groups
         return count * (CANDIDATES if self.candidates == "auto" else self.candidates)

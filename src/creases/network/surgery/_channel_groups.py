@@ -110,7 +110,7 @@ class _Survey:
     def _fix_tensors(self) -> None:
         """Fix the channels of layers whose tensors cannot be cut: shared, computed, or not used as a layer's."""
         uses = Counter(id(p) for module in self.twin.modules() for p in module._parameters.values() if p is not None)
-        for path in {*self.flow.first, *self.flow.columns}:
+        for path in dict.fromkeys([*self.flow.first, *self.flow.columns]):
             layer = self.twin.get_submodule(path)
             made = output_tensors(layer).tensors if isinstance(layer, AFFINE_LAYERS) else ()
             for names, units in ((made, self._made(path)), (input_tensors(layer).tensors, self._read(path))):
