@@ -60,6 +60,18 @@ def amplitude_table() -> str:
     return format_table(rows)
 
 
+def pruned_table() -> str:
+    """Return the CKA of coefficients, and the agreement of predictions, of pairs of networks."""
+    results = numbers("linearity/section-2.3.5-pruned")
+    rows = [["", "CKA", "same prediction"]]
+    for kinship in ("same", "independent"):
+        for pair, cell in results[kinship].items():
+            name = pair if kinship == "same" else f"{pair} (independent)"
+            low, high = cell["interval"]
+            rows.append([name, f"{cell['cka']:.2f} ({low:.2f} to {high:.2f})", f"{cell['agree']:.0%}"])
+    return format_table(rows)
+
+
 def numbers(claim: str) -> Any:
     """Return the numbers of the stored result of a claim."""
     result = stored_result(claim)
@@ -73,7 +85,13 @@ def format_table(rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-TABLES = {"growth": growth_table, "rules": rules_table, "gap": gap_table, "amplitude": amplitude_table}
+TABLES = {
+    "growth": growth_table,
+    "rules": rules_table,
+    "gap": gap_table,
+    "amplitude": amplitude_table,
+    "pruned": pruned_table,
+}
 
 
 def fill_tables(text: str) -> str:

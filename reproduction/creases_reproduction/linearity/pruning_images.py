@@ -120,7 +120,8 @@ def pruned_images(data: DataName, settings: Settings, *, seed: int = 0, device: 
         watch = Watch(likeness, settings.often if method == "channels" else 1)
         values_of = common | {"tune": by_epochs(x, y, 1, seed + 1), "callback": watch}
         if method == "channels":
-            results = prune.channels(model, x, y, per_step=settings.per_step, max_samples=settings.scored, **values_of)
+            values_of |= {"per_step": settings.per_step, "candidates": "all", "max_samples": settings.scored}
+            results = prune.channels(model, x, y, **values_of)
         else:
             results = prune.magnitude(model, x, y, **values_of)
         steps = [results.first, *results.steps]
