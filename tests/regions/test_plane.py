@@ -14,7 +14,6 @@ import creases
 from conformance import check_plane
 from creases.errors import FileError, InputError
 from creases.regions import PlanePartition
-from creases.regions._plane import complex as planar
 from creases.regions._plane.complex import Complex, box_mesh
 from creases.regions._plane.device import DeviceComplex
 from reference import exact_regions, load_case, load_counts, lp_regions
@@ -65,7 +64,7 @@ def test_tensor_operations_give_the_same_partition(name: str, monkeypatch) -> No
 def test_narrowing_wide_bends_changes_nothing(name: str, monkeypatch) -> None:
     net = creases.read(load_case(name))
     whole = creases.plane(net, UNIT)
-    monkeypatch.setattr(planar, "WIDE", 1)
+    monkeypatch.setattr(plane_module, "WIDE", 1)
     assert patterns(creases.plane(net, UNIT)) == patterns(whole)
 
 

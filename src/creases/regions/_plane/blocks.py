@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -10,11 +11,23 @@ from torch import Tensor
 from creases._typing import Floats, Progress
 from creases.network import Network
 from creases.network.program import ForwardPass
-from creases.regions._plane.complex import ChangingUnits, Complex, flatten_units
+from creases.regions._plane.complex import BendUnits, ChangingUnits, Complex, flatten_units
+from creases.regions._plane.forward_pass import PlaneForwardPass
 from creases.regions._plane.split import MemoryLimitError
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 Points = Callable[[int, int], Tensor]
+
+
+def subdivide_by_changing_units(
+    net: Network, part: Complex, origin: Floats, basis: Floats, box: Floats, memory: int, progress: Progress | None
+) -> PlaneForwardPass:
+    """Subdivide the complex, in place, by the units that change side, and return the forward pass at its end."""
+    forward = PlaneForwardPass(net, origin, basis, box)
+    with torch.no_grad():
+        while (found := forward.advance(part.vertices)) is not None:
+            cut_in_groups(part, found, lambda group: forward.pre_activations(part.vertices, group), memory, progress)
+    return forward
 
 
 def subdivide_in_blocks(
@@ -42,39 +55,53 @@ def subdivide_in_blocks(
             forward.update_range(z)
             changing.update(flatten_units(z, choice=choice))
         if number >= bend:
-            _cut(part, forward, blocks, terms, changing, int(net.unit_starts[number]), choice, memory, progress)
+            units = changing.units()
+            found = BendUnits(number, int(net.unit_starts[number]), choice, units, terms[units], changing.sides())
+            cut_in_groups(part, found, partial(_pre_activations, forward, blocks, found), memory, progress)
     forward.advance()
     return torch.cat([forward.run(block).flatten(1) for block in blocks()]).numpy()
 
 
-def _cut(
+def _pre_activations(
+    forward: ForwardPass, blocks: Callable[[], Iterator[Tensor]], found: BendUnits, group: slice
+) -> Tensor:
+    units = found.units[group]
+    return torch.cat([flatten_units(forward.run(block), choice=found.choice)[:, units] for block in blocks()])
+
+
+def cut_in_groups(
     part: Complex,
-    forward: ForwardPass,
-    blocks: Callable[[], Iterator[Tensor]],
-    terms: Tensor,
-    changing: ChangingUnits,
-    first_unit: int,
-    choice: bool,
+    found: BendUnits,
+    pre_activations: Callable[[slice], Tensor],
     memory: int,
     progress: Progress | None,
 ) -> None:
-    """Split by the units of one bend that change side, as many at a time as memory allows."""
-    units, sides = changing.units(), changing.sides()
-    columns = terms.shape[1] * (terms.shape[1] - 1) // 2 if choice else 1  # of one unit
-    size = len(units)
+    """Split by the units of one bend that change side, as many at a time as memory allows.
+
+    ``pre_activations(group)`` are those of a part of the units at all vertices of the complex: (V, n) or (V, n, K).
+    """
+    first, size = 0, len(found.units)
     while True:
-        size = max(1, min(size, memory // (8 * columns * 4 * len(part.vertices))))
-        group = units[:size]
-        z = torch.cat([flatten_units(forward.run(block), choice=choice)[:, group] for block in blocks()])
+        size = max(1, min(size, memory // (8 * found.columns * 4 * len(part.vertices))))
+        group = slice(first, first + size)
+        units = found.units[group]
         bound = None if size == 1 else memory  # a single unit is always cut
-        labels = first_unit + group
         try:
-            part.cut(z, terms[group], forward.bend, labels, choice=choice, units=group, sides=sides, memory=bound)
+            part.cut(
+                pre_activations(group),
+                found.terms[group],
+                found.bend,
+                found.first_unit + units,
+                choice=found.choice,
+                units=units,
+                sides=found.sides,
+                memory=bound,
+            )
         except MemoryLimitError:
             size //= 4
             continue
         if progress is not None:
             progress("finding regions", part.count, None)
-        units = units[len(group) :]
-        if not len(units):
+        first += len(units)
+        if first >= len(found.units):
             return

@@ -16,9 +16,6 @@ from creases.regions._plane.mesh import Mesh
 from creases.regions._plane.split import Units, split_regions
 from creases.regions._tolerance import SIGN_TOLERANCE
 
-#: Bends wider than this are first reduced to the units that change side at all.
-WIDE = 1024
-
 
 @dataclass(frozen=True)
 class Signs:
@@ -75,10 +72,10 @@ class Complex:
         Returns
         -------
         numpy.ndarray or None
-            Pre-activations (V', U) at all vertices, old and new, where the split needed them all (a relu, not wide).
+            Pre-activations (V', U) at all vertices, old and new, of a relu.
         """
         units = sides = None
-        if choice or z.shape[1] > WIDE:
+        if choice:
             changing = ChangingUnits(SIGN_TOLERANCE * terms, choice=choice)
             changing.update(z)
             units, sides = changing.units(), changing.sides()
@@ -181,6 +178,23 @@ class ChangingUnits:
         return np.flatnonzero(changes.cpu().numpy())
 
 
+@dataclass(frozen=True)
+class BendUnits:
+    """The units of a bend that change side."""
+
+    bend: int  #: number of the bend
+    first_unit: int  #: number of its first unit
+    choice: bool  #: whether its units are choices
+    units: NDArray[np.int64]  #: (C,) which of its units change side
+    terms: Tensor  #: (C,) or (C, K): sums of the magnitudes of their pre-activations' terms
+    sides: NDArray[np.int16]  #: (U,) the side of each unit that does not change
+
+    @property
+    def columns(self) -> int:
+        """Number of columns that the kernel needs for each unit: one for every pair of candidates."""
+        return self.terms.shape[1] * (self.terms.shape[1] - 1) // 2 if self.choice else 1
+
+
 def _differences(z: Tensor, tolerance: Floats) -> tuple[Tensor, Floats, NDArray[np.int64]]:
     """Return the differences of all pairs of candidates of every choice, and the pairs for the kernel."""
     units, K = z.shape[1:]
@@ -201,7 +215,7 @@ def region_sides(
     ``bends`` has for each bend its number of units and of candidates, 0 for a relu.
     """
     out: list[NDArray[Any] | None] = [None] * len(bends)
-    for part in _on_regions(signs, np.arange(region_count(signs)) if regions is None else regions):
+    for part in signs_on(signs, np.arange(region_count(signs)) if regions is None else regions):
         out[part.bend] = _sides(part, *bends[part.bend], out[part.bend])
     return [sides for sides in out if sides is not None]
 
@@ -210,7 +224,7 @@ def region_bytes(signs: Sequence[Signs], widths: Sequence[int]) -> NDArray[np.ui
     """Return patterns (R, sum of widths) of a network of relus, none wide, whose bends fill ``widths`` whole bytes."""
     patterns = np.empty((region_count(signs), sum(widths)), np.uint8)
     start = 0
-    for width, part in zip(widths, _on_regions(signs, np.arange(region_count(signs))), strict=True):
+    for width, part in zip(widths, signs_on(signs, np.arange(region_count(signs))), strict=True):
         patterns[:, start : start + width] = _bytes(part.positive)[:, :width]
         start += width
     return patterns
@@ -221,7 +235,7 @@ def region_count(signs: Sequence[Signs]) -> int:
     return len(signs[-1].parent) if signs else 1
 
 
-def _on_regions(signs: Sequence[Signs], index: NDArray[np.integer]) -> list[Signs]:
+def signs_on(signs: Sequence[Signs], index: NDArray[np.integer]) -> list[Signs]:
     """Return the signs of each pass on regions of the final complex, through their parents."""
     selected = []
     for part in reversed(signs):
@@ -232,10 +246,15 @@ def _on_regions(signs: Sequence[Signs], index: NDArray[np.integer]) -> list[Sign
 
 def _sides(signs: Signs, units: int, candidates: int, known: NDArray[Any] | None = None) -> NDArray[Any]:
     """Return the sides (R, units) of a bend after a pass; ``known``: those of an earlier pass."""
-    if signs.units is not None and signs.sides is not None:
-        sides = np.tile(signs.sides, (len(signs.positive), 1)) if known is None else known
-        sides[:, signs.units] = _sides(replace(signs, units=None), len(signs.units), candidates)
-        return sides
+    if signs.units is None or signs.sides is None:
+        return column_sides(signs, units, candidates)
+    sides = np.tile(signs.sides, (len(signs.positive), 1)) if known is None else known
+    sides[:, signs.units] = column_sides(signs, len(signs.units), candidates)
+    return sides
+
+
+def column_sides(signs: Signs, units: int, candidates: int) -> NDArray[Any]:
+    """Return the sides (R, units) of the units of a pass; ``candidates`` of a choice, 0 for a relu."""
     if candidates == 0:  # a relu
         return _bits(signs.positive, units)
     i, j = np.triu_indices(candidates, 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,22 +15,19 @@ from creases._text import plural
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_index, check_numbers, check_points
 from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
-from creases.network.program import ForwardPass, pack_sides, pattern_pieces, unit_of_bit
+from creases.network.program import ForwardPass, pattern_pieces, unit_of_bit
 from creases.regions import _archive as archive
 from creases.regions._boundary import Boundary, output_term_sizes, plane_boundary
 from creases.regions._locate import PatternIndex, pattern_at
-from creases.regions._plane.blocks import subdivide_in_blocks
+from creases.regions._plane.blocks import subdivide_by_changing_units, subdivide_in_blocks
 from creases.regions._plane.complex import (
     Complex,
-    Signs,
     box_mesh,
     flatten_units,
-    region_bytes,
-    region_count,
-    region_sides,
 )
 from creases.regions._plane.device import DeviceComplex
 from creases.regions._plane.mesh import Mesh, components, join_regions
+from creases.regions._plane.patterns import region_patterns
 from creases.regions._plane.polygons import best_polygon, polygon_areas
 from creases.regions._plane.split import MemoryLimitError
 from creases.regions._slices import check_slice, slice_through
@@ -43,6 +39,9 @@ if TYPE_CHECKING:
 
 #: Bytes that values at vertices may take on the CPU; beyond that, units are processed a few at a time.
 MEMORY = 2**31
+
+#: In networks with a wider bend, values are computed from the units that change side only.
+WIDE = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,6 +229,7 @@ def plane(
         from creases.regions._exact import exact_plane
 
         return exact_plane(net, bounds, start, directions)
+    double, has_choice = net.to(torch.float64), any(net.steps[i].op == "choice" for i in net.bends)
     start_mesh = box_mesh(bounds)
     part: Complex | DeviceComplex
     if net.device.type == "cpu":
@@ -238,11 +238,17 @@ def plane(
             part.report = lambda count: progress("finding regions", count, None)
     else:
         part = DeviceComplex.from_mesh(start_mesh, net.device)
-    values = _subdivide(net.to(torch.float64), part, start, directions, progress)
-    mesh, patterns = part.mesh(), _patterns(net, part.signs)
-    if any(net.steps[i].op == "choice" for i in net.bends):
+    forward = values = None
+    if isinstance(part, Complex) and (has_choice or np.diff(net.unit_starts).max(initial=0) > WIDE):
+        forward = subdivide_by_changing_units(double, part, start, directions, bounds, MEMORY, progress)
+    else:
+        values = _subdivide(double, part, start, directions, progress)
+    mesh, patterns = part.mesh(), region_patterns(net, part.signs, MEMORY)
+    if has_choice:
         mesh, patterns = _merge_by_pattern(net, mesh, patterns)
-        return PlanePartition.from_mesh(net, bounds, start, directions, mesh, patterns)
+        values = None
+    if forward is not None:
+        values = forward.output(mesh.vertices)
     return PlanePartition.from_mesh(net, bounds, start, directions, mesh, patterns, values)
 
 
@@ -306,20 +312,6 @@ def _subdivide(
             if progress is not None and isinstance(part, DeviceComplex):  # a Complex reports by itself
                 progress("finding regions", part.count, None)
         return forward.output.cpu().numpy()
-
-
-def _patterns(net: Network, signs: Sequence[Signs]) -> NDArray[np.uint8]:
-    bends = [
-        (int(units), 0 if net.steps[i].op == "relu" else candidates)
-        for units, i, candidates in zip(np.diff(net.unit_starts), net.bends, net.candidates, strict=True)
-    ]
-    if not signs:
-        return np.zeros((1, 0), np.uint8)
-    if all(units % 8 == 0 for units, _ in bends) and all(each.units is None for each in signs):
-        return region_bytes(signs, [units // 8 for units, _ in bends])
-    block = max(1, MEMORY // (4 * net.n_units))
-    parts = np.array_split(np.arange(region_count(signs)), 1 + region_count(signs) // block)
-    return np.concatenate([pack_sides(net, np.concatenate(region_sides(signs, bends, part), axis=1)) for part in parts])
 
 
 def _merge_by_pattern(net: Network, mesh: Mesh, patterns: NDArray[np.uint8]) -> tuple[Mesh, NDArray[np.uint8]]:
