@@ -24,7 +24,7 @@ from creases.regions._halfspaces import (
     facet_center,
     irredundant,
     maximize,
-    nearest_point,
+    nearest_point_from,
     same_plane,
 )
 from creases.regions._local_rows import LocalRows
@@ -296,7 +296,8 @@ def _cell(net: Network, x: Floats, sides: NDArray[np.int16], box: tuple[Floats, 
         part, sides = region_polytope(net, first), first
     (Q, p), none = box, np.full(len(box[1]), -1)
     units, across = np.append(part.units, none), np.append(part.across, none).astype(np.int16)
-    return Cell(net, x, sides, np.vstack([part.Q, Q]), np.append(part.p, p), units, across, part.J, part.y)
+    rows = np.vstack([part.Q, Q]) if len(Q) else part.Q  # no copy: of an image network they take hundreds of MB
+    return Cell(net, x, sides, rows, np.append(part.p, p), units, across, part.J, part.y)
 
 
 def _box_rows(box: Floats | None, x: Floats) -> tuple[Floats, Floats]:
@@ -358,12 +359,12 @@ def _nearest_boundary(cell: Cell) -> NearestBoundary | None:
     )  # else they never tie, or always do
     reach = np.where(ahead, lead / np.where(ahead, length, 1.0), np.inf)
     part, best = cell._local, None
-    N, s = cell.Q[part.rows] / np.linalg.norm(cell.Q[part.rows], axis=1)[:, None], part.s * part.unit
+    N, s = part.normals, part.s * part.unit
     for j in np.argsort(reach):
         if np.isinf(reach[j]) or (best is not None and best.distance <= reach[j]):
             break
         scale = reach[j] if reach[j] > 0 else 1.0
-        w = nearest_point(np.vstack([N, normal[j] / length[j]]), np.append(s, -reach[j]) / scale)
+        w = nearest_point_from(N, s / scale, normal[j] / length[j], -reach[j] / scale)
         if w is not None and (best is None or np.linalg.norm(w) * scale < best.distance):
             best = NearestBoundary(float(np.linalg.norm(w) * scale), cell.x + scale * w, (predicted, int(j)))
     return best

@@ -24,6 +24,9 @@ SAME_PLANE = 1e-9
 #: A row is redundant when leaving it out moves the set by less than this.
 REDUNDANT = 1e-9
 
+#: Nearest points of sets with more rows are found from those that bind, and how many are added at once.
+MANY_ROWS, ROWS_AT_ONCE = 1024, 64
+
 
 class UndecidedError(CreasesError):
     """A linear program that HiGHS cannot solve: its rows are too different in size for the required tolerance."""
@@ -178,3 +181,25 @@ def nearest_point(N: Floats, s: Floats) -> Floats | None:
     r = E @ u
     r[-1] -= 1
     return np.asarray(-r[:-1] / r[-1], np.float64)
+
+
+def nearest_point_from(N: Floats, s: Floats, normal: Floats, distance: float) -> Floats | None:
+    """Return :func:`nearest_point` of ``N w <= s`` and the row ``normal w <= distance``, most rows of N being loose.
+
+    Of more than ``MANY_ROWS`` rows only a few bind at the nearest point. They are found as in cutting-plane methods:
+    the nearest point for the rows found so far is the one for all rows once it satisfies all.
+    """
+    if len(N) <= MANY_ROWS:
+        return nearest_point(np.vstack([N, normal]), np.append(s, distance))
+    binding = np.zeros(0, np.int64)
+    while True:
+        w = nearest_point(np.vstack([N[binding], normal]), np.append(s[binding], distance))
+        if w is None:
+            return None
+        excess = N @ w - s
+        excess[binding] = 0.0
+        violated = np.flatnonzero(excess > 1e-9 * (1 + np.linalg.norm(w)))
+        if not len(violated):
+            return w
+        worst = violated[np.argsort(excess[violated])[-ROWS_AT_ONCE:]]
+        binding = np.sort(np.append(binding, worst))
