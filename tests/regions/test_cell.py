@@ -17,6 +17,7 @@ from creases.errors import InputError
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays
 from creases.network.program._patterns import split_sides
+from creases.regions import _halfspaces as halfspaces
 from creases.regions._cell import Cell, cell
 from creases.regions._polytope import _affine, _forward, _reverse, region_polytope
 from reference import lp_regions
@@ -242,6 +243,31 @@ def test_boundary_distance_in_the_plane_is_that_of_the_clipped_line() -> None:
         assert z.max() == pytest.approx(z[own], abs=1e-9)
         assert (found.Q @ near.point <= found.p + 1e-9).all()
     assert hits > 5
+
+
+def test_the_nearest_boundary_from_binding_rows_is_that_of_all_rows(monkeypatch) -> None:
+    net, X = random_net(6, 60, 60, 4), np.random.default_rng(1).normal(size=(25, 6))
+    all_rows = [cell(net, x).boundary_distance for x in X]
+    monkeypatch.setattr(halfspaces, "MANY_ROWS", 0)
+    monkeypatch.setattr(halfspaces, "ROWS_AT_ONCE", 2)
+    binding = [cell(net, x).boundary_distance for x in X]
+    assert [d is None for d in binding] == [d is None for d in all_rows]
+    assert 3 < sum(d is not None for d in binding) < len(X)
+    assert [d for d in binding if d] == pytest.approx([d for d in all_rows if d], rel=1e-8)
+
+
+def test_an_image_region_has_its_nearest_crease_without_linear_algebra(monkeypatch) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 2, 3, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(98, 3)).double()
+    net = creases.read(model, (3, 16, 16))
+    monkeypatch.setattr(np.linalg, "svd", None)  # fewer rows than inputs: only linear programs decompose them
+    x = np.random.default_rng(0).uniform(size=768)
+    nearest = cell(net, x).nearest_crease
+    with torch.no_grad():
+        z, weight = net.steps[0].apply([torch.from_numpy(x).reshape(1, 3, 16, 16)]), net.steps[0].tensors["weight"]
+    distance = z.abs() / weight.flatten(1).norm(dim=1)[:, None, None]
+    assert nearest is not None
+    assert (nearest.distance, nearest.unit) == (pytest.approx(float(distance.min())), int(distance.argmin()))
 
 
 def test_one_output_has_its_boundary_where_it_is_zero() -> None:
