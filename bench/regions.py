@@ -2,6 +2,8 @@
 
     python bench/regions.py                  the reference cases, and relucent where it can finish
     python bench/regions.py --device cuda    large planes on a GPU
+    python bench/regions.py --threads 1 2    planes on one and on two threads, results compared bit for bit
+    python bench/regions.py --units 500 1600 5000 --tiles 16    memory over regions, in tiles on all cores
 
 The limit is one float64 forward pass of the network at the vertices of the final partition, batched, on one thread: any
 method must at least evaluate the network there. Times are the best of several warm runs; the first call of all, which
@@ -13,6 +15,8 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import resource
+import tempfile
 import time
 from collections.abc import Callable
 from itertools import pairwise
@@ -128,6 +132,43 @@ def on_cpu(console: Console, repeats: int, peer: bool) -> None:
         console.print("relucent is not installed (pip install relucent): its column is empty")
 
 
+def on_threads(console: Console, threads: list[int], widths: list[int], repeats: int) -> None:
+    table = Table("network", "regions", *(f"{n} threads, ms" for n in threads), "x first", "bit-equal")
+    for width in widths:
+        net = random_network([2, width, width, width, 1])
+        times, found = [], []
+        for count in threads:
+            torch.set_num_threads(count)
+            found.append(partition(net))
+            times.append(best(lambda net=net: partition(net), repeats))
+        arrays = ("vertices", "values", "edges", "edge_units", "edge_regions", "corners", "starts", "patterns")
+        equal = all(np.array_equal(getattr(p, a), getattr(found[0], a)) for p in found for a in arrays)
+        table.add_row(
+            f"2-{width}-{width}-{width}-1", f"{found[0].count:,}", *(f"{1e3 * seconds:.1f}" for seconds in times),
+            f"{times[0] / times[-1]:.2f}", "yes" if equal else "NO",
+        )  # fmt: skip
+    console.print(table)
+
+
+def in_tiles(console: Console, units: list[int], tiles: int) -> None:
+    """Planes of one layer of random lines, whose number of regions is about a third of the square of the units."""
+    table = Table("units", "tiles", "regions", "s", "largest process, GB", "files, GB")
+    for count in units:
+        rng = np.random.default_rng(0)
+        layers = [(rng.normal(size=(count, 2)), 0.3 * rng.normal(size=count)), (np.ones((1, count)), np.zeros(1))]
+        with tempfile.TemporaryDirectory() as folder:
+            start = time.perf_counter()
+            found = creases.regions.plane_tiles(creases.read(layers), folder, tiles=tiles)
+            seconds = time.perf_counter() - start
+            size = sum(path.stat().st_size for path in Path(folder).glob("tile-*.npz"))
+            largest = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+            table.add_row(
+                f"{count:,}", f"{len(found):,}", f"{found.count:,}", f"{seconds:.1f}", f"{largest / 2**20:.2f}",
+                f"{size / 1e9:.2f}",
+            )  # fmt: skip
+    console.print(table)
+
+
 def on_gpu(console: Console, device: str, widths: list[int], repeats: int) -> None:
     table = Table("network", "regions", "vertices", "edges", "s", "regions/s", "areas - box", "largest |f - piece|")
     for width in widths:
@@ -153,11 +194,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--widths", type=int, nargs="*", default=[128, 256, 512, 640])
+    parser.add_argument("--threads", type=int, nargs="+", help="measure planes on so many threads")
+    parser.add_argument("--units", type=int, nargs="+", help="measure planes of one layer of so many units, in tiles")
+    parser.add_argument("--tiles", type=int, default=16, help="tiles along each side")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--no-peer", action="store_true", help="leave relucent out (it takes minutes)")
     options = parser.parse_args()
     console = Console(width=160)
-    if options.device == "cpu":
+    if options.threads:
+        on_threads(console, options.threads, options.widths, options.repeats)
+    elif options.units:
+        in_tiles(console, options.units, options.tiles)
+    elif options.device == "cpu":
         on_cpu(console, options.repeats, not options.no_peer)
     else:
         on_gpu(console, options.device, options.widths, min(options.repeats, 3))

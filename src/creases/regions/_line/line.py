@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases._typing import Floats, Ints
+from creases._typing import Floats, Ints, Progress
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 from creases.network.program import memory_limit, pack_sides, unit_of_bit
@@ -27,7 +27,9 @@ from creases.regions._ray import Pair, Ray
 from creases.regions._tolerance import EPS
 
 
-def line(net: NetworkLike, a: Any, b: Any, *, infinite: bool = False) -> LinePartition:
+def line(
+    net: NetworkLike, a: Any, b: Any, *, infinite: bool = False, progress: Progress | None = None
+) -> LinePartition:
     """Return all breakpoints of a network on the segment from a to b, or on the whole line through them.
 
     Parameters
@@ -38,6 +40,9 @@ def line(net: NetworkLike, a: Any, b: Any, *, infinite: bool = False) -> LinePar
         Two different points, in the model's input shape or flattened: ``x = a + t (b - a)``.
     infinite
         False: t from 0 to 1. True: all t.
+    progress
+        Called with the number of breakpoints so far, after every bend; in large networks, after every bend of a stretch
+        of the line. An exception raised by it ends the computation.
 
     Examples
     --------
@@ -55,7 +60,8 @@ def line(net: NetworkLike, a: Any, b: Any, *, infinite: bool = False) -> LinePar
         raise InputError("b", "be closer to a", "a distance that overflows float64")
     work = net.to(torch.float64)
     with torch.no_grad():
-        t, patterns = trace(Track(work, start, direction), np.zeros(1) if infinite else np.array([0.0, 1.0]), infinite)
+        ends = np.zeros(1) if infinite else np.array([0.0, 1.0])
+        t, patterns = trace(Track(work, start, direction), ends, infinite, progress)
     changed = np.flatnonzero((patterns[1:] != patterns[:-1]).any(axis=1))
     inner = t if infinite else t[1:-1]
     keep = np.append(0, changed + 1)  # the interval after each breakpoint, and the first
@@ -65,8 +71,11 @@ def line(net: NetworkLike, a: Any, b: Any, *, infinite: bool = False) -> LinePar
     return LinePartition(work, start, stop, infinite, breakpoints, ids, starts, patterns[keep], values)
 
 
-def trace(track: Track, t: Floats, infinite: bool = False) -> tuple[Floats, NDArray[np.uint8]]:
+def trace(
+    track: Track, t: Floats, infinite: bool = False, progress: Progress | None = None
+) -> tuple[Floats, NDArray[np.uint8]]:
     """Return knots, those given among them, and the pattern of every interval; a knot need not be a breakpoint."""
+    given = len(t)
     net, before, after, slope = track.net, None, None, None
     if infinite:
         direction = torch.from_numpy(track.direction).to(net.device)
@@ -81,6 +90,9 @@ def trace(track: Track, t: Floats, infinite: bool = False) -> tuple[Floats, NDAr
             continue
         _refine(track, part, pair)
         todo.extend(reversed(part.split(track.limit)))
+        if progress is not None:
+            knots = sum(len(t) - 1 for t, _ in done) + sum(len(part.t) - 1 for part in todo) + 1  # neighbors share one
+            progress("finding breakpoints", knots - given, None)
     ts, patterns = zip(*done, strict=True)
     ends = [slice(None)] + [slice(1, None)] * (len(done) - 1)  # neighbors share a knot
     return np.concatenate([t[cut] for t, cut in zip(ts, ends, strict=True)]), np.concatenate(patterns)

@@ -191,7 +191,8 @@ def space(
     n_jobs
         Number of processes that share the work.
     max_regions, max_seconds
-        Stop at this limit: the result has the regions so far, ``complete`` is False and ``ended`` says why.
+        Stop at this limit: the result has the regions so far, ``complete`` is False and ``ended`` says why. So does
+        Ctrl-C, once some regions are finished: with ``"lp"`` one, with ``"vertices"`` a block of them.
     progress
         Called with the number of regions so far and ``max_regions``, now and then.
 
@@ -256,7 +257,13 @@ class _Job:
 
     def by_vertices(self) -> SpacePartition:
         """Return the partition from the face lattice of the box, cut unit by unit."""
-        parts = list(self._lattices())
+        parts: list[Lattice] = []
+        try:
+            parts.extend(self._lattices())
+        except KeyboardInterrupt:
+            if not parts:
+                raise
+            self.ended = "interrupted"
         return self._from_lattice(join_lattices(parts) if parts else self._empty(), self.ended)
 
     def blocks(self) -> Iterator[SpacePartition]:
@@ -340,16 +347,20 @@ class _Job:
         from creases.regions._space.facets import TraversedRegion, traverse_regions
 
         regions: list[TraversedRegion] = []
-        for region in traverse_regions(self.work, self.box, n_jobs=self.n_jobs, deadline=self.deadline):
-            if region is None:
-                self.ended = f"max_seconds={self.max_seconds} reached"
-            elif len(regions) == self.max_regions:
-                self.ended = f"max_regions={self.max_regions} reached"
-            else:
+        try:
+            for region in traverse_regions(self.work, self.box, n_jobs=self.n_jobs, deadline=self.deadline):
+                if region is None:
+                    self.ended = f"max_seconds={self.max_seconds} reached"
+                    break
+                if len(regions) == self.max_regions:
+                    self.ended = f"max_regions={self.max_regions} reached"
+                    break
                 regions.append(region)
                 self.progress("finding regions", len(regions), self.max_regions)
-                continue
-            break
+        except KeyboardInterrupt:
+            if not regions:
+                raise
+            self.ended = "interrupted"
         number = {region.pattern: i for i, region in enumerate(regions)}
         facets = {
             (min(i, number[other]), max(i, number[other])): unit
