@@ -365,12 +365,10 @@ def animate(section: Section) -> None:
 
 
 def compress(path: Path) -> None:
-    """Reduce an image to 255 colors, a third of the bytes."""
-    from PIL import Image
+    """Reduce the colors of an image file."""
+    from notebooks import reduce_colors
 
-    with Image.open(path) as image:
-        reduced = image.convert("RGB").quantize(255, Image.Quantize.MAXCOVERAGE, kmeans=8, dither=Image.Dither.NONE)
-    reduced.save(path, optimize=True)
+    path.write_bytes(reduce_colors(path.read_bytes()))
 
 
 if __name__ == "__main__":

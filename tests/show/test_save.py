@@ -1,9 +1,13 @@
+import io
 import os
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from creases.errors import FileError, InputError
 from creases.show import plot_plane, save_figure
+from creases.show._save import reduce_colors
 from creases.show.style import new_figure
 
 
@@ -27,3 +31,13 @@ def test_other_endings_are_refused(tmp_path):
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(FileError, match="there is no folder"):
         save_figure(new_figure()[0], tmp_path / "nowhere" / "a.png")
+
+
+def test_a_picture_with_fewer_colors_is_smaller_and_looks_the_same(fold, tmp_path):
+    figure, (ax,) = new_figure(4, 4)
+    plot_plane(fold, ax=ax, color="class")
+    before = save_figure(figure, tmp_path / "a.png").read_bytes()
+    after = reduce_colors(before)
+    assert len(after) < 0.7 * len(before)
+    pixels = [np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), float) for png in (before, after)]
+    assert np.abs(pixels[0] - pixels[1]).mean() < 1.0

@@ -7,7 +7,7 @@ import creases
 from creases.explain import effects
 from creases.growth.experiment import Baseline, TableSplit, baselines
 from creases.problems import parse_table
-from creases.show.report._effects import _category_chart, _number_chart
+from creases.show.report._effects import _category_chart, _chart, _number_chart
 from creases.show.report._quality import _scores, confidence_sections, quality_sections
 
 
@@ -74,3 +74,15 @@ def test_charts_of_effects_end_at_the_limits_of_the_column_and_have_a_place_for_
     chart = _category_chart(effects(birds.net, problem.X, "place", **names))
     assert chart["x"]["labels"] == ["x", "y", "z"]
     assert len(set(chart["series"][0]["y"])) == 1  # it has no effect
+
+
+def test_the_effect_of_a_column_of_two_values_is_shown_at_these_values_only():
+    net = creases.read([([[1.0, 1.0]], [0.0]), ([[1.0]], [0.0])])  # relu(x0 + x1)
+    X = np.array([[0.0, -0.5], [1.0, 2.0], [1.0, -3.0]])
+    chart = _chart(effects(net, X, "x0"))
+    assert chart["x"]["labels"] == ["0", "1"]
+    (bars,) = chart["series"]
+    assert bars["kind"] == "bars"
+    expected = [float(net(np.column_stack([np.full(3, value), X[:, 1]])).mean()) for value in (0.0, 1.0)]
+    assert np.allclose(bars["y"], expected, rtol=1e-3)
+    assert _chart(effects(net, [[0.0, 0.0], [0.5, 1.0], [1.0, 0.0]], "x0"))["series"][-1]["kind"] == "line"

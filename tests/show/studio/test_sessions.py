@@ -125,7 +125,7 @@ def test_a_page_is_told_why_its_process_ended_and_that_one_is_started_again():
     _, page = session(worker)
     worker.receive(("restarting",))
     (error,) = told(page)
-    assert error["message"].startswith("The process of this session was killed before it was ready.")
+    assert error["message"].startswith("The process of this session ended before it was ready.")
     worker.cause = "was killed, possibly by the system because memory ran out"
     worker.receive(None)
     error, status = told(page)

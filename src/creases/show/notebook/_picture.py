@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable
 from typing import Any
 
+from creases.show._save import reduce_colors
 from creases.show.style import new_figure, style_context, theme
 
 #: Bytes of a picture above which it is drawn with fewer colors.
@@ -30,13 +31,5 @@ def draw(plot: Callable[[Any], Any], width: float = 3.4, height: float = 3.2, *,
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=100, metadata={"Software": None})
     data = buffer.getvalue()
-    return f"data:image/png;base64,{base64.b64encode(data if len(data) <= LARGEST else _reduce(data)).decode()}"
-
-
-def _reduce(data: bytes) -> bytes:
-    """Return a PNG with a palette: at most a byte for each pixel."""
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    Image.open(io.BytesIO(data)).convert("RGB").quantize(COLORS).save(buffer, "PNG", optimize=True)
-    return buffer.getvalue()
+    data = data if len(data) <= LARGEST else reduce_colors(data, COLORS)
+    return f"data:image/png;base64,{base64.b64encode(data).decode()}"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from matplotlib.figure import Figure
 
+from creases.show._save import reduce_colors
 from creases.show.style import THEMES, style_context, theme
 
 
@@ -19,5 +20,5 @@ def render_themes(draw: Callable[[], Figure], *, dpi: int = 130) -> dict[str, st
             figure, buffer = draw(), io.BytesIO()
             with style_context():
                 figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
-        images[name] = f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+        images[name] = f"data:image/png;base64,{base64.b64encode(reduce_colors(buffer.getvalue())).decode()}"
     return images

@@ -106,7 +106,7 @@ class Session:
             case ("export", name, media, content):
                 self._offer(Export(name, media, content))
             case ("restarting",):
-                self._error("run", "The process of this session was killed before it was ready. Starting it again…")
+                self._error("run", "The process of this session ended before it was ready. Starting it again…")
             case None:
                 lost = " Its run was lost." if self._has_run else ""
                 cause = self._worker.cause if self._worker is not None else ""
