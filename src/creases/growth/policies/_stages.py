@@ -44,11 +44,12 @@ class Stages:
     In each stage the network is first trained without growth. It is then reset to the beginning of the stage, every
     place (or the first of the policy ``where``) is widened by a factor, and it is trained for the same number of steps.
     The stage pays if the held-out loss of the grown network is lower by more than half the standard error of the
-    difference; otherwise growth is undone, and the network trained without growth is kept. The next stage then widens
-    by the factor once more, because some functions, such as parities, need several units before any of them helps.
-    Growth ends after ``patience`` stages in a row that do not pay, or when its share of the budget is spent. In a short
-    run, where fewer than four stages fit into that share, the first begins at once, and each widens by more, up to 32
-    units a layer: a run with one stage by 16.
+    difference; otherwise growth is undone, and the network trained without growth is kept. The one that is kept trains
+    alone for the rest of a long stage. After a stage that did not pay the next widens by the factor once more, because
+    some functions, such as parities, need several units before any of them helps. Growth ends after ``patience`` stages
+    in a row that do not pay, or when its share of the budget is spent. In a short run, where fewer than four stages fit
+    into that share, the first begins at once, and each widens by more, up to 32 units a layer: a run with one stage by
+    16.
 
     The comparison is at equal steps, not equal compute: early in a run more steps always help more than more units, so
     at equal compute the smaller network would always win. The cost of larger networks is bounded by the share, and by
