@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import ModuleType
 
-from creases._compiled import source_stamp
+import pytest
+from numba.core import caching
+
+from creases._compiled import cache_folder, is_cached, jit, source_stamp
 from creases.lab._training.kernel import work
 from creases.lab._training.steps import adam
 
@@ -35,3 +39,21 @@ def test_a_change_of_another_file_changes_the_stamp(tmp_path: Path) -> None:
         assert source_stamp(names["f"]) != before  # type: ignore[arg-type]
     finally:
         compiled.__file__ = original
+
+
+def test_without_a_folder_to_cache_in_a_kernel_is_compiled_at_each_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: object) -> None:
+        raise OSError("read-only file system")
+
+    monkeypatch.setattr(caching._CacheLocator, "ensure_cache_path", refuse)
+    with pytest.warns(RuntimeWarning, match="set NUMBA_CACHE_DIR"):
+        kernel = jit(add)
+    assert kernel(2, 3) == 5
+    module = ModuleType("kernels")
+    module.kernel = kernel  # type: ignore[attr-defined]
+    assert cache_folder(module) is None
+    assert not is_cached(module)
+
+
+def add(a: int, b: int) -> int:
+    return a + b

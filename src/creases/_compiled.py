@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -18,13 +19,28 @@ def jit(function: F) -> F:
 
     Loops over scalars compile quickly; array slices take seconds.
     """
-    return _cache_by_room(numba.njit(cache=True, nogil=True)(function), function)
+    return _compile(function, nogil=True)
 
 
 def jit_internal(function: F) -> F:
     """Compile a function that only compiled functions call; without a Python wrapper it compiles faster."""
-    options: Any = {"cache": True, "no_cpython_wrapper": True, "error_model": "numpy"}
-    return _cache_by_room(numba.njit(**options)(function), function)
+    return _compile(function, no_cpython_wrapper=True, error_model="numpy")
+
+
+def _compile(function: F, **options: Any) -> F:
+    """Compile a function with numba's cache; without it where neither the package's folder nor the home is writable."""
+    try:
+        return _cache_by_room(numba.njit(cache=True, **options)(function), function)
+    except RuntimeError as problem:
+        if "no locator available" not in str(problem):
+            raise
+    warnings.warn(
+        "compiled code cannot be cached, so every start compiles again; set NUMBA_CACHE_DIR to a folder that can be "
+        "written",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    return numba.njit(**options)(function)  # type: ignore[no-any-return]
 
 
 def _cache_by_room(dispatcher: Any, function: F) -> F:
@@ -49,10 +65,12 @@ def source_stamp(function: Callable[..., Any]) -> tuple[tuple[str, int, int], ..
 
 def is_cached(module: ModuleType) -> bool:
     """Return whether numba's cache on disk holds kernels of a module, so that their first call is quick."""
-    return any(cache_folder(module).glob(f"{module.__name__.rpartition('.')[2]}.*.nbi"))
+    folder = cache_folder(module)
+    return folder is not None and any(folder.glob(f"{module.__name__.rpartition('.')[2]}.*.nbi"))
 
 
-def cache_folder(module: ModuleType) -> Path:
-    """Return the folder in which numba caches the kernels of a module."""
+def cache_folder(module: ModuleType) -> Path | None:
+    """Return the folder in which numba caches the kernels of a module; None if it cannot write to any."""
     kernels: list[Any] = [kernel for kernel in vars(module).values() if hasattr(kernel, "stats")]
-    return Path(kernels[0].stats.cache_path)
+    path = kernels[0].stats.cache_path
+    return None if path is None else Path(path)
