@@ -142,6 +142,7 @@ def test_bends_agree(model: nn.Module, shape: tuple[int, ...]) -> None:
     ("unfold an axis", Lambda(lambda x: x.unfold(1, 3, 2)), VECTOR),
     ("fold", nn.Fold((4, 4), 2, stride=2), (12, 4)),
     ("clone", Lambda(lambda x: x.clone().contiguous()), VECTOR),
+    ("view of a contiguous copy", Lambda(lambda x: x.permute(0, 2, 3, 1).contiguous().view(x.shape[0], -1)), IMAGE),
     ("casts", Lambda(lambda x: x.to(torch.float64).double()), VECTOR),
 )
 def test_movements_of_entries_agree(model: nn.Module, shape: tuple[int, ...]) -> None:
