@@ -10,6 +10,7 @@ import creases
 from creases.errors import InputError
 from creases.explain import Columns, counterfactual
 
+PATIENCE = 600  #: seconds, also for a busy machine
 NAMES = ["age", "home=own", "home=rent", "home=none", "income (k)"]
 
 
@@ -58,7 +59,7 @@ def test_whole_numbers_and_categories_are_those_of_enumeration(net, table, norm)
     columns = Columns.from_data(table, NAMES)
     assert (columns.integer, columns.one_hot) == ((0,), ((1, 2, 3),))
     row = table[{"l1": 0, "l2": 1, "linf": 2}[norm]]
-    answer = counterfactual(net, row, columns, norm=norm)
+    answer = counterfactual(net, row, columns, norm=norm, budget=PATIENCE)
     assert answer.proved
     assert answer.distance == pytest.approx(least_distance(net, row, columns, norm), abs=1e-6)
     assert answer.point[0] == round(answer.point[0])
@@ -69,7 +70,7 @@ def test_whole_numbers_and_categories_are_those_of_enumeration(net, table, norm)
 def test_words_say_what_rises_falls_and_changes(net, table):
     columns = Columns.from_data(table, NAMES)
     phrase = r"(age|income) (rises|falls) by [\d.]+( k)?|home is \w+ instead of \w+"
-    texts = [counterfactual(net, row, columns, classes=["no", "yes"]) for row in table[2:4]]
+    texts = [counterfactual(net, row, columns, classes=["no", "yes"], budget=PATIENCE) for row in table[2:4]]
     for answer in texts:
         first = str(answer).splitlines()[0]
         assert first.startswith({"no": "yes", "yes": "no"}[answer.predicted] + " if ")
@@ -81,8 +82,8 @@ def test_words_say_what_rises_falls_and_changes(net, table):
 def test_what_is_fixed_stays_and_what_may_only_rise_does_not_fall(net, table):
     columns = Columns.from_data(table, NAMES)
     for row in table[:2]:
-        free = counterfactual(net, row, columns)
-        held = counterfactual(net, row, columns, fixed=["home"], rising=["income"], falling=[0])
+        free = counterfactual(net, row, columns, budget=PATIENCE)
+        held = counterfactual(net, row, columns, fixed=["home"], rising=["income"], falling=[0], budget=PATIENCE)
         assert held.distance >= free.distance - 1e-9
         if held.point is not None:
             assert (held.point[1:4] == row[1:4]).all()
