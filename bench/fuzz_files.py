@@ -1,15 +1,17 @@
 """Damage files of every kind that creases loads, thousands of times, and count what becomes of them.
 
-    python bench/fuzz_files.py [--count 1000] [--kind NAME ...] [--seed 0]
+    python bench/fuzz_files.py [--count 1000] [--kind NAME ...] [--seed 0] [--list]
 
-Each damaged file must be refused with an error of creases, or load as a result that can be used. The work is done in a
-process of its own, so that a crash is seen, told with its seed, and the rest goes on; so is one that takes longer than
-a minute. Prints the counts of each kind; the exit status is 1 if there was anything else than these two outcomes.
+Each damaged file must be refused with an error of creases, or load as a result that can be used, without gigabytes of
+memory. The work is done in a process of its own, so that a crash is seen, told with its seed, and the rest goes on; so
+is one that takes longer than a minute. Prints the counts of each kind; the exit status is 1 if there was anything else
+than these two outcomes. `--list` prints the kinds as JSON, for a job of each.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import subprocess
 import sys
@@ -23,10 +25,18 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-#: Seconds that one file may take.
-LIMIT = 60
+#: Seconds and megabytes of memory that one file may take.
+LIMIT, MEMORY = 60, 1024
 
 OUTCOMES = ("refused", "loaded", "failed", "crashed", "hung")
+
+
+def make_every_kind(folder: Path) -> dict:
+    """Write an intact file of every kind into a folder."""
+    from folder_mutations import make_folder_kinds
+    from mutations import make_kinds
+
+    return make_kinds(folder) | make_folder_kinds(folder)
 
 
 def try_file(kind, path: Path, seed: int) -> str:
@@ -46,16 +56,24 @@ def try_file(kind, path: Path, seed: int) -> str:
 
 def work(name: str, first: int, last: int) -> None:
     """Try the files of some seeds, with a line for each."""
-    from mutations import make_kinds
-
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
-        kind = make_kinds(Path(folder))[name]
+        kind = make_every_kind(Path(folder))[name]
         kind.use(kind.load(kind.path))  # the intact file
         damaged = Path(folder, f"damaged{kind.path.suffix}")
+        before = peak_memory()
         for seed in range(first, last):
-            print(seed, try_file(kind, damaged, seed), flush=True)
-    print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, flush=True)
+            outcome = try_file(kind, damaged, seed)
+            if peak_memory() > before + MEMORY:
+                outcome = f"failed with {peak_memory() - before} MB of memory"
+            before = peak_memory()
+            print(seed, outcome, flush=True)
+    print("peak", peak_memory(), flush=True)
+
+
+def peak_memory() -> int:
+    """Return the most memory that the process has had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def fuzz(name: str, first: int, last: int) -> tuple[Counter[str], Counter[str], int]:
@@ -96,15 +114,17 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--kind", nargs="*")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--list", action="store_true", help="print the kinds as JSON")
     parser.add_argument("--work", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
         work(options.work, options.seed, options.seed + options.count)
         return 0
-    from mutations import make_kinds
-
     with tempfile.TemporaryDirectory() as folder:
-        kinds = options.kind or list(make_kinds(Path(folder)))
+        kinds = options.kind or list(make_every_kind(Path(folder)))
+    if options.list:
+        print(json.dumps(kinds))
+        return 0
     bad = 0
     print(f"{'kind':24}", *(f"{outcome:>8}" for outcome in OUTCOMES), " peak MB")
     for name in kinds:

@@ -26,6 +26,9 @@ FLOATS = (0.0, -1.0, 1e300, -1e300, np.nan, np.inf, -np.inf, 5e-324)
 VALUES = (None, True, -1, 0, 2**70, 1.5, 1e400, "", "x", [], {}, [1], {"a": 1}, "nan")
 
 
+Rng = np.random.Generator
+
+
 class Kind(NamedTuple):
     """A kind of file: an intact one, how it is loaded, and what is done with the result."""
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
 import warnings
 import zipfile
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
+import creases
+from creases import _files, splines
 from creases.errors import CreasesError, FileError
+from creases.problems.images import _idx
 from creases.regions import PlanePartition
 from mutations import Kind, make_kinds
 
 NAMES = ("cell", "infinite line", "line", "plane", "plane of choices", "space", "space without vertices")
 FILES = (*NAMES, "network", "network of choices", "weights", "history", "checkpoint")
+FOLDER_FILES = (
+    "table", "table in Parquet", "table of arrays", "images", "property", "run settings", "run description",
+    "run encoding", "run checkpoint", "spline history", "spline history as text", "sweep definition", "sweep results",
+    "ONNX", "coefficients", "comparison",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +86,84 @@ def test_an_array_that_claims_more_than_the_file_holds_is_refused(kinds, tmp_pat
             target.writestr(name, content)
     with pytest.raises(FileError, match=r"not an .npz file that creases wrote, or damaged"):
         PlanePartition.load(path)
+
+
+@pytest.fixture(scope="module")
+def folder_kinds(tmp_path_factory) -> dict[str, Kind]:
+    from folder_mutations import make_folder_kinds
+
+    return make_folder_kinds(tmp_path_factory.mktemp("folders"))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", FOLDER_FILES)
+def test_a_damaged_file_of_a_folder_is_refused_or_can_be_used(folder_kinds, name, tmp_path):
+    test_a_damaged_file_is_refused_or_can_be_used(folder_kinds, name, tmp_path)
+
+
+@pytest.mark.thorough
+def test_files_of_all_kinds_are_damaged(kinds, folder_kinds):
+    assert (set(kinds), set(folder_kinds)) == (set(FILES), set(FOLDER_FILES))
+
+
+def test_a_small_file_that_would_fill_the_memory_is_refused(kinds, tmp_path, monkeypatch):
+    with np.load(kinds["plane"].path) as saved:
+        arrays = dict(saved)
+    np.savez_compressed(tmp_path / "bomb.npz", **arrays | {"values": np.zeros((10**7, 3))})
+    monkeypatch.setattr(_files, "_LARGE", 10**6)
+    with pytest.raises(FileError, match=r"would take 0 GB of memory, \d+ times its own size"):
+        PlanePartition.load(tmp_path / "bomb.npz")
+
+
+def test_pickled_objects_are_refused(kinds, tmp_path):
+    with np.load(kinds["plane"].path) as saved:
+        arrays = dict(saved)
+    np.savez(tmp_path / "pickled.npz", **arrays | {"values": np.array([{"a": 1}], dtype=object)})
+    with pytest.raises(FileError, match="damaged"):
+        PlanePartition.load(tmp_path / "pickled.npz")
+
+
+def test_an_archive_of_images_is_unpacked_only_so_far(tmp_path, monkeypatch):
+    (tmp_path / "images.gz").write_bytes(gzip.compress(bytes(10**6)))
+    monkeypatch.setattr(_idx, "_MAX_BYTES", 10**5)
+    with pytest.raises(FileError, match="when unpacked"):
+        _idx.read_idx(tmp_path / "images.gz", 3)
+
+
+def test_an_onnx_file_reads_no_weights_from_outside_its_folder(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    model = creases.read([(np.eye(2), np.zeros(2))]).save(tmp_path / "network.onnx")
+    proto = onnx.load(model)
+    weight = proto.graph.initializer[0]
+    (tmp_path / "secret.bin").write_bytes(weight.raw_data)
+    weight.ClearField("raw_data")
+    weight.data_location = onnx.TensorProto.EXTERNAL
+    weight.external_data.add(key="location", value="../secret.bin")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "network.onnx").write_bytes(proto.SerializeToString())
+    with pytest.raises(FileError, match="cannot read"):
+        creases.read(tmp_path / "folder" / "network.onnx")
+
+
+@pytest.mark.parametrize(
+    ("array", "change", "words"),
+    [
+        ("starts", lambda a: a[::-1], "starts must rise from 0"),
+        ("x", lambda a: a[:-1], "x must have"),
+        ("jump", lambda a: a * np.nan, "jump must be finite"),
+        ("event_kind", lambda a: a * 0 + 3, "event_kind must be 0, 1 or 2"),
+        ("unit", lambda a: a.astype(float), "unit must be a vector of int64"),
+    ],
+)
+def test_a_forged_spline_history_is_refused_by_the_name_of_its_array(array, change, words, tmp_path):
+    model = nn.Sequential(nn.Linear(1, 4), nn.ReLU(), nn.Linear(4, 1))
+    tracker = splines.Tracker(np.linspace(-1, 1, 5))
+    for step in range(3):
+        tracker(model, step)
+        with torch.no_grad():
+            model[0].bias += 0.7 * (-1) ** torch.arange(4)
+    with np.load(tracker.history().save(tmp_path / "history.npz")) as saved:
+        arrays = dict(saved)
+    np.savez(tmp_path / "forged.npz", **{**arrays, array: change(arrays[array])})
+    with pytest.raises(FileError, match=words):
+        splines.History.load(tmp_path / "forged.npz")

@@ -33,7 +33,7 @@ class Store:
         if out is None:
             return cls(samples.new_empty(shape), samples.new_empty(shape[1], shape[0]))
         folder, origin = Path(out), _origin(net, samples)
-        done = _stored_samples(folder, origin)
+        done = _stored_samples(folder, origin, shape[1])
         try:
             folder.mkdir(parents=True, exist_ok=True)
             features = _open_map(folder / "features.npy", shape, samples.dtype, new=done is None)
@@ -60,7 +60,7 @@ def _open_map(path: Path, shape: tuple[int, ...], dtype: torch.dtype, *, new: bo
     return torch.from_numpy(mapped)
 
 
-def _stored_samples(folder: Path, origin: str) -> int | None:
+def _stored_samples(folder: Path, origin: str, count: int) -> int | None:
     """Return the number of samples that a folder holds; None if it holds nothing."""
     note = folder / "done.json"
     if not note.exists():
@@ -68,7 +68,9 @@ def _stored_samples(folder: Path, origin: str) -> int | None:
     try:
         record = json.loads(note.read_text())
         stored, done = record["origin"], int(record["done"])
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+        if not 0 <= done <= count:
+            raise ValueError(f"{done} samples of {count}")
+    except (OSError, ValueError, KeyError, TypeError, OverflowError) as problem:
         raise FileError(f"cannot read {note}: {problem}; remove the folder to start again") from problem
     if stored != origin:
         raise InputError(

@@ -96,11 +96,12 @@ class RunSettings:
             for name in ("inputs", "drop", "categorical"):
                 saved[name] = None if saved[name] is None else tuple(saved[name])
             settings = cls(**{**saved, "config": GrowthConfig.from_dict(saved["config"])})
+            changed = settings.digest() != digest
         except FileNotFoundError:
             raise FileError(f"{folder} holds no growth run (there is no {SETTINGS_FILE} in it)") from None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
             raise FileError(f"{folder / SETTINGS_FILE} is damaged ({problem})") from None
-        if settings.digest() != digest:
+        if changed:
             raise FileError(f"{settings.data} has changed since the run in {folder} began; start another run")
         return settings
 

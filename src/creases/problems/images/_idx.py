@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from io import BytesIO
 from math import prod
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from creases.errors import FileError
 from creases.problems.images._folder import read_bytes
 
 UNSIGNED_BYTE = 8
+_MAX_BYTES = 2**30  #: of a file when unpacked; MNIST's largest has 47 MB
 
 
 def read_idx(path: Path, ndim: int) -> NDArray[np.uint8]:
@@ -48,6 +50,10 @@ def _unpack(path: Path) -> bytes:
     if not data.startswith(b"\x1f\x8b"):
         return data
     try:
-        return gzip.decompress(data)
+        with gzip.open(BytesIO(data)) as file:
+            unpacked = file.read(_MAX_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise FileError(f"{path}: the gzip file is damaged or cut off ({error}); download it again") from None
+    if len(unpacked) > _MAX_BYTES:
+        raise FileError(f"{path}: more than {_MAX_BYTES >> 20} MB when unpacked; download it again")
+    return unpacked

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from creases.compare import Similarity
-from creases.errors import FileError
+from creases.errors import CreasesError, FileError
 from creases.show.report._comparison_planes import Planes, map_networks
 from creases.show.report._measures import MEASURES, capitalize, format_number, measure_title, pair_rows, plot_measure
 from creases.show.report._rendering import render_themes
@@ -45,6 +45,15 @@ def write_comparison_report(folder: Path, out: Path) -> Path:
     """
     check_html_name(out)
     comparison = _read(folder / NAME)
+    try:
+        return _write(comparison, folder, out)
+    except CreasesError:
+        raise
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise FileError(f"cannot read {folder / NAME}: it is damaged: {error}") from error
+
+
+def _write(comparison: dict[str, Any], folder: Path, out: Path) -> Path:
     similarity = Similarity(
         tuple(comparison["names"]),
         comparison["samples"],

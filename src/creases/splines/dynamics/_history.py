@@ -6,12 +6,11 @@ import json
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._files import write_atomically
+from creases._files import open_npz, write_atomically
 from creases._typing import Bools, Floats, Ints
 from creases._validation import check_index
 from creases.errors import FileError, InputError
@@ -154,18 +153,44 @@ class History:
                 read = json.loads(path.read_text())
                 arrays = {name: np.array(values, dtype=_dtype(cls, name)) for name, values in read.items()}
             else:
-                with np.load(path, allow_pickle=False) as stored:
+                with open_npz(path) as stored:
                     arrays = {name: stored[name] for name in stored.files}
         except FileNotFoundError:
             raise FileError(f"cannot read {path}: no such file") from None
-        except (OSError, EOFError, ValueError, TypeError, AttributeError, BadZipFile) as error:
+        except (OSError, OverflowError, ValueError, TypeError, AttributeError) as error:
             raise FileError(f"cannot read {path}: not a history saved by creases, or damaged: {error}") from None
         expected = {field.name for field in fields(cls)}
         if arrays.keys() != expected:
             missing = ", ".join(sorted(expected - arrays.keys()))
             problem = f"it has no {missing}" if missing else "it has unknown fields"
             raise FileError(f"cannot read {path}: not a history saved by this version of creases: {problem}")
+        problem = _find_damage(arrays)
+        if problem:
+            raise FileError(f"cannot read {path}: it is damaged: {problem}")
         return cls(**arrays)
+
+
+def _find_damage(arrays: dict[str, NDArray[Any]]) -> str:
+    """Return what is wrong with the arrays of a history, "" if nothing is."""
+    for name, array in arrays.items():
+        dtype = np.dtype(_dtype(History, name))
+        if array.ndim != 1 or array.dtype != dtype:
+            return f"{name} must be a vector of {dtype}"
+        if dtype.kind == "f" and not np.isfinite(array).all():
+            return f"{name} must be finite"
+    count, n, knots = (len(arrays[name]) for name in ("steps", "track", "knots"))
+    for name, total in (("starts", n), ("knot_starts", knots)):
+        starts = arrays[name]
+        if len(starts) != count + 1 or starts[0] != 0 or starts[-1] != total or (np.diff(starts) < 0).any():
+            return f"{name} must rise from 0 to {total} in {count} steps"
+    lengths = dict.fromkeys(("x", "jump", "layer", "unit", "direction", "active"), n)
+    lengths |= {"slopes": knots + count, "values": knots + count, "totals": len(EVENTS)}
+    lengths |= dict.fromkeys(("event_kind", "event_track", "event_x", "event_sample"), len(arrays["event_step"]))
+    for name, length in lengths.items():
+        if len(arrays[name]) != length:
+            return f"{name} must have {length} entries"
+    known = (arrays["event_kind"] >= 0) & (arrays["event_kind"] < len(EVENTS))
+    return "" if known.all() else "event_kind must be 0, 1 or 2"
 
 
 def _check_name(path: Path) -> None:

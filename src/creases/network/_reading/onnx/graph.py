@@ -56,13 +56,12 @@ class Graph:
     """An ONNX graph as a function of a tensor."""
 
     def __init__(self, model: Any, source: str) -> None:
-        onnx = _onnx()
         graph = model.graph
         self.source = source
         self.opset = max((s.version for s in model.opset_import if s.domain in ("", "ai.onnx")), default=1)
         self.constants: dict[str, Tensor] = {}
         for tensor in graph.initializer:
-            self.constants[tensor.name] = constant(onnx.numpy_helper.to_array(tensor), f"initializer {tensor.name!r}")
+            self.constants[tensor.name] = self._constant(tensor, f"initializer {tensor.name!r}")
         if len(graph.sparse_initializer):
             raise ReadError(f"cannot read {source}: it has sparse initializers; export the model with dense weights")
         inputs = [
@@ -91,8 +90,16 @@ class Graph:
             if isinstance(value, bytes):
                 attributes[key] = value.decode()
             elif isinstance(value, onnx.TensorProto):
-                attributes[key] = constant(onnx.numpy_helper.to_array(value), f"node {name}")
+                attributes[key] = self._constant(value, f"node {name}")
         return Node(node.op_type, name, tuple(node.input), tuple(node.output), attributes, self.opset)
+
+    def _constant(self, tensor: Any, what: str) -> Tensor:
+        """Return a tensor of the file."""
+        try:
+            array = _onnx().numpy_helper.to_array(tensor)
+        except (TypeError, ValueError, KeyError, IndexError, OverflowError, MemoryError) as problem:
+            raise FileError(f"{self.source}, {what}: it is damaged: {problem}") from None
+        return constant(array, what)
 
     # -- shapes -------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,220 @@
+"""Files of every kind beside partitions and networks, in the folders they belong to, damaged at random."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from typer.testing import CliRunner
+
+import creases
+from creases import compare, lab, problems, splines
+from creases.certify.properties import read_vnnlib
+from creases.cli import app
+from creases.growth.experiment import DESCRIPTION_FILE, ENCODING_FILE, SETTINGS_FILE, load_run
+from creases.problems.images._idx import read_idx
+from creases.show.report import write_comparison_report
+from mutations import Kind, Rng, flip_bytes, mutate_json, mutate_npz
+
+TABLE = "size,town,price\n" + "".join(f"{k}.5,{'Ulm' if k % 3 else 'Bonn'},{k * k}\n" for k in range(40))
+PROPERTY = """(declare-const X_0 Real) (declare-const Y_0 Real)
+(assert (<= X_0 1.0)) (assert (>= X_0 -1.0)) (assert (or (and (<= Y_0 0.5)) (and (>= Y_0 2.0))))
+"""
+
+
+def make_folder_kinds(folder: Path) -> dict[str, Kind]:
+    """Write intact files into a folder, and return how each is loaded and used."""
+    kinds = _table_kinds(folder) | _run_kinds(folder) | _spline_kinds(folder) | _sweep_kinds(folder)
+    return kinds | _onnx_kinds(folder) | _comparison_kinds(folder)
+
+
+def in_folder(file: Path, load: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    """Return a loader of a folder with another file in the place of one of its own."""
+
+    def load_with(path: Path) -> Any:
+        intact = file.read_bytes()
+        shutil.copyfile(path, file)
+        try:
+            return load(file.parent)
+        finally:
+            file.write_bytes(intact)
+
+    return load_with
+
+
+def copy_of(file: Path) -> Path:
+    """Return a copy of a file beside its folder, to be damaged while the file itself stays as it is."""
+    return Path(shutil.copyfile(file, file.parent.parent / f"{file.parent.name}-{file.name}"))
+
+
+def mutate_text(data: bytes, rng: Rng) -> bytes:
+    """Remove, repeat or replace a word of a text, or change bytes."""
+    if rng.random() < 0.3:
+        return flip_bytes(data, rng)
+    words = data.decode().split(" ")
+    at = int(rng.integers(len(words)))
+    other = words[int(rng.integers(len(words)))]
+    words[at : at + 1] = [[], [words[at]] * 2, [other], ["1e999"], ["(" * 2000], ["nan"]][int(rng.integers(6))]
+    return " ".join(words).encode()
+
+
+def _use_problem(problem: Any) -> None:
+    problem.standardised(), problem.features, problem.encoding
+
+
+def _table_kinds(folder: Path) -> dict[str, Kind]:
+    frame = problems.read_table(_write(folder / "table.csv", TABLE.encode()))
+    import pandas as pd
+
+    pd.read_csv(io.StringIO(TABLE)).to_parquet(folder / "table.parquet")
+    np.savez(folder / "table.npz", X=frame.X, y=frame.y)
+    images = np.arange(2 * 28 * 28, dtype=np.uint8)
+    header = bytes([0, 0, 8, 3]) + np.array([2, 28, 28], ">u4").tobytes()
+    _write(folder / "images.gz", gzip.compress(header + images.tobytes()))
+    _write(folder / "property.vnnlib", PROPERTY.encode())
+    read = problems.read_table
+    return {
+        "table": Kind(folder / "table.csv", read, _use_problem, flip_bytes),
+        "table in Parquet": Kind(folder / "table.parquet", read, _use_problem, flip_bytes),
+        "table of arrays": Kind(folder / "table.npz", read, _use_problem, mutate_npz),
+        "images": Kind(folder / "images.gz", lambda path: read_idx(path, 3), np.sum, flip_bytes),
+        "property": Kind(folder / "property.vnnlib", read_vnnlib, repr, mutate_text),
+    }
+
+
+def _run_kinds(folder: Path) -> dict[str, Kind]:
+    run = folder / "run"
+    options = ["--budget", "4", "--how", "random", "--when", "2", "--seed", "0"]
+    result = CliRunner().invoke(app, ["grow", str(folder / "table.csv"), "--out", str(run), *options])
+    assert result.exit_code == 0, result.output
+    rows = [{"size": "2.5", "town": "Ulm"}]
+
+    def predict(model: Any) -> None:
+        model.predict(rows), repr(model)
+
+    kinds = {
+        "run settings": (SETTINGS_FILE, load_run, lambda run: (run.net, run.epoch, run.threshold)),
+        "run description": (DESCRIPTION_FILE, creases.load, predict),
+        "run encoding": (ENCODING_FILE, creases.load, predict),
+        "run checkpoint": ("checkpoint.pt", load_run, lambda run: run.history.explain()),
+    }
+    return {
+        name: Kind(
+            copy_of(run / file), in_folder(run / file, load), use, mutate_json if file.endswith("json") else flip_bytes
+        )
+        for name, (file, load, use) in kinds.items()
+    }
+
+
+def _spline_kinds(folder: Path) -> dict[str, Kind]:
+    x = np.linspace(-1, 1, 12)
+    history = splines.fit(x, np.abs(x), width=4, steps=20, record=True).history
+
+    def use(history: Any) -> None:
+        history.tracks(), history.events(), history.counts, history.births
+        [history.frame(t).pieces(x) for t in range(len(history))]
+
+    load = splines.History.load
+    return {
+        "spline history": Kind(history.save(folder / "spline.npz"), load, use, mutate_npz),
+        "spline history as text": Kind(history.save(folder / "spline.json"), load, use, mutate_json),
+    }
+
+
+def _sweep_kinds(folder: Path) -> dict[str, Kind]:
+    sweep = lab.Sweep("sweep_jobs:square", {"x": [1, 2, 3]}, folder / "sweep")
+    sweep.run(n_jobs=1)
+
+    def use(sweep: Any) -> None:
+        sweep.table(), sweep.status(), sweep.failures(), sweep.job_seconds()
+
+    part = next((folder / "sweep").rglob("*.parquet"))
+    record = folder / "sweep" / "sweep.json"
+
+    def open_part(_: Path) -> Any:
+        opened = lab.Sweep.open(folder / "sweep")
+        use(opened)  # while the damaged file is there
+        return opened
+
+    return {
+        "sweep definition": Kind(copy_of(record), in_folder(record, lab.Sweep.open), use, mutate_json),
+        "sweep results": Kind(copy_of(part), in_folder(part, open_part), use, flip_bytes),
+    }
+
+
+def _onnx_kinds(folder: Path) -> dict[str, Kind]:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Conv1d(1, 2, 2), nn.ReLU(), nn.Flatten(), nn.Linear(6, 2), nn.Hardtanh())
+    path = creases.read(model, (1, 4)).save(folder / "network.onnx")
+
+    def use(net: Any) -> None:
+        net(np.zeros((2, net.n_in))), net.piece(np.zeros((2, net.n_in)))
+
+    return {"ONNX": Kind(path, creases.read, use, mutate_onnx)}
+
+
+def mutate_onnx(data: bytes, rng: Rng) -> bytes:
+    """Change a node, a weight's shape or type, or bytes of an ONNX file."""
+    import onnx
+
+    if rng.random() < 0.4:
+        return flip_bytes(data, rng)
+    model = onnx.load_from_string(data)
+    graph = model.graph
+    node, tensor = (part[int(rng.integers(len(part)))] for part in (graph.node, graph.initializer))
+    match int(rng.integers(7)):
+        case 0:
+            node.op_type = str(rng.choice(["Relu", "Gemm", "Conv", "Reshape", "MaxPool", "Sigmoid", "No"]))
+        case 1:
+            del node.input[int(rng.integers(len(node.input)))]
+        case 2:
+            node.input[0] = str(rng.choice([value for other in graph.node for value in other.output]))
+        case 3:
+            tensor.dims[0] = int(rng.choice([-1, 0, 1, 7, 2**40]))
+        case 4:
+            tensor.data_type = int(rng.integers(0, 20))
+        case 5:
+            tensor.external_data.add(key="location", value="../../../etc/passwd")
+            tensor.data_location = onnx.TensorProto.EXTERNAL
+        case _:
+            model.opset_import[0].version = int(rng.choice([0, 1, 6, 9, 23, 999]))
+    return bytes(model.SerializeToString())
+
+
+def _comparison_kinds(folder: Path) -> dict[str, Kind]:
+    net, rows = creases.read(nn.Linear(2, 3).double()), np.random.default_rng(0).normal(size=(20, 2))
+    compare.coefficients(net, rows, out=folder / "coefficients")
+    note = folder / "coefficients" / "done.json"
+    files = [str(net.save(folder / f"{name}.safetensors")) for name in "ab"]
+    np.savez(folder / "rows.npz", X=rows, y=np.arange(20) % 3)
+    arguments = ["compare", *files, "--data", str(folder / "rows.npz"), "--out", str(folder / "compared")]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    compared = next((folder / "compared").glob("*.json"))
+    return {
+        "coefficients": Kind(
+            copy_of(note),
+            in_folder(note, lambda path: compare.coefficients(net, rows, out=path)),
+            lambda stored: stored.rows(0),
+            mutate_json,
+        ),
+        "comparison": Kind(
+            copy_of(compared),
+            in_folder(compared, lambda path: write_comparison_report(path, folder / "report.html")),
+            repr,
+            mutate_json,
+        ),
+    }
+
+
+def _write(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
