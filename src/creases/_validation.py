@@ -16,18 +16,27 @@ from creases.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_MAX_COUNT = 2**63 - 1  #: larger ones do not fit into arrays
+
 
 def check_numbers(values: Any, name: str) -> Floats:
     """Return ``values`` as an array of float64, whatever its shape."""
-    if hasattr(values, "detach"):  # a torch tensor
-        values = values.detach().cpu().numpy()
-    try:
-        array = np.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise InputError(name, "be an array of numbers", f"{type(values).__name__}: {error}") from None
+    array = as_array(values, name)
     if array.dtype.kind not in "biuf":
         raise InputError(name, "be an array of numbers", f"{type(values).__name__} with entries of type {array.dtype}")
-    return array.astype(np.float64)
+    return array.astype(np.float64, order="C")
+
+
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """Return ``values``, which may be a tensor, as an array of any type."""
+    try:
+        if hasattr(values, "detach"):  # a torch tensor
+            values = values.detach().cpu()
+            values = (values.double() if values.is_floating_point() else values).numpy()
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:  # of torch: a tensor without data
+        reason = str(error).split(". ")[0]
+        raise InputError(name, "be an array of numbers", f"{type(values).__name__}: {reason}") from None
 
 
 def check_points(points: Any, k: int, name: str = "points") -> Floats:
@@ -56,7 +65,17 @@ def check_count(value: Any, name: str, *, least: int = 1) -> int:
         raise InputError(name, expected, repr(value)) from None
     if count < least or isinstance(value, bool):
         raise InputError(name, expected, repr(value))
+    if count > _MAX_COUNT:
+        raise InputError(name, f"be at most {_MAX_COUNT}", f"{count}")
     return count
+
+
+def check_seed(value: Any, name: str = "seed") -> int:
+    """Return ``value`` if it is an integer that random numbers can start from."""
+    good = isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= value < 2**64
+    if not good:
+        raise InputError(name, "be an integer from 0 to 2^64 - 1", repr(value))
+    return int(value)
 
 
 def check_number(
@@ -127,4 +146,6 @@ def check_samples(x: Any, y: Any) -> tuple[Floats, Floats]:
     x, y = check_column(x, "x"), check_column(y, "y")
     if len(x) != len(y):
         raise InputError("y", "have one target per input", f"{len(y)} for {len(x)} inputs")
+    if np.abs(x).max(initial=0.0) > 1e150:  # squares of distances would be infinite
+        raise InputError("x", "be at most 1e150 in size", f"{np.abs(x).max():g}")
     return x, y

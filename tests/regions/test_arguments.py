@@ -84,7 +84,7 @@ def test_bad_bases_and_margins_are_refused(net) -> None:
         creases.plane(net, basis="x")
     with pytest.raises(InputError, match="basis must be an array of numbers"):
         creases.plane(net, basis=[[1], [2, 3]])
-    with pytest.raises(InputError, match="margin must be an array of numbers"):
+    with pytest.raises(InputError, match="margin must be a finite number"):
         creases.plane_through(net, [0, 0], [1, 0], [0, 1], margin="x")
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from creases._validation import as_array
 from creases.errors import InputError
 
 Bits = NDArray[np.uint8]
@@ -85,7 +86,7 @@ def from_truth_table(table: ArrayLike) -> int:
     >>> bin(from_truth_table([0, 1, 1, 0]))
     '0b110'
     """
-    values: NDArray[Any] = np.asarray(table)
+    values = as_array(table, "table")
     size = len(values) if values.ndim == 1 else 0
     if size < 2 or size & (size - 1):
         raise InputError("table", "have shape (2^n,), n >= 1", f"shape {values.shape}")
@@ -111,7 +112,7 @@ def _as_array(f: Functions) -> NDArray[Any]:
     try:
         functions: NDArray[Any] = np.asarray(f)
         return functions if functions.dtype.kind in "iu" else np.asarray(f, dtype=object)
-    except ValueError:
+    except (TypeError, ValueError):
         raise InputError("f", "be an integer or a rectangular array of integers") from None
 
 

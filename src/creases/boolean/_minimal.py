@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases import lab
+from creases._arguments import check_arguments
 from creases._typing import Ints
-from creases._validation import check_count
+from creases._validation import check_count, check_seed
 from creases.boolean._functions import Functions, all_inputs, check_bits, truth_table
 from creases.boolean._swaps import swaps
 from creases.boolean.intervals._broken_lines import check_leak
@@ -54,6 +55,7 @@ class MinimalWidths:
         return pd.DataFrame(rows, columns=["function", "width", "successes", "rate", "low", "high"])
 
 
+@check_arguments("widths", "lr", "seed")
 def minimal_width(
     f: Functions,
     n: int,
@@ -103,6 +105,7 @@ def minimal_width(
     """
     n = check_bits(n, 6, "to compute swaps")
     depth, trials, leak = check_count(depth, "depth"), check_count(trials, "trials"), check_leak(leak)
+    check_seed(seed)
     tables = np.atleast_2d(truth_table(f, n))
     if tables.ndim != 2:
         raise InputError("f", "be one function or a list of them", f"an array of shape {tables.shape[:-1]}")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from creases._typing import Ints, Progress
-from creases._validation import check_count
+from creases._validation import as_array, check_count
 from creases.boolean._functions import Bits, all_inputs, check_bits, check_function, truth_table
 from creases.boolean._npn import npn_classes
 from creases.boolean._orderings import subset_sum_orderings
@@ -203,7 +203,7 @@ def _blocks(tables: Bits) -> Iterator[tuple[int, NDArray[np.uint64]]]:
 
 
 def _check_weights(weights: ArrayLike, n: int) -> Ints:
-    array: NDArray[Any] = np.asarray(weights)
+    array = as_array(weights, "weights")
     if array.shape != (n,) or array.dtype.kind not in "iu":
         raise InputError("weights", f"be {n} integers, one per input", repr(weights))
     if np.abs(array.astype(float)).sum() >= 2**62:

@@ -103,8 +103,8 @@ def safety_map(
     frame = check_box(box, 2)
     pixels = check_count(resolution, "resolution", least=2)
     scale = np.ones(work.n_in) if unit is None else check_vector(unit, "unit", work.n_in)
-    if not (scale > 0).all():
-        raise InputError("unit", "be positive", f"{scale.min():g}")
+    if not (scale > 0).all() or scale.max() > 1e100 * scale.min():
+        raise InputError("unit", "be positive, of sizes that can be compared", f"{scale.min():g} to {scale.max():g}")
     partition = plane(work, frame, origin, basis)
     gram = (partition.basis / scale[:, None] ** 2).T @ partition.basis
     metric: Floats = np.linalg.cholesky(gram).astype(np.float64)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._arguments import check_arguments
 from creases._typing import Floats, Ints
-from creases._validation import check_box
+from creases._validation import check_box, check_numbers
 from creases.certify._bounds import unit_bounds
 from creases.network import Network, NetworkLike, as_network
 from creases.network.program import incoming_weights, outgoing_weights
@@ -39,6 +40,7 @@ class UnitFacts:
     norm_out: Floats  #: (n,) norm of its outgoing weights
 
 
+@check_arguments("partition")
 def unit_facts(
     net: NetworkLike, box: Any, *, X: Any = None, partition: PlanePartition | LinePartition | None = None
 ) -> UnitFacts:
@@ -143,9 +145,10 @@ def _covers(partition: PlanePartition | LinePartition, box: Floats) -> bool:
 
 def _active_fraction(net: Network, X: Any) -> Floats:
     """Return the fraction of samples (n, n_in) for which each ReLU is on."""
-    if X is None or not len(X):
+    points, total = check_numbers([] if X is None else X, "X"), np.zeros(net.n_units)
+    if not points.size:
         return np.full(net.n_units, np.nan)
-    points, total = np.asarray(X, np.float64), np.zeros(net.n_units)
+    points = np.atleast_2d(points)
     block = max(1, 2**24 // max(1, sum(net.sizes)))
     for start in range(0, len(points), block):
         total += (net.sides(points[start : start + block]) == 1).sum(axis=0)

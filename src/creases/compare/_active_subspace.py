@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from creases._arguments import check_arguments
 from creases._typing import Floats
-from creases._validation import check_index
+from creases._validation import check_count, check_index, check_vector
 from creases.compare._coefficients import Coefficients
 from creases.errors import InputError
 
@@ -37,6 +38,7 @@ class ActiveSubspace:
         return np.asarray(points @ self.directions[direction])
 
 
+@check_arguments("C", "n_directions")
 def active_subspace(C: Coefficients, j: int, *, n_directions: int | None = None) -> ActiveSubspace:
     """Return the active subspace of output j over the samples of its coefficients.
 
@@ -89,6 +91,7 @@ def _by_columns(C: Coefficients, j: int) -> tuple[Tensor, Tensor]:
     return sizes.square(), vectors
 
 
+@check_arguments("bins")
 def explained_variance(values: Floats | Tensor, coordinates: Floats, *, bins: int = 20) -> float:
     """Return the fraction of an output's variance that a function of one coordinate explains.
 
@@ -102,7 +105,8 @@ def explained_variance(values: Floats | Tensor, coordinates: Floats, *, bins: in
     bins
         Number of bins.
     """
-    values = np.asarray(torch.as_tensor(values).double().cpu())
+    values, coordinates = check_vector(values, "values"), check_vector(coordinates, "coordinates")
+    check_count(bins, "bins")
     if len(values) != len(coordinates) or len(values) <= bins:
         raise InputError(
             "values",

@@ -16,6 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._arguments import check_arguments
+from creases._validation import as_array, check_numbers, check_seed
 from creases.compare._coefficients import Coefficients
 from creases.compare._decisions import decisions
 from creases.compare.measures._affine_map import check_samples
@@ -35,6 +37,7 @@ class Compression:
     inertia: tuple[float, ...]  #: mean squared distance to the centres over outputs and training samples, for each k
 
 
+@check_arguments("train", "test", "k", "n_jobs")
 def compress(
     train: Coefficients,
     test: Coefficients,
@@ -69,12 +72,20 @@ def compress(
     """
     from joblib import Parallel, delayed
 
+    if check_seed(seed) >= 2**32:
+        raise InputError("seed", "be below 2^32, as that of scikit-learn's KMeans", f"{seed}")
+    if not n_jobs:
+        raise InputError("n_jobs", "be a number of processes, or -1 for all cores", f"{n_jobs}")
     ks = sorted({int(count) for count in k})
     if not ks or ks[0] < 1:
         raise InputError("k", "be positive integers", f"{list(k)}")
     if ks[-1] > train.count:
         raise InputError("k", f"be at most the number of training samples, {train.count}", f"{ks[-1]}")
-    X, y = torch.as_tensor(X), torch.as_tensor(y)
+    X = X if isinstance(X, Tensor) and not X.is_meta else torch.from_numpy(check_numbers(X, "X"))
+    labels = as_array(y, "y")
+    if labels.dtype.kind not in "iub":
+        raise InputError("y", "be whole class numbers", f"entries of type {labels.dtype}")
+    y = torch.from_numpy(labels.astype(np.int64))
     check_samples(test, X, y)
     points = test.coordinates(X).cpu().numpy()  # (p, r)
     features = ([C.features[j].cpu().numpy() for C in (train, test)] for j in range(test.n_out))

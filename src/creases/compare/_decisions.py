@@ -5,9 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from creases.errors import InputError
+
 
 def decisions(values: Tensor) -> Tensor:
     """Return the class that outputs (..., m) decide for: the first largest; with one output 1 where it is positive."""
+    if not isinstance(values, Tensor) or not values.ndim or not values.shape[-1]:
+        raise InputError("values", "be a tensor of outputs (..., m)", type(values).__name__)
     return (values[..., 0] > 0).long() if values.shape[-1] == 1 else values.argmax(-1)
 
 

@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._arguments import check_arguments
 from creases._typing import Floats, Ints
 from creases._validation import check_choice, check_count, check_number
 from creases.compare._format import percent
@@ -71,6 +72,7 @@ class Section:
         )
 
 
+@check_arguments("part")
 def section(
     net: Network,
     a: Any,
@@ -122,9 +124,10 @@ def section(
     return section_of_partition(partition, corners, grid=grid, tolerance=tolerance)
 
 
+@check_arguments("partition")
 def section_of_partition(partition: PlanePartition, points: Floats, *, grid: int, tolerance: float) -> Section:
     """Compare a plane partition with what a grid finds; ``points`` (3, 2) are the inputs that define the plane."""
-    p = check_count(grid, "grid")
+    p, within = check_count(grid, "grid"), check_number(tolerance, "tolerance", least=0)
     net = partition.net
     x, y = (low + (np.arange(p) + 0.5) / p * (high - low) for low, high in partition.box)
     nodes = np.stack(np.meshgrid(x, y[::-1]), axis=-1)  # (p, p, 2)
@@ -136,8 +139,8 @@ def section_of_partition(partition: PlanePartition, points: Floats, *, grid: int
         grid=nodes,
         regions=partition.locate(nodes.reshape(-1, 2)).reshape(p, p),
         by_pattern=_group(_compare_rows(map(partial(_pattern, work), rows), _same_patterns)),
-        by_coefficients=_group(_compare_rows(map(partial(_coefficients, work), rows), partial(_are_close, tolerance))),
-        tolerance=tolerance,
+        by_coefficients=_group(_compare_rows(map(partial(_coefficients, work), rows), partial(_are_close, within))),
+        tolerance=within,
     )
 
 

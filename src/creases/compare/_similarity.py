@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from creases._arguments import check_arguments
 from creases._typing import Floats, Progress
 from creases.compare._classes import check_classes
 from creases.compare._coefficients import Coefficients, coefficients
@@ -58,6 +59,7 @@ class Similarity:
 _MEASURES = ("accuracy", "agreement", "cka", "distance", "cross_entropy", "mapped")
 
 
+@check_arguments("networks")
 def similarity(
     networks: Mapping[str, Network],
     X: PointsLike,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from creases._arguments import check_arguments
 from creases._typing import Floats, Ints
 from creases._validation import check_finite, check_index, check_numbers, check_vector
 from creases.errors import InputError
@@ -59,6 +60,7 @@ class Attributions:
         return "\n".join(lines)
 
 
+@check_arguments("names")
 def attributions(
     net: NetworkLike,
     x: Any,

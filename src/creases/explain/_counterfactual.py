@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from creases._arguments import check_arguments
 from creases._typing import Floats
 from creases._validation import check_box, check_vector
 from creases.certify import Change, nearest
@@ -84,6 +85,7 @@ class Counterfactual:
         return f"a smaller change, of size {self.lower_bound:.3g} or more, may exist (time limit reached)"
 
 
+@check_arguments("columns", "classes", "fixed", "rising", "falling", "integer")
 def counterfactual(
     net: NetworkLike,
     row: Any,
@@ -144,6 +146,8 @@ def counterfactual(
     start = check_vector(row, "row", work.n_in)
     if len(columns.names) != work.n_in:
         raise InputError("columns", f"be {work.n_in}, one for each input", f"{len(columns.names)}")
+    if classes is not None and len(classes) != max(work.n_out, 2):
+        raise InputError("classes", f"be {max(work.n_out, 2)}, as the network's outputs decide", f"{len(classes)}")
     limits = _limits(columns, start) if box is None else check_box(box, work.n_in)
     held = set(columns.numbers(fixed, "fixed")) | set(np.flatnonzero(limits[:, 0] == limits[:, 1]).tolist())
     held |= {column for group in columns.one_hot if held & set(group) for column in group}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from creases._arguments import check_arguments
 from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.explain._table import Column, ScalingLike, Table, find_column, make_table
@@ -129,6 +130,7 @@ class CategoryEffect:
         return {"column": self.column, "outputs": list(self.outputs), **mean}
 
 
+@check_arguments("column", "names", "classes")
 def effects(
     net: NetworkLike,
     X: Any,

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from creases._arguments import check_arguments
 from creases._text import format_number
 from creases._typing import Floats, Ints
-from creases._validation import check_count
+from creases._validation import check_count, check_seed
 from creases.explain._table import Column, ScalingLike, Table, make_table
 from creases.network import NetworkLike
 
@@ -78,6 +79,7 @@ class Interactions:
         return "\n".join(f"{n:<{width}}  {format_number(float(v))}" for n, v in zip(names, self.values, strict=True))
 
 
+@check_arguments("names", "classes")
 def importance(
     net: NetworkLike,
     X: Any,
@@ -132,6 +134,7 @@ def _deviations(J: Floats, table: Table, column: Column, counts: Ints) -> Floats
     return np.asarray(np.average(np.sqrt(variance), axis=0, weights=counts))
 
 
+@check_arguments("names", "classes", "max_columns")
 def interactions(
     net: NetworkLike,
     X: Any,
@@ -173,6 +176,7 @@ def interactions(
     """
     table = make_table(net, X, names=names, classes=classes, target=target, scaling=scaling, scores="above the mean")
     check_count(max_pairs, "max_pairs")
+    check_seed(seed)
     ranked = importance(table.net, table.X, names=table.names, classes=classes, scaling=scaling).columns[:max_columns]
     columns = [column for column in table.columns if column.name in ranked]
     x, z = _row_pairs(len(table.X), max_pairs, seed)

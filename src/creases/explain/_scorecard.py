@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from creases._arguments import check_arguments
 from creases._text import plural
 from creases._typing import Bools, Floats, Ints
 from creases._validation import check_count, check_finite, check_points
@@ -237,6 +238,7 @@ def _region_number(condition: Condition) -> int | None:
     return None if condition.neighbor is None else condition.neighbor + 1
 
 
+@check_arguments("names", "classes", "min_share")
 def scorecard(
     net: NetworkLike,
     X: Any,

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from creases._typing import Floats, Ints
-from creases._validation import check_finite, check_points
+from creases._validation import as_array, check_finite, check_points
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 
@@ -196,7 +196,7 @@ def check_targets(y: Any, table: Table) -> Ints | Floats | None:
     """Return y as class numbers (n,) or as targets (n, q) in the table's own units; names of classes are looked up."""
     if y is None:
         return None
-    array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    array = np.atleast_1d(as_array(y.to_numpy() if hasattr(y, "to_numpy") else y, "y"))
     array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
     if len(array) != len(table.X):
         raise InputError("y", f"have {len(table.X)} entries, one for each row of X", f"{len(array)}")

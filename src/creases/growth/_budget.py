@@ -74,7 +74,7 @@ class Budget:
 
 def check_budget(value: Any) -> None:
     """Refuse what is neither "auto" nor a budget."""
-    if value != "auto":
+    if not isinstance(value, str) or value != "auto":
         Budget.parse(value)
 
 

@@ -167,8 +167,9 @@ class GrowthConfig:
             _check_name(self.optimizer, _OPTIMIZERS, "optimizer", "or an optimizer, or a function that makes one")
         check_number(self.lr, "lr", above=0)
         check_number(self.weight_decay, "weight_decay", least=0)
-        if self.batch_size not in ("auto", None):
+        if self.batch_size is not None and not (isinstance(self.batch_size, str) and self.batch_size == "auto"):
             _check_batch_size(self.batch_size)
+        check_choice(self.recycle, (True, False), "recycle")
         check_choice(self.keep, ("best", "refit", "last"), "keep")
         object.__setattr__(self, "hidden", _check_hidden(self.hidden))
         for name in ("validation_fraction", "test_fraction"):
@@ -185,7 +186,7 @@ class GrowthConfig:
 
     def resolve_when(self) -> When:
         """Return the policy for the time of growth."""
-        if self.when == "stages":
+        if isinstance(self.when, str) and self.when == "stages":
             patience = self.growth_patience
             return Stages(self.growth_share, self.growth_factor, NEVER if patience is None else patience)
         return resolve_when(self.when, self.patience)

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from creases._arguments import check_arguments
+from creases._validation import check_count
+
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
@@ -37,6 +40,7 @@ class LinearModel:
         return all(width // 2 >= len(self.signals) for width in hidden)
 
 
+@check_arguments("hidden")
 def linear_start(
     n_inputs: int,
     hidden: Sequence[int],
@@ -70,7 +74,9 @@ def linear_start(
     >>> bool(torch.allclose(model(-x), -model(x)))
     True
     """
-    numbers = torch.Generator().manual_seed(seed)
+    check_count(n_inputs, "n_inputs")
+    check_count(n_outputs, "n_outputs")
+    numbers = torch.Generator().manual_seed(check_count(seed, "seed", least=0))
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     live = torch.ones(n_inputs, dtype=torch.bool) if live is None else live
     linear = linear if linear is not None and linear.fits(hidden) else None

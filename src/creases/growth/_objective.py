@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from creases._arguments import check_arguments
 from creases.errors import InputError
 from creases.growth._loss_sum import Loss, LossSum
 
@@ -109,6 +110,7 @@ class Objective:
         return float(share.mean())
 
 
+@check_arguments("weighted")
 def objective(loss: str | Loss, *, weighted: bool = False) -> Objective:
     """Return the objective of a loss.
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from creases._typing import Floats
+from creases._validation import check_finite, check_numbers, check_vector
 from creases.errors import InputError
 
 
@@ -41,10 +42,14 @@ class Scaling:
         """Return the scaling of inputs X (n, d) and, for a regression, of targets y (n,)."""
         from sklearn.preprocessing import StandardScaler  # slow to import
 
-        inputs = StandardScaler().fit(X)
+        rows = check_numbers(X, "X")
+        if rows.ndim != 2 or not rows.size:
+            raise InputError("X", "have shape (n, d) with at least one row and column", f"{rows.shape}")
+        check_finite(rows, "X")
+        inputs = StandardScaler().fit(rows)
         if y is None:
             return cls(inputs.mean_, inputs.scale_)
-        targets = StandardScaler().fit(y[:, None])
+        targets = StandardScaler().fit(check_vector(y, "y", len(rows))[:, None])
         return cls(inputs.mean_, inputs.scale_, float(targets.mean_[0]), float(targets.scale_[0]))
 
     def inputs(self, X: Floats) -> Floats:

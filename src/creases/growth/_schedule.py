@@ -19,7 +19,8 @@ _NAMES = ("cosine", "constant")
 
 def check_schedule(schedule: Any) -> None:
     """Check that a schedule is valid."""
-    if schedule not in _NAMES and not isinstance(schedule, LRScheduler) and not callable(schedule):
+    known = schedule in _NAMES if isinstance(schedule, str) else isinstance(schedule, LRScheduler) or callable(schedule)
+    if not known:
         expected = "be 'cosine', 'constant', a torch scheduler of your optimizer, or a function that makes one"
         raise InputError("schedule", expected, repr(schedule))
 

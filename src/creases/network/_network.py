@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from creases._arguments import check_arguments
 from creases._validation import check_index
 from creases.errors import InputError
 from creases.network._formats.safetensors import program_from_bytes, program_to_bytes, save_program
@@ -133,6 +134,7 @@ class Network(Program):
         return program_to_bytes(self)
 
     @classmethod
+    @check_arguments("data")
     def from_bytes(cls, data: bytes, source: str = "network") -> Network:
         """Return the network of :meth:`to_bytes`; ``source`` names the data in errors."""
         program = program_from_bytes(data, source)

@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import nn
 
+from creases._validation import check_number
 from creases.errors import FileError, InputError
 from creases.network._formats.safetensors import load_program
 from creases.network._network import Network
@@ -51,6 +52,7 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
     (2, 1, 8)
     """
     shape = check_input_shape(input_shape)
+    check_number(leak, "leak")
     if leak and not isinstance(model, list | tuple):
         raise InputError("leak", "be 0 unless the model is a list of (W, b) arrays", f"{leak} with {_kind(model)}")
     if isinstance(model, Network):

@@ -7,10 +7,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._arguments import check_arguments
+from creases._validation import check_count
 from creases.errors import InputError
 from creases.problems._problem import Problem
 
 
+@check_arguments("problem")
 def match_outputs(problem: Problem, outputs: int) -> Problem:
     """Renumber the classes of a problem as the outputs of a network, which may have more.
 
@@ -25,7 +28,7 @@ def match_outputs(problem: Problem, outputs: int) -> Problem:
     >>> match_outputs(some, 4).y.tolist(), match_outputs(some, 4).classes
     ([1, 3], ('0', '1', '2', '3'))
     """
-    names, count = problem.classes, max(2, outputs)
+    names, count = problem.classes, max(2, check_count(outputs, "outputs"))
     if names is None:
         return problem
     if len(names) > count:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from creases._arguments import check_arguments
 from creases._typing import Floats
 from creases._validation import check_count, check_number
 from creases.errors import InputError
@@ -38,6 +39,7 @@ FORMULAS = {
 }
 
 
+@check_arguments("target", "spaced")
 def curve(
     target: str = "sine",
     *,

@@ -11,6 +11,7 @@ from math import pi
 
 import numpy as np
 
+from creases._arguments import check_arguments
 from creases._typing import Floats
 from creases._validation import check_count, check_number
 from creases.problems._problem import Problem
@@ -19,6 +20,7 @@ from creases.problems._sampling import Seed, generator, halves, make_problem
 CITATION = "Explainable Network Growth by Folding on Typical Mis-predictions (slides); exact data set defined here"
 
 
+@check_arguments("standardise")
 def sine(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
     """Make points above and below a sine: x ~ U(-pi, pi), v ~ U(-1.8, 1.8), class 1 where v > sin x.
 
@@ -43,6 +45,7 @@ def sine(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool 
     )
 
 
+@check_arguments("standardise")
 def quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
     """Make points above and below a parabola: x ~ U(-1.5, 1.5), v ~ U(-0.75, 2.25), class 1 where v > x^2.
 
@@ -67,6 +70,7 @@ def quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: 
     )
 
 
+@check_arguments("standardise")
 def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
     """Make points inside and outside of a circle: x ~ U(-1, 1)^2, class 1 where |x|^2 < 2/pi, half of the square.
 
@@ -91,6 +95,7 @@ def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: boo
     )
 
 
+@check_arguments("standardise")
 def overlapping_quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.15, standardise: bool = True) -> Problem:
     """Make points x ~ U(-1.4, 1.4) of two parabolas, v = x^2 - 0.5 (class 0) and v = 0.5 - x^2 (class 1).
 

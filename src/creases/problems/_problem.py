@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
-from creases._validation import check_finite
+from creases._validation import check_finite, check_numbers
 from creases.errors import InputError
 from creases.problems._task import Task
 
@@ -43,16 +43,21 @@ class Problem:
     encoding: TableEncoding | None = None  #: of a table: its columns, and how they became numbers
 
     def __post_init__(self) -> None:
-        X = np.ascontiguousarray(self.X, np.float64)
-        y = np.ascontiguousarray(self.y, np.float64 if self.classes is None else np.int64)
+        X = check_numbers(self.X, "X")
+        y = check_numbers(self.y, "y")
         if X.ndim != 2:
             raise InputError("X", "have shape (n, d)", f"{X.shape}")
         if y.shape != X.shape[:1]:
             raise InputError("y", f"have shape ({len(X)},), a target for each sample", f"{y.shape}")
-        if len(self.features) != X.shape[1]:
-            raise InputError("features", f"be {X.shape[1]} names, one for each column of X", f"{len(self.features)}")
+        try:
+            got: object = repr(self.features) if isinstance(self.features, str) else len(self.features)
+        except TypeError:  # it has no length
+            got = repr(self.features)
+        if got != X.shape[1]:
+            raise InputError("features", f"be {X.shape[1]} names, one for each column of X", f"{got}")
         check_finite(X, "X")
         check_finite(y, "y")
+        y = y if self.classes is None else y.astype(np.int64)
         if self.classes is not None and y.size and not (y.min() >= 0 and y.max() < len(self.classes)):
             raise InputError("y", f"be class numbers from 0 to {len(self.classes) - 1}", f"{y.min()} to {y.max()}")
         object.__setattr__(self, "X", X)

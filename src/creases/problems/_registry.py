@@ -8,6 +8,7 @@ from functools import partial
 from inspect import signature
 from typing import Any
 
+from creases._arguments import check_arguments
 from creases.errors import InputError
 from creases.problems._arcs import moons, spirals
 from creases.problems._curves import TARGETS, curve
@@ -56,6 +57,7 @@ def names() -> tuple[str, ...]:
     return tuple(_MAKERS)
 
 
+@check_arguments("name")
 def get(name: str, **options: Any) -> Problem:
     """Return the built-in problem of a name; the options are those of the function of the same name.
 

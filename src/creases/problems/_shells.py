@@ -6,7 +6,8 @@ from math import sqrt
 
 import numpy as np
 
-from creases._validation import check_count
+from creases._arguments import check_arguments
+from creases._validation import check_count, check_number
 from creases.errors import InputError
 from creases.problems._problem import Problem
 from creases.problems._sampling import Seed, generator, make_problem
@@ -26,7 +27,7 @@ def equal_volume_radii(d: int, r1: float = 0.5) -> Radii:
     >>> bool(abs(equal_volume_radii(2)[2] - EQUAL_AREA_RADII[2]) < 1e-15)
     True
     """
-    r2 = sqrt(d) * r1
+    r2 = sqrt(check_count(d, "d")) * check_number(r1, "r1", above=0)
     return r1, r2, r2 * (1 + (r1 / r2) ** d) ** (1 / d)
 
 
@@ -39,10 +40,11 @@ def dissertation_radii(d: int, r1: float = 0.5) -> Radii:
     >>> [round(r, 3) for r in dissertation_radii(4)]
     [0.5, 1.0, 1.414]
     """
-    r2 = sqrt(d) * r1
+    r2 = sqrt(check_count(d, "d")) * check_number(r1, "r1", above=0)
     return r1, r2, sqrt(2) * r2
 
 
+@check_arguments("standardise")
 def shells(
     *,
     n: int = 10_000,

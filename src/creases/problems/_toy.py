@@ -7,6 +7,7 @@ from math import pi, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._arguments import check_arguments
 from creases._typing import Floats
 from creases._validation import check_count
 from creases.errors import InputError
@@ -23,6 +24,7 @@ DISSERTATION_RADII = (0.5, 0.5 * sqrt(2), 1.0)
 CITATION = "Local Linearity of ReLU Neural Networks (dissertation)"
 
 
+@check_arguments("radii", "standardise")
 def circle_annulus(
     n: int = 1000,
     *,
@@ -77,6 +79,7 @@ def circle_annulus(
     )
 
 
+@check_arguments("standardise")
 def xor_circles(
     *,
     n: int = 400,
@@ -111,6 +114,7 @@ def xor_circles(
     )
 
 
+@check_arguments("standardise")
 def xor(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
     """Make points x ~ U(-1, 1)^2 of class 1 where x1 x2 < 0: the XOR of two signs (Figure 7.1, left).
 

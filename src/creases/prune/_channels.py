@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from creases._arguments import check_arguments
 from creases._validation import check_choice, check_count
 from creases.errors import InputError
 from creases.network.surgery import (
@@ -32,6 +33,7 @@ from creases.prune._tuner import Tune, tuner
 Callback = Callable[[PruningStep, nn.Module], None]
 
 
+@check_arguments("min_accuracy")
 def channels(
     model: Any,
     X: Any,

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
+from creases._arguments import check_arguments
 from creases.errors import InputError
 from creases.network.surgery import ChannelGroup, masked_channels
 
@@ -18,6 +20,7 @@ from creases.network.surgery import ChannelGroup, masked_channels
 BLOCK = 1000
 
 
+@check_arguments("model")
 def check_samples(model: nn.Module, X: Any, y: Any, name: str = "") -> tuple[Tensor, Tensor]:
     """Return inputs (n, *shape) and classes (n,) on the model's device and in its precision.
 
@@ -55,9 +58,12 @@ def check_samples(model: nn.Module, X: Any, y: Any, name: str = "") -> tuple[Ten
 
 def _tensor(values: Any, name: str) -> Tensor:
     try:
-        return torch.as_tensor(values)
+        tensor = values if isinstance(values, Tensor) else torch.as_tensor(np.asarray(values, order="C"))
     except (TypeError, ValueError) as problem:
         raise InputError(name, "be an array of numbers", f"{problem}") from None
+    if tensor.is_meta:
+        raise InputError(name, "be an array of numbers", "a tensor without data")
+    return tensor
 
 
 def check_accuracy(min_accuracy: float, accuracy: float) -> None:
@@ -88,11 +94,13 @@ def losses(outputs: Tensor, y: Tensor) -> Tensor:
     return F.cross_entropy(outputs, y, reduction="none")
 
 
+@check_arguments("model")
 def evaluate(model: nn.Module, X: Tensor, y: Tensor) -> tuple[float, float]:
     """Return the mean loss and the accuracy of a model; outputs that are not finite count as wrong.
 
     ``X`` (n, *shape) and ``y`` (n,) are tensors on the model's device.
     """
+    X, y = check_samples(model, X, y)
     loss, correct = 0.0, 0
     with evaluation_mode(model):
         for inputs, classes in blocks(X, y):

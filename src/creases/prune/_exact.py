@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Real
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from creases._arguments import check_arguments
 from creases._validation import check_box, check_count
 from creases.certify.propagation import Interval, output_change_bound, tight_value_bounds, value_bounds
 from creases.errors import InputError
@@ -26,6 +28,7 @@ BLOCK = 2**27
 REACH = 10.0
 
 
+@check_arguments("input_shape")
 def exact(
     model: Any,
     box: Any = None,
@@ -82,9 +85,10 @@ def exact(
     ([('constant', (2,)), ('duplicate', (1,))], 1)
     """
     module, input_shape = as_module(model, input_shape)
-    if not tolerance >= 0:
+    if not isinstance(tolerance, Real) or not tolerance >= 0:
         raise InputError("tolerance", "be at least 0, relative to the largest output", repr(tolerance))
     check_count(n_samples, "n_samples")
+    check_count(seed, "seed", least=0)
     work = copy.deepcopy(module).eval().cpu()
     net = read(work, input_shape)
     limits = None if box is None else torch.from_numpy(check_box(box, net.n_in))

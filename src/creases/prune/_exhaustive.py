@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from creases._arguments import check_arguments
 from creases._typing import Ints, Progress
 from creases.errors import InputError
 from creases.lab import Batch, train
@@ -34,6 +35,7 @@ class ExhaustiveResult:
     complete: bool = True  #: False after Ctrl-C: there may be more successes of this width
 
 
+@check_arguments("lr", "min_units", "max_units", "max_networks")
 def exhaustive(
     model: Any,
     X: ArrayLike,

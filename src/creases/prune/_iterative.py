@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from creases._arguments import check_arguments
 from creases._typing import Progress
 from creases._validation import check_count
 from creases.errors import InputError
@@ -64,6 +65,7 @@ class IterativeResult:
         return min(self.trajectories, key=lambda trajectory: (trajectory.units, len(trajectory.hidden)))
 
 
+@check_arguments("lr")
 def iterative(
     model: Any,
     X: ArrayLike,
@@ -116,6 +118,7 @@ def iterative(
     """
     batch = as_batch(model)
     check_count(restarts, "restarts")
+    check_count(seed, "seed", least=0)
     accuracy = train(batch, X, y, epochs=0, loss=loss, until_accuracy=1.0).accuracy
     if not (accuracy == 1).all():
         worst = int(np.flatnonzero(accuracy < 1)[0])

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from creases._arguments import check_arguments
 from creases.errors import InputError, ReadError
 from creases.network import places
 from creases.network.surgery import AFFINE_LAYERS
@@ -25,6 +26,7 @@ from creases.prune._tuner import Tune, tuner
 SPARSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)
 
 
+@check_arguments("min_accuracy", "sparsities")
 def magnitude(
     model: Any,
     X: Any,

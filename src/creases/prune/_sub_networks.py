@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from torch import nn
 
+from creases._arguments import check_arguments
 from creases._typing import Ints
+from creases._validation import check_count
 from creases.errors import InputError
 from creases.lab import Batch
 from creases.network import as_network
@@ -47,8 +49,11 @@ def select_units(batch: Batch, n: int, layer: int, units: Ints) -> Batch:
     return Batch(tuple(weights), tuple(biases), batch.leak)
 
 
+@check_arguments("batch")
 def sub_networks(batch: Batch, k: int) -> Batch:
     """Return all sub-networks with k units of a network with one hidden layer, in the order of combinations."""
+    if check_count(k, "k") > batch.widths[1]:
+        raise InputError("k", f"be at most {batch.widths[1]}, the number of hidden units", f"{k}")
     return select_units(batch, 0, 0, np.array(list(combinations(range(batch.widths[1]), k))))
 
 

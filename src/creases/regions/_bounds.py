@@ -100,7 +100,7 @@ def _serra(widths: tuple[int, ...], d: int) -> int:
 
 
 def _check_widths(widths: Sequence[int], d: int | None) -> tuple[tuple[int, ...], int]:
-    if not isinstance(widths, Iterable):
+    if not isinstance(widths, Iterable) or getattr(widths, "ndim", 1) == 0:
         raise InputError("widths", "be a list of positive integers", repr(widths))
     numbers = tuple(widths) if d is None else (d, *widths)
     if not all(isinstance(n, int | np.integer) and n >= 1 for n in numbers):

@@ -138,7 +138,7 @@ class Cell:
         All units whose crease contains the facet change side at once, and later units take the sides that follow from
         it: exact, by derivatives along the facet's normal.
         """
-        if row not in self.facets:
+        if not isinstance(row, int | np.integer) or row not in self.facets:
             raise InputError("row", f"be one of the facets {self.facets.tolist()}", f"{row}")
         if self.units[row] < 0:
             raise InputError("row", "be a crease", f"{row}, a side of the box with no region beyond it")

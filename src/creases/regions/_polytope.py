@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._typing import Floats
+from creases._validation import check_numbers
 from creases.errors import InputError
 from creases.network import Network
 from creases.network.program import apply_sides, memory_limit, propagate, split_sides
@@ -45,8 +46,7 @@ def check_point(net: Network, x: Any, name: str = "x") -> Floats:
     batch, _ = net.as_batch(x, name)
     if len(batch) != 1:
         raise InputError(name, f"be one point of shape {net.input_shape}", f"{len(batch)} of them")
-    exact = torch.as_tensor(np.asarray(x) if not isinstance(x, Tensor) else x)  # not rounded to the network's dtype
-    point: Floats = exact.detach().cpu().to(torch.float64).reshape(-1).numpy()
+    point = check_numbers(x, name).reshape(-1)  # not rounded to the network's dtype
     if not np.isfinite(point).all():
         index = int(np.argmin(np.isfinite(point)))
         raise InputError(name, "be finite", f"{point[index]} at index {index}")

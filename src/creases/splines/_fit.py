@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from creases._arguments import check_arguments
 from creases._typing import Floats, Progress
 from creases._validation import check_choice, check_count, check_number, check_samples
 from creases.errors import InputError
@@ -52,6 +53,7 @@ class SplineFit:
         return self.error - self.best_error
 
 
+@check_arguments("relocate")
 def fit(
     x: Any,
     y: Any,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from creases._typing import Floats
-from creases._validation import check_choice
+from creases._validation import check_choice, check_count, check_number
 from creases.errors import InputError
 from creases.splines._multivariate import Hyperplanes
 
@@ -143,9 +143,9 @@ def offset_distribution(n_inputs: int, sigma_w: float = 1.0, sigma_b: float = 1.
     >>> float(offset_distribution(1).cdf(1.0))
     0.75
     """
-    if n_inputs < 1:
-        raise InputError("n_inputs", "be a positive integer", str(n_inputs))
-    return stats.t(n_inputs, scale=sigma_b / (sigma_w * np.sqrt(n_inputs)))
+    check_count(n_inputs, "n_inputs")
+    ratio = check_number(sigma_b, "sigma_b", above=0) / check_number(sigma_w, "sigma_w", above=0)
+    return stats.t(n_inputs, scale=ratio / np.sqrt(n_inputs))
 
 
 def _sphere(d: int, count: int) -> tuple[Floats, Floats]:

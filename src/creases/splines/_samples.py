@@ -123,4 +123,8 @@ def merge_samples(x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) 
     if not np.isfinite(width):
         raise InputError("x", "have a range that fits into float64", hint="scale x down")
     t = (distinct - distinct[0]) / (width or 1.0)
+    if (np.diff(t) <= 0).any():
+        raise InputError(
+            "x", "differ by more than rounding within its range", f"a range of {width:g}", "remove outliers"
+        )
     return Samples(distinct, means, sums, t, (means - mean) / height, mean, height, top, within)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from creases._arguments import check_arguments
 from creases._typing import Floats
 from creases._validation import check_choice, check_count, check_number
 from creases.certify._nearest.best import MARGIN_ROUNDING, Best, find_changes
@@ -75,6 +76,7 @@ class Change:
         return f"Change({self.predicted} to {self.reached}, {self.norm} distance {bounds}, {state})"
 
 
+@check_arguments("fixed", "integer", "one_hot", "rising", "falling")
 def nearest(
     net: NetworkLike,
     x: Any,

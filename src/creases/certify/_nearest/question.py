@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from creases._typing import Bools, Floats
-from creases._validation import check_box, check_choice, check_index, check_vector
+from creases._validation import check_box, check_choice, check_index, check_numbers, check_vector
 from creases.certify._nearest.layers import Layers, read_layers
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
@@ -147,7 +147,7 @@ def pose(
     work = as_network(net).to("cpu").to(torch.float64)
     n = work.n_in
     check_choice(norm, ["l1", "l2", "linf"], "norm")
-    point = check_vector(np.asarray(x, np.float64).reshape(-1), "x", n)
+    point = check_vector(check_numbers(x, "x").reshape(-1), "x", n)
     scale = np.ones(n) if weights is None else check_vector(weights, "weights", n)
     if (scale <= 0).any():
         raise InputError("weights", "be positive", f"{scale.min():g}", "hold a column with fixed")

@@ -16,6 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._arguments import check_arguments
+from creases._validation import check_numbers
 from creases.compare._coefficients import Coefficients
 from creases.errors import InputError
 
@@ -23,6 +25,7 @@ from creases.errors import InputError
 TILE = 1024
 
 
+@check_arguments("unbiased")
 def cka(X: Any, Y: Any, *, unbiased: bool = False) -> float:
     """Return the linear CKA of two matrices with the same p samples as rows, (p, d1) and (p, d2).
 
@@ -85,7 +88,7 @@ def coefficient_cka(networks: Sequence[Coefficients]) -> NDArray[np.float64]:
 
 
 def _matrix(X: Any, name: str) -> Tensor:
-    tensor = torch.as_tensor(X)
+    tensor = X if isinstance(X, Tensor) and not X.is_meta else torch.from_numpy(check_numbers(X, name))
     if tensor.ndim != 2:
         raise InputError(name, "be a matrix (samples, columns)", f"shape {tuple(tensor.shape)}")
     if not tensor.isfinite().all():

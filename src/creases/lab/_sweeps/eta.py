@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
+from creases._arguments import check_arguments
+
 
 class TimeLeft(NamedTuple):
     """Seconds left: the best estimate, and an 80 % confidence interval."""
@@ -51,6 +53,7 @@ def format_time_left(left: TimeLeft | None, passed: float = 0.0) -> str:
     return f"{format_duration(likely)} left ({format_duration(low)} to {format_duration(high)})"
 
 
+@check_arguments("seconds")
 def format_duration(seconds: float) -> str:
     """Format seconds with two digits: 0.4 s, 42 s, 3 min, 2.5 h, 12 days.
 

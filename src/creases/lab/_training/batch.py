@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from torch import Tensor, nn
 
-from creases._validation import check_choice, check_count
+from creases._arguments import check_arguments
+from creases._validation import check_choice, check_count, check_seed
 from creases.errors import InputError
 from creases.lab._training.samples import Loss, check_samples
 from creases.lab._training.task import Array
@@ -78,6 +79,7 @@ class Batch:
         return Batch(tuple(W[which] for W in self.weights), tuple(b[which] for b in self.biases), self.leak)
 
     @classmethod
+    @check_arguments("widths")
     def initial(
         cls,
         count: int,
@@ -110,7 +112,7 @@ class Batch:
         if len(widths) < 2 or min(widths) < 1:
             raise InputError("widths", "be at least two positive integers, inputs first", f"{tuple(widths)}")
         check_choice(init, ("torch", "he"), "init")
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(check_seed(seed))
         weights, biases = [], []
         for m, o in pairwise(widths):
             values = rng.uniform(-1, 1, (count, o, m)) if init == "torch" else rng.normal(0, 2**0.5, (count, o, m))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from creases._validation import check_choice
+from creases._validation import as_array, check_choice
 from creases.errors import InputError
 from creases.lab._training.task import Array
 
@@ -33,7 +33,9 @@ def check_samples(count: int, widths: Sequence[int], X: Any, y: Any, loss: str, 
             "that is for a single output; use {0}",
             [("loss", "cross_entropy")],
         )
-    X, y = np.asarray(X), np.asarray(y)
+    X, y = as_array(X, "X"), as_array(y, "y")
+    if X.dtype.kind not in "biuf":
+        raise InputError("X", "be an array of numbers", f"entries of type {X.dtype}")
     if X.ndim not in (2, 3) or X.shape[-1] != d or (X.ndim == 3 and len(X) != count) or not X.shape[-2]:
         raise InputError("X", f"have shape (n, {d}) or ({count}, n, {d})", f"shape {X.shape}")
     n = X.shape[-2]

@@ -31,7 +31,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from creases._validation import check_choice, check_count, check_number
+from creases._arguments import check_arguments
+from creases._validation import as_array, check_choice, check_count, check_number, check_numbers
 from creases.errors import InputError
 from creases.lab._training.batch import Batch
 from creases.lab._training.samples import Loss, check_samples
@@ -66,6 +67,7 @@ class TrainingResult:
     accuracy: NDArray[np.float64]  #: (B,) fractions of samples classified correctly; NaN for "squared_error"
 
 
+@check_arguments("betas", "device")
 def train(
     batch: Batch,
     X: ArrayLike,
@@ -223,7 +225,7 @@ def _check_loss(until_loss: float | None) -> float | None:
 
 
 def _check_rates(lr: ArrayLike, B: int) -> NDArray[np.float64]:
-    rates = np.asarray(lr, np.float64)
+    rates = check_numbers(lr, "lr")
     if rates.shape not in ((), (B,)):
         raise InputError("lr", f"be a number or have shape ({B},), one for each network", f"shape {rates.shape}")
     if not (np.isfinite(rates) & (rates > 0)).all():
@@ -232,7 +234,7 @@ def _check_rates(lr: ArrayLike, B: int) -> NDArray[np.float64]:
 
 
 def _check_seeds(seed: ArrayLike, B: int) -> NDArray[np.int64]:
-    seeds = np.asarray(seed)
+    seeds = as_array(seed, "seed")
     if seeds.shape not in ((), (B,)) or (seeds.dtype.kind not in "iu" and seeds.size):
         raise InputError(
             "seed",

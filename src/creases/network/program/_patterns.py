@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._validation import as_array
 from creases.errors import InputError
 from creases.network.program._program import Program
 
@@ -42,7 +43,7 @@ def unpack_sides(program: Program, pattern: NDArray[np.uint8]) -> NDArray[np.int
     """Unpack patterns (r, n_bytes) into sides (r, n_units)."""
     widths = bit_widths(program)
     total = int(widths.sum())
-    pattern = np.asarray(pattern)
+    pattern = as_array(pattern, "pattern")
     if pattern.dtype != np.uint8:
         raise InputError("pattern", "hold packed bits as uint8", f"{pattern.dtype}")
     if pattern.ndim != 2 or pattern.shape[1] != (total + 7) // 8:

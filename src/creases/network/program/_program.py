@@ -142,8 +142,8 @@ class Program:
         """
         try:
             tensor = x if isinstance(x, Tensor) else torch.as_tensor(np.asarray(x, order="C"))  # no negative strides
-            if tensor.is_complex():
-                raise TypeError("entries are complex")
+            if tensor.is_complex() or tensor.is_meta:
+                raise TypeError("entries are complex" if tensor.is_complex() else "the tensor has no data")
         except (ValueError, TypeError) as error:
             raise InputError(name, "be an array of numbers", f"{type(x).__name__}: {error}") from None
         shape = tuple(tensor.shape)

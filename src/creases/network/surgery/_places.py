@@ -9,6 +9,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
+from creases._arguments import check_arguments
 from creases.errors import InputError
 from creases.network.surgery._carriers import carrier_values
 from creases.network.surgery._certificate import same_outputs
@@ -22,6 +23,7 @@ from creases.network.surgery._sandbox import copy_sharing_parameters, example, u
 from creases.network.surgery._tracking import UnitTracker
 
 
+@check_arguments("refused")
 def places(
     model: nn.Module, input_shape: Sequence[int] | None = None, *, X: Tensor | None = None, refused: bool = False
 ) -> list[Place]:

@@ -74,7 +74,7 @@ def remove(
 def _check_units(units: Iterable[int], place: Place) -> list[int]:
     try:
         indices = [index(unit) for unit in (units.tolist() if isinstance(units, Tensor) else units)]
-    except TypeError:
+    except (TypeError, NotImplementedError):  # the latter of torch, for a tensor without data
         raise InputError("units", "be a list of indices such as [0, 3]", repr(units)) from None
     outside = [unit for unit in indices if not 0 <= unit < place.width]
     if outside:

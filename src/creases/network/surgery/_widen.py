@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -191,7 +192,8 @@ def _entries(model: nn.Module, link: Link) -> list[str]:
 def _check_tensor(name: str, value: Any, like: Tensor) -> Tensor:
     """Return an argument as a detached, finite tensor of a parameter's dtype and device."""
     try:
-        tensor = torch.as_tensor(value).detach().to(like.device, like.dtype)
+        plain = value.copy() if isinstance(value, np.ndarray) else value  # torch takes no negative strides
+        tensor = torch.as_tensor(plain).detach().to(like.device, like.dtype)
     except (TypeError, ValueError, RuntimeError) as problem:
         raise InputError(name, "be an array of numbers", f"{type(value).__name__} ({problem})") from None
     if not torch.isfinite(tensor).all():

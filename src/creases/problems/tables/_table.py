@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._arguments import check_arguments
 from creases._text import plural
 from creases._typing import Floats
 from creases._validation import check_choice
@@ -33,6 +34,7 @@ Names = Sequence[str | int]
 DETAILED = 10
 
 
+@check_arguments("inputs", "drop", "categorical")
 def read_table(
     path: str | Path | pd.DataFrame,
     target: str | int | None = None,
@@ -114,9 +116,12 @@ def read_table(
     options: dict[str, Any] = {"inputs": inputs, "drop": drop, "categorical": categorical}
     if isinstance(path, str | Path):
         return _problem(Path(path), read_raw_columns(Path(path), header), target, task, missing, **options)
+    if not hasattr(path, "columns") or not hasattr(path, "iloc"):
+        raise InputError("path", "be the name of a file or a DataFrame", type(path).__name__)
     return _problem(Path("table"), frame_columns(path), target, task, missing, **options)
 
 
+@check_arguments("text", "name", "header", "inputs", "drop", "categorical")
 def parse_table(
     text: str,
     name: str = "table.csv",

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from creases._arguments import check_arguments
 from creases._typing import Floats, Ints, Progress
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
@@ -27,6 +28,7 @@ from creases.regions._ray import Pair, Ray
 from creases.regions._tolerance import EPS
 
 
+@check_arguments("infinite")
 def line(
     net: NetworkLike, a: Any, b: Any, *, infinite: bool = False, progress: Progress | None = None
 ) -> LinePartition:

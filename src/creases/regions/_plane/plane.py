@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from creases._arguments import check_arguments
 from creases._text import plural
 from creases._typing import Floats, Progress
-from creases._validation import check_box, check_index, check_numbers, check_points
+from creases._validation import check_box, check_index, check_number, check_points
 from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
 from creases.network.program import ForwardPass, pattern_pieces, unit_of_bit
 from creases.regions import _archive as archive
@@ -189,6 +190,7 @@ class PlanePartition:
         return plot_plane(self, ax=ax, **options)
 
 
+@check_arguments("exact")
 def plane(
     net: NetworkLike,
     box: Any = (-1, 1),
@@ -252,6 +254,7 @@ def plane(
     return PlanePartition.from_mesh(net, bounds, start, directions, mesh, patterns, values)
 
 
+@check_arguments("exact")
 def plane_through(
     net: NetworkLike,
     a: PointsLike,
@@ -281,7 +284,7 @@ def plane_through(
     net = as_network(net)
     origin, basis, t = slice_through(net, [a, b, c])
     low, high = t.min(axis=0), t.max(axis=0)
-    pad = check_numbers(margin, "margin") * (high - low)
+    pad = check_number(margin, "margin") * (high - low)
     return plane(net, np.stack([low - pad, high + pad], axis=1), origin, basis, exact=exact, progress=progress)
 
 

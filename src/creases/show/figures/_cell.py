@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Polygon
 
+from creases._arguments import check_arguments
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.show import style
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from creases.regions import Cell
 
 
+@check_arguments("cell")
 def plot_cell(cell: Cell, *, ax: Axes | None = None) -> Axes:
     """Plot the region of an input: its polygon, the unit of each side, the nearest crease and boundary.
 

@@ -15,7 +15,9 @@ from matplotlib.path import Path
 from matplotlib.ticker import StrMethodFormatter
 from numpy.typing import ArrayLike, NDArray
 
+from creases._arguments import check_arguments
 from creases._typing import Floats
+from creases._validation import as_array, check_numbers
 from creases.errors import InputError
 from creases.show import style
 from creases.show.figures._plane import axis_names, plane_height
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 _MAX_ANNOTATED = 24
 
 
+@check_arguments("names")
 def plot_similarity(
     values: ArrayLike,
     names: Sequence[str],
@@ -74,11 +77,11 @@ def plot_similarity(
     S = _check_square(values)
     if len(names) != len(S):
         raise InputError("names", f"have {len(S)} names, one for each row", str(len(names)))
-    shares = None if accuracy is None else np.asarray(accuracy, np.float64)
+    shares = None if accuracy is None else check_numbers(accuracy, "accuracy")
     if shares is not None and shares.shape != (len(S),):
         raise InputError("accuracy", f"have {len(S)} numbers, one for each network", f"shape {shares.shape}")
-    o = np.asarray(similarity_order(S, distance=distance) if order is None else order, np.int64)
-    if sorted(o.tolist()) != list(range(len(S))):
+    o = as_array(similarity_order(S, distance=distance) if order is None else order, "order")
+    if o.dtype.kind not in "iu" or o.ndim != 1 or sorted(o.tolist()) != list(range(len(S))):
         raise InputError("order", f"have each of the numbers 0 to {len(S) - 1} once", str(o.tolist()))
     size = 2.6 + 0.5 * len(S)
     ax = style.get_axes(ax, size + 0.8, size)
@@ -309,7 +312,7 @@ def _unit_power(values: Floats) -> int:
 
 
 def _check_square(values: ArrayLike) -> Floats:
-    S = np.array(values, np.float64)
+    S = check_numbers(values, "values")
     if S.ndim != 2 or S.shape[0] != S.shape[1] or not len(S):
         raise InputError("values", "be a matrix (N, N), a row and a column for each network", f"shape {S.shape}")
     return S

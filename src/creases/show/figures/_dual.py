@@ -12,6 +12,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from numpy.typing import ArrayLike, NDArray
 
+from creases._arguments import check_arguments
 from creases._typing import Floats
 from creases._validation import check_choice, check_index
 from creases.errors import InputError
@@ -38,6 +39,7 @@ class _Dots:
     links: NDArray[np.integer[Any]]  #: (e, 2) pairs of neighbors
 
 
+@check_arguments("pieces")
 def plot_dual(
     pieces: PlanePartition | Coefficients,
     *,

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
+from creases._arguments import check_arguments
 from creases._typing import Floats
 from creases.show import style
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from creases.regions import LinePartition
 
 
+@check_arguments("partition")
 def plot_line(partition: LinePartition, *, ax: Axes | None = None) -> Axes:
     """Plot a network along a line: outputs, breakpoints (darker with depth) and predicted classes.
 

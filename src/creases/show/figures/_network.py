@@ -13,6 +13,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from creases._arguments import check_arguments
 from creases._text import plural
 from creases._typing import Floats
 from creases._validation import check_count, check_index
@@ -42,6 +43,7 @@ class _Layer:
     gap: float | None  #: height of the dots that stand for omitted nodes
 
 
+@check_arguments("newest", "features")
 def plot_network(
     model: Any,
     *,

@@ -11,6 +11,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
 
+from creases._arguments import check_arguments
 from creases._validation import check_choice, check_numbers
 from creases.errors import InputError
 from creases.show import style
@@ -29,6 +30,7 @@ _AS_PATHS = 5_000
 _TALLEST = 9.0
 
 
+@check_arguments("partition")
 def plot_plane(
     partition: PlanePartition,
     *,

@@ -13,6 +13,7 @@ from matplotlib.colors import Normalize
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike
 
+from creases._arguments import check_arguments
 from creases._typing import Floats
 from creases.show import style
 from creases.show.figures._plane import axis_names, check_data
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 STRONGEST = 0.75
 
 
+@check_arguments("picture")
 def plot_safety_map(
     picture: SafetyMap,
     *,

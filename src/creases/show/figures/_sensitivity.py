@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 
+from creases._arguments import check_arguments
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.show import style
@@ -59,6 +60,7 @@ def signed_image(values: ArrayLike, shape: Sequence[int] | None = None, *, gray:
     return np.asarray(pixels[0] if len(pixels) == 1 else pixels.transpose(1, 2, 0))
 
 
+@check_arguments("images", "rows", "columns")
 def plot_images(
     images: Sequence[Sequence[ArrayLike | None]],
     rows: Sequence[str],
@@ -83,7 +85,7 @@ def plot_images(
         The figure with all images.
     """
     count = max((len(row) for row in images), default=0)
-    if len(rows) != len(images) or (columns and len(columns) != count) or not count:
+    if len(rows) != len(images) or (len(columns) and len(columns) != count) or not count:
         raise InputError(
             "rows", f"name {len(images)} rows, and columns {count} columns", f"{len(rows)} and {len(columns)}"
         )

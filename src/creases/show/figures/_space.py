@@ -9,7 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from creases._arguments import check_arguments
 from creases._typing import Floats
+from creases._validation import check_number
 from creases.errors import InputError
 from creases.show import style
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 _MAX_REGIONS = 5_000
 
 
+@check_arguments("partition")
 def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float = 0.12) -> Axes:
     """Plot the regions of three-dimensional space as separated solids, colored by the predicted class.
 
@@ -50,6 +53,8 @@ def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float 
         )
     if not len(partition.vertices):
         raise InputError("partition", "have vertices", "none", "compute it with {0}", [("method", "vertices")])
+    if not 0 <= check_number(gap, "gap") <= 1:
+        raise InputError("gap", "be from 0 to 1", f"{gap:g}")
     ax = style.get_axes(ax, 6.5, 6, solid=True)
     polygons, region = _faces(partition)
     middle = np.stack([partition.vertices[part].mean(axis=0) for part in _regions(partition)])

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from creases._typing import Floats
-from creases._validation import check_samples
+from creases._validation import check_samples, check_vector
 from creases.errors import InputError
 from creases.show import style
 from creases.splines.dynamics import Breakpoints, breakpoints
@@ -176,6 +176,13 @@ def plot_spline(
     return figure
 
 
+def _check_data(data: Any) -> tuple[Floats, Floats]:
+    """Return samples as inputs and targets (n,)."""
+    if not isinstance(data, tuple | list) or len(data) != 2:
+        raise InputError("data", "be a pair (x, y)", type(data).__name__)
+    return check_samples(*data)
+
+
 def draw_targets(ax: Axes, data: Any, target: Function | None, low: float, high: float) -> None:
     """Draw the target function and the data."""
     if target is not None:
@@ -190,7 +197,7 @@ def draw_targets(ax: Axes, data: Any, target: Function | None, low: float, high:
             label="target",
         )
     if data is not None:
-        x, y = check_samples(*data)
+        x, y = _check_data(data)
         ax.plot(x, y, "o", color=style.active_theme().quiet, markersize=_marker_size(x), zorder=3, label="data")
 
 
@@ -199,7 +206,7 @@ def _draw_errors(
 ) -> None:
     """Draw the errors of a function and of the optimum on a grid, or at the data without a target."""
     ax.axhline(0, color=style.active_theme().ink, linewidth=0.6)
-    x, y = (grid, _values(target, grid)) if target is not None else check_samples(*data)
+    x, y = (grid, _values(target, grid)) if target is not None else _check_data(data)
     looks: Any = [{"linestyle": "-", "linewidth": 1.2}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}]
     if target is None:
         size = _marker_size(x)
@@ -248,11 +255,11 @@ def curve_points(pieces: Any, low: float, high: float) -> tuple[Floats, Floats]:
 def choose_window(breaks: Breakpoints | History, data: tuple[Any, Any] | None, window: Window | None) -> Window:
     """Return the interval of inputs to show."""
     if window is not None:
-        low, high = float(window[0]), float(window[1])
-        if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        low, high = check_vector(window, "window", 2).tolist()
+        if not low < high:
             raise InputError("window", "be two finite numbers, the smaller first", repr(window))
         return low, high
-    x = check_samples(*data)[0] if data is not None else getattr(breaks, "data", np.zeros(0))
+    x = _check_data(data)[0] if data is not None else getattr(breaks, "data", np.zeros(0))
     if not len(x):
         x = np.quantile(breaks.x, [0.05, 0.95]) if len(breaks.x) else np.array([-1.0, 1.0])
     return pad_interval(float(x.min()), float(x.max()))

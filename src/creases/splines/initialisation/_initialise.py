@@ -8,7 +8,7 @@ import numpy as np
 from torch import nn
 
 from creases._typing import Floats
-from creases._validation import check_choice, check_finite, check_number, check_numbers
+from creases._validation import check_choice, check_finite, check_number, check_numbers, check_seed
 from creases.errors import InputError
 from creases.splines._layers import Layers, hidden_layers, parameter_array, write_parameter
 from creases.splines.initialisation._curvature import curvature_quantiles
@@ -62,7 +62,7 @@ def initialise(
     layers = hidden_layers(model)
     points = _check_inputs(x, layers.enter.in_features)
     # Each method has its own random numbers, so that breakpoints do not depend on weights drawn with the same seed.
-    rng = np.random.default_rng([seed, 1 + METHODS.index(method)])
+    rng = np.random.default_rng([check_seed(seed), 1 + METHODS.index(method)])
     if method == "spiky":
         write_parameter(layers.leave.weight, parameter_array(layers.leave.weight) * check_number(kappa, "kappa"))
     elif method in ("uniform", "curvature"):

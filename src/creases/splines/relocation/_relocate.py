@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 
+from creases._arguments import check_arguments
 from creases._typing import Floats
-from creases._validation import check_number, check_vector
+from creases._validation import check_number, check_samples
 from creases.errors import InputError
 from creases.splines._spline import Shallow
 
@@ -35,6 +36,7 @@ class RelocationResult:
     error_after: float
 
 
+@check_arguments("net", "max_moves")
 def relocate(
     net: Shallow,
     x: ArrayLike,
@@ -83,8 +85,7 @@ def relocate(
     >>> [(move.unit, round(move.new, 3)) for move in moved.moves]
     [(2, 0.525)]
     """
-    places = check_vector(x, "x")
-    values = check_vector(y, "y", len(places))
+    places, values = check_samples(x, y)
     ridge, gain = check_number(ridge, "ridge", above=0), check_number(gain, "gain", least=0, below=1)
     data = _Samples(places, values - net.c1 * places, ridge * max(len(places), 1), bias)
     if net.width == 0:

@@ -1,0 +1,230 @@
+"""Correct calls of the public functions that change, generate or draw something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+import creases
+from api_objects import (
+    BOX,
+    Call,
+    X,
+    Y,
+    batch,
+    line,
+    model,
+    net,
+    optimum,
+    plane,
+    shallow,
+    space,
+    x1,
+    y1,
+)
+from creases import boolean, certify, explain, growth, lab, problems, prune, show, splines
+
+
+def change_calls() -> dict[str, Callable[[], Call]]:
+    """Return calls of ``growth``, ``prune`` and ``lab``."""
+    sample = torch.from_numpy(X)
+    labels = torch.from_numpy(Y)
+    kept = {"model": model(2, 4, 3), "X": sample, "y": labels}
+    bits = {"model": boolean.wide_network(6, 2), "X": [[0, 0], [0, 1], [1, 0], [1, 1]], "y": [0, 1, 1, 0]}
+    return {
+        "grow": lambda: Call(
+            creases.grow,
+            {
+                "model": model(2, 4, 3).float(),
+                "data": (X, Y),
+                "loss": "cross_entropy",
+                "how": "random",
+                "budget": 1,
+                "when": 1,
+                "where": "all",
+                "growth_share": 0.2,
+                "growth_factor": 2.0,
+                "max_units": 9,
+                "max_parameters": 99,
+                "patience": 2,
+                "growth_patience": 2,
+                "validation": 0.25,
+                "recycle": True,
+                "optimizer": "adamw",
+                "lr": 0.01,
+                "schedule": "cosine",
+                "weight_decay": 0.1,
+                "batch_size": 4,
+                "epoch_steps": 2,
+                "keep": "last",
+                "seed": 0,
+            },
+        ),
+        "GrowthConfig": lambda: Call(growth.GrowthConfig, {"how": "random", "budget": 1, "lr": 0.1, "seed": 0}),
+        "linear_start": lambda: Call(growth.linear_start, {"n_inputs": 2, "hidden": [4], "n_outputs": 1, "seed": 0}),
+        "objective": lambda: Call(growth.objective, {"loss": "cross_entropy", "weighted": False}),
+        "InMemorySamples": lambda: Call(growth.InMemorySamples, {"X": sample, "y": labels}),
+        "Scaling.from_data": lambda: Call(growth.Scaling.from_data, {"X": X, "y": Y}),
+        "channels": lambda: Call(prune.channels, kept | {"min_accuracy": 0.0, "per_step": 4, "max_samples": 9}),
+        "magnitude": lambda: Call(prune.magnitude, kept | {"min_accuracy": 0.0, "sparsities": (0.1, 0.5)}),
+        "exact": lambda: Call(
+            prune.exact,
+            {"model": model(2, 4, 3), "box": BOX, "input_shape": (2,), "tolerance": 1e-6, "n_samples": 9, "seed": 0},
+        ),
+        "prune.check_samples": lambda: Call(prune.check_samples, kept),
+        "evaluate": lambda: Call(prune.evaluate, kept),
+        "exhaustive": lambda: Call(
+            prune.exhaustive,
+            bits
+            | {
+                "epochs": 2,
+                "loss": "binary_cross_entropy",
+                "lr": 0.1,
+                "min_units": 1,
+                "max_units": 1,
+                "max_networks": 9,
+            },
+        ),
+        "iterative": lambda: Call(prune.iterative, bits | {"restarts": 1, "epochs": 2, "lr": 0.1, "seed": 0}),
+        "sub_networks": lambda: Call(prune.sub_networks, {"batch": batch(), "k": 2}),
+        "tuner": lambda: Call(
+            prune.tuner, {"X": sample, "y": labels, "epochs": 1, "optimizer": "sgd", "lr": 0.1, "batch_size": 4}
+        ),
+        "Batch.initial": lambda: Call(lab.Batch.initial, {"widths": [2, 3, 1], "count": 3, "seed": 0}),
+        "train": lambda: Call(
+            lab.train,
+            {
+                "batch": batch(),
+                "X": X,
+                "y": Y % 2,
+                "epochs": 2,
+                "loss": "binary_cross_entropy",
+                "optimizer": "adam",
+                "lr": 0.1,
+                "betas": (0.9, 0.99),
+                "eps": 1e-8,
+                "batch_size": 4,
+                "seed": 0,
+                "until_accuracy": 1.0,
+                "until_loss": 0.0,
+                "device": "cpu",
+            },
+        ),
+        "format_duration": lambda: Call(lab.format_duration, {"seconds": 3.0}),
+    }
+
+
+def boolean_calls() -> dict[str, Callable[[], Call]]:
+    return {
+        "all_inputs": lambda: Call(boolean.all_inputs, {"n": 2}),
+        "canonical_form": lambda: Call(boolean.canonical_form, {"f": 6, "n": 2}),
+        "class_changes": lambda: Call(boolean.class_changes, {"f": 6, "n": 2, "weights": [1, 2]}),
+        "class_swaps": lambda: Call(boolean.class_swaps, {"n": 2, "n_jobs": 1}),
+        "deep_network": lambda: Call(boolean.deep_network, {"f": 6, "n": 2, "width": 3, "leak": 0.0}),
+        "from_truth_table": lambda: Call(boolean.from_truth_table, {"table": [0, 1, 1, 0]}),
+        "margin": lambda: Call(boolean.margin, {"model": boolean.wide_network(6, 2), "f": 6, "n": 2}),
+        "minimal_width": lambda: Call(
+            boolean.minimal_width,
+            {"f": 6, "n": 2, "depth": 1, "leak": 0.0, "widths": [2], "trials": 2, "epochs": 2, "lr": 0.1, "seed": 0},
+        ),
+        "npn_classes": lambda: Call(boolean.npn_classes, {"n": 2}),
+        "parity": lambda: Call(boolean.parity, {"n": 2}),
+        "parity_network": lambda: Call(boolean.parity_network, {"n": 2, "width": 3, "depth": 1, "leak": 0.0}),
+        "subset_sum_orderings": lambda: Call(boolean.subset_sum_orderings, {"n": 2}),
+        "swaps": lambda: Call(boolean.swaps, {"f": 6, "n": 2}),
+        "truth_table": lambda: Call(boolean.truth_table, {"f": 6, "n": 2}),
+        "wide_network": lambda: Call(boolean.wide_network, {"f": 6, "n": 2, "leak": 0.0, "sharp": True}),
+    }
+
+
+def problem_calls() -> dict[str, Callable[[], Call]]:
+    toys = ("circle", "moons", "overlapping_quadratic", "quadratic", "sine", "spirals", "xor", "xor_circles", "shells")
+    toy = {"n": 20, "seed": 0, "noise": 0.1, "standardise": True}
+    text = "a,b,c\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
+    table = {"target": "c", "missing": "drop", "header": True, "inputs": ["a"], "drop": [], "categorical": []}
+    return {name: lambda name=name: Call(getattr(problems, name), toy) for name in toys} | {
+        "circle_annulus": lambda: Call(problems.circle_annulus, toy | {"radii": (0.5, 0.7, 0.8)}),
+        "curve": lambda: Call(problems.curve, {"target": "sine", "n": 9, "seed": 0, "noise": 0.0, "spaced": False}),
+        "dissertation_radii": lambda: Call(problems.dissertation_radii, {"d": 3, "r1": 0.5}),
+        "equal_volume_radii": lambda: Call(problems.equal_volume_radii, {"d": 3, "r1": 0.5}),
+        "get": lambda: Call(problems.get, {"name": "moons", "n": 9}),
+        "match_outputs": lambda: Call(problems.match_outputs, {"problem": problems.moons(n=20), "outputs": 2}),
+        "parse_table": lambda: Call(problems.parse_table, {"text": text, "name": "it.csv"} | table),
+        "read_table": lambda: Call(problems.read_table, {"path": _frame(text)} | table),
+        "Problem": lambda: Call(problems.Problem, {"name": "p", "X": X, "y": Y, "features": ("a", "b")}),
+    }
+
+
+def _frame(text: str) -> Any:
+    from io import StringIO
+
+    import pandas as pd
+
+    return pd.read_csv(StringIO(text))
+
+
+def spline_calls() -> dict[str, Callable[[], Call]]:
+    one = model(1, 5, 1)
+    return {
+        "breakpoints": lambda: Call(splines.breakpoints, {"model": one}),
+        "deep_breakpoints": lambda: Call(splines.deep_breakpoints, {"model": model(1, 3, 3, 1)}),
+        "splines.fit": lambda: Call(
+            splines.fit,
+            {"x": x1, "y": y1, "width": 4, "steps": 3, "lr": 0.1, "init": "torch", "relocate": False, "seed": 0},
+        ),
+        "from_module": lambda: Call(splines.from_module, {"model": one}),
+        "initialise": lambda: Call(
+            splines.initialise,
+            {"model": model(1, 5, 1), "x": x1, "method": "uniform", "y": y1, "seed": 0, "kappa": 2.0},
+        ),
+        "offset_distribution": lambda: Call(
+            splines.offset_distribution, {"n_inputs": 2, "sigma_w": 1.0, "sigma_b": 1.0}
+        ),
+        "optimal_fit": lambda: Call(
+            splines.optimal_fit, {"x": x1, "y": y1, "pieces": 2, "weights": x1 + 2, "grid": x1, "polish": True}
+        ),
+        "relocate": lambda: Call(
+            splines.relocate, {"net": shallow(), "x": x1, "y": y1, "max_moves": 1, "ridge": 1e-5, "gain": 0.01}
+        ),
+        "roughness": lambda: Call(splines.roughness, {"function": shallow()}),
+        "to_hyperplanes": lambda: Call(splines.to_hyperplanes, {"model": model(2, 4, 1)}),
+        "to_module": lambda: Call(splines.to_module, {"function": shallow()}),
+        "to_shallow": lambda: Call(splines.to_shallow, {"spline": optimum().spline(), "gauge": "unit", "skip": True}),
+        "to_shallow_plane": lambda: Call(splines.to_shallow_plane, {"model": model(2, 3, 1), "box": BOX}),
+        "to_spline": lambda: Call(splines.to_spline, {"shallow": shallow()}),
+        "Shallow": lambda: Call(splines.Shallow, {"w": [1.0], "b": [0.0], "v": [1.0], "c0": 0.0, "leak": 0.0}),
+        "Spline": lambda: Call(splines.Spline, {"o0": 0.0, "o1": 1.0, "beta": [0.0], "mu": [1.0], "s": [1]}),
+    }
+
+
+def show_calls() -> dict[str, Callable[[], Call]]:
+    names = {"names": ("a", "b"), "classes": ("u", "v", "w")}
+    return {
+        "plot_plane": lambda: Call(
+            show.plot_plane, {"partition": plane(), "color": "regions", "X": X, "y": Y, "classes": ("u", "v", "w")}
+        ),
+        "plot_line": lambda: Call(show.plot_line, {"partition": line()}),
+        "plot_cell": lambda: Call(show.plot_cell, {"cell": creases.cell(net(), X[0], box=BOX)}),
+        "plot_space": lambda: Call(show.plot_space, {"partition": space(), "gap": 0.1}),
+        "plot_surface": lambda: Call(show.plot_surface, {"partition": plane(), "output": 0}),
+        "plot_dual": lambda: Call(show.plot_dual, {"pieces": plane(), "output": 0, "color": "bias"}),
+        "plot_effect": lambda: Call(show.plot_effect, {"effect": explain.effects(net(), X, 0, **names), "output": 0}),
+        "plot_importance": lambda: Call(show.plot_importance, {"importance": explain.importance(net(), X, **names)}),
+        "plot_network": lambda: Call(
+            show.plot_network, {"model": model(2, 4, 3), "newest": [0], "features": ("a", "b"), "max_nodes": 5}
+        ),
+        "plot_safety_map": lambda: Call(
+            show.plot_safety_map, {"picture": certify.safety_map(net(), BOX, resolution=8), "X": X, "y": Y}
+        ),
+        "plot_similarity": lambda: Call(
+            show.plot_similarity, {"values": np.eye(2), "names": ("a", "b"), "accuracy": [0.5, 0.5], "order": [1, 0]}
+        ),
+        "plot_spline": lambda: Call(show.plot_spline, {"model": shallow(), "data": (x1, y1), "window": None}),
+        "plot_fit": lambda: Call(show.plot_fit, {"model": shallow(), "data": (x1, y1)}),
+        "plot_delta_slopes": lambda: Call(show.plot_delta_slopes, {"model": shallow(), "data": (x1, y1)}),
+        "plot_images": lambda: Call(show.plot_images, {"images": [[np.eye(3)]], "rows": ["a"], "columns": ["b"]}),
+        "theme": lambda: Call(lambda name: show.theme(name).__enter__(), {"name": "light"}),
+    }

@@ -1,0 +1,104 @@
+"""Public functions with wrong arguments: an error of creases, or an answer; never an obscure one from inside."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from importlib import import_module
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+
+import creases
+from api_calls import all_calls
+from creases.errors import CreasesError
+from wrong_values import wrong_values
+
+CALLS = all_calls()
+
+#: Numbers that are right, but ask for more than can be computed.
+TOO_MUCH = {("parity_network", "depth"), ("splines.fit", "steps"), ("grow", "budget"), ("minimal_width", "depth")}
+
+#: Public functions that no call is made of: why.
+NO_CALLS = {
+    "takes results of other functions": """
+        animate_growth animate_tracks animate_training apply explain measure plot_active_directions
+        plot_along_direction plot_compression plot_compression_table plot_disagreement plot_gradients plot_growth
+        plot_growth_curves plot_heatmap plot_polytope plot_pruning plot_section plot_spectra plot_tracks
+        redundant_units remove_redundant report ridge_coefficients ridge_network save_figure""",
+    "reads files or packages, which have tests of their own": """
+        breast_cancer cifar10 diabetes digits iris load mnist wine""",
+    "takes a function, or no arguments, or is a part of others": """
+        compile_kernels evaluation_mode format_number format_time_left job make_problem names""",
+}
+
+
+def outcome(name: str, changes: dict[str, Any]) -> Exception | None:
+    """Call a function with other arguments, and return what it raised."""
+    call = CALLS[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            call.function(**call.arguments | changes)
+        except Exception as error:
+            return error
+        finally:
+            plt.close("all")
+    return None
+
+
+def obscure_errors(name: str, count: int | None) -> list[str]:
+    """Try wrong values for each argument, some of them or all, and return what was not an error of creases."""
+    rng = np.random.default_rng(sum(name.encode()))
+    found = []
+    for argument, right in CALLS[name]().arguments.items():
+        values = list(wrong_values(right))
+        chosen = values if count is None else [values[i] for i in rng.choice(len(values), count, replace=False)]
+        for what, value in chosen:
+            if what == "more than 64 bits" and (name, argument) in TOO_MUCH:
+                continue
+            error = outcome(name, {argument: value})
+            if error is not None and not isinstance(error, CreasesError):
+                found.append(f"{name}({argument}={what}): {type(error).__name__}: {error}")
+    return found
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_wrong_argument_is_refused_in_words_of_creases(name):
+    assert outcome(name, {}) is None
+    assert not obscure_errors(name, 1)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", CALLS)
+def test_every_wrong_argument_is_refused_in_words_of_creases(name):
+    assert not obscure_errors(name, None)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_view_with_negative_strides_is_as_good_as_its_copy(name):
+    for argument, value in CALLS[name]().arguments.items():
+        if isinstance(value, np.ndarray) and value.ndim:
+            view, copy = (outcome(name, {argument: array}) for array in (value[::-1], value[::-1].copy()))
+            assert type(view) is type(copy), f"{argument}: {view}"
+
+
+def test_every_public_function_is_called_or_says_why_not():
+    rooms = ["creases", *(f"creases.{room}" for room in creases._SUBMODULES if room != "errors")]
+    public = {
+        name
+        for room in map(import_module, rooms)
+        for name in room.__all__
+        if inspect.isfunction(inspect.unwrap(getattr(room, name)))
+    }
+    called = {name.split(".")[-1].split()[0] for name in CALLS}
+    excused = {name for names in NO_CALLS.values() for name in names.split()}
+    assert public - called == excused
+
+
+def test_a_tensor_without_data_is_no_array_of_numbers():
+    with pytest.raises(CreasesError, match="x must be an array of numbers"):
+        creases.read(torch.nn.Linear(2, 1))(torch.empty(3, 2, device="meta"))
