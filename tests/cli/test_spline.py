@@ -181,7 +181,7 @@ def test_more_breakpoints_than_data_interpolate(run):
         (["--values", "a.png"], "--values must be a file name ending in .csv, got 'a.png'"),
         (["--pieces", "some"], "--pieces must be a number, bic or cv, got 'some'"),
         (["--pieces", 0], "--pieces must be a positive integer, got 0"),
-        (["--pieces", 3, "--slopes", "0"], "--slopes must be two numbers, got '0'; such as 0, for rising or -1,1"),
+        (["--pieces", 3, "--slopes", "0"], "--slopes must be LOW,HIGH, got '0'; for example -1,1; leave one empty"),
         (
             ["--pieces", 3, "--animate", "a.gif"],
             "--animate must be used without --pieces; there is no training to show",

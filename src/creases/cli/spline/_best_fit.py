@@ -35,7 +35,9 @@ def parse_slopes(text: str | None) -> tuple[float, float] | None:
             raise ValueError
         return float(low or "-inf"), float(high or "inf")
     except ValueError:
-        raise InputError("slopes", "be two numbers", repr(text), "such as 0, for rising or -1,1") from None
+        raise InputError(
+            "slopes", "be LOW,HIGH", repr(text), "for example -1,1; leave one empty for no bound"
+        ) from None
 
 
 def fit_best(data: Data, options: dict[str, Any], paths: list[Path], values: Path | None, *, as_json: bool) -> None:
@@ -97,7 +99,7 @@ def _print(fit: OptimalFit, data: Data, written: list[str], *, as_json: bool) ->
         )
         for row in rows
     ]
-    print_table(title, table, ("from", "to", "slope", "std. error", "p-value", "value at from", "at to"))
+    print_table(title, table, ("begin", "end", "slope", "std. error", "p-value", "value at begin", "value at end"))
     mean = fit.sse / len(data.x)
     proof = "optimal, proved" if fit.is_optimal else f"no fit is below {fit.lower_bound / len(data.x):.4g}"
     out.print(f"Mean squared error: {mean:.4g} ({proof}).", style="dim", soft_wrap=True)

@@ -32,8 +32,8 @@ class Constraints:
     min_length: float = 0.0
 
     @property
-    def are_any(self) -> bool:
-        """Whether there is any condition."""
+    def has_any(self) -> bool:
+        """Whether anything is required of a fit."""
         return (
             self.bounds_slopes
             or self.min_length > 0

@@ -252,7 +252,7 @@ def _fit(x: Floats, y: Floats, w: Floats, pieces: int, options: _Options) -> Opt
         x = x.min() + (x - x.min()) % conditions.period
     data = merge_samples(x, y, w)
     if len(data.x) == 1:
-        if conditions.are_any:
+        if conditions.has_any:
             raise InputError("x", "have at least two different values for a fit with conditions", "one")
         constant = Pieces(np.zeros(0), np.zeros(1), data.y)
         return OptimalFit(constant, data.within, data.within, data.within, True, None, options.jumps)
@@ -262,7 +262,7 @@ def _fit(x: Floats, y: Floats, w: Floats, pieces: int, options: _Options) -> Opt
         bound = sse if is_exact else min(separate_lines_bound(data, pieces) * data.size + data.within, sse)
         return OptimalFit(function, sse, None, bound, is_exact, None, True)
     free = _fit_freely(data, pieces + (conditions.period is not None), options)
-    if not conditions.are_any:
+    if not conditions.has_any:
         return free
     return _fit_with_conditions(data, pieces, options, free)
 
