@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
@@ -85,6 +87,19 @@ def round_numbers(value: Any) -> Any:
 def result_versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results depend on."""
     return versions(*PACKAGES)
+
+
+def describe_machine() -> str:
+    """Return the processors in words: "Intel Xeon 2.20 GHz, 2 cores", with the GPU if there is one."""
+    name = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        models = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line]
+        name = models[0] if models else name
+    words = f"{name}, {os.cpu_count()} cores"
+    import torch
+
+    return f"{words}; {torch.cuda.get_device_name()}" if torch.cuda.is_available() else words
 
 
 def run_as_program(experiment: Callable[..., Any], module: str, description: str | None) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,7 +13,7 @@ from creases._validation import check_count
 from creases._versions import version, versions
 from creases_reproduction.catalogue import find_claim
 from creases_reproduction.claim import Claim
-from creases_reproduction.experiment import Scale, check_scale
+from creases_reproduction.experiment import Scale, check_scale, describe_machine
 from creases_reproduction.results import Failure, Result, judge_numbers, read_result, result_path, to_json, write_result
 
 
@@ -82,19 +80,6 @@ def run_claims(
         jobs = [pool.submit(_try_claim, claim.id, scale, str(folder), overwrite) for claim in claims]
         for job in as_completed(jobs):
             yield job.result()
-
-
-def describe_machine() -> str:
-    """Return the processors in words: "Intel Xeon 2.20 GHz, 2 cores", with the GPU if there is one."""
-    name = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        models = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line]
-        name = models[0] if models else name
-    words = f"{name}, {os.cpu_count()} cores"
-    import torch
-
-    return f"{words}; {torch.cuda.get_device_name()}" if torch.cuda.is_available() else words
 
 
 def _previous_result(path: Path, scale: Scale) -> Result | None:

@@ -13,8 +13,6 @@ WITHOUT_SECONDS = (
     "linearity.image_directions",
     "linearity.image_sections",
     "linearity.image_similarity",
-    "tiny.bottlenecks",
-    "tiny.growth_schedule",
 )
 
 #: Programs whose tables were made before versions were recorded.

@@ -5,8 +5,22 @@ from __future__ import annotations
 import pytest
 import torch
 
-from creases_reproduction.tiny.growth_schedule import growth_round, hidden, run, start
-from creases_reproduction.tiny.mnist import digit_data
+from creases_reproduction.tiny import growth_schedule
+from creases_reproduction.tiny.growth_schedule import (
+    BY_STEPS,
+    GROUPS,
+    GROWN,
+    LARGE,
+    TWIN,
+    Setup,
+    all_runs,
+    growth_round,
+    hidden,
+    mnist_setup,
+    run,
+    start,
+)
+from creases_reproduction.tiny.schedule_numbers import digit_data
 
 
 @pytest.fixture(scope="module")
@@ -35,3 +49,48 @@ def test_a_run_grows_as_often_as_asked_and_starts_with_kaiming_weights(data):
     assert found.widths == hidden(model) == found.rounds[-1]
     assert 0 < found.growing < 60
     assert found.steps > 0
+
+
+def test_a_run_by_steps_ends_after_them_and_is_measured_on_the_way(data):
+    found = run(start([3, 3], 0, 64), data, "fixed", 0, steps=120)
+    assert found.steps == 120
+    assert [mark for mark, _ in found.by_steps] == [100]
+
+
+def test_growth_applies_the_best_move_of_existing_weights(data):
+    model = start([4, 4], 0, 64)
+    before = model[2].weight.detach().clone()
+    growth_round(model, data[0], torch.Generator().manual_seed(0))
+    assert not torch.equal(model[2].weight[:4, :4], before)  # gamma_0 dW*
+
+
+def test_new_units_have_outgoing_weights_of_length_one(data):
+    model = start([4, 4], 0, 64)
+    growth_round(model, data[0], torch.Generator().manual_seed(0))
+    lengths = model[4].weight[:, 4:].detach().norm(dim=0)
+    assert len(lengths)
+    assert torch.allclose(lengths, torch.ones_like(lengths), atol=1e-4)
+
+
+def test_networks_train_for_as_many_steps_each_whatever_the_seconds(data, monkeypatch):
+    monkeypatch.setattr(growth_schedule, "MAX_STEPS", 120)
+    results = GROUPS["by steps"](0, Setup(data, 0.01, wide=20))
+    assert [found.name for found in results] == [GROWN + BY_STEPS, TWIN + BY_STEPS, LARGE + BY_STEPS]
+    assert [found.steps for found in results] == [120] * 3
+    assert results[0].widths == results[1].widths
+    assert results[2].widths == [20, 20]
+    assert all(found.by_seconds == [] for found in results)
+
+
+def test_runs_of_fewer_seeds_are_those_that_take_long(data, monkeypatch):
+    monkeypatch.setattr(growth_schedule, "GROUPS", dict.fromkeys(GROUPS, lambda seed, setup: [seed]))
+    monkeypatch.setattr(growth_schedule, "FEWER", {"by steps": 1})
+    assert list(all_runs(2, Setup(data, 0.01, wide=20))) == [0] * 6 + [1] * 5
+
+
+def test_images_shrink_to_means_of_four_pixels(monkeypatch):
+    pixels = torch.arange(28.0 * 28).reshape(1, 1, 28, 28)
+    monkeypatch.setattr(growth_schedule, "images", lambda *a, **k: ((pixels, torch.zeros(1)), (pixels, torch.zeros(1))))
+    (x, _), _ = mnist_setup(14).data
+    assert x.shape == (1, 196)
+    assert float(x[0, 0]) == (0 + 1 + 28 + 29) / 4

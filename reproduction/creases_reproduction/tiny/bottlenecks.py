@@ -1,10 +1,9 @@
-"""TINY's Figures 5 and 6: networks grown from one unit a layer, beside fixed ones, on MNIST and CIFAR-10.
+"""Convolutional networks grown from four channels a layer, beside fixed ones, on CIFAR-10.
 
-    python -m creases_reproduction.tiny.bottlenecks mnist --seeds 0 1 2 3 4 --out mnist.json
-    python -m creases_reproduction.tiny.bottlenecks cifar10 --device cuda --epochs 50 --out cifar10.json
+    python -m creases_reproduction.tiny.bottlenecks --device cuda --epochs 50 --out cifar10.json
 
-needs the image files (see :func:`creases.problems.mnist`). All networks are trained in the same way; the grown one has
-no width chosen by hand, and its fixed twin has the widths that growth found.
+needs the image files (see :func:`creases.problems.cifar10`). Both networks are trained in the same way; the grown one
+has no width chosen by hand, and its fixed twin has the widths that growth found.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -24,8 +23,8 @@ from torch import Tensor, nn
 from creases._files import write_atomically
 from creases.growth import InMemorySamples, State, grow, measure, objective
 from creases.growth.methods import GradMax, Tiny
-from creases.growth.policies import NoImprovement, Plateau, Stop
-from creases.problems import cifar10, mnist
+from creases.growth.policies import Plateau, Stop
+from creases.problems import cifar10
 
 Data = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -98,56 +97,15 @@ def train_model(
     return curve
 
 
-def decayed(parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-    """Return Adam with decay of the weights: without it a network that grows learns its last units by heart."""
-    return torch.optim.AdamW(parameters, lr=1e-3, weight_decay=0.1)
-
-
 def never(state: State) -> bool:
     """Return False: the network does not grow."""
     del state
     return False
 
 
-def no_better_score(state: State) -> str:
-    """Return why the run ends: eight growth steps brought no improvement in the score on the images set aside."""
-    return NoImprovement(patience=8, threshold=0.0, by="score")(state)
-
-
 def _after(epochs: int) -> Stop:
     """End a run after so many epochs, whatever their length."""
     return lambda state: f"{epochs} epochs are over" if len(state.history.epochs) >= epochs else ""
-
-
-def mnist_curves(
-    seed: int,
-    *,
-    device: str = "cpu",
-    epochs: int = 200,
-    bend: type[nn.Module] = nn.ReLU,
-    count: int = 20,
-    wide: int = 1000,
-    data: Data | None = None,
-) -> list[Curve]:
-    """Return a network grown from [1, 1] by TINY, its fixed twin and 1000-1000 (Figures 5 and 6).
-
-    A layer in turn is grown after every 200 steps of the optimizer, until eight growth steps brought no improvement in
-    the score on a tenth of the training images that is set aside. Units are not recycled, as in the paper. The twin
-    trains for as many steps; 1000-1000 (or two layers of ``wide``), which is far slower, for a fifth of them. On MNIST
-    unless other flat images are given.
-    """
-    data = images(mnist, device, flat=True) if data is None else data
-    common: dict[str, Any] = {"optimizer": decayed, "batch_size": 100, "epoch_steps": 200, "validation": 0.1}
-
-    def start(*widths: int) -> nn.Module:
-        return perceptron([data[0][0].shape[1], *widths, 10], bend, seed).to(device)
-
-    options = common | {"how": Tiny(count=count), "when": 1, "where": "round robin", "epochs": epochs}
-    grown = train_model(start(1, 1), data, "grown", seed, [no_better_score], recycle=False, **options)
-    fixed = common | {"when": never, "epochs": len(grown.points)}
-    twin = train_model(start(*grown.widths), data, "fixed twin", seed, **fixed)
-    fixed["epochs"] = max(1, len(grown.points) // 5)
-    return [grown, twin, train_model(start(wide, wide), data, f"{wide}-{wide}", seed, **fixed)]
 
 
 def cifar10_curves(
@@ -190,21 +148,16 @@ def images(read: Callable[..., Any], device: str, *, flat: bool) -> Data:
 def main() -> None:
     """Run the experiment from the command line."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("data", choices=("mnist", "cifar10"))
     arguments.add_argument("--seeds", type=int, nargs="+", default=[0])
-    arguments.add_argument("--epochs", type=int, default=200, help="the most, of 200 steps (MNIST) or all samples")
+    arguments.add_argument("--epochs", type=int, default=50)
     arguments.add_argument("--device", default="cpu")
-    arguments.add_argument("--gradmax", action="store_true", help="GradMax in place of TINY (CIFAR-10)")
-    arguments.add_argument("--selu", action="store_true", help="SELU, as in the paper, in place of ReLU (MNIST)")
+    arguments.add_argument("--gradmax", action="store_true", help="GradMax in place of TINY")
     arguments.add_argument("--out", type=Path, required=True)
     given = arguments.parse_args()
     options: dict[str, Any] = {"device": given.device, "epochs": given.epochs}
     curves: list[Curve] = []
     for seed in given.seeds:
-        if given.data == "mnist":
-            found = mnist_curves(seed, bend=nn.SELU if given.selu else nn.ReLU, **options)
-        else:
-            found = cifar10_curves(seed, GradMax(count=16) if given.gradmax else Tiny(count=16), **options)
+        found = cifar10_curves(seed, GradMax(count=16) if given.gradmax else Tiny(count=16), **options)
         curves += found
         with write_atomically(given.out) as temporary:
             temporary.write_text(json.dumps([asdict(curve) for curve in curves]))

@@ -1,13 +1,17 @@
 """The growth schedule of the TINY paper's experiments (section 4, appendix C): growth while the clock runs.
 
-A network 784 - 1 - 1 - 10 with SELU (normal Kaiming weights) trains by Adam, step 1e-4, in batches of 100, and after
-every 0.05 seconds both hidden layers get all units of Prop. 3.2 above the threshold, 8 times; then it trains on. The
-units come from ``sample_size`` samples, the factor of their incoming weights from as many others. dW* is not applied
-(with units that barely vary it is huge). Seconds count training and growth, not the measurements.
+A network with two hidden layers of one unit and SELU (normal Kaiming weights) trains by Adam, step 1e-4, in batches of
+100, and after every 0.05 seconds both hidden layers grow by the printed rule, 8 times; then it trains on. The rule: dW*
+(Prop. 3.1) times gamma_0 (eq. 6), and all units of Prop. 3.2 above the threshold, incoming weights times gamma,
+outgoing ones of length 1 (eq. 7). The units come from ``sample_size`` samples, the factors from as many others: the
+source does not say whether from the same ones, to which both factors overfit. Seconds are CPU seconds of one thread;
+they count training and growth, not the measurements. All networks train for as many seconds, and for as many steps.
 
-    python -m creases_reproduction.tiny.growth_schedule --seeds 15 --n_jobs 15 --seconds 30 --out tiny_schedule.json
+    python -m creases_reproduction.tiny.growth_schedule --seeds 10 --out tiny_schedule.json
 
-needs the image files (see :func:`creases.problems.mnist`); it gives what ``results/tiny_schedule.json`` has.
+needs the image files (see :func:`creases.problems.mnist`); it gives what ``results/tiny_schedule.json`` has: MNIST at
+14 x 14 pixels, 500 units in each layer of the large network, 2 seconds, and fewer seeds (``FEWER``) of some runs. The
+source has 28 x 28, 1000, 50 seconds of 7 cores and 20 seeds: ``--pixels 28 --wide 1000 --seconds 50 --seeds 20``.
 """
 
 from __future__ import annotations
@@ -15,8 +19,9 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import Path
 
 import torch
@@ -28,26 +33,31 @@ from creases.growth.methods import random_units, tiny
 from creases.growth.methods.expressivity import NewUnits, gather_sample, line_search, sample_size
 from creases.network.surgery import Place, places
 from creases.problems import mnist
-from creases_reproduction.experiment import round_numbers
+from creases_reproduction.experiment import describe_machine, result_versions, round_numbers
 from creases_reproduction.images import accuracy
 from creases_reproduction.tiny.bottlenecks import Data, images, perceptron
 
 LR, BATCH, MOST = 1e-4, 100, 1000
-MARKS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)  #: seconds at which the test accuracy is taken
-PAUSES = (0.05, 0.5, 2.0)  #: seconds between growth steps: that of Figures 5 and 6, and longer ones (Figure 8)
+SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)  #: at which the test accuracy is taken
+STEPS = (100, 200, 500, 1000, 2000, 5000, 10_000)  #: of Adam, at which it is taken too
+MAX_STEPS = 1000  #: of the runs by steps
+GROWN, TWIN, FIFTEEN = "grown, 0.05 s apart", "fixed twin", "grown 15 times"
+LARGE, BY_STEPS = "large network", ", by steps"
 
 
 @dataclass
 class Run:
-    """One training by the clock."""
+    """One training."""
 
     name: str
     seed: int
     widths: list[int] = field(default_factory=list)  #: at the end
     steps: int = 0  #: of Adam
+    seconds: float = 0.0  #: of training and growth
     accuracy: float = 0.0  #: on the test images, at the end
     growing: float = 0.0  #: seconds spent on growth
-    points: list[tuple[float, float]] = field(default_factory=list)  #: seconds, test accuracy
+    by_seconds: list[tuple[float, float]] = field(default_factory=list)  #: seconds, test accuracy
+    by_steps: list[tuple[int, float]] = field(default_factory=list)  #: steps, test accuracy
     spectra: list[list[list[float]]] = field(default_factory=list)  #: by round and layer: mean lambda^2, largest lambda
     rounds: list[list[int]] = field(default_factory=list)  #: widths after each round
 
@@ -63,30 +73,44 @@ def start(widths: Sequence[int], seed: int, inputs: int = 784) -> nn.Sequential:
 
 
 def run(
-    model: nn.Sequential, data: Data, name: str, seed: int, *, seconds: float, rounds: int = 0, pause: float = 0.05
+    model: nn.Sequential,
+    data: Data,
+    name: str,
+    seed: int,
+    *,
+    seconds: float = inf,
+    steps: float = inf,
+    rounds: int = 0,
+    pause: float = 0.05,
 ) -> Run:
-    """Train a model by the clock, and grow it ``rounds`` times, ``pause`` seconds apart."""
+    """Train a model for some seconds or steps, and grow it ``rounds`` times, ``pause`` seconds apart."""
     (x, y), (x_test, y_test) = data
     numbers = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=LR)
     results = Run(name, seed)
-    began, aside, due, marks = time.perf_counter(), 0.0, pause, [mark for mark in MARKS if mark <= seconds]
-    while (now := time.perf_counter() - began - aside) < seconds:
+    began, aside, due = time.process_time(), 0.0, pause
+    marks, step_marks = [*SECONDS, inf] if seconds < inf else [inf], [*STEPS, inf]
+    while (now := time.process_time() - began - aside) < seconds and results.steps < steps:
         if len(results.rounds) < rounds and now >= due:
             results.spectra.append(growth_round(model, data[0], numbers, optimizer))
             results.rounds.append(hidden(model))
-            after = time.perf_counter() - began - aside
+            after = time.process_time() - began - aside
             results.growing, due = results.growing + after - now, after + pause
             continue
-        part = torch.randint(len(x), (BATCH,), generator=numbers)
+        part = torch.randint(len(x), (BATCH,), generator=numbers).to(x.device)
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x[part]), y[part]).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         results.steps += 1
-        if marks and now >= marks[0]:
-            since = time.perf_counter()
-            results.points.append((marks.pop(0), accuracy(model, x_test, y_test)))
-            aside += time.perf_counter() - since
+        results.seconds = time.process_time() - began - aside
+        if results.seconds >= marks[0] or results.steps >= step_marks[0]:
+            since = time.process_time()
+            right = accuracy(model, x_test, y_test)
+            while marks[0] <= results.seconds:
+                results.by_seconds.append((marks.pop(0), right))
+            if step_marks[0] <= results.steps:
+                results.by_steps.append((int(step_marks.pop(0)), right))
+            aside += time.process_time() - since
     results.accuracy, results.widths = accuracy(model, x_test, y_test), hidden(model)
     return results
 
@@ -104,7 +128,7 @@ def growth_round(
     *,
     like: Sequence[int] = (),
 ) -> list[list[float]]:
-    """Grow every hidden layer once by TINY, and give the mean of lambda^2 and the largest lambda for each.
+    """Grow every hidden layer once by the printed rule; return the mean of lambda^2 and the largest lambda for each.
 
     With widths ``like`` by random units instead, as many as lead there.
     """
@@ -129,6 +153,7 @@ def growth_round(
                 fallback=None,
                 above_noise=False,
                 ridge=0.0,
+                move=True,
             )
             strengths = [float(item) for item in proposal.explanation.get("lambda", ())] or [0.0]
             collected.append([sum(item**2 for item in strengths) / len(strengths), max(strengths)])
@@ -162,22 +187,57 @@ def _random(
     return drawn.scale(into, out)
 
 
-def runs(seed: int, data: Data, seconds: float = 50.0) -> list[Run]:
-    """Return the runs of one seed: Figures 5, 6 and 8 to 13; shorter ones where ``seconds`` is less than 50."""
-    inputs, part = data[0][0].shape[1], seconds / 50
-    collected = [
-        run(
-            start([1, 1], seed, inputs), data, f"grown, {pause:g} s apart", seed, seconds=seconds, rounds=8, pause=pause
-        )
-        for pause in PAUSES
-    ]
-    collected.append(run(start(collected[0].widths, seed, inputs), data, "fixed twin", seed, seconds=seconds))
-    collected.append(run(start([1000, 1000], seed, inputs), data, "1000-1000", seed, seconds=seconds))
-    more = run(start([1, 1], seed, inputs), data, "grown 15 times", seed, seconds=20 * part, rounds=15)
-    return [*collected, more, *_beside_random(seed, data, 5 * part)]
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """What all runs share."""
+
+    data: Data
+    seconds: float  #: of the runs of Figures 5 and 6
+    wide: int  #: units in each layer of the large network
+
+    def start(self, widths: Sequence[int], seed: int) -> nn.Sequential:
+        """Return a network for the data."""
+        return start(widths, seed, self.data[0][0].shape[1])
 
 
-def _beside_random(seed: int, data: Data, seconds: float) -> list[Run]:
+def runs(seed: int, setup: Setup) -> list[Run]:
+    """Return all runs of one seed: Figures 5, 6, 8 and 10 to 13."""
+    return [item for run_group in GROUPS.values() for item in run_group(seed, setup)]
+
+
+def _grown_and_twin(seed: int, setup: Setup) -> list[Run]:
+    """Return Figure 6: a network grown from [1, 1], and a fixed one of the widths at which it ends."""
+    grown = run(setup.start([1, 1], seed), setup.data, GROWN, seed, seconds=setup.seconds, rounds=8)
+    return [grown, run(setup.start(grown.widths, seed), setup.data, TWIN, seed, seconds=setup.seconds)]
+
+
+def _large(seed: int, setup: Setup) -> list[Run]:
+    """Return the large network of Figure 5, for as many seconds."""
+    model = setup.start([setup.wide, setup.wide], seed)
+    return [run(model, setup.data, LARGE, seed, seconds=setup.seconds)]
+
+
+def _by_steps(seed: int, setup: Setup) -> list[Run]:
+    """Return the networks of Figures 5 and 6 for as many steps each."""
+    data, steps = setup.data, MAX_STEPS
+    grown = run(setup.start([1, 1], seed), data, GROWN + BY_STEPS, seed, steps=steps, rounds=8)
+    twin = run(setup.start(grown.widths, seed), data, TWIN + BY_STEPS, seed, steps=steps)
+    large = run(setup.start([setup.wide, setup.wide], seed), data, LARGE + BY_STEPS, seed, steps=steps)
+    return [grown, twin, large]
+
+
+def _pause(seed: int, setup: Setup) -> list[Run]:
+    """Return Figure 8: more training between growth steps."""
+    name, pause = "grown, with longer pauses", setup.seconds / 24
+    return [run(setup.start([1, 1], seed), setup.data, name, seed, seconds=setup.seconds, rounds=8, pause=pause)]
+
+
+def _fifteen(seed: int, setup: Setup) -> list[Run]:
+    """Return Figures 10 to 12: 15 growth steps, for twice as many seconds."""
+    return [run(setup.start([1, 1], seed), setup.data, FIFTEEN, seed, seconds=2 * setup.seconds, rounds=15)]
+
+
+def _beside_random(seed: int, setup: Setup) -> list[Run]:
     """Return Figure 13.
 
     One start, widened by TINY five times without training, and to the same widths by random units.
@@ -185,42 +245,76 @@ def _beside_random(seed: int, data: Data, seconds: float) -> list[Run]:
     collected: list[Run] = []
     widths: list[list[int]] = []
     for name in ("optimal units", "random units"):
-        model, numbers = start([1, 1], seed, data[0][0].shape[1]), torch.Generator().manual_seed(seed)
+        model, numbers = setup.start([1, 1], seed), torch.Generator().manual_seed(seed)
         for i in range(5):
             if name == "optimal units":
-                growth_round(model, data[0], numbers)
+                growth_round(model, setup.data[0], numbers)
                 widths.append(hidden(model))
             elif widths[i] != hidden(model):
-                growth_round(model, data[0], numbers, like=widths[i])
-        at_once = accuracy(model, *data[1])
-        collected.append(run(model, data, name, seed, seconds=seconds))
-        collected[-1].points.insert(0, (0.0, at_once))
+                growth_round(model, setup.data[0], numbers, like=widths[i])
+        at_once = accuracy(model, *setup.data[1])
+        collected.append(run(model, setup.data, name, seed, seconds=setup.seconds / 4))
+        collected[-1].by_seconds.insert(0, (0.0, at_once))
     return collected
 
 
-def all_runs(seeds: int = 20, n_jobs: int = -1, seconds: float = 50.0) -> list[Run]:
-    """Return the runs of many seeds on MNIST, each in a process of one thread."""
-    from joblib import Parallel, delayed
+#: The runs of one seed: each is a function of seed and set-up.
+GROUPS = {
+    "grown": _grown_and_twin,
+    "large": _large,
+    "by steps": _by_steps,
+    "fifteen": _fifteen,
+    "random": _beside_random,
+    "pause": _pause,
+}
 
-    return [item for part in Parallel(n_jobs)(delayed(_one)(seed, seconds) for seed in range(seeds)) for item in part]
+#: Seeds of the runs that are done for fewer of them.
+FEWER = {"by steps": 3, "fifteen": 2, "random": 2, "pause": 2}
 
 
-def _one(seed: int, seconds: float) -> list[Run]:
+def all_runs(seeds: int = 10, setup: Setup | None = None) -> Iterator[Run]:
+    """Yield the runs of many seeds, one after the other, on MNIST unless given another set-up."""
+    setup = mnist_setup() if setup is None else setup
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    return runs(seed, images(mnist, "cpu", flat=True), seconds)
+    try:
+        for seed in range(seeds):
+            for group, run_group in GROUPS.items():
+                if seed < FEWER.get(group, seeds):
+                    yield from run_group(seed, setup)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def mnist_setup(pixels: int = 14, wide: int = 500, seconds: float = 2.0) -> Setup:
+    """Return MNIST at 28 x 28 pixels, or at 14 x 14, each the mean of four."""
+    train, test = images(mnist, "cpu", flat=False)
+    return Setup((_shrink(*train, pixels), _shrink(*test, pixels)), seconds, wide)
+
+
+def _shrink(x: Tensor, y: Tensor, pixels: int) -> tuple[Tensor, Tensor]:
+    rows = x.reshape(len(x), 1, 28, 28)
+    return nn.functional.avg_pool2d(rows, 28 // pixels).flatten(1), y
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run every experiment of every seed and keep the numbers as JSON."""
+    """Run every experiment of every seed and keep the numbers as JSON, with how they were made."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--jobs", type=int, default=-1)
-    parser.add_argument("--seconds", type=float, default=50.0, help="of the longest runs")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--pixels", type=int, choices=(14, 28), default=14, help="of a side of an image")
+    parser.add_argument("--wide", type=int, default=500, help="units in each layer of the large network")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of the runs of Figures 5 and 6")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(arguments)
-    done = all_runs(options.seeds, options.jobs, options.seconds)
-    with write_atomically(options.out) as path:
-        path.write_text(json.dumps(round_numbers([asdict(item) for item in done])))
+    flags = f"--seeds {options.seeds} --pixels {options.pixels} --wide {options.wide} --seconds {options.seconds:g}"
+    command = f"python -m creases_reproduction.tiny.growth_schedule {flags} --out {options.out.name}"
+    about = {"command": command, "device": describe_machine()}
+    began, done = time.process_time(), []
+    for item in all_runs(options.seeds, mnist_setup(options.pixels, options.wide, options.seconds)):
+        done.append(round_numbers(asdict(item)))
+        about |= {"cpu_seconds": f"{time.process_time() - began:.0f}", **result_versions()}
+        with write_atomically(options.out) as path:
+            path.write_text(json.dumps({"about": about, "runs": done}))
 
 
 if __name__ == "__main__":
