@@ -28,7 +28,7 @@ class Block(nn.Module):
         return torch.relu(x + self.second(nn.functional.leaky_relu(self.first(x), 0.2)))
 
 
-def models() -> dict[str, nn.Module]:
+def models() -> dict[str, nn.Sequential]:
     torch.manual_seed(0)
     return {
         "strides": nn.Sequential(
@@ -46,8 +46,11 @@ def models() -> dict[str, nn.Module]:
 
 
 def partition(name: str) -> PlanePartition:
+    model = models()[name].double()
     a, b, c = torch.rand(3, 3, 12, 12, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    return creases.plane_through(creases.read(models()[name], (3, 12, 12)), a, a + (b - a) / 12, a + (c - a) / 12)
+    with torch.no_grad():
+        model[-1].bias -= model(a[None])[0]  # all classes tie at a
+    return creases.plane_through(creases.read(model, (3, 12, 12)), a, a + (b - a) / 12, a + (c - a) / 12)
 
 
 def patterns(found: PlanePartition) -> set[bytes]:
@@ -71,10 +74,13 @@ def test_regions_tile_the_box_with_the_pieces_of_the_network(name: str) -> None:
 @pytest.mark.parametrize("name", ["strides", "residual"])
 def test_values_from_changing_units_give_the_partition_of_full_forward_passes(name: str, monkeypatch) -> None:
     full = partition(name)
+    full_boundary = full.boundary().length
     monkeypatch.setattr(plane_module, "WIDE", 1)
     found = partition(name)
     assert (len(found.vertices), len(found.edges)) == (len(full.vertices), len(full.edges))
     assert patterns(found) == patterns(full)
+    assert found.boundary().length == pytest.approx(full_boundary, rel=1e-9)
+    assert full_boundary > 0
     np.testing.assert_allclose(sorted(found.areas()), sorted(full.areas()), rtol=0, atol=1e-12 * full.areas().sum())
 
 

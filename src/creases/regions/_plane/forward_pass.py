@@ -99,6 +99,12 @@ class PlaneForwardPass:
         """Return the output (V, n_out) of the network, at the end of the pass."""
         return self._evaluate(_rows(self._values[len(self.net.steps)].flatten(1)), vertices).numpy()
 
+    @property
+    def output_terms(self) -> Floats:
+        """Sum of the magnitudes of each output's terms (n_out,), at its largest in the box; at the end of the pass."""
+        terms: Floats = self._sizes[len(self.net.steps)].flatten().numpy()
+        return terms
+
     # -- evaluation ---------------------------------------------------------------------------------------------------
 
     def _blocks(self, vertices: Floats, bends: int | None = None) -> Iterator[tuple[slice, Floats]]:

@@ -27,6 +27,7 @@ from creases.regions._plane.complex import (
     flatten_units,
 )
 from creases.regions._plane.device import DeviceComplex
+from creases.regions._plane.forward_pass import PlaneForwardPass
 from creases.regions._plane.mesh import Mesh, components, join_regions
 from creases.regions._plane.patterns import region_patterns
 from creases.regions._plane.polygons import best_polygon, polygon_areas
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 #: Bytes that values at vertices may take on the CPU; beyond that, units are processed a few at a time.
 MEMORY = 2**31
 
-#: In networks with a wider bend, values are computed from the units that change side only.
+#: In networks with a wider bend, or a choice, values are computed from the units that change side.
 WIDE = 1024
 
 
@@ -138,7 +139,13 @@ class PlanePartition:
 
     def boundary(self) -> Boundary:
         """Return the decision boundary: where the two largest outputs tie, or a single output is zero."""
-        return plane_boundary(self.mesh, self.values, output_term_sizes(self.net, self.points(self.vertices)))
+        if self.net.device.type != "cpu" or not _is_wide(self.net):
+            return plane_boundary(self.mesh, self.values, output_term_sizes(self.net, self.points(self.vertices)))
+        forward = PlaneForwardPass(self.net.to(torch.float64), self.origin, self.basis, self.box)
+        with torch.no_grad():
+            while forward.advance(self.vertices) is not None:
+                pass
+        return plane_boundary(self.mesh, self.values, forward.output_terms)
 
     def same_piece(self, *, tolerance: float = 1e-9) -> NDArray[np.int32]:
         """Return a group number for each region (R,): neighbors with the same affine function share one.
@@ -231,7 +238,7 @@ def plane(
         from creases.regions._exact import exact_plane
 
         return exact_plane(net, bounds, start, directions)
-    double, has_choice = net.to(torch.float64), any(net.steps[i].op == "choice" for i in net.bends)
+    double = net.to(torch.float64)
     start_mesh = box_mesh(bounds)
     part: Complex | DeviceComplex
     if net.device.type == "cpu":
@@ -241,12 +248,12 @@ def plane(
     else:
         part = DeviceComplex.from_mesh(start_mesh, net.device)
     forward = values = None
-    if isinstance(part, Complex) and (has_choice or np.diff(net.unit_starts).max(initial=0) > WIDE):
+    if isinstance(part, Complex) and _is_wide(net):
         forward = subdivide_by_changing_units(double, part, start, directions, bounds, MEMORY, progress)
     else:
         values = _subdivide(double, part, start, directions, progress)
     mesh, patterns = part.mesh(), region_patterns(net, part.signs, MEMORY)
-    if has_choice:
+    if _has_choice(net):
         mesh, patterns = _merge_by_pattern(net, mesh, patterns)
         values = None
     if forward is not None:
@@ -286,6 +293,15 @@ def plane_through(
     low, high = t.min(axis=0), t.max(axis=0)
     pad = check_number(margin, "margin") * (high - low)
     return plane(net, np.stack([low - pad, high + pad], axis=1), origin, basis, exact=exact, progress=progress)
+
+
+def _has_choice(net: Network) -> bool:
+    return any(net.steps[i].op == "choice" for i in net.bends)
+
+
+def _is_wide(net: Network) -> bool:
+    """Whether values are computed from the units that change side instead of a forward pass."""
+    return _has_choice(net) or bool(np.diff(net.unit_starts).max(initial=0) > WIDE)
 
 
 def _subdivide(
