@@ -85,8 +85,8 @@ def train_kinds(data: Images, seed: int, settings: Settings) -> dict[str, nn.Mod
     prune.tuner(data.x, data.y, epochs=more, seed=seed + 1, **rule)(trained_on)
     tune = prune.tuner(data.x, data.y, epochs=settings.tuning, seed=seed + 2, **rule)
     by_units = _prune_units(original, data, tune, settings.units)
-    widths = (by_units[0].out_features, by_units[2].out_features)
-    small = perceptron(data.x.shape[1], widths, 2 * seed + 1)
+    first, second = (layer.out_features for layer in list(by_units)[:3] if isinstance(layer, nn.Linear))
+    small = perceptron(data.x.shape[1], (first, second), 2 * seed + 1)
     prune.tuner(data.x, data.y, epochs=settings.epochs + more, seed=seed + 3, **rule)(small)
     share = _count_weights(small) / _count_weights(original)
     sparsities = [(1 - share) * step / STEPS for step in range(1, STEPS + 1)]
