@@ -39,6 +39,15 @@ def make_every_kind(folder: Path) -> dict:
     return make_kinds(folder) | make_folder_kinds(folder)
 
 
+def make_kind(folder: Path, name: str):
+    """Write an intact file of one kind into a folder, and those that are made with it."""
+    from folder_mutations import make_folder_kinds
+    from mutations import make_kinds
+
+    kinds = make_kinds(folder)
+    return kinds[name] if name in kinds else make_folder_kinds(folder)[name]
+
+
 def try_file(kind, path: Path, seed: int) -> str:
     """Damage a file by a seed, load it, use it; return the outcome and, of a failure, where it was."""
     from creases.errors import CreasesError
@@ -58,9 +67,10 @@ def work(name: str, first: int, last: int) -> None:
     """Try the files of some seeds, with a line for each."""
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
-        kind = make_every_kind(Path(folder))[name]
+        kind = make_kind(Path(folder), name)
         kind.use(kind.load(kind.path))  # the intact file
         damaged = Path(folder, f"damaged{kind.path.suffix}")
+        print("ready", flush=True)
         before = peak_memory()
         for seed in range(first, last):
             outcome = try_file(kind, damaged, seed)
@@ -92,6 +102,8 @@ def fuzz(name: str, first: int, last: int) -> tuple[Counter[str], Counter[str], 
                 end = "hung"
         for line in out.splitlines():
             word, _, outcome = line.partition(" ")
+            if word == "ready":
+                continue
             if word == "peak":
                 peak = max(peak, int(outcome))
                 continue
