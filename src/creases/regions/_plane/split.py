@@ -63,8 +63,9 @@ class _Work:
     n_vertices: int
     n_edges: int
 
-    def make_room(self, vertices: int, edges: int, max_rows: int | None) -> None:
-        """Enlarge arrays that hold fewer vertices or edges than given."""
+    def make_room(self, vertices: int, edges: int, max_rows: int | None) -> bool:
+        """Enlarge arrays that hold fewer vertices or edges than given; return whether there were any."""
+        full = vertices > len(self.X) or edges > len(self.kid)
         if vertices > len(self.X):
             room = 2 * vertices
             if max_rows is not None:
@@ -74,6 +75,7 @@ class _Work:
             self.X, self.Z, self.pos, self.neg = (enlarge(a, room) for a in (self.X, self.Z, self.pos, self.neg))
         if edges > len(self.kid):
             self.ends, self.label, self.kid = (enlarge(a, 2 * edges) for a in (self.ends, self.label, self.kid))
+        return full
 
 
 class _Regions(NamedTuple):
@@ -178,10 +180,12 @@ def _split_in_sequence(
             work.X, work.Z, work.pos, work.neg, units.tolerance, units.pairs, units.labels, work.ends, work.label,
             work.kid, corners, starts[: stop + 1], tuple(out), (*scratch, cut), at,
         ):  # fmt: skip
-            work.make_room(int(at[kernel.NV]) + 2, int(at[kernel.NE]) + 5, units.max_rows)
+            full = work.make_room(int(at[kernel.NV]) + 2, int(at[kernel.NE]) + 5, units.max_rows)
             if 2 * at[kernel.NR] > len(out[1]) or at[kernel.NC] + at[kernel.NV] + 8 > len(out[0]):
                 out = [enlarge(array, 2 * len(array)) for array in out]
-            scratch = [enlarge(array, 2 * len(array)) for array in scratch]
+                full = True
+            if not full:  # then it was the scratch arrays that were
+                scratch = [enlarge(array, 2 * len(array)) for array in scratch]
         report(int(at[kernel.NR]))
     work.n_vertices, work.n_edges = int(at[kernel.NV]), int(at[kernel.NE])
     nc, nr = at[kernel.NC], at[kernel.NR]
