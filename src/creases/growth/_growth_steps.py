@@ -15,18 +15,17 @@ import torch
 from torch import Tensor, nn
 
 from creases.growth import _distributed as ranks
-from creases.growth._checkpoint import resize_place
 from creases.growth._proposal import DepthProposal, Proposal, apply, first_units
 from creases.growth._records import History, Record
 from creases.growth._recycle import RedundantUnit, redundant_units, remove_redundant
 from creases.growth._revive import dead_units, revive_units
-from creases.growth._state import State, count_flops
+from creases.growth._state import State
 from creases.growth._training import Metrics, measure
 from creases.growth.methods._random import Random
 from creases.growth.methods._registry import refusal
 from creases.growth.policies._stop import SizeLimit, Stop, available_units, is_worth_adding
 from creases.growth.policies._where import At, EveryPlace
-from creases.network.surgery import Place, count_parameters, find_place
+from creases.network.surgery import Place, find_place
 
 #: Samples on which units are checked for being dead or redundant.
 MAX_SAMPLES = 5000
@@ -85,13 +84,9 @@ def _fitting_factor(
     growing = [candidate for candidate in candidates if isinstance(candidate, Place)]
 
     def fits(trial: float) -> bool:
-        twin, x = copy.deepcopy(state.model), state.samples.example()[:1]
-        units = sum(place.width for place in state.places)
-        for place in growing:
-            width = _stage_width(state, place, trial)
-            resize_place(twin, find_place(twin, place.name, X=x), width)
-            units += width - place.width
-        return all(limit.admits(count_parameters(twin), count_flops(twin, x), units) for limit in limits)
+        widths = {place.name: _stage_width(state, place, trial) for place in growing}
+        units = sum(widths.get(place.name, place.width) for place in state.places)
+        return all(limit.admits(*state.size_at(widths), units) for limit in limits)
 
     if not limits or fits(factor):
         return factor

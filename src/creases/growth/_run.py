@@ -200,6 +200,11 @@ class Run:
                 numbers = {"begun": len(history.epochs), "growth": self.refit.epoch, "best": best["epoch"]}
                 history.refit = {**numbers, "epochs": best["epochs"] - growth["epochs"]}
 
+    @property
+    def is_retrained(self) -> bool:
+        """Whether the network is retrained on all samples, or was."""
+        return self.refit is not None and self.refit.retrains
+
     def _explain_refit(self, state: State) -> str:
         """Return the reason to end once the network is retrained."""
         if self.refit is None or not self.refit.is_over(state.meter):
@@ -211,7 +216,7 @@ class Run:
         state = self.grower.state
         train, held = self._divided
         ended = self.config.keep == "last" and bool(state.history.growth_ended)
-        if self._all_samples is not None and (ended or (self.refit is not None and self.refit.retrains)):
+        if self._all_samples is not None and (ended or self.is_retrained):
             train, held = self._all_samples, None
         if state.samples is not train:
             state.samples, self.grower.validation = train, held
@@ -221,7 +226,7 @@ class Run:
     def grow_now(self) -> Record | None:
         """Grow now, whatever the policies say; return None if nothing can be added."""
         record = self.grower.grow_now()
-        if record is not None and self.refit is not None and not self.refit.retrains:
+        if record is not None and not self.is_retrained:
             self.refit = None  # growth ends now
         return record
 
@@ -306,8 +311,7 @@ class Run:
     def finish(self) -> None:
         """Restore the best network, if ``keep`` asks for it and it is not the last one."""
         state, history = self.grower.state, self.grower.history
-        retrained = self.refit is not None and self.refit.retrains
-        history.kept = len(history.epochs) if self.best is None or retrained else self.best[0]
+        history.kept = len(history.epochs) if self.best is None or self.is_retrained else self.best[0]
         if self.best is None or history.kept == len(history.epochs):
             return
         self.best[1].restore(state.model, state.samples.example(), self.optimizer)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
 
@@ -121,11 +120,16 @@ class State:
     def cost_ratio(self, factor: float) -> float:
         """Return the factor by which a forward pass costs more when every place is widened by a factor."""
         if factor not in self._cost_ratios:
-            twin, x = copy.deepcopy(self.model), self.samples.example()[:1]
-            for place in self.places:
-                resize_place(twin, find_place(twin, place.name, X=x), math.ceil(factor * place.width))
-            self._cost_ratios[factor] = count_flops(twin, x) / max(self.flops, 1)
+            widths = {place.name: math.ceil(factor * place.width) for place in self.places}
+            self._cost_ratios[factor] = self.size_at(widths)[1] / max(self.flops, 1)
         return self._cost_ratios[factor]
+
+    def size_at(self, widths: Mapping[str, int]) -> tuple[int, int]:
+        """Return the parameters, and the operations of a forward pass for one sample, with other widths at places."""
+        twin, x = copy_sharing_parameters(self.model), self.samples.example()[:1]
+        for name, width in widths.items():
+            resize_place(twin, find_place(twin, name, X=x), width)
+        return count_parameters(twin), count_flops(twin, x)
 
     @property
     def evidence(self) -> Evidence:
@@ -137,10 +141,7 @@ class State:
     def flops_per_unit(self, place: Place) -> int:
         """Return by how much :attr:`flops` grows with one more unit at a place."""
         if place.name not in self._unit_flops:
-            twin, x = copy_sharing_parameters(self.model), self.samples.example()[:1]
-            now = count_flops(twin, x)
-            resize_place(twin, place, place.width + 1)
-            self._unit_flops[place.name] = count_flops(twin, x) - now
+            self._unit_flops[place.name] = self.size_at({place.name: place.width + 1})[1] - self.flops
         return self._unit_flops[place.name]
 
     @overload

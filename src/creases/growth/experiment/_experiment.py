@@ -156,7 +156,7 @@ class Experiment:
 
     def _judged_network(self, run: Run) -> nn.Sequential:
         """Return the network to judge by validation rows: the best one before these were trained on."""
-        if run.refit is None or not run.refit.retrains or run.best is None:
+        if not run.is_retrained or run.best is None:
             return self.model
         judged = deepcopy(self.model)
         run.best[1].restore(judged, run.grower.state.samples.example())

@@ -21,10 +21,7 @@ MIN_STEPS, SHORT_RUN_STEPS = 50, 20
 RACE_STEPS = 200
 RACE_PART = 1 / 4
 
-#: Stages that a run has time for, at least; where fewer fit into growth's share, each multiplies the widths more often.
-MIN_STAGES = 4
-
-#: Units of a layer up to which a stage of a short run multiplies its width more than once.
+#: Units of a layer up to which the only stage of a short run multiplies its width more than once.
 SHORT_RUN_UNITS = 32
 
 #: Stages that the growth phase has time for, if nothing limits the size before: 2^8 times the width of the start.
@@ -44,11 +41,11 @@ class Stages:
     In each stage the network is first trained without growth. It is then reset to the beginning of the stage, every
     place (or the first of the policy ``where``) is widened by a factor, and it is trained for the same number of steps.
     The stage pays if the held-out loss of the grown network is lower by more than half the standard error of the
-    difference; otherwise growth is undone, and the network trained without growth is kept. The next stage then widens
-    by the factor once more, because some functions, such as parities, need several units before any of them helps.
-    Growth ends after ``patience`` stages in a row that do not pay, or when its share of the budget is spent. In a short
-    run, where fewer than four stages fit into that share, the first begins at once, and each widens by more, up to 32
-    units a layer: a run with one stage by 16.
+    difference; otherwise growth is undone, and the network trained without growth is kept. The one that is kept trains
+    alone for the rest of a long stage. After a stage that did not pay the next widens by the factor once more, because
+    some functions, such as parities, need several units before any of them helps. Growth ends after ``patience`` stages
+    in a row that do not pay, or when its share of the budget is spent. In a short run, where a single stage fits
+    into that share, it begins at once, and widens by up to 16, to 32 units a layer at most.
 
     The comparison is at equal steps, not equal compute: early in a run more steps always help more than more units, so
     at equal compute the smaller network would always win. The cost of larger networks is bounded by the share, and by
@@ -145,15 +142,17 @@ class Stages:
         return float(self.factor ** (self._multiplications(state) + self.failures(state.history.stages)))
 
     def _multiplications(self, state: State) -> int:
-        """Return how many times a stage multiplies the widths by the factor: once, unless few stages fit."""
+        """Return how many times a stage multiplies the widths by the factor: once, unless it will be the only one."""
         step = state.step_progress * self._min_steps(state)
-        widest = max((place.width for place in state.places), default=1)
-        allowed = [n for n in range(2, MIN_STAGES + 1) if widest * self.factor**n <= SHORT_RUN_UNITS]
-        if not step or not allowed:
+        if not step:
             return 1
-        fitting = {n: int(self.share / (step * sum(self._step_costs(state, 1, n)))) for n in (1, *allowed)}
-        enough = [n for n, stages in fitting.items() if n * stages >= MIN_STAGES]
-        return min(enough, default=max((n for n, stages in fitting.items() if stages), default=1))
+
+        def stages_of(times: int) -> int:
+            return int(self.share / (step * sum(self._step_costs(state, 1, times))))
+
+        widest = max((place.width for place in state.places), default=1)
+        fitting = [n for n in range(2, 5) if widest * self.factor**n <= SHORT_RUN_UNITS and stages_of(n)]
+        return 1 if stages_of(1) > 1 else max(fitting, default=1)
 
     def failures(self, stages: Sequence[dict[str, Any]]) -> int:
         """Return how many stages at the end did not pay."""

@@ -82,13 +82,13 @@ class SizeLimit:
             return f"reached the limit of {plural(self.growth_steps, 'growth step')}"
         places = state.where(state)
         if places and all(self.available_units(state, place) < 1 for place in places):
-            within = (
-                [f"{plural(self.parameters, 'parameter')} (it has {state.parameters})"]
-                if self.parameters is not None
-                else []
-            )
-            within += [f"{self.flops} operations per sample (it needs {state.flops})"] * (self.flops is not None)
-            within += [f"{plural(self.units, 'unit')} (it has {_units(state)})"] if self.units is not None else []
+            within = []
+            if self.parameters is not None:
+                within.append(f"{plural(self.parameters, 'parameter')} (it has {state.parameters})")
+            if self.flops is not None:
+                within.append(f"{self.flops} operations per sample (it needs {state.flops})")
+            if self.units is not None:
+                within.append(f"{plural(self.units, 'unit')} (it has {_units(state)})")
             return f"no further unit fits: the network is limited to {' and '.join(within)}" if within else ""
         return ""
 

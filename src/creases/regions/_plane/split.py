@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Int32 = NDArray[np.int32]
 
-#: Complexes with fewer vertices are split by one thread.
+#: Complexes with fewer vertices are split in sequence, whatever the number of threads, without cutting edges first.
 SMALL = 4096
 
 #: Ranges of regions for each thread: more of them share the work more evenly.
@@ -104,10 +104,11 @@ def split_regions(
     report
         Called with the number of regions so far.
     """
-    threads = thread_count() if len(part.vertices) >= SMALL else 1
+    small = len(part.vertices) < SMALL
+    threads = 1 if small else thread_count()
     work = _start(part, Z, units, threads)
     regions = None
-    if not len(units.pairs):  # which pairs of a choice cut an edge depends on the region
+    if not small and not len(units.pairs):  # which pairs of a choice cut an edge depends on the region
         _cut_edges(work, units, threads)
         if threads > 1:
             regions = _split_in_threads(work, part, units, threads, report)
