@@ -70,11 +70,11 @@ def test_help_fits_80_columns(run, monkeypatch, name):
 
 
 @pytest.mark.parametrize("name", ["grow", "map", "prune", "spline"])
-def test_long_commands_group_their_options_and_show_two_examples(run, name):
+def test_long_commands_group_their_options_and_show_examples(run, name):
     text = run(name, "--help").stdout
     assert "─ Output ─" in text
     examples = re.findall(rf"^   creases {name} .*", text, re.M)
-    assert len(examples) == 2
+    assert len(examples) >= 2
     assert all(len(line.rstrip()) < 80 for line in examples)
 
 

@@ -155,7 +155,8 @@ class Recorder:
             raise self.error(name, "rounds network values to integers, which is not continuous")
         if name in ("requires_grad_", "detach_", "retain_grad"):
             return x
-        copy = {"clone": torch.clone, "contiguous": Tensor.contiguous}.get(name, torch.detach)
+        copies: dict[str, Callable[..., Tensor]] = {"clone": torch.clone, "contiguous": Tensor.contiguous}
+        copy = copies.get(name, torch.detach)
         return self.wrap(_original(copy, (x,), {}), x.value)
 
     # -- results ------------------------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ class PlaneTiles:
 
     @property
     def _n_bytes(self) -> int:
-        return pack_sides(self.net, np.zeros((1, self.net.n_units), np.int16)).shape[1]
+        return int(pack_sides(self.net, np.zeros((1, self.net.n_units), np.int16)).shape[1])
 
     @cached_property
     def _parts(self) -> dict[tuple[int, int], int]:

@@ -60,7 +60,7 @@ def interval_lines(moments: Floats) -> Floats:
 @jit_internal
 def _pair_error(x: Floats, moments: Floats, lines: Floats, i: int, j: int) -> float:
     """Return the least error of two lines that meet, on samples i to j."""
-    best = lines[i, j, 0]
+    best: float = lines[i, j, 0]
     for m in range(i, j):
         error = lines[i, m, 0] + lines[m + 1, j, 0]
         if error >= best:

@@ -112,11 +112,9 @@ class _Search:
         options: Any = {"xatol": 1e-9, "fatol": 1e-13 * error, "maxfev": _EVALUATIONS * len(inner), "adaptive": True}
         if not len(inner) or error == 0:
             return result
-        found = minimize(
-            lambda trial: min(self.error(np.asarray(trial, np.float64)), 1e6 * (1 + error)),
-            inner,
-            method="Nelder-Mead",
-            options=options,
-        )
-        moved = np.asarray(found.x, np.float64)
+
+        def finite_error(trial: Floats) -> float:
+            return min(float(self.error(trial)), 1e6 * (1 + error))
+
+        moved = np.asarray(minimize(finite_error, inner, method="Nelder-Mead", options=options).x, np.float64)
         return min(result, (self.error(moved), moved), key=lambda each: each[0])
