@@ -143,7 +143,9 @@ def _read(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     try:
         with path.open("rb") as file:
             return pq.read_table(file, columns=columns)
-    except pa.ArrowException as error:
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as error:  # of damaged pages Arrow raises OSError
         raise FileError(f"cannot read {path}: it is damaged ({error}); remove it to run its jobs again") from None
 
 
