@@ -205,7 +205,7 @@ def judge_time(numbers: Numbers) -> Judgement:
     took = _first_reach(grown["seconds marks"], grown["by seconds"], level)
     steps = _first_reach(by_steps["steps marks"], by_steps["by steps"], level)
     words = (
-        f"to {level:.1f} % of test images right growth and training took {took:.1f} CPU seconds in the mean, the large "
+        f"to {level:.1f} % test accuracy growth and training took {took:.1f} CPU seconds in the mean, the large "
         f"network {steps:.0f} steps of {1000 * step:.0f} ms: {steps * step:.1f} s"
     )
     if took <= steps * step:
