@@ -1,6 +1,7 @@
 """``creases predict`` and ``creases.load``: new rows of a table, by its column names."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -140,6 +141,23 @@ def test_a_builtin_problem_is_loaded_with_its_features(tmp_path):
     rows = pd.DataFrame(creases.problems.iris().X[[0, 149]], columns=creases.problems.iris().features)
     assert model.predict(rows).tolist() == ["setosa", "virginica"]
     assert model.predict(rows.to_numpy()).tolist() == ["setosa", "virginica"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ({"classes": ["cheap"]}, "1 classes, 2 outputs of the network"),
+        ({"ranges": [[0, 1]]}, "ranges must hold"),
+        ({"inputs": ["size"]}, "1 input of the table"),
+        ({"threshold": 2}, "threshold 2"),
+    ],
+)
+def test_a_description_that_does_not_belong_to_the_network_is_refused(folder, tmp_path, damage, said):
+    shutil.copytree(folder / "run", tmp_path / "run")
+    path = tmp_path / "run" / "model.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | damage))
+    with pytest.raises(FileError, match=said):
+        creases.load(tmp_path / "run")
 
 
 def test_a_folder_without_a_finished_run_is_refused(tmp_path):

@@ -212,6 +212,15 @@ def test_a_damaged_encoding_is_refused():
             TableEncoding.from_dict(stored | damage)
 
 
+def test_an_encoding_whose_columns_cannot_be_encoded_is_refused():
+    stored = read_table(table(), "price", categorical=["floor"]).encoding.to_dict()
+    at = next(k for k, column in enumerate(stored["columns"]) if column["levels"])
+    for levels in ([], stored["columns"][at]["levels"][:1] * 3, [1, "a"]):
+        columns = [column | ({"levels": levels} if k == at else {}) for k, column in enumerate(stored["columns"])]
+        with pytest.raises(FileError, match="the encoding of the table is damaged"):
+            TableEncoding.from_dict(stored | {"columns": columns})
+
+
 def test_units_are_those_of_signs_and_brackets():
     problem = parse_table('length (cm),price,t\n1,"$5",a\n2,"$6",b\n')
     assert [(feature.name, feature.unit) for feature in problem.encoding.features] == [

@@ -215,7 +215,7 @@ def load(folder: str | Path) -> TableModel:
     try:
         encoding = TableEncoding.from_dict(_load_json(encoding_file, folder)) if encoding_file.exists() else None
         classes: Sequence[str] | None = description["classes"]
-        return TableModel(
+        model = TableModel(
             network=read(folder / names.MODEL_FILE),
             features=tuple(description["inputs"]),
             classes=None if classes is None else tuple(classes),
@@ -227,8 +227,27 @@ def load(folder: str | Path) -> TableModel:
             regions=description["regions"],
             threshold=description.get("threshold") or 0.5,
         )
+        _check_sizes(model)
+        return model
     except (KeyError, TypeError, ValueError) as problem:
         raise FileError(f"{folder / names.DESCRIPTION_FILE} is damaged or of another version ({problem})") from None
+
+
+def _check_sizes(model: TableModel) -> None:
+    """Refuse a description that does not belong to the network, or whose numbers are not finite."""
+    d, net = len(model.features), model.network
+    encoded = d if model.encoding is None else len(model.encoding.features)
+    if not d == net.n_in == encoded:
+        raise ValueError(f"{plural(d, 'input')} of the table, {encoded} encoded, {net.n_in} of the network")
+    if model.classes is not None and len(model.classes) != net.n_out:
+        raise ValueError(f"{len(model.classes)} classes, {plural(net.n_out, 'output')} of the network")
+    shapes = {"center": (d,), "spread": (d,), "ranges": (d, 2)}
+    for name, shape in shapes.items():
+        values = getattr(model, name)
+        if values.shape != shape or not np.isfinite(values).all():
+            raise ValueError(f"{name} must hold {' x '.join(map(str, shape))} finite numbers")
+    if not 0 < model.threshold < 1:
+        raise ValueError(f"threshold {model.threshold}")
 
 
 def _load_json(path: Path, folder: Path) -> Any:

@@ -174,7 +174,10 @@ class TableEncoding:
                 raise ValueError(f"version {value['creases-encoding']}, expected {_VERSION}")
             columns = tuple(ColumnEncoding.from_dict(column) for column in value["columns"])
             classes = None if value["classes"] is None else tuple(value["classes"])
-            return cls(columns, value["missing"], value["task"], classes)
+            encoding = cls(columns, value["missing"], value["task"], classes)
+            if encoding.inputs:
+                _ = encoding._apply  # what cannot be applied is damaged
+            return encoding
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
             raise FileError(f"the encoding of the table is damaged ({problem})") from None
 

@@ -60,8 +60,10 @@ def restore(columns: Sequence[ColumnEncoding], missing: str) -> Callable[[Sequen
     indicated = [k for k, column in enumerate(columns) if column.n_missing and not column.is_category]
     indicated = indicated if missing == "indicate" else []
     transformer = _create(kinds, missing, indicated, min_frequency=2, max_categories=None)
-    transformer.fit(_example(columns))
+    example = _example(columns)
     order = _order(columns, indicated)
+    if transformer.fit(example).transform(example).shape[1] != len(order):
+        raise ValueError("values or means of columns are missing or repeated")
 
     def encode(raw: Sequence[Column]) -> Floats:
         if not len(raw[0].values):
