@@ -27,10 +27,10 @@ NO_CALLS = {
     "takes results of other functions": """
         animate_growth animate_tracks animate_training apply explain measure plot_active_directions
         plot_along_direction plot_compression plot_compression_table plot_disagreement plot_gradients plot_growth
-        plot_growth_curves plot_heatmap plot_polytope plot_pruning plot_section plot_spectra plot_tracks
+        plot_growth_curves plot_heatmap plot_pieces plot_polytope plot_pruning plot_section plot_spectra plot_tracks
         redundant_units remove_redundant report ridge_coefficients ridge_network save_figure""",
-    "reads files or packages, which have tests of their own": """
-        breast_cancer cifar10 diabetes digits iris load mnist wine""",
+    "reads or writes files, or reads packages, and has tests of its own": """
+        breast_cancer cifar10 diabetes digits iris load mnist plane_tiles wine""",
     "takes a function, or no arguments, or is a part of others": """
         compile_kernels evaluation_mode format_number format_time_left job make_problem names""",
 }

@@ -78,7 +78,8 @@ def judge_amplitudes(numbers: Numbers) -> Judgement:
     words = (
         f"mean loss {AFTER} steps after growth: "
         + ", ".join(f"{after[size].mean():.2f} at size {size}" for size in sizes)
-        + f"; {after[LINE_SEARCH].mean():.2f} at that of the line search, {after[UNGROWN].mean():.2f} without growth"
+        + f"; {after[LINE_SEARCH].mean():.2f} at the size of the line search, "
+        + f"{after[UNGROWN].mean():.2f} without growth"
     )
     if not after[best].max() < after[sizes[0]].min():
         return Judgement("disagrees", f"{words}: the spread over seeds is as large as the effect")

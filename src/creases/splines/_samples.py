@@ -99,7 +99,10 @@ class Samples:
 
 
 def merge_samples(x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> Samples:
-    """Return samples (N,) with weights, in any order and with repeated x, sorted, merged and scaled."""
+    """Return samples (N,) with weights, in any order and with repeated x, sorted, merged and scaled.
+
+    Samples are merged where their x differ by no more than rounding within the range of x.
+    """
     places = check_vector(x, "x")
     values = check_vector(y, "y", len(places))
     if not len(places):
@@ -108,8 +111,15 @@ def merge_samples(x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) 
     if (w < 0).any() or not w.any():
         raise InputError("weights", "be non-negative with at least one positive entry", f"a minimum of {w.min()}")
     positive = w > 0
-    distinct, which = np.unique(places[positive], return_inverse=True)
-    values, top = values[positive], float(w.max())
+    places, values, top = places[positive], values[positive], float(w.max())
+    low, high = places.min(), places.max()
+    with np.errstate(over="ignore"):
+        width = high - low
+    if not np.isfinite(width):
+        raise InputError("x", "have a range that fits into float64", hint="scale x down")
+    t, first, which = np.unique((places - low) / (width or 1.0), return_index=True, return_inverse=True)
+    distinct = places[first]
+    distinct[0], distinct[-1] = low, high
     w = w[positive] / top
     with np.errstate(over="ignore", invalid="ignore"):
         sums = np.bincount(which, weights=w).astype(np.float64)
@@ -117,14 +127,7 @@ def merge_samples(x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) 
         mean = float(w @ values / w.sum())
         height = float(np.abs(means - mean).max()) or 1.0
         within = top * float(w @ (values - means[which]) ** 2)
-        squares, width = top * (height * height) * w.sum() + within, distinct[-1] - distinct[0]
+        squares = top * (height * height) * w.sum() + within
     if not np.isfinite(squares):
         raise InputError("y", "have squared errors that fit into float64", hint="scale y or weights down")
-    if not np.isfinite(width):
-        raise InputError("x", "have a range that fits into float64", hint="scale x down")
-    t = (distinct - distinct[0]) / (width or 1.0)
-    if (np.diff(t) <= 0).any():
-        raise InputError(
-            "x", "differ by more than rounding within its range", f"a range of {width:g}", "remove outliers"
-        )
     return Samples(distinct, means, sums, t, (means - mean) / height, mean, height, top, within)
