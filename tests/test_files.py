@@ -11,8 +11,9 @@ from creases.errors import FileError
 
 #: Writes a file and waits in the middle of it.
 _WRITE = """
-import sys, time
+import signal, sys, time
 from creases._files import write_atomically
+signal.signal(signal.SIGINT, signal.default_int_handler)  # where the tests run in the background it is ignored
 with write_atomically(sys.argv[1]) as temporary:
     temporary.write_text("half")
     print("writing", flush=True)

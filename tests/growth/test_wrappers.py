@@ -132,6 +132,7 @@ def test_the_ranks_stay_bit_equal_after_growth_and_train_all_parameters(both, na
     assert both[0][name]["losses"] != both[1][name]["losses"]  # of each rank's own half of the samples
 
 
+@pytest.mark.thorough
 @distributed
 @pytest.mark.parametrize("name", [name for name in ddp_runs.CASES if name != "buffers"])
 def test_two_ranks_end_with_the_network_and_the_average_of_one(both, name):

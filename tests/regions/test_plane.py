@@ -131,7 +131,7 @@ SLOWLY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, Heal
 
 
 @pytest.mark.slow
-@settings(max_examples=2000, **SLOWLY)
+@settings(max_examples=500, **SLOWLY)
 @given(cases(2))
 def test_regions_of_any_network_tile_the_box_and_are_those_of_exact_arithmetic(case: Case) -> None:
     found = creases.plane(case.net, case.box)
@@ -198,6 +198,7 @@ def test_progress_can_end_the_work_within_a_bend(monkeypatch) -> None:
     monkeypatch.setattr(plane_module, "MEMORY", 2**16)
     with pytest.raises(Enough) as ended:
         creases.plane(net, UNIT, progress=bound)
+    monkeypatch.undo()
     assert ended.value.args[0] < creases.plane(net, UNIT).count / 10
 
 

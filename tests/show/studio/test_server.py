@@ -158,7 +158,7 @@ def alone(studio: Studio) -> bool:
     return not studio.workers()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_killed_worker_is_told_of_in_place_and_the_session_begins_anew(studio: Studio):
     assert alone(studio)
     page = Page(studio)
