@@ -26,9 +26,16 @@ NOTEBOOKS = sorted((DOCS / "tutorials").glob("*.ipynb"))
 sys.path.append(str(DOCS))
 import notebooks  # noqa: E402
 
+#: Pages whose blocks take longest.
+LONG_PAGES = {"animate", "gallery", "grow", "report", "spline", "sweep"}
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
+
+def _marked(page):
+    marks = pytest.mark.thorough if page.stem in LONG_PAGES else pytest.mark.slow
+    return pytest.param(page, id=page.stem, marks=marks)
+
+
+@pytest.mark.parametrize("page", [_marked(page) for page in PAGES if blocks(page)])
 def test_every_block_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_blocks(page)

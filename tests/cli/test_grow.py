@@ -274,6 +274,7 @@ def test_every_method_grows_from_the_command_line(run, how):
     assert all(step["why"] for step in steps)
 
 
+@pytest.mark.thorough
 def test_layers_are_inserted_from_the_command_line(run):
     options = ("--how", "gradmax", "--where", "width-or-depth", "--hidden", 4, "--when", 40, "--budget", 130)
     result = run("grow", "spirals", *options, "--out", "o", "--json")

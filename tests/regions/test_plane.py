@@ -51,6 +51,7 @@ def test_counts_equal_the_reference(name: str) -> None:
         assert np.diff(found.starts).max() == expected["max_sides"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PLANES)
 def test_tensor_operations_give_the_same_partition(name: str, monkeypatch) -> None:
     net = creases.read(load_case(name))

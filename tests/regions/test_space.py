@@ -340,7 +340,7 @@ def test_a_stream_of_blocks_has_every_region_once(monkeypatch):
     assert not blocks[-1].complete
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["vertices", "lp"])
 def test_several_processes_find_the_same_regions(method):
     net = case("m3_16x2") if method == "vertices" else random_net([3, 5, 4, 1], 0)

@@ -137,6 +137,7 @@ def test_a_growth_step_that_was_not_is_refused_by_number(grown: Any) -> None:
         grown.explain(0)
 
 
+@pytest.mark.thorough
 def test_of_one_random_state_it_is_one_network_and_torchs_numbers_are_left_alone(moons: Any) -> None:
     before = torch.random.get_rng_state()
     one, two = (GrowingClassifier(**SHORT).fit(*moons) for _ in range(2))
@@ -146,6 +147,7 @@ def test_of_one_random_state_it_is_one_network_and_torchs_numbers_are_left_alone
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["fold", "tiny"])
 def test_weights_are_repetition_to_the_last_bit(moons: Any, how: str) -> None:
     X, y = moons
@@ -170,6 +172,7 @@ def test_it_is_pickled_and_cloned_and_goes_on(moons: Any, grown: Any, shown: Any
         fresh.explain()
 
 
+@pytest.mark.thorough
 def test_it_works_in_pipelines_searches_and_curves(moons: Any) -> None:
     X, y = moons
     model = GrowingClassifier(**{**SHORT, "budget": 10})

@@ -129,6 +129,7 @@ def test_the_smallest_limit_counts():
     assert Stages().stages_left(run) == 2
 
 
+@pytest.mark.thorough
 @given(st.integers(1, 20), st.sampled_from(["random", "fold", "tiny"]), st.booleans())
 @settings(max_examples=8, deadline=None)
 def test_stages_grow_up_to_a_limit_of_units_and_no_further(limit, how, validated):
