@@ -198,7 +198,7 @@ def test_hard_classes_alone_are_the_networks_of_the_full_sweep(monkeypatch):
             assert abs(int(here) - int(there)) <= 3  # the same starts; rounding may differ between machines
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_parity_is_learnt_as_often_as_by_another_implementation():
     found = parity_rates(2000)
     rates = found.set_index(["width", "depth", "leak"])["rate"]

@@ -16,7 +16,7 @@ def test_the_least_share_near_the_original_is_the_one_before_the_first_drop():
 
 @pytest.mark.data
 @pytest.mark.skipif("CREASES_DATA" not in os.environ, reason="CREASES_DATA names no folder with the image data")
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_images_are_pruned_both_ways(monkeypatch):
     monkeypatch.setitem(ENOUGH, "mnist", 0.0)
     settings = Settings(epochs=1, per_step=40, images=80, tested=40, scored=20, compared=4, often=1)

@@ -84,7 +84,7 @@ def test_one_that_fails_does_not_stop_the_rest(tmp_path, monkeypatch):
     }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_several_processes_give_the_same_results(tmp_path):
     some = [find_claim(id) for id in ("splines/kernel-sketch", "xng/lemma-1", "splines/neurons")]
     alone = {one.id: one for one in run_claims(some, "quick", folder=tmp_path / "one")}

@@ -144,5 +144,6 @@ def test_two_ranks_end_with_the_network_and_the_average_of_one(both, name):
                 assert torch.allclose(rank[name][part][key], value, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.thorough
 def test_a_wrapper_in_another_process_group_is_refused(both):
     assert all("model must be in the default process group" in rank["other group"] for rank in both)

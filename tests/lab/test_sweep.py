@@ -96,7 +96,7 @@ def test_every_row_of_a_job_is_in_the_table(whole):
     assert (whole["chance"].dropna() == (whole["seed"] % 1000)[1::2]).all()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_killed_often_it_does_every_job_and_repeats_only_what_was_not_stored(tmp_path, environment, whole):
     found = subprocess.run(
         [sys.executable, TESTS / "killed_sweeps.py", "often", "15", str(tmp_path / "struck")],
