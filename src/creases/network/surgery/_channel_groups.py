@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
-from creases.errors import InputError
 from creases.network.surgery._certificate import same_outputs
 from creases.network.surgery._channel_group import ChannelGroup, ChannelGroups, Channels, FixedChannels, union_channels
 from creases.network.surgery._coupling import CouplingTracker, removes_whole_groups
-from creases.network.surgery._layers import AFFINE_LAYERS, count_outputs, input_tensors, is_grouped, output_tensors
+from creases.network.surgery._layers import (
+    AFFINE_LAYERS,
+    count_outputs,
+    fixed_tensor_reason,
+    input_tensors,
+    is_grouped,
+    output_tensors,
+    shared_parameters,
+)
 from creases.network.surgery._remove_channels import apply_removal, masked_channels
-from creases.network.surgery._sandbox import copy_sharing_parameters, example, unwrap_module, without_side_effects
+from creases.network.surgery._sandbox import (
+    copy_sharing_parameters,
+    example,
+    explain_failed_run,
+    unwrap_module,
+    without_side_effects,
+)
 
 
 def channel_groups(
@@ -55,12 +67,8 @@ class _Survey:
         self.twin = copy_sharing_parameters(model)
         self.x = example(self.twin, input_shape, X)
         self.tracker = CouplingTracker(self.twin)
-        try:
-            with without_side_effects():
-                self.flow = self.tracker.run(self.twin, self.x)
-        except Exception as problem:
-            shape, source = tuple(self.x.shape), "input_shape" if X is None else "the shape of X"
-            raise InputError("model", f"run on an example of shape {shape}", f"{problem}", f"check {source}") from None
+        with explain_failed_run(self.x, X), without_side_effects():
+            self.flow = self.tracker.run(self.twin, self.x)
 
     def run(self) -> ChannelGroups:
         """Return all groups, and the channels that cannot be removed."""
@@ -109,12 +117,12 @@ class _Survey:
 
     def _fix_tensors(self) -> None:
         """Fix the channels of layers whose tensors cannot be cut: shared, computed, or not used as a layer's."""
-        uses = Counter(id(p) for module in self.twin.modules() for p in module._parameters.values() if p is not None)
+        shared = shared_parameters(self.twin)
         for path in dict.fromkeys([*self.flow.first, *self.flow.columns]):
             layer = self.twin.get_submodule(path)
             made = output_tensors(layer).tensors if isinstance(layer, AFFINE_LAYERS) else ()
             for names, units in ((made, self._made(path)), (input_tensors(layer).tensors, self._read(path))):
-                why = next((why for name, _ in names if (why := _uncuttable(layer, path, name, uses))), "")
+                why = next((why for name, _ in names if (why := fixed_tensor_reason(layer, path, name, shared))), "")
                 if why:
                     self.tracker.fix(units, why)
         unused = [path for path in self.flow.first if path not in self.flow.columns]
@@ -191,11 +199,3 @@ class _Survey:
     def _outputs(self) -> list[Tensor]:
         with without_side_effects():
             return [leaf for leaf in tree_leaves(self.twin(self.x)) if isinstance(leaf, Tensor)]
-
-
-def _uncuttable(layer: nn.Module, path: str, name: str, uses: Counter[int]) -> str:
-    """Return why entries of a layer's tensor cannot be removed; "" if they can."""
-    owned = {**layer._parameters, **layer._buffers}
-    if getattr(layer, name, None) is not None and owned.get(name) is None:
-        return f"{path}.{name} is computed (weight norm or another parametrization); remove that first"
-    return f"{path}.{name} is shared with another layer" if uses[id(owned.get(name))] > 1 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from torch import nn
@@ -55,3 +56,17 @@ def count_outputs(layer: nn.Module) -> int:
 def is_grouped(layer: nn.Module) -> bool:
     """Return whether each output unit reads only some of the input units."""
     return isinstance(layer, _ConvNd) and layer.groups > 1
+
+
+def shared_parameters(model: nn.Module) -> set[int]:
+    """Return the ``id`` of every parameter that a model holds more than once."""
+    uses = Counter(id(p) for module in model.modules() for p in module._parameters.values() if p is not None)
+    return {key for key, count in uses.items() if count > 1}
+
+
+def fixed_tensor_reason(layer: nn.Module, path: str, name: str, shared: set[int]) -> str:
+    """Return why entries of a layer's tensor can be neither added nor removed; "" if they can."""
+    owned = {**layer._parameters, **layer._buffers}
+    if getattr(layer, name, None) is not None and owned.get(name) is None:
+        return f"{path}.{name} is computed (weight norm or another parametrization); remove that first"
+    return f"{path}.{name} is shared with another layer" if id(owned.get(name)) in shared else ""

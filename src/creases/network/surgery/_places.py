@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,11 +14,23 @@ from creases.network.surgery._carriers import carrier_values
 from creases.network.surgery._certificate import same_outputs
 from creases.network.surgery._flow import Flow
 from creases.network.surgery._function_names import BEND_FUNCTIONS
-from creases.network.surgery._layers import CARRIER_LAYERS, input_tensors, output_tensors
+from creases.network.surgery._layers import (
+    CARRIER_LAYERS,
+    fixed_tensor_reason,
+    input_tensors,
+    output_tensors,
+    shared_parameters,
+)
 from creases.network.surgery._link import Link
 from creases.network.surgery._place import Place, check_place, unit_cost
 from creases.network.surgery._resize import plan_addition
-from creases.network.surgery._sandbox import copy_sharing_parameters, example, unwrap_module, without_side_effects
+from creases.network.surgery._sandbox import (
+    copy_sharing_parameters,
+    example,
+    explain_failed_run,
+    unwrap_module,
+    without_side_effects,
+)
 from creases.network.surgery._tracking import UnitTracker
 
 
@@ -80,14 +91,9 @@ class Survey:
     def __init__(self, model: nn.Module, input_shape: Sequence[int] | None, X: Tensor | None) -> None:
         self.twin = copy_sharing_parameters(model)
         self.x = example(self.twin, input_shape, X)
-        try:
+        with explain_failed_run(self.x, X):
             self.flow = self.run()
-        except Exception as problem:
-            shape = tuple(self.x.shape)
-            source = "input_shape" if X is None else "the shape of X"
-            raise InputError("model", f"run on an example of shape {shape}", f"{problem}", f"check {source}") from None
-        uses = Counter(id(p) for module in self.twin.modules() for p in module._parameters.values() if p is not None)
-        self.shared = {key for key, n in uses.items() if n > 1}
+        self.shared = shared_parameters(self.twin)
 
     def place(self, name: str) -> Place:
         """Return the place of a layer's units, with a reason if its width cannot change."""
@@ -145,11 +151,8 @@ class Survey:
         ]:
             holder = self.twin.get_submodule(path)
             for tensor, _ in tensors.tensors:
-                owned = {**holder._parameters, **holder._buffers}
-                if getattr(holder, tensor, None) is not None and owned.get(tensor) is None:
-                    return f"{path}.{tensor} is computed (weight norm or another parametrization); remove that first"
-                if id(owned.get(tensor)) in self.shared:
-                    return f"{path}.{tensor} is shared with another layer"
+                if why := fixed_tensor_reason(holder, path, tensor, self.shared):
+                    return why
         return ""
 
     def _try_wider(self, place: Place) -> Place:
