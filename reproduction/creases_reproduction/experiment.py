@@ -10,15 +10,17 @@ from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
 from time import process_time
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from creases._files import write_atomically
 from creases._validation import check_choice
 from creases._versions import versions
 from creases.errors import FileError, InputError, ReadError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Scale = Literal["quick", "full"]
 
@@ -54,6 +56,8 @@ def write_table(result: ResultTable, path: str | Path) -> Path:
 
 def read_table(path: str | Path) -> ResultTable:
     """Read a file that :func:`write_table` wrote."""
+    import pandas as pd
+
     path = Path(path)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

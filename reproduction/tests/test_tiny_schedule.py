@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
@@ -12,12 +15,16 @@ from creases_reproduction.tiny.growth_schedule import (
     GROWN,
     LARGE,
     TWIN,
+    Part,
+    Run,
     Setup,
-    all_runs,
+    Size,
     growth_round,
     hidden,
+    main,
     mnist_setup,
     run,
+    run_part,
     start,
 )
 from creases_reproduction.tiny.schedule_numbers import digit_data
@@ -82,15 +89,45 @@ def test_networks_train_for_as_many_steps_each_whatever_the_seconds(data, monkey
     assert all(found.by_seconds == [] for found in results)
 
 
-def test_runs_of_fewer_seeds_are_those_that_take_long(data, monkeypatch):
-    monkeypatch.setattr(growth_schedule, "GROUPS", dict.fromkeys(GROUPS, lambda seed, setup: [seed]))
-    monkeypatch.setattr(growth_schedule, "FEWER", {"by steps": 1})
-    assert list(all_runs(2, Setup(data, 0.01, wide=20))) == [0] * 6 + [1] * 5
+def test_groups_that_take_long_are_run_for_fewer_seeds():
+    parts = Size(seeds=3, fewer=1).parts()
+    assert [seed for group, seed in parts if group == "grown"] == [0, 1, 2]
+    assert [seed for group, seed in parts if group == "fifteen"] == [0]
+    assert {group for group, _ in parts} == set(GROUPS)
+
+
+def test_the_program_writes_every_run_in_order_with_how_it_was_made(tmp_path, monkeypatch):
+    def one_run(group, seed, size):
+        return Part(group, seed, [Run(group, seed)], 1.5)
+
+    monkeypatch.setattr(growth_schedule, "ProcessPoolExecutor", lambda *a, **k: ThreadPoolExecutor(2))
+    monkeypatch.setattr(growth_schedule, "run_part", one_run)
+    main(["--seeds", "2", "--fewer", "1", "--seconds", "0.5", "--out", str(tmp_path / "found.json")])
+    written = json.loads((tmp_path / "found.json").read_text())
+    assert [(run["name"], run["seed"]) for run in written["runs"]] == [
+        *((group, 0) for group in GROUPS),
+        ("grown", 1),
+        ("large", 1),
+    ]
+    assert "--seeds 2 --fewer 1 --pixels 28 --wide 1000 --seconds 0.5" in written["about"]["command"]
+    assert written["about"]["cpu_seconds"] == "12"
+    assert written["size"]["seconds"] == 0.5
+
+
+def test_a_part_runs_in_one_thread(data, monkeypatch):
+    threads = []
+    monkeypatch.setattr(growth_schedule, "_cached_setup", lambda *a: Setup(data, 0.01, wide=20))
+    monkeypatch.setattr(
+        growth_schedule, "GROUPS", {"large": lambda seed, setup: [threads.append(torch.get_num_threads())]}
+    )
+    part = run_part("large", 4, Size())
+    assert threads == [1]
+    assert (part.group, part.seed) == ("large", 4)
 
 
 def test_images_shrink_to_means_of_four_pixels(monkeypatch):
     pixels = torch.arange(28.0 * 28).reshape(1, 1, 28, 28)
     monkeypatch.setattr(growth_schedule, "images", lambda *a, **k: ((pixels, torch.zeros(1)), (pixels, torch.zeros(1))))
-    (x, _), _ = mnist_setup(14).data
+    (x, _), _ = mnist_setup(14, 500, 2.0).data
     assert x.shape == (1, 196)
     assert float(x[0, 0]) == (0 + 1 + 28 + 29) / 4

@@ -7,21 +7,26 @@ outgoing ones of length 1 (eq. 7). The units come from ``sample_size`` samples, 
 source does not say whether from the same ones, to which both factors overfit. Seconds are CPU seconds of one thread;
 they count training and growth, not the measurements. All networks train for as many seconds, and for as many steps.
 
-    python -m creases_reproduction.tiny.growth_schedule --seeds 10 --out tiny_schedule.json
+    python -m creases_reproduction.tiny.growth_schedule --out tiny_schedule.json
 
-needs the image files (see :func:`creases.problems.mnist`); it gives what ``results/tiny_schedule.json`` has: MNIST at
-14 x 14 pixels, 500 units in each layer of the large network, 2 seconds, and fewer seeds (``FEWER``) of some runs. The
-source has 28 x 28, 1000, 50 seconds of 7 cores and 20 seeds: ``--pixels 28 --wide 1000 --seconds 50 --seeds 20``.
+needs the image files (see :func:`creases.problems.mnist`) and about 80 minutes of one core, divided among ``--jobs``
+processes of one thread each; it gives what ``results/tiny_schedule.json`` has. Images, large network, seconds and seeds
+are the source's (28 x 28 pixels, 1000-1000, 50 s, 20), but its seconds are of 7 cores; ``--fewer`` seeds are run by
+steps and for Figures 8 and 10 to 13. ``--pixels 14 --wide 500 --seconds 2 --seeds 10 --fewer 2`` takes minutes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from math import inf
+from multiprocessing import get_context
 from pathlib import Path
 
 import torch
@@ -258,38 +263,71 @@ def _beside_random(seed: int, setup: Setup) -> list[Run]:
     return collected
 
 
-#: The runs of one seed: each is a function of seed and set-up.
+#: The runs of one seed, longest first: each is a function of seed and set-up.
 GROUPS = {
-    "grown": _grown_and_twin,
-    "large": _large,
-    "by steps": _by_steps,
     "fifteen": _fifteen,
-    "random": _beside_random,
+    "grown": _grown_and_twin,
+    "by steps": _by_steps,
+    "large": _large,
     "pause": _pause,
+    "random": _beside_random,
 }
 
-#: Seeds of the runs that are done for fewer of them.
-FEWER = {"by steps": 3, "fifteen": 2, "random": 2, "pause": 2}
+#: Groups that are run for fewer seeds.
+FEWER = ("fifteen", "by steps", "pause", "random")
 
 
-def all_runs(seeds: int = 10, setup: Setup | None = None) -> Iterator[Run]:
-    """Yield the runs of many seeds, one after the other, on MNIST unless given another set-up."""
-    setup = mnist_setup() if setup is None else setup
-    threads = torch.get_num_threads()
+@dataclass(frozen=True)
+class Size:
+    """How large the experiment is."""
+
+    seeds: int = 20
+    fewer: int = 6  #: seeds of the groups in ``FEWER``
+    pixels: int = 28  #: of a side of an image
+    wide: int = 1000  #: units in each layer of the large network
+    seconds: float = 50.0  #: of the runs of Figures 5 and 6
+
+    def parts(self) -> list[tuple[str, int]]:
+        """Return group and seed of every part of the experiment, longest first."""
+        return [(group, seed) for group in GROUPS for seed in range(self.fewer if group in FEWER else self.seeds)]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The runs of one group and one seed."""
+
+    group: str
+    seed: int
+    runs: list[Run]
+    cpu_seconds: float  #: with the measurements
+
+
+def run_part(group: str, seed: int, size: Size) -> Part:
+    """Do the runs of one group and one seed on MNIST, in one thread."""
+    setup = _cached_setup(size.pixels, size.wide, size.seconds)
+    began, threads = time.process_time(), torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        for seed in range(seeds):
-            for group, run_group in GROUPS.items():
-                if seed < FEWER.get(group, seeds):
-                    yield from run_group(seed, setup)
+        return Part(group, seed, GROUPS[group](seed, setup), time.process_time() - began)
     finally:
         torch.set_num_threads(threads)
 
 
-def mnist_setup(pixels: int = 14, wide: int = 500, seconds: float = 2.0) -> Setup:
+def all_parts(size: Size, n_jobs: int | None = None) -> Iterator[Part]:
+    """Yield the parts of the experiment as they end, from ``n_jobs`` processes (None: as many as cores)."""
+    with ProcessPoolExecutor(n_jobs or os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        for future in as_completed([pool.submit(run_part, *part, size) for part in size.parts()]):
+            yield future.result()
+
+
+def mnist_setup(pixels: int, wide: int, seconds: float) -> Setup:
     """Return MNIST at 28 x 28 pixels, or at 14 x 14, each the mean of four."""
     train, test = images(mnist, "cpu", flat=False)
     return Setup((_shrink(*train, pixels), _shrink(*test, pixels)), seconds, wide)
+
+
+#: So that a process reads the images once.
+_cached_setup = cache(mnist_setup)
 
 
 def _shrink(x: Tensor, y: Tensor, pixels: int) -> tuple[Tensor, Tensor]:
@@ -299,22 +337,28 @@ def _shrink(x: Tensor, y: Tensor, pixels: int) -> tuple[Tensor, Tensor]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run every experiment of every seed and keep the numbers as JSON, with how they were made."""
+    size = Size()
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--pixels", type=int, choices=(14, 28), default=14, help="of a side of an image")
-    parser.add_argument("--wide", type=int, default=500, help="units in each layer of the large network")
-    parser.add_argument("--seconds", type=float, default=2.0, help="of the runs of Figures 5 and 6")
+    parser.add_argument("--seeds", type=int, default=size.seeds)
+    parser.add_argument("--fewer", type=int, default=size.fewer, help="seeds by steps and of Figures 8 and 10 to 13")
+    parser.add_argument("--pixels", type=int, choices=(14, 28), default=size.pixels, help="of a side of an image")
+    parser.add_argument("--wide", type=int, default=size.wide, help="units in each layer of the large network")
+    parser.add_argument("--seconds", type=float, default=size.seconds, help="of the runs of Figures 5 and 6")
+    parser.add_argument("--jobs", type=int, help="processes; default: as many as cores")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(arguments)
-    flags = f"--seeds {options.seeds} --pixels {options.pixels} --wide {options.wide} --seconds {options.seconds:g}"
+    size = Size(options.seeds, options.fewer, options.pixels, options.wide, options.seconds)
+    flags = " ".join(f"--{name} {value:g}" for name, value in asdict(size).items())
     command = f"python -m creases_reproduction.tiny.growth_schedule {flags} --out {options.out.name}"
-    about = {"command": command, "device": describe_machine()}
-    began, done = time.process_time(), []
-    for item in all_runs(options.seeds, mnist_setup(options.pixels, options.wide, options.seconds)):
-        done.append(round_numbers(asdict(item)))
-        about |= {"cpu_seconds": f"{time.process_time() - began:.0f}", **result_versions()}
+    about = {"command": command, "device": describe_machine(), **result_versions()}
+    done: list[Part] = []
+    for part in all_parts(size, options.jobs):
+        done.append(part)
+        about["cpu_seconds"] = f"{sum(item.cpu_seconds for item in done):.0f}"
+        ordered = sorted(done, key=lambda item: (item.seed, list(GROUPS).index(item.group)))
+        numbers = [round_numbers(asdict(run)) for item in ordered for run in item.runs]
         with write_atomically(options.out) as path:
-            path.write_text(json.dumps({"about": about, "runs": done}))
+            path.write_text(json.dumps({"about": about, "size": asdict(size), "runs": numbers}))
 
 
 if __name__ == "__main__":
