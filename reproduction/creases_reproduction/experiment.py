@@ -93,6 +93,11 @@ def result_versions() -> dict[str, str]:
     return versions(*PACKAGES)
 
 
+def describe_run(command: str, seconds: float) -> dict[str, str]:
+    """Return how a result was made: command, machine, seconds by the clock, versions."""
+    return {"command": command, "device": describe_machine(), "seconds": f"{seconds:.3g}", **result_versions()}
+
+
 def describe_machine() -> str:
     """Return the processors in words: "Intel Xeon 2.20 GHz, 2 cores", with the GPU if there is one."""
     name = platform.processor() or platform.machine()

@@ -15,24 +15,25 @@ from creases_reproduction.linearity.image_networks import network, plans
 from creases_reproduction.linearity.image_sections import image_sections, nearest_three
 
 
-def test_the_three_images_have_the_least_sum_of_distances() -> None:
-    x = torch.randn(40, 1, 3, 3, generator=torch.Generator().manual_seed(0))
+@pytest.mark.parametrize("classes", [(0, 0, 0), (0, 0, 1), (2, 0, 1)])
+def test_of_the_classes_the_three_images_have_the_least_sum_of_distances(classes: tuple[int, int, int]) -> None:
+    draw = torch.Generator().manual_seed(0)
+    x, y = torch.randn(40, 1, 3, 3, generator=draw), torch.randint(3, (40,), generator=draw)
     flat = x.flatten(1)
     apart = torch.cdist(flat, flat)
-    best = min(
-        combinations(range(40), 3), key=lambda t: float(apart[t[0], t[1]] + apart[t[0], t[2]] + apart[t[1], t[2]])
-    )
-    assert tuple(sorted(nearest_three(x))) == best
+    triples = [t for t in combinations(range(40), 3) if sorted(y[list(t)].tolist()) == sorted(classes)]
+    best = min(triples, key=lambda t: float(apart[t[0], t[1]] + apart[t[0], t[2]] + apart[t[1], t[2]]))
+    assert tuple(sorted(nearest_three(x, y, classes))) == best
 
 
 def test_copies_of_an_image_are_not_taken_together() -> None:
-    x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
-    a, b, c = nearest_three(x)
-    assert len({tuple(x[i].tolist()) for i in (a, b, c)}) == 3
+    x, y = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]]), torch.zeros(4, dtype=torch.int64)
+    three = nearest_three(x, y, (0, 0, 0))
+    assert len({tuple(x[i].tolist()) for i in three}) == 3
     with pytest.raises(InputError, match="x must have three different images"):
-        nearest_three(x[:3])
-    with pytest.raises(InputError, match="x must have at least three images, got 2"):
-        nearest_three(x[:2])
+        nearest_three(x[:3], y[:3], (0, 0, 0))
+    with pytest.raises(InputError, match="x must have at least three images of the classes, got 2"):
+        nearest_three(x[:2], y[:2], (0, 0, 0))
 
 
 def test_the_stored_counts_show_what_grids_miss_and_count_twice() -> None:
@@ -51,7 +52,8 @@ def test_every_network_has_a_row_for_each_grid(tmp_path: Path, monkeypatch: pyte
     from safetensors.torch import save_file
 
     drawn = torch.randn(10, 3, 32, 32, generator=torch.Generator().manual_seed(0))
-    monkeypatch.setattr(module, "images", lambda name, split, count=None: (drawn, torch.zeros(10, dtype=torch.int64)))
+    classes = torch.tensor([0, 4] * 5)
+    monkeypatch.setattr(module, "images", lambda name, split, count=None: (drawn, classes))
     monkeypatch.setitem(module.PARTS, "quick", (0.05, 1e-4))
     monkeypatch.setitem(module.GRIDS, "quick", ((3, 1e-6), (4, 1e-2)))
     for plan in plans("cifar10"):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from creases.errors import InputError
 from creases.problems import get
-from creases_reproduction.xng import growth_experiment
+from creases_reproduction.xng import growth_experiment, method_comparison
 from creases_reproduction.xng.growth_experiment import (
     METHODS,
     MethodResult,
@@ -76,3 +78,18 @@ def test_rows_make_a_table_of_methods_by_problems():
 def test_bad_arguments_are_refused(change, message):
     with pytest.raises(InputError, match=message):
         run_growth_experiment(**change)
+
+
+def test_the_comparison_is_written_with_how_it_was_made(tmp_path, monkeypatch):
+    for name, steps in {"STEPS": 30, "GROWN": 20, "RECYCLED": (5, 10)}.items():
+        monkeypatch.setattr(growth_experiment, name, steps)
+    monkeypatch.setattr(method_comparison, "PROBLEMS", ("sine",))
+    monkeypatch.setattr(method_comparison, "FULL_METHODS", ("random 2-3-2", "A slide-29"))
+    method_comparison.main(["--networks", "2", "--out", str(tmp_path / "found.json")])
+    written = json.loads((tmp_path / "found.json").read_text())
+    assert [(row["problem"], row["method"], row["networks"]) for row in written["rows"]] == [
+        ("sine", "random 2-3-2", 2),
+        ("sine", "A slide-29", 2),
+    ]
+    assert written["about"]["command"].endswith("method_comparison --networks 2 --jobs 1 --out found.json")
+    assert {"device", "seconds", "torch"} <= set(written["about"])

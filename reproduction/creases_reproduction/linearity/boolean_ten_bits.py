@@ -25,6 +25,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from time import perf_counter
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ from numpy.typing import NDArray
 
 from creases import boolean
 from creases._validation import check_choice, check_count
-from creases_reproduction.experiment import ResultTable, derive_seed, result_versions, write_table
+from creases_reproduction.experiment import ResultTable, derive_seed, describe_run, write_table
 from creases_reproduction.linearity.boolean_training import EPOCHS, FOURIER_METRICS, LEAKY, train_on
 from creases_reproduction.statistics import add_rates
 
@@ -217,6 +218,7 @@ if __name__ == "__main__":
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, required=True, help="the file to write")
     given = parser.parse_args()
+    began = perf_counter()
     if given.what == "sizes":
         result = by_size(given.scale, seed=given.seed, device=given.device)
     else:
@@ -225,4 +227,5 @@ if __name__ == "__main__":
     flags = f"{given.what} --scale {given.scale} --seed {given.seed}"
     command = f"python -m creases_reproduction.linearity.boolean_ten_bits {flags}"
     command += f" --device {given.device} --out {given.out.name}"
-    write_table(ResultTable(result.table, {"command": command, **result.about, **result_versions()}), given.out)
+    about = {**result.about, **describe_run(command, perf_counter() - began)}
+    write_table(ResultTable(result.table, about), given.out)

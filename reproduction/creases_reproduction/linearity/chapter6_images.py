@@ -105,7 +105,7 @@ def cross_sections(scale: Scale, data: DataName) -> Numbers:
         first = [(plan, item) for plan, item in zip(part, models(data, scale), strict=True) if plan.kind != "linear"]
         first = [(plan, item) for plan, item in first if not plan.seed]
         table = sections(
-            [m for _, m in first], [plan for plan, _ in first], samples(data, scale)[1][0], scale, parts=(1.0, 0.1)
+            [m for _, m in first], [plan for plan, _ in first], samples(data, scale)[1], scale, parts=(1.0, 0.1)
         )
         return {"data": STAND_IN, **_sections(table, data)}
     from safetensors.torch import save_file

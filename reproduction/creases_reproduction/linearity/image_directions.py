@@ -15,6 +15,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ from torch import Tensor, nn
 from creases._files import write_atomically
 from creases.compare import active_subspace, coefficients
 from creases.network import read
+from creases_reproduction.experiment import describe_run
 from creases_reproduction.linearity.image_networks import DataName, images, plans
 from creases_reproduction.linearity.image_similarity import load
 from creases_reproduction.results import to_json
@@ -107,11 +109,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(arguments)
     name: DataName = options.data
-    part = plans(name)
+    part, began = plans(name), perf_counter()
     x = images(name, "test", options.test)[0].to(options.device)
     results = directions(name, [load(options.networks, plan) for plan in part], [plan.name for plan in part], x)
+    flags = f"{name} --device {options.device} --networks networks --out {options.out.name}"
+    command = f"python -m creases_reproduction.linearity.image_directions {flags}"
+    about = describe_run(command, perf_counter() - began)
     with write_atomically(options.out) as path:
-        path.write_text(json.dumps(to_json(asdict(results))))
+        path.write_text(json.dumps({"about": about, "numbers": to_json(asdict(results))}))
 
 
 if __name__ == "__main__":

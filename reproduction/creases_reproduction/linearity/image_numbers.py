@@ -104,25 +104,24 @@ def seen(data: DataName, scale: Scale) -> Directions:
 
 def stored_similarity(data: DataName) -> Measured:
     """Return what was measured of the networks of one data set at full scale."""
-    return Measured(**_read(f"image_similarity_{data}.json"))
+    return Measured(**_read("image_similarity", data)["numbers"])
 
 
 def stored_directions(data: DataName) -> Directions:
     """Return the same of what the networks look at."""
-    return Directions(**_read(f"image_directions_{data}.json"))
-
-
-def _read(name: str) -> dict[str, Any]:
-    results: dict[str, Any] = json.loads((files("creases_reproduction") / "results" / name).read_text())
-    return results
+    return Directions(**_read("image_directions", data)["numbers"])
 
 
 def about(program: str, data: DataName) -> dict[str, str]:
-    """Return how the stored tables were made."""
-    command = (
-        f"python -m creases_reproduction.linearity.{program} {data} --device cuda --networks networks --out {data}.json"
-    )
-    return {"command": command, "device": "NVIDIA H200, 16 cores", "torch": "2.11"}
+    """Return how what a program measured at full scale was made."""
+    results: dict[str, str] = _read(program, data)["about"]
+    return results
+
+
+def _read(program: str, data: DataName) -> dict[str, Any]:
+    path = files("creases_reproduction") / "results" / f"{program}_{data}.json"
+    results: dict[str, Any] = json.loads(path.read_text())
+    return results
 
 
 class Groups:

@@ -3,6 +3,9 @@
     python -m creases_reproduction.linearity.image_networks cifar10 --device cuda --out networks
     python -m creases_reproduction.linearity.image_sections --networks networks --scale full --out image_sections.csv
 
+The images are test images of the classes that the dissertation's planes have: three zeros of MNIST, two airplanes and a
+deer of CIFAR-10; of those, the three with the least sum of distances.
+
 The dissertation tells neighbouring points of a grid apart by their coefficients, with a tolerance that it does not
 print, or by their patterns, and finds "hundreds or thousands of regions". Here all regions of the same piece of the
 plane are counted exactly beside. Convolutional networks have so many that only a small piece is
@@ -14,6 +17,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import perf_counter
 from typing import Literal
 
 import numpy as np
@@ -24,7 +28,7 @@ from torch import Tensor, nn
 from creases.compare import Section, section, section_of_partition
 from creases.errors import InputError
 from creases.network import read
-from creases_reproduction.experiment import ResultTable, Scale, check_scale, write_table
+from creases_reproduction.experiment import ResultTable, Scale, check_scale, describe_run, write_table
 from creases_reproduction.linearity.image_networks import DataName, Plan, images, plans
 from creases_reproduction.linearity.image_similarity import load
 
@@ -34,6 +38,9 @@ PARTS: dict[Scale, tuple[float, float]] = {"quick": (0.2, 3e-4), "full": (1.0, 1
 #: What the part has in its middle. The first CIFAR-10 image has so much plain sky that thousands of ties of max-pooling
 #: meet in it; through the first MNIST image go only a few hundred.
 ABOUT: dict[str, Literal["a", "middle"]] = {"mnist": "a", "cifar10": "middle"}
+
+#: Classes of the three images: zeros (Figure 6.9); two airplanes and a deer (Figure 6.8).
+CLASSES: dict[str, tuple[int, int, int]] = {"mnist": (0, 0, 0), "cifar10": (0, 0, 4)}
 
 #: Points on a side of the grid with relative tolerances of coefficients.
 GRIDS: dict[Scale, tuple[tuple[int, float], ...]] = {
@@ -48,16 +55,20 @@ SAME = 0.01
 CHOICE: dict[Scale, int] = {"quick": 500, "full": 10_000}
 
 
-def nearest_three(x: Tensor, *, neighbours: int = 8) -> tuple[int, int, int]:
-    """Return three different images (of x (n, ...)) with the least sum of distances.
+def nearest_three(x: Tensor, y: Tensor, classes: tuple[int, int, int], *, neighbours: int = 64) -> tuple[int, int, int]:
+    """Return three different images of three classes, in any order, with the least sum of distances.
 
-    Two of them among the third's nearest.
+    Two of them are among the third's nearest. Images that are equal are not taken: three points must span a plane.
 
-    Images that are equal are not taken: three points must span a plane.
+    Parameters
+    ----------
+    x, y
+        Images (n, ...) and their classes (n,).
     """
-    flat = x.flatten(1)
+    rows = torch.isin(y, torch.tensor(classes)).nonzero()[:, 0]
+    flat, y = x[rows].flatten(1), y[rows]
     if len(flat) < 3:
-        raise InputError("x", "have at least three images", str(len(flat)))
+        raise InputError("x", "have at least three images of the classes", str(len(flat)))
     best, results = np.inf, (0, 1, 2)
     for start in range(0, len(flat), 1000):
         distance = torch.cdist(flat[start : start + 1000], flat)
@@ -67,12 +78,21 @@ def nearest_three(x: Tensor, *, neighbours: int = 8) -> tuple[int, int, int]:
             if 2 * float(lengths[0]) >= best:
                 continue
             sides = lengths[:, None] + lengths[None] + _apart(flat[which])
-            a, b = np.unravel_index(int(sides.argmin()), sides.shape)
-            if float(sides[a, b]) < best:
-                best, results = float(sides[a, b]), (start + i, int(which[a]), int(which[b]))
+            sides[~_has_classes(int(y[start + i]), y[which], classes)] = torch.inf
+            j, k = np.unravel_index(int(sides.argmin()), sides.shape)
+            if float(sides[j, k]) < best:
+                best, results = float(sides[j, k]), (start + i, int(which[j]), int(which[k]))
     if not np.isfinite(best):
         raise InputError("x", "have three different images", hint="add images that are not copies of each other")
-    return results
+    a, b, c = rows[list(results)].tolist()
+    return a, b, c
+
+
+def _has_classes(first: int, others: Tensor, classes: tuple[int, int, int]) -> Tensor:
+    """Return whether a class and two of the others (k,) are the three classes, as (k, k)."""
+    k = len(others)
+    each = torch.stack([torch.full((k, k), first), others[:, None].expand(k, k), others[None].expand(k, k)])
+    return (each.sort(dim=0).values == torch.tensor(sorted(classes))[:, None, None]).all(dim=0)
 
 
 def _apart(x: Tensor) -> Tensor:
@@ -109,27 +129,31 @@ def image_sections(
     rows: list[pd.DataFrame] = []
     for name in data:
         part = [plan for plan in plans(name) if not plan.seed and plan.kind != "linear"]
-        x = images(name, "test", CHOICE[scale])[0]
-        rows.append(sections([load(networks, plan) for plan in part], part, x, scale, follow=follow))
+        samples = images(name, "test", CHOICE[scale])
+        rows.append(sections([load(networks, plan) for plan in part], part, samples, scale, follow=follow))
     return ResultTable(pd.concat(rows, ignore_index=True), {"scale": scale})
 
 
 def sections(
     models: Sequence[nn.Module],
     own: Sequence[Plan],
-    x: Tensor,
+    samples: tuple[Tensor, Tensor],
     scale: Scale,
     *,
     parts: tuple[float, float] | None = None,
     follow: Callable[[str, Section], None] = lambda name, results: None,
 ) -> pd.DataFrame:
-    """Return the rows of :func:`image_sections` for networks of one data set, through three of the images x (n.
+    """Return the rows of :func:`image_sections` for networks of one data set, through three of its images.
 
-    C, h, w).
-
-    ``parts``: of the plane that is looked at, for dense networks and those with convolutions; PARTS unless given.
+    Parameters
+    ----------
+    samples
+        Images (n, c, h, w) and their classes.
+    parts
+        Of the plane that is looked at, for dense networks and those with convolutions; PARTS unless given.
     """
-    three, rows = x[list(nearest_three(x))], []
+    x, y = samples
+    three, rows = x[list(nearest_three(x, y, CLASSES[own[0].data]))], []
     for model, plan in zip(models, own, strict=True):
         net, about = read(model, x.shape[1:]), ABOUT[plan.data]
         part = (parts or PARTS[scale])[plan.kind != "dense"]
@@ -157,11 +181,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--scale", choices=("quick", "full"), default="quick")
     parser.add_argument("--out", type=Path, default=Path("image_sections.csv"))
     options = parser.parse_args(arguments)
+    began = perf_counter()
     result = image_sections(options.networks, options.scale)
-    command = f"python -m creases_reproduction.linearity.image_sections --networks networks --scale {options.scale}"
-    write_table(
-        ResultTable(result.table, {"command": f"{command} --out {options.out.name}", **result.about}), options.out
-    )
+    flags = f"--networks networks --scale {options.scale} --out {options.out.name}"
+    command = f"python -m creases_reproduction.linearity.image_sections {flags}"
+    about = {**result.about, **describe_run(command, perf_counter() - began)}
+    write_table(ResultTable(result.table, about), options.out)
 
 
 if __name__ == "__main__":

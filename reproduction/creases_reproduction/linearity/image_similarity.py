@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from creases._files import write_atomically
 from creases.compare import Coefficients, active_subspace, coefficients, compress, count_regions, explained_variance
 from creases.compare.measures import coefficient_cka, cross_entropies, distances, mapped_accuracies
 from creases.network import read
-from creases_reproduction.experiment import round_numbers
+from creases_reproduction.experiment import describe_run, round_numbers
 from creases_reproduction.linearity.image_networks import DataName, Plan, images, network, plans
 
 
@@ -155,12 +156,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--test", type=int)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(arguments)
-    part = plans(options.data)
+    part, began = plans(options.data), perf_counter()
+    flags = f"{options.data} --device {options.device} --networks networks --out {options.out.name}"
+    command = f"python -m creases_reproduction.linearity.image_similarity {flags}"
 
     def keep(stage: str, measured: Measured) -> None:
         print(stage, flush=True)
+        result = {"about": describe_run(command, perf_counter() - began), "numbers": round_numbers(measured.__dict__)}
         with write_atomically(options.out) as path:
-            path.write_text(json.dumps(round_numbers(measured.__dict__), indent=0))
+            path.write_text(json.dumps(result))
 
     models = [load(options.networks, plan) for plan in part]
     measure(

@@ -19,15 +19,8 @@ from creases.problems import get
 from creases_reproduction.claim import Claim, Judgement, Numbers
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import judge_deviations
-from creases_reproduction.xng.growth_experiment import (
-    GROWN,
-    LR,
-    PROBLEMS,
-    compare_methods,
-    describe_rates,
-    is_lower,
-    rates_picture,
-)
+from creases_reproduction.xng.growth_experiment import GROWN, LR, PROBLEMS
+from creases_reproduction.xng.method_comparison import compare_methods, describe_rates, is_lower, rates_picture
 from creases_reproduction.xng.networks import BOX, by_scale, random_network, trained_networks
 
 

@@ -6,7 +6,8 @@ from dataclasses import asdict
 
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import Scale
-from creases_reproduction.xng.growth_experiment import NEARS, PROBLEMS, is_lower, run_growth_experiment
+from creases_reproduction.xng.growth_experiment import NEARS, PROBLEMS, run_growth_experiment
+from creases_reproduction.xng.method_comparison import is_lower
 
 METHODS = ("random 2-3-2", "A random", "A gradmax", "A slide-29", "A foot-aligned", "A fold")
 

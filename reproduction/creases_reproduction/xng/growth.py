@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
-from creases_reproduction.xng.growth_experiment import (
-    PROBLEMS,
-    compare_methods,
-    describe_rates,
-    is_lower,
-    rates_picture,
-)
+from creases_reproduction.xng.growth_experiment import PROBLEMS
+from creases_reproduction.xng.method_comparison import compare_methods, describe_rates, is_lower, rates_picture
 
 #: What the slides count: networks of 1000 that solve their problem.
 PRINTED = {"random 2-3-2": 65, "A foot-aligned": 360}

@@ -15,7 +15,7 @@ unit to propose (a dead layer, say), a random one is taken, and counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, Literal
 
@@ -30,8 +30,6 @@ from creases.growth.methods import crease_search, fold, gradmax, random_units, t
 from creases.lab import Batch, train
 from creases.network.surgery import Place, places
 from creases.problems import Problem, get
-from creases_reproduction.claim import Numbers, Picture, Row
-from creases_reproduction.experiment import Scale
 from creases_reproduction.statistics import wilson_interval
 from creases_reproduction.xng.printed_rule import empty_proposal, propose_as_printed
 
@@ -167,19 +165,22 @@ def run_growth_experiment(
         Some of ``METHODS``, such as "random 2-3-2", "A fold", "B tiny". Methods that start from 2-2-2 networks start
         from the same.
     n_jobs
-        Processes that make the proposals.
+        Processes, each with a method on a problem at a time.
     """
     check_choice(scale, SCALES, "scale")
     for method in methods:
         check_choice(method, METHODS, "methods")
     count = check_count(SCALES[scale] if networks is None else networks, "networks")
+    from joblib import Parallel, delayed
+
+    pairs = [(name, method) for name in problems for method in methods]
+    ends = Parallel(n_jobs=n_jobs)(delayed(_final_losses)(method, get(name), count, seed) for name, method in pairs)
     rows = []
     for name in problems:
-        problem = get(name)
-        ends = {method: _final_losses(method, problem, count, seed, n_jobs) for method in methods}
-        best = min(float(losses.min()) for losses, _, _ in ends.values())
-        linear = linear_loss(problem)
-        rows += [_summarize(name, method, *end, best, linear) for method, end in ends.items()]
+        part = {method: end for (other, method), end in zip(pairs, ends, strict=True) if other == name}
+        best = min(float(losses.min()) for losses, _, _ in part.values())
+        linear = linear_loss(get(name))
+        rows += [_summarize(name, method, *end, best, linear) for method, end in part.items()]
     return rows
 
 
@@ -218,9 +219,7 @@ def _summarize(
     )
 
 
-def _final_losses(
-    method: str, problem: Problem, count: int, seed: int, n_jobs: int
-) -> tuple[NDArray[np.float64], int, int]:
+def _final_losses(method: str, problem: Problem, count: int, seed: int) -> tuple[NDArray[np.float64], int, int]:
     """Return the losses (count,) that a method's networks end with; growths refused; units re-grown."""
     if method == METHODS[0]:
         batch = _train_batch(Batch.initial(count, [2, 3, 2], seed=seed + 1), problem, STEPS)
@@ -231,7 +230,7 @@ def _final_losses(
     for at in times:
         batch, done = _train_batch(batch, problem, at - done), at
         change = partial(_grow if at == GROWN else _recycle, name, problem)
-        batch, refusals, changes = _change_all(batch, change, seed + at, n_jobs)
+        batch, refusals, changes = _change_all(batch, change, seed + at)
         refused, recycled = refused + refusals, recycled + (changes if at != GROWN else 0)
     return _train_batch(batch, problem, STEPS - done).losses(problem.X, problem.y), refused, recycled
 
@@ -247,15 +246,13 @@ def _train_batch(batch: Batch, problem: Problem, steps: int) -> Batch:
 
 
 def _change_all(
-    batch: Batch, change: Callable[[nn.Sequential, int], tuple[nn.Sequential, bool, bool]], seed: int, n_jobs: int
+    batch: Batch, change: Callable[[nn.Sequential, int], tuple[nn.Sequential, bool, bool]], seed: int
 ) -> tuple[Batch, int, int]:
     """Return all networks of a batch after a change of each.
 
     How many growths were refused, and how many were changed.
     """
-    from joblib import Parallel, delayed
-
-    each = Parallel(n_jobs=n_jobs)(delayed(change)(batch.module(n), seed + 10_000 * n) for n in range(batch.count))
+    each = [change(batch.module(n), seed + 10_000 * n) for n in range(batch.count)]
     models, refused, changed = zip(*each, strict=True)
     return Batch.from_modules(models), sum(refused), sum(changed)
 
@@ -298,58 +295,3 @@ def to_markdown(rows: Sequence[MethodResult]) -> str:
 
 def _cell(row: MethodResult) -> str:
     return f"{row.loss:.3f} ± {row.error:.3f}; {row.rate:.1%} ({row.low:.1%} to {row.high:.1%})"
-
-
-FULL_METHODS = (
-    "random 2-3-2",
-    "A random",
-    "A gradmax",
-    "A tiny",
-    "A foot-aligned",
-    "A slide-29",
-    "A fold",
-    "A search",
-    "B fold",
-)
-
-
-QUICK_METHODS = ("random 2-3-2", "A random", "A gradmax", "A foot-aligned", "A fold")
-
-
-def compare_methods(
-    problem: str, methods: tuple[str, ...] = FULL_METHODS, quick: tuple[str, ...] = QUICK_METHODS
-) -> Callable[[Scale], Any]:
-    """Return rates of success and losses of the growth methods on one problem."""
-
-    def measure(scale: Scale) -> dict[str, Any]:
-        some = methods if scale == "full" else quick
-        rows = run_growth_experiment(scale, networks=1000 if scale == "full" else 16, problems=[problem], methods=some)
-        return {
-            "networks": rows[0].networks,
-            "methods": {row.method: {**asdict(row), "rate": row.rate} for row in rows},
-        }
-
-    return measure
-
-
-def rates_picture(numbers: Numbers) -> Picture:
-    """Return rates of success by method."""
-    results = numbers["methods"].items()
-    rows = [
-        Row(name, None, 100 * method["rate"], 100 * method["low"], 100 * method["high"]) for name, method in results
-    ]
-    return Picture(rows=rows, x="networks that solve it, %")
-
-
-def describe_rates(numbers: Numbers, *names: str) -> str:
-    """Return rates of success with their intervals, in words."""
-    results = numbers["methods"]
-    return ", ".join(
-        f"{name} {results[name]['rate']:.1%} ({results[name]['low']:.1%} to {results[name]['high']:.1%})"
-        for name in names
-    )
-
-
-def is_lower(one: Any, other: Any) -> bool:
-    """Whether a mean loss is below another one by two standard errors."""
-    return bool(other["loss"] - one["loss"] > 2 * (one["error"] ** 2 + other["error"] ** 2) ** 0.5)

@@ -28,14 +28,8 @@ from creases.lab import Batch, train
 from creases.problems import get
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
-from creases_reproduction.xng.growth_experiment import (
-    GROWN,
-    LR,
-    PROBLEMS,
-    compare_methods,
-    rates_picture,
-    small_networks,
-)
+from creases_reproduction.xng.growth_experiment import GROWN, LR, PROBLEMS, small_networks
+from creases_reproduction.xng.method_comparison import compare_methods, rates_picture
 from creases_reproduction.xng.networks import trained_networks
 
 
