@@ -74,12 +74,44 @@ def run_claims(
         for claim in claims:
             yield _try_claim(claim.id, scale, str(folder), overwrite)
         return
-    from loky import as_completed
+    with _process_pools(min(n_jobs, len(claims))) as pools:
+        yield from _run_in_lanes(pools, _group_claims(claims), scale, str(folder), overwrite)
 
-    with _process_pool(n_jobs) as pool:
-        jobs = [pool.submit(_try_claim, claim.id, scale, str(folder), overwrite) for claim in claims]
-        for job in as_completed(jobs):
+
+def _run_in_lanes(
+    pools: Sequence[Any], groups: list[list[Claim]], scale: Scale, folder: str, overwrite: bool
+) -> Iterator[Result | Failure]:
+    """Run each group of claims in one process; a process with no group left takes the last claims of another's."""
+    from concurrent.futures import FIRST_COMPLETED, Future, wait
+
+    waiting = list(groups)
+    lanes: list[list[Claim]] = [[] for _ in pools]
+    running: dict[Future[Result | Failure], int] = {}
+
+    def start_next(lane: int) -> None:
+        if not lanes[lane] and waiting:
+            lanes[lane] = list(waiting.pop(0))
+        longest = max(lanes, key=len)
+        if lanes[lane] or longest:
+            claim = lanes[lane].pop(0) if lanes[lane] else longest.pop()
+            running[pools[lane].submit(_try_claim, claim.id, scale, folder, overwrite)] = lane
+
+    for lane in range(len(pools)):
+        start_next(lane)
+    while running:
+        done, _ = wait(running, return_when=FIRST_COMPLETED)
+        for job in done:
+            start_next(running.pop(job))
             yield job.result()
+
+
+def _group_claims(claims: Sequence[Claim]) -> list[list[Claim]]:
+    """Return claims by the module that measures them, as those of one module often share networks they train once."""
+    groups: dict[str, list[Claim]] = {}
+    for claim in claims:
+        measure: Any = claim.measure
+        groups.setdefault(getattr(measure, "func", measure).__module__ if measure else "", []).append(claim)
+    return list(groups.values())
 
 
 def _previous_result(path: Path, scale: Scale) -> Result | None:
@@ -101,20 +133,24 @@ def _try_claim(id: str, scale: Scale, folder: str, overwrite: bool) -> Result | 
 
 
 @contextmanager
-def _process_pool(n_jobs: int) -> Iterator[Any]:
-    """Yield a pool of processes with one thread each, killed where the caller stops early."""
+def _process_pools(n_jobs: int) -> Iterator[list[Any]]:
+    """Yield pools of one process with one thread each, killed where the caller stops early."""
     import signal
 
     from loky import ProcessPoolExecutor
 
-    pool = ProcessPoolExecutor(
-        n_jobs,
-        timeout=60,  # where this process is killed, they end by themselves
-        env={"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"},
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_IGN),  # Ctrl-C reaches this process, which ends them
-    )
+    pools = [
+        ProcessPoolExecutor(
+            1,
+            timeout=60,  # where this process is killed, they end by themselves
+            env={"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"},
+            initializer=signal.signal,
+            initargs=(signal.SIGINT, signal.SIG_IGN),  # Ctrl-C reaches this process, which ends them
+        )
+        for _ in range(n_jobs)
+    ]
     try:
-        yield pool
+        yield pools
     finally:
-        pool.shutdown(kill_workers=True)
+        for pool in pools:
+            pool.shutdown(kill_workers=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
 from dataclasses import replace
 
 import numpy as np
@@ -84,6 +85,19 @@ def test_one_that_fails_does_not_stop_the_rest(tmp_path, monkeypatch):
     }
 
 
+class Pool:
+    """A pool whose jobs are done at once, and their ids."""
+
+    def __init__(self):
+        self.ids = []
+
+    def submit(self, _function, id, *_):
+        self.ids.append(id)
+        done = Future()
+        done.set_result(id)
+        return done
+
+
 @pytest.mark.thorough
 def test_several_processes_give_the_same_results(tmp_path):
     some = [find_claim(id) for id in ("splines/kernel-sketch", "xng/lemma-1", "splines/neurons")]
@@ -92,6 +106,21 @@ def test_several_processes_give_the_same_results(tmp_path):
     assert set(both) == set(alone)
     for id in alone:
         assert both[id].numbers == alone[id].numbers
+
+
+def test_claims_that_one_module_measures_share_a_process_and_each_runs_once():
+    some = [find_claim(f"linearity/{name}") for name in ("figure-3.7", "table-3.5", "figure-3.8", "section-3.4.4-15x4")]
+    groups = runner._group_claims(some)
+    assert [[claim.id.partition("-")[2] for claim in group] for group in groups] == [
+        ["3.7", "3.8"],
+        ["3.5", "3.4.4-15x4"],
+    ]
+    pools = [Pool(), Pool()]
+    assert len(list(runner._run_in_lanes(pools, groups, "quick", "", False))) == len(some)
+    assert [pool.ids for pool in pools] == [[claim.id for claim in group] for group in groups]
+    idle = [Pool(), Pool(), Pool()]
+    assert len(list(runner._run_in_lanes(idle, groups, "quick", "", False))) == len(some)
+    assert all(pool.ids for pool in idle)
 
 
 def test_numbers_are_made_plain():
