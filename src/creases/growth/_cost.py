@@ -65,13 +65,14 @@ class _Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return False  # otherwise the first use imports the compiler, which takes seconds
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func._overloadpacket not in _FLOPS:
+        flops = _FLOPS.get(func._overloadpacket)
+        if flops is None and func not in _SIMPLE:
             with self:  # in inference mode a layer arrives as one operation
                 outputs = func.decompose(*args, **(kwargs or {}))
             if outputs is not NotImplemented:
                 return outputs
+            _SIMPLE.add(func)
         outputs = func(*args, **(kwargs or {}))
-        flops = _FLOPS.get(func._overloadpacket)
         if flops is not None:
             self.cost.multiply_adds += int(flops(*args, **(kwargs or {}), out_val=outputs)) // 2
         return outputs
@@ -111,3 +112,6 @@ _FLOPS: dict[Any, Callable[..., int]] = {
     **flop_registry,
     **{operation: shape_wrapper(flops) for operation, flops in _FACTORISATIONS.items()},  # type: ignore[no-untyped-call]
 }
+
+#: Operations that have turned out not to consist of others; most of a growth step's, so that asking again is dear.
+_SIMPLE: set[Any] = set()
