@@ -9,7 +9,7 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --no-compile -c constraints.txt
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test thorough lint format bench docs pictures reproduce viewer chromium clean
+.PHONY: help demo test pages thorough lint format bench docs pictures reproduce viewer chromium clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,9 +17,13 @@ help: ## list what can be made
 demo: $(VENV)/installed ## set up, grow a small network, map it exactly, draw it
 	$(BIN)/creases demo
 
-test: $(VENV)/dev chromium lint ## set up, check and test everything but what takes long
+test: $(VENV)/dev chromium ## set up, check and test everything but what takes long
+	$(MAKE) --no-print-directory --jobs 2 lint pages
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations 25 -m "not thorough" --ignore tests/web
-	$(BIN)/python -m pytest -q tests/web # alone: two browsers at a time are too slow to keep up with a run
+
+# In one process: two browsers at a time are too slow to keep up with a run. They leave most of a core to the linters.
+pages: $(VENV)/dev chromium
+	$(BIN)/python -m pytest -q tests/web
 
 thorough: $(VENV)/dev ## run the tests that take long
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m thorough
@@ -27,7 +31,7 @@ thorough: $(VENV)/dev ## run the tests that take long
 lint: $(VENV)/dev ## check style, types, layers, doors and words
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	nice $(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_doors.py
 	$(BIN)/python tools/check_words.py

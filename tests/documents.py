@@ -59,8 +59,12 @@ def run_until(path, call):
     return names
 
 
-def run_blocks(path):
-    """Run every block of a document in order, in the working directory."""
+def run_blocks(path, after=None):
+    """Run every block of a document in order, in the working directory.
+
+    ``after`` gives functions by a call that a Python block contains; each gets the names there are after that block.
+    """
+    checks = dict(after or {})
     names: dict[str, object] = {}
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -68,8 +72,11 @@ def run_blocks(path):
             assert language in ("python", "sh", "text"), f"{path.name}: a block of {language!r} is not run"
             if language == "python":
                 exec(compile(text, str(path), "exec"), names)
+                for call in [call for call in checks if call in text]:
+                    checks.pop(call)(names)
             elif language == "sh":
                 for line in text.replace("\\\n", " ").splitlines():
                     if line.strip() and not line.startswith("#"):
                         run_line(line)
     plt.close("all")
+    assert not checks, f"{path.name}: no block calls {', '.join(checks)}"

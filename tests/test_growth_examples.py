@@ -1,10 +1,10 @@
-"""The growth examples of the pages: the networks grow, and beat a linear model on the test rows."""
+"""Pages with an example of growth: every block runs, the network grows and beats a linear model on the test rows."""
 
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 import creases
-from documents import ROOT, run_until
+from documents import ROOT, run_blocks
 
 
 def accuracy(model, X, y):
@@ -21,15 +21,21 @@ def check_growth(model, history, train, test):
 
 
 @pytest.mark.slow
-def test_that_of_the_tutorial_grows_and_beats_a_linear_model(tmp_path, monkeypatch):
+def test_the_tutorial_runs_and_its_network_grows_and_beats_a_linear_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = run_until(ROOT / "docs" / "tutorial.md", "creases.grow(")
-    check_growth(names["small"], names["history"], names["train"], names["test"])
+
+    def check(names):
+        check_growth(names["small"], names["history"], names["train"], names["test"])
+
+    run_blocks(ROOT / "docs" / "tutorial.md", {"creases.grow(": check})
 
 
 @pytest.mark.slow
-def test_that_of_the_concept_grows_and_beats_a_linear_model(tmp_path, monkeypatch):
+def test_the_concept_runs_and_its_network_grows_and_beats_a_linear_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = run_until(ROOT / "docs" / "concepts" / "growth.md", "creases.grow(")
-    train, test = ((names[f"X{part}"], names[f"y{part}"]) for part in ("", "_test"))
-    check_growth(names["model"], names["history"], train, test)
+
+    def check(names):
+        train, test = ((names[f"X{part}"], names[f"y{part}"]) for part in ("", "_test"))
+        check_growth(names["model"], names["history"], train, test)
+
+    run_blocks(ROOT / "docs" / "concepts" / "growth.md", {"creases.grow(": check})

@@ -39,6 +39,6 @@ def test_breakpoints_stick_to_data_in_the_rich_regime_only():
 
 @pytest.mark.slow
 def test_deep_networks_make_and_lose_breakpoints_and_shallow_ones_keep_theirs():
-    shallow, deep = births_and_deaths(seeds=2, steps=3000)
+    shallow, deep = births_and_deaths(seeds=2, steps=1500)
     assert shallow.births_inside == (0, 0)
     assert min(deep.births) >= 10

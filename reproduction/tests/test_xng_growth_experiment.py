@@ -20,7 +20,7 @@ from creases_reproduction.xng.growth_experiment import (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_folds_beat_random_growth_and_random_weights_and_recycling_beats_both():
     methods = ["random 2-3-2", "A random", "A fold", "B fold"]
     rows = {row.method: row for row in run_growth_experiment(networks=60, problems=["quadratic"], methods=methods)}

@@ -142,7 +142,7 @@ def test_a_limit_of_size_ends_growth_and_the_run_goes_on_to_the_end_of_its_budge
 
 
 @given(st.integers(24, 60), st.sampled_from(["random", "tiny", "gradmax"]), st.integers(0, 3), st.booleans())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_a_limit_of_size_is_never_exceeded(parameters, how, seed, recycle):
     options = {"stop": SizeLimit(parameters=parameters), "seed": seed, "how": how, "recycle": recycle}
     grown = grow(mlp(3, 2, 2, 2), classes(60), "classification", when=1, budget=12, lr=0.02, **options)

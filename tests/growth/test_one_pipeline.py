@@ -27,7 +27,7 @@ from creases.show.studio._config_input import make_config
 from creases.show.studio._limits import Limits
 from creases.show.studio._live_run import LiveRun
 
-SHARED: dict[str, Any] = {"budget": 120, "growth_share": 0.7, "standardize": False}
+SHARED: dict[str, Any] = {"budget": 60, "growth_share": 0.7, "standardize": False}
 SEED = 0
 
 pytestmark = pytest.mark.filterwarnings("ignore:budget=:sklearn.exceptions.ConvergenceWarning")
@@ -138,7 +138,7 @@ def test_the_command_line_makes_the_network_of_the_experiment(
     columns = {name: problem.X[:, k] for k, name in enumerate(problem.features)}
     np.savez(tmp_path / "table.npz", **columns, y=problem.y)
     words = ["grow", tmp_path / "table.npz", "--target", "y", "--task", problem.task, "--out", tmp_path / "run"]
-    words += ["--how", how, "--seed", SEED, "--budget", 120, "--growth-share", 0.7, "--no-standardize"]
+    words += ["--how", how, "--seed", SEED, "--budget", SHARED["budget"], "--growth-share", 0.7, "--no-standardize"]
     result = CliRunner().invoke(app, list(map(str, words)))
     assert result.exit_code == 0, result.output
     network = creases.read(tmp_path / "run" / "model.safetensors")

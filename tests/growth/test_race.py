@@ -338,7 +338,7 @@ def test_the_winner_of_a_race_trains_alone_for_the_rest_of_a_long_stage(monkeypa
     st.integers(1, 2),
     st.booleans(),
 )
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_growth_ends_within_its_share(budget, share, factor, width, validated):
     options = {"growth_share": share, "growth_factor": factor, "budget": budget, "growth_patience": None}
     held = classes(30, seed=4) if validated else None
@@ -434,7 +434,7 @@ def test_the_grown_network_gets_its_stage_where_the_loop_counts_steps_on(verdict
     assert grower.history.last["steps"] < 240
 
 
-@pytest.mark.parametrize("at", [4, 9, 14, 19])
+@pytest.mark.parametrize("at", [4, 19])
 def test_a_grower_goes_on_from_its_state_beside_a_copy_of_the_model_and_the_optimizer(at):
     data = classes(40)
     options = {
@@ -523,7 +523,7 @@ def test_a_run_that_goes_back_into_a_race_runs_as_if_nothing_had_been():
     for _ in epochs(straight):
         pass
     assert len(marks) > 8
-    for mark in (marks[0], marks[len(marks) // 2], marks[-1]):
+    for mark in (marks[0], marks[-1]):
         turned.restore(mark)
         for _ in epochs(turned):
             pass

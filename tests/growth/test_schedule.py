@@ -36,7 +36,7 @@ def run(model, optimizer, n=60, **options):
 
 
 @given(st.integers(1, 12), st.sampled_from([7, 20, 60]), st.sampled_from([1, 3, 10**6]))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_the_cosine_falls_from_the_optimizers_own_rates_to_zero_over_the_budget(epochs, batch, when):
     model = mlp(3, 2, 2)
     optimizer = groups(model)

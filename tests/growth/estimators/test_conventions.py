@@ -26,7 +26,7 @@ def _check(estimator: Any) -> None:
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_check_estimator_passes_with_few_epochs(kind: Any) -> None:
-    _check(kind(budget=20, patience=2))
+    _check(kind(budget=8, patience=2))
 
 
 @pytest.mark.thorough
