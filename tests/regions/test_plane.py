@@ -177,13 +177,14 @@ def test_scaling_the_box_and_the_weights_together_changes_nothing(scale: float) 
     assert patterns(found) == patterns(creases.plane(creases.read(layers), UNIT))
 
 
-def test_progress_tells_the_regions_after_every_bend() -> None:
-    net = creases.read(load_case("m2_32x3"))
+@pytest.mark.parametrize(("name", "regions", "reports"), [("m2_64x3", 4066, 3), ("m2_32x3", 788, 1)])
+def test_progress_tells_the_regions_after_every_bend_of_large_planes(name: str, regions: int, reports: int) -> None:
+    net = creases.read(load_case(name))
     counts: list[int] = []
     creases.plane(net, UNIT, progress=lambda what, done, total: counts.append(done))
-    assert len(counts) == 3
+    assert len(counts) == reports
     assert counts == sorted(counts)
-    assert counts[-1] == 788
+    assert counts[-1] == regions
 
 
 def test_progress_can_end_the_work_within_a_bend(monkeypatch) -> None:

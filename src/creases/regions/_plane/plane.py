@@ -30,6 +30,7 @@ from creases.regions._plane.device import DeviceComplex
 from creases.regions._plane.forward_pass import PlaneForwardPass
 from creases.regions._plane.mesh import Mesh, components, join_regions
 from creases.regions._plane.patterns import region_patterns
+from creases.regions._plane.perceptron import subdivide_perceptron
 from creases.regions._plane.polygons import best_polygon, polygon_areas
 from creases.regions._plane.split import MemoryLimitError
 from creases.regions._slices import check_slice, slice_through
@@ -221,8 +222,8 @@ def plane(
     exact
         Decide every sign in filtered exact arithmetic: no sliver is lost, no coincidence missed. Slower.
     progress
-        Called with the number of regions so far, after every bend and, in large partitions, within one; not in exact
-        arithmetic. An exception raised by it ends the computation.
+        Called with the number of regions so far, after every bend and, in large partitions, within one; in small
+        ones of perceptrons at the end; not in exact arithmetic. An exception raised by it ends the computation.
 
     Examples
     --------
@@ -238,8 +239,15 @@ def plane(
         from creases.regions._exact import exact_plane
 
         return exact_plane(net, bounds, start, directions)
-    double = net.to(torch.float64)
     start_mesh = box_mesh(bounds)
+    if net.device.type == "cpu" and not _is_wide(net):
+        small = subdivide_perceptron(net, start_mesh, start, directions, MEMORY)
+        if small is not None:
+            found = PlanePartition.from_mesh(net, bounds, start, directions, *small)
+            if progress is not None:
+                progress("finding regions", found.count, None)
+            return found
+    double = net.to(torch.float64)
     part: Complex | DeviceComplex
     if net.device.type == "cpu":
         part = Complex.from_mesh(start_mesh, MEMORY)

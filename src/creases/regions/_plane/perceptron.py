@@ -1,0 +1,72 @@
+"""Small planes of perceptrons: all layers in one call of compiled code."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from creases._typing import Floats
+from creases.network import Network
+from creases.regions._plane import split
+from creases.regions._plane.mesh import Mesh
+from creases.regions._tolerance import SIGN_TOLERANCE
+
+
+class _Layers(NamedTuple):
+    """A perceptron as arrays; see :func:`creases.regions._plane.perceptron_kernel.subdivide_layers`."""
+
+    widths: NDArray[np.int64]
+    weights: Floats
+    offsets: Floats
+    leaks: Floats
+    bends: int
+
+
+def subdivide_perceptron(
+    net: Network, start: Mesh, origin: Floats, basis: Floats, memory: int
+) -> tuple[Mesh, NDArray[np.uint8], Floats] | None:
+    """Return the mesh of a plane, the patterns (R, n_bytes) of its regions and the output (V, n_out) at its vertices.
+
+    None where the network is not a perceptron, the values may take more than ``memory`` bytes, or the plane is not
+    small (:data:`creases.regions._plane.split.SMALL`).
+    """
+    room = split.SMALL // 2
+    if room <= len(start.vertices) or 32 * room * max(net.sizes) > memory:
+        return None
+    layers = _layers(net)
+    if layers is None:
+        return None
+    from creases.regions._plane.perceptron_kernel import subdivide_layers
+
+    inputs = origin + start.vertices @ basis.T
+    done, vertices, values, *rest, patterns = subdivide_layers(start.vertices, inputs, *layers, SIGN_TOLERANCE, room)
+    return (Mesh(vertices, *rest), patterns, values) if done else None
+
+
+def _layers(net: Network) -> _Layers | None:
+    """Return the layers of a perceptron, a relu after each but perhaps the last; None for other networks."""
+    weights, offsets, leaks = list[Floats](), list[Floats](), list[Floats]()
+    widths = [net.n_in]
+    for i, step in enumerate(net.steps):
+        if step.op != ("relu" if i % 2 else "linear") or step.inputs != (i,) or len(step.shape) != 1:
+            return None
+        if i % 2:
+            leaks.append(_numbers(step.leak, widths[-1]))
+        else:
+            weights.append(_numbers(step.tensors["weight"], widths[-1] * step.shape[0]))
+            offsets.append(_numbers(step.offset, step.shape[0]))
+            widths.append(step.shape[0])
+    if not leaks or len(net.input_shape) != 1:
+        return None
+    return _Layers(np.array(widths), *(np.concatenate(parts) for parts in (weights, offsets, leaks)), len(leaks))
+
+
+def _numbers(tensor: Tensor | None, size: int) -> Floats:
+    """Return the entries of a tensor in float64, row by row: zeros for None, a single number repeated."""
+    if tensor is None:
+        return np.zeros(size)
+    numbers = tensor.detach().numpy().reshape(-1).astype(np.float64, copy=False)
+    return numbers if len(numbers) == size else np.full(size, numbers[0])
