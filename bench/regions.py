@@ -2,8 +2,9 @@
 
     python bench/regions.py                  the reference cases, and relucent where it can finish
     python bench/regions.py --device cuda    large planes on a GPU
-    python bench/regions.py --threads 1 2    planes on one and on two threads, results compared bit for bit
-    python bench/regions.py --units 500 1600 5000 --tiles 16    memory over regions, in tiles on all cores
+    python bench/regions.py --threads 1 2    planes, small and large, on one and on two threads, compared bit for bit
+    python bench/regions.py --units 500 1600 5300 --tiles 32    memory over regions, in tiles on all cores
+    python bench/regions.py --units 5300 --tiles 32 --jobs 2    the same in two processes
 
 The limit is one float64 forward pass of the network at the vertices of the final partition, batched, on one thread: any
 method must at least evaluate the network there. Times are the best of several warm runs; the first call of all, which
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import resource
 import tempfile
 import time
@@ -150,21 +152,22 @@ def on_threads(console: Console, threads: list[int], widths: list[int], repeats:
     console.print(table)
 
 
-def in_tiles(console: Console, units: list[int], tiles: int) -> None:
+def in_tiles(console: Console, units: list[int], tiles: int, jobs: int | None) -> None:
     """Planes of one layer of random lines, whose number of regions is about a third of the square of the units."""
-    table = Table("units", "tiles", "regions", "s", "largest process, GB", "files, GB")
+    console.print(f"{jobs or os.cpu_count()} processes")
+    table = Table("units", "tiles", "regions", "s", "regions/s", "largest process, GB", "files, GB")
     for count in units:
         rng = np.random.default_rng(0)
         layers = [(rng.normal(size=(count, 2)), 0.3 * rng.normal(size=count)), (np.ones((1, count)), np.zeros(1))]
         with tempfile.TemporaryDirectory() as folder:
             start = time.perf_counter()
-            found = creases.regions.plane_tiles(creases.read(layers), folder, tiles=tiles)
+            found = creases.regions.plane_tiles(creases.read(layers), folder, tiles=tiles, n_jobs=jobs)
             seconds = time.perf_counter() - start
             size = sum(path.stat().st_size for path in Path(folder).glob("tile-*.npz"))
             largest = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
             table.add_row(
-                f"{count:,}", f"{len(found):,}", f"{found.count:,}", f"{seconds:.1f}", f"{largest / 2**20:.2f}",
-                f"{size / 1e9:.2f}",
+                f"{count:,}", f"{len(found):,}", f"{found.count:,}", f"{seconds:.1f}", f"{found.count / seconds:,.0f}",
+                f"{largest / 2**20:.2f}", f"{size / 1e9:.2f}",
             )  # fmt: skip
     console.print(table)
 
@@ -193,22 +196,23 @@ def on_gpu(console: Console, device: str, widths: list[int], repeats: int) -> No
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--widths", type=int, nargs="*", default=[128, 256, 512, 640])
+    parser.add_argument("--widths", type=int, nargs="+", help="units in each of three layers")
     parser.add_argument("--threads", type=int, nargs="+", help="measure planes on so many threads")
     parser.add_argument("--units", type=int, nargs="+", help="measure planes of one layer of so many units, in tiles")
     parser.add_argument("--tiles", type=int, default=16, help="tiles along each side")
+    parser.add_argument("--jobs", type=int, help="processes that compute tiles; one for each core by default")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--no-peer", action="store_true", help="leave relucent out (it takes minutes)")
     options = parser.parse_args()
     console = Console(width=160)
     if options.threads:
-        on_threads(console, options.threads, options.widths, options.repeats)
+        on_threads(console, options.threads, options.widths or [8, 16, 32, 64, 128, 256], options.repeats)
     elif options.units:
-        in_tiles(console, options.units, options.tiles)
+        in_tiles(console, options.units, options.tiles, options.jobs)
     elif options.device == "cpu":
         on_cpu(console, options.repeats, not options.no_peer)
     else:
-        on_gpu(console, options.device, options.widths, min(options.repeats, 3))
+        on_gpu(console, options.device, options.widths or [128, 256, 512, 640], min(options.repeats, 3))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 
@@ -32,8 +33,11 @@ def save(result: Result, path: str | Path) -> Path:
     path = Path(path)
     arrays = {f.name: np.asarray(getattr(result, f.name)) for f in fields(result) if f.name != "net"}
     arrays |= {"kind": np.array(type(result).__name__), "network": np.frombuffer(result.net.to_bytes(), np.uint8)}
-    with write_atomically(path) as temporary, open(temporary, "wb") as file:
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+    # As np.savez_compressed, in less time: patterns shrink as well at the lowest level.
+    with write_atomically(path) as temporary, ZipFile(temporary, "w", ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
     return path
 
 

@@ -35,6 +35,8 @@ def _set_changing_bits(
     net: Network, signs: Sequence[Signs], bends: Sequence[tuple[int, int]], regions: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
     """Return patterns (R, n_bytes) of some regions: the bits of units that keep their side once, then the others."""
+    from creases.regions._plane import pattern_kernel
+
     widths = bit_widths(net)
     starts = np.cumsum(widths) - widths
     kept = np.zeros(net.n_units, np.int16)
@@ -43,11 +45,11 @@ def _set_changing_bits(
     changing = [net.unit_starts[each.bend] + cast(Ints, each.units) for each in signs]
     for units in changing:
         kept[units] = 0
-    patterns = np.repeat(pack_sides(net, kept[None]).T, len(regions), axis=1)  # (n_bytes, R): a unit's bits are a row
+    patterns = np.repeat(pack_sides(net, kept[None]), len(regions), axis=0)
     for units, each in zip(changing, signs_on(signs, regions), strict=True):
-        sides = column_sides(each, len(units), bends[each.bend][1]).T  # (C, R)
-        for unit, side in zip(units, sides, strict=True):
-            for bit in range(widths[unit]):
-                place = starts[unit] + bit
-                patterns[place >> 3] |= ((side >> bit & 1) << (place & 7)).astype(np.uint8)
-    return np.ascontiguousarray(patterns.T)
+        candidates = bends[each.bend][1]
+        if candidates:
+            pattern_kernel.set_sides(patterns, column_sides(each, len(units), candidates), starts[units])
+        else:
+            pattern_kernel.set_positive(patterns, each.positive, starts[units])
+    return patterns
