@@ -19,15 +19,19 @@ from creases_reproduction.tiny.growth_schedule import (
     Run,
     Setup,
     Size,
+    first_samples,
     growth_round,
     hidden,
     main,
     mnist_setup,
+    next_samples,
     run,
     run_part,
     start,
 )
 from creases_reproduction.tiny.schedule_numbers import digit_data
+
+SAMPLES = [600, 300]
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +41,35 @@ def data():
 
 def test_a_round_grows_both_layers_and_tells_how_strong_their_units_are(data):
     model = start([1, 1], 0, 64)
-    found = growth_round(model, data[0], torch.Generator().manual_seed(0))
+    found = growth_round(model, data[0], torch.Generator().manual_seed(0), SAMPLES)
     assert all(width > 1 for width in hidden(model))
     assert all(largest**2 >= mean > 0 for mean, largest in found)
 
 
+def test_samples_of_a_layer_grow_with_the_root_of_the_wider_layer_beside_it():
+    model = start([4, 25], 0, 64)
+    assert first_samples(model) == [100, 100]
+    assert next_samples(model, [100, 200], 10_000) == [800, int(200 * 10**0.5)]  # of 64 and 25, of 4 and 10
+    assert next_samples(model, [4000, 200], 10_000)[0] == 5000
+
+
+def test_a_round_takes_as_many_samples_as_asked_and_as_many_others_for_its_factors(data, monkeypatch):
+    asked = []
+    real = growth_schedule.tiny
+
+    def record(model, place, batches, loss, *, validation, **options):
+        asked.append(tuple(sum(len(x) for x, _ in part) for part in (batches, validation)))
+        return real(model, place, batches, loss, validation=validation, **options)
+
+    monkeypatch.setattr(growth_schedule, "tiny", record)
+    monkeypatch.setattr(growth_schedule, "CHUNK", 70)
+    growth_round(start([2, 2], 0, 64), data[0], torch.Generator().manual_seed(0), [150, 80])
+    assert asked == [(150, 150), (80, 80)]
+
+
 def test_random_units_reach_the_widths_asked_for(data):
     model = start([1, 1], 0, 64)
-    assert growth_round(model, data[0], torch.Generator().manual_seed(0), like=[4, 1]) == []
+    assert growth_round(model, data[0], torch.Generator().manual_seed(0), SAMPLES, like=[4, 1]) == []
     assert hidden(model) == [4, 1]
 
 
@@ -67,13 +92,13 @@ def test_a_run_by_steps_ends_after_them_and_is_measured_on_the_way(data):
 def test_growth_applies_the_best_move_of_existing_weights(data):
     model = start([4, 4], 0, 64)
     before = model[2].weight.detach().clone()
-    growth_round(model, data[0], torch.Generator().manual_seed(0))
+    growth_round(model, data[0], torch.Generator().manual_seed(0), SAMPLES)
     assert not torch.equal(model[2].weight[:4, :4], before)  # gamma_0 dW*
 
 
 def test_new_units_have_outgoing_weights_of_length_one(data):
     model = start([4, 4], 0, 64)
-    growth_round(model, data[0], torch.Generator().manual_seed(0))
+    growth_round(model, data[0], torch.Generator().manual_seed(0), SAMPLES)
     lengths = model[4].weight[:, 4:].detach().norm(dim=0)
     assert len(lengths)
     assert torch.allclose(lengths, torch.ones_like(lengths), atol=1e-4)

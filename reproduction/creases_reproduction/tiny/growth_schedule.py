@@ -3,9 +3,11 @@
 A network with two hidden layers of one unit and SELU (normal Kaiming weights) trains by Adam, step 1e-4, in batches of
 100, and after every 0.05 seconds both hidden layers grow by the printed rule, 8 times; then it trains on. The rule: dW*
 (Prop. 3.1) times gamma_0 (eq. 6), and all units of Prop. 3.2 above the threshold, incoming weights times gamma,
-outgoing ones of length 1 (eq. 7). The units come from ``sample_size`` samples, the factors from as many others: the
-source does not say whether from the same ones, to which both factors overfit. Seconds are CPU seconds of one thread;
-they count training and growth, not the measurements. All networks train for as many seconds, and for as many steps.
+outgoing ones of length 1 (eq. 7). The units come from 100 samples at first; after every growth step a layer's number is
+multiplied by the root of the larger of the widths beside it (appendix C), up to half the images. The factors come from
+as many others: the source does not say whether from the same ones, to which both factors overfit. Seconds are CPU
+seconds of one thread; they count training and growth, not the measurements. All networks train for as many seconds, and
+for as many steps.
 
     python -m creases_reproduction.tiny.growth_schedule --out tiny_schedule.json
 
@@ -35,7 +37,7 @@ from torch import Tensor, nn
 from creases._files import write_atomically
 from creases.growth import Proposal, apply
 from creases.growth.methods import random_units, tiny
-from creases.growth.methods.expressivity import NewUnits, gather_sample, line_search, sample_size
+from creases.growth.methods.expressivity import NewUnits, gather_sample, line_search
 from creases.network.surgery import Place, places
 from creases.problems import mnist
 from creases_reproduction.experiment import describe_machine, result_versions, round_numbers
@@ -43,6 +45,8 @@ from creases_reproduction.images import accuracy
 from creases_reproduction.tiny.bottlenecks import Data, images, perceptron
 
 LR, BATCH, MOST = 1e-4, 100, 1000
+FIRST_SAMPLES = 100  #: of each layer at the first growth step
+CHUNK = 2000  #: samples whose statistics are taken at once
 SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)  #: at which the test accuracy is taken
 STEPS = (100, 200, 500, 1000, 2000, 5000, 10_000)  #: of Adam, at which it is taken too
 MAX_STEPS = 1000  #: of the runs by steps
@@ -92,12 +96,13 @@ def run(
     (x, y), (x_test, y_test) = data
     numbers = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=LR)
-    results = Run(name, seed)
+    results, samples = Run(name, seed), first_samples(model)
     began, aside, due = time.process_time(), 0.0, pause
     marks, step_marks = [*SECONDS, inf] if seconds < inf else [inf], [*STEPS, inf]
     while (now := time.process_time() - began - aside) < seconds and results.steps < steps:
         if len(results.rounds) < rounds and now >= due:
-            results.spectra.append(growth_round(model, data[0], numbers, optimizer))
+            results.spectra.append(growth_round(model, data[0], numbers, samples, optimizer))
+            samples = next_samples(model, samples, len(x))
             results.rounds.append(hidden(model))
             after = time.process_time() - began - aside
             results.growing, due = results.growing + after - now, after + pause
@@ -125,35 +130,51 @@ def hidden(model: nn.Sequential) -> list[int]:
     return [layer.out_features for layer in model if isinstance(layer, nn.Linear)][:-1]
 
 
+def first_samples(model: nn.Sequential) -> list[int]:
+    """Return how many samples each hidden layer's first growth step takes."""
+    return [FIRST_SAMPLES] * len(hidden(model))
+
+
+def next_samples(model: nn.Sequential, samples: Sequence[int], available: int) -> list[int]:
+    """Return how many samples the next growth step takes, by layer; at most half of those that there are.
+
+    n_l times sqrt(max(n_{l-1}, n_{l+1})), of the widths before and after the layer (appendix C).
+    """
+    layers = [layer for layer in model if isinstance(layer, nn.Linear)]
+    widths = [layers[0].in_features, *(layer.out_features for layer in layers)]
+    wider = [max(before, after) for before, after in zip(widths, widths[2:], strict=False)]
+    return [min(int(n * width**0.5), available // 2) for n, width in zip(samples, wider, strict=True)]
+
+
 def growth_round(
     model: nn.Sequential,
     data: tuple[Tensor, Tensor],
     numbers: torch.Generator,
+    samples: Sequence[int],
     optimizer: torch.optim.Optimizer | None = None,
     *,
     like: Sequence[int] = (),
 ) -> list[list[float]]:
     """Grow every hidden layer once by the printed rule; return the mean of lambda^2 and the largest lambda for each.
 
-    With widths ``like`` by random units instead, as many as lead there.
+    By so many ``samples`` for each layer. With widths ``like`` by random units instead, as many as lead there.
     """
     collected: list[list[float]] = []
     for i in range(len(hidden(model))):
         place = places(model)[i]
         if like and like[i] <= place.width:
             continue
-        size = sample_size(model, place)
-        order = torch.randperm(len(data[0]), generator=numbers)[: 2 * size]
-        use, hold = ((data[0][part], data[1][part]) for part in (order[:size], order[size:]))
+        order = torch.randperm(len(data[0]), generator=numbers)[: 2 * samples[i]]
+        use, hold = (_batches(data, part) for part in (order[: samples[i]], order[samples[i] :]))
         if like:
             proposal = _random(model, place, use, hold, like[i] - place.width, int(order[0]))
         else:
             proposal = tiny(
                 model,
                 place,
-                [use],
+                use,
                 nn.functional.cross_entropy,
-                validation=[hold],
+                validation=hold,
                 count=MOST,
                 fallback=None,
                 above_noise=False,
@@ -167,11 +188,16 @@ def growth_round(
     return collected
 
 
+def _batches(data: tuple[Tensor, Tensor], rows: Tensor) -> list[tuple[Tensor, Tensor]]:
+    """Return samples in batches of ``CHUNK``."""
+    return [(data[0][part], data[1][part]) for part in rows.split(CHUNK)]
+
+
 def _random(
     model: nn.Sequential,
     place: Place,
-    batches: tuple[Tensor, Tensor],
-    validation: tuple[Tensor, Tensor],
+    batches: list[tuple[Tensor, Tensor]],
+    validation: list[tuple[Tensor, Tensor]],
     count: int,
     seed: int,
 ) -> Proposal:
@@ -180,8 +206,8 @@ def _random(
     With no weights out where they want none.
     """
     loss = nn.functional.cross_entropy
-    drawn = random_units(model, place, [batches], loss, count=count, fan_out=1.0, seed=seed)
-    sample = gather_sample(model, place, [batches], loss, [validation])
+    drawn = random_units(model, place, batches, loss, count=count, fan_out=1.0, seed=seed)
+    sample = gather_sample(model, place, batches, loss, validation)
     alpha = torch.cat([drawn.fan_in.T, drawn.bias[None]])
     best = []
     for sign in (1.0, -1.0):
@@ -251,12 +277,14 @@ def _beside_random(seed: int, setup: Setup) -> list[Run]:
     widths: list[list[int]] = []
     for name in ("optimal units", "random units"):
         model, numbers = setup.start([1, 1], seed), torch.Generator().manual_seed(seed)
+        samples = first_samples(model)
         for i in range(5):
             if name == "optimal units":
-                growth_round(model, setup.data[0], numbers)
+                growth_round(model, setup.data[0], numbers, samples)
                 widths.append(hidden(model))
             elif widths[i] != hidden(model):
-                growth_round(model, setup.data[0], numbers, like=widths[i])
+                growth_round(model, setup.data[0], numbers, samples, like=widths[i])
+            samples = next_samples(model, samples, len(setup.data[0][0]))
         at_once = accuracy(model, *setup.data[1])
         collected.append(run(model, setup.data, name, seed, seconds=setup.seconds / 4))
         collected[-1].by_seconds.insert(0, (0.0, at_once))
