@@ -194,6 +194,10 @@ def spline_calls() -> dict[str, Callable[[], Call]]:
         "to_module": lambda: Call(splines.to_module, {"function": shallow()}),
         "to_shallow": lambda: Call(splines.to_shallow, {"spline": optimum().spline(), "gauge": "unit", "skip": True}),
         "to_shallow_plane": lambda: Call(splines.to_shallow_plane, {"model": model(2, 3, 1), "box": BOX}),
+        "to_shallow_space": lambda: Call(
+            splines.to_shallow_space,
+            {"model": model(3, 3, 1), "box": BOX[:1] * 3, "max_regions": 100, "max_simplices": 1000},
+        ),
         "to_spline": lambda: Call(splines.to_spline, {"shallow": shallow()}),
         "Shallow": lambda: Call(splines.Shallow, {"w": [1.0], "b": [0.0], "v": [1.0], "c0": 0.0, "leak": 0.0}),
         "Spline": lambda: Call(splines.Spline, {"o0": 0.0, "o1": 1.0, "beta": [0.0], "mu": [1.0], "s": [1]}),

@@ -68,3 +68,8 @@ def test_a_shallow_form_that_deviates_on_a_region_disagrees():
     assert judge_altered(id, {}).verdict == "agrees in kind"
     assert judge_altered(id, {"on all regions": 1e-3}).verdict == "disagrees"
     assert judge_altered(id, {"at random points": 1e-3}).verdict == "disagrees"
+    network = {"regions": 9, "simplices": 9, "widths": [5, 5]}
+    spaces = {"cases": 1, "proved": 1e-16, "at points": 1e-13, "networks": [network]}
+    for key, verdict in ((None, "agrees in kind"), ("proved", "disagrees"), ("at points", "disagrees")):
+        altered = spaces | ({key: 1e-3} if key else {})
+        assert judge_altered(id, {"several inputs": {"3": altered}}).verdict == verdict

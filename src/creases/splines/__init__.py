@@ -5,8 +5,8 @@ The same function is given by its breakpoints, delta-slopes and orientations (:c
 function on every interval (:class:`Pieces`).
 
 Convert    :func:`from_module`, :func:`to_module`, :func:`to_spline`, :func:`to_shallow`; :func:`to_hyperplanes` for
-           several inputs; :func:`deep_breakpoints` for deep networks, :func:`to_shallow_plane` for deep networks of
-           two inputs
+           several inputs; :func:`deep_breakpoints` for deep networks, :func:`to_shallow_plane` and
+           :func:`to_shallow_space` for deep networks of two and of more inputs
 Fit        :func:`fit` trains a network and compares it with the best fit, :func:`optimal_fit`; :func:`initialise`
            sets where breakpoints start; :class:`Tracker` records them in a training loop and :class:`Relocation`
            moves them
@@ -43,6 +43,7 @@ from creases.splines._fit import SplineFit, fit
 from creases.splines._multivariate import Hyperplanes, to_hyperplanes
 from creases.splines._ridge import offset_distribution, ridge_coefficients, ridge_network
 from creases.splines._shallow_plane import ShallowPlane, to_shallow_plane
+from creases.splines._shallow_space.shallow_space import ShallowSpace, to_shallow_space
 from creases.splines._spline import Pieces, Shallow, Spline
 from creases.splines.dynamics import Breakpoints, History, Tracker, breakpoints
 from creases.splines.free_knots import OptimalFit, optimal_fit
@@ -60,6 +61,7 @@ __all__ = [
     "RelocationResult",
     "Shallow",
     "ShallowPlane",
+    "ShallowSpace",
     "Spline",
     "SplineFit",
     "Tracker",
@@ -85,5 +87,6 @@ __all__ = [
     "to_module",
     "to_shallow",
     "to_shallow_plane",
+    "to_shallow_space",
     "to_spline",
 ]

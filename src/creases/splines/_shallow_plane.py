@@ -112,7 +112,7 @@ def to_shallow_plane(model: Any, box: Any) -> ShallowPlane:
     """
     net = as_network(model)
     if net.n_in != 2:
-        raise InputError("model", "have two inputs", f"{net.n_in}", "deep_breakpoints and to_shallow take one input")
+        raise InputError("model", "have two inputs", f"{net.n_in}", "to_shallow_space takes any number of inputs")
     partition = plane(net, box)
     edges = _bent_edges(partition)
     units = _Units()
