@@ -12,15 +12,12 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
-from typer.testing import CliRunner
 
 import creases
 from creases import compare, lab, problems, splines
 from creases.certify.properties import read_vnnlib
-from creases.cli import app
 from creases.growth.experiment import DESCRIPTION_FILE, ENCODING_FILE, SETTINGS_FILE, load_run
 from creases.problems.images._idx import read_idx
-from creases.show.report import write_comparison_report
 from mutations import Kind, Rng, flip_bytes, mutate_json, mutate_npz
 
 TABLE = "size,town,price\n" + "".join(f"{k}.5,{'Ulm' if k % 3 else 'Bonn'},{k * k}\n" for k in range(40))
@@ -31,8 +28,7 @@ PROPERTY = """(declare-const X_0 Real) (declare-const Y_0 Real)
 
 def make_folder_kinds(folder: Path) -> dict[str, Kind]:
     """Write intact files into a folder, and return how each is loaded and used."""
-    kinds = _table_kinds(folder) | _run_kinds(folder) | _spline_kinds(folder) | _sweep_kinds(folder)
-    return kinds | _onnx_kinds(folder) | _comparison_kinds(folder)
+    return {name: kind for make in MAKERS for name, kind in make(folder).items()}
 
 
 def in_folder(file: Path, load: Callable[[Path], Any]) -> Callable[[Path], Any]:
@@ -90,6 +86,10 @@ def _table_kinds(folder: Path) -> dict[str, Kind]:
 
 
 def _run_kinds(folder: Path) -> dict[str, Kind]:
+    from typer.testing import CliRunner
+
+    from creases.cli import app
+
     run = folder / "run"
     options = ["--budget", "4", "--how", "random", "--when", "2", "--seed", "0"]
     result = CliRunner().invoke(app, ["grow", str(folder / "table.csv"), "--out", str(run), *options])
@@ -189,32 +189,41 @@ def mutate_onnx(data: bytes, rng: Rng) -> bytes:
     return bytes(model.SerializeToString())
 
 
-def _comparison_kinds(folder: Path) -> dict[str, Kind]:
-    net, rows = creases.read(nn.Linear(2, 3).double()), np.random.default_rng(0).normal(size=(20, 2))
+def _coefficient_kinds(folder: Path) -> dict[str, Kind]:
+    net, rows = _linear_network()
     compare.coefficients(net, rows, out=folder / "coefficients")
     note = folder / "coefficients" / "done.json"
+    load = in_folder(note, lambda path: compare.coefficients(net, rows, out=path))
+    return {"coefficients": Kind(copy_of(note), load, lambda stored: stored.rows(0), mutate_json)}
+
+
+def _comparison_kinds(folder: Path) -> dict[str, Kind]:
+    from typer.testing import CliRunner
+
+    from creases.cli import app
+    from creases.show.report import write_comparison_report
+
+    net, rows = _linear_network()
     files = [str(net.save(folder / f"{name}.safetensors")) for name in "ab"]
     np.savez(folder / "rows.npz", X=rows, y=np.arange(20) % 3)
     arguments = ["compare", *files, "--data", str(folder / "rows.npz"), "--out", str(folder / "compared")]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     compared = next((folder / "compared").glob("*.json"))
-    return {
-        "coefficients": Kind(
-            copy_of(note),
-            in_folder(note, lambda path: compare.coefficients(net, rows, out=path)),
-            lambda stored: stored.rows(0),
-            mutate_json,
-        ),
-        "comparison": Kind(
-            copy_of(compared),
-            in_folder(compared, lambda path: write_comparison_report(path, folder / "report.html")),
-            repr,
-            mutate_json,
-        ),
-    }
+    load = in_folder(compared, lambda path: write_comparison_report(path, folder / "report.html"))
+    return {"comparison": Kind(copy_of(compared), load, repr, mutate_json)}
+
+
+def _linear_network() -> tuple[Any, np.ndarray]:
+    return creases.read(nn.Linear(2, 3).double()), np.random.default_rng(0).normal(size=(20, 2))
 
 
 def _write(path: Path, data: bytes) -> Path:
     path.write_bytes(data)
     return path
+
+
+#: Each writes intact files of a few kinds into a folder.
+MAKERS = (
+    _table_kinds, _spline_kinds, _sweep_kinds, _onnx_kinds, _coefficient_kinds, _run_kinds, _comparison_kinds,
+)  # fmt: skip

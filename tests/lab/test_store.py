@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -79,6 +80,38 @@ def test_a_damaged_part_is_named(tmp_path):
         one.table()
     path.unlink()
     assert one.run(engine="serial").done == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "words"),
+    [
+        ("sweep.columns", ['["half"]', "[\n"], "it is damaged .*remove it to run its jobs again"),
+        ("sweep.columns", ['["half"]', '["third"]'], "the column sweep.columns must list columns of the table"),
+        ("sweep.columns", ['["half"]', None], "the column sweep.columns must have no missing values"),
+        ("sweep.row", ["a", "b"], "the column sweep.row must be of type int64, got string"),
+        ("sweep.key", ["a", "b"], "it has results of a job that is not of this sweep"),
+    ],
+)
+def test_a_forged_part_is_refused_in_words(tmp_path, name, values, words):
+    one = Sweep(lambda x: {"half": x / 2}, {"x": [1, 2]}, tmp_path)
+    one.run(engine="serial")
+    (path,) = tmp_path.glob("parts/*.parquet")
+    table = pq.read_table(path)
+    pq.write_table(table.set_column(table.column_names.index(name), name, pa.array(values)), path)
+    for use in (one.table, one.status):
+        with pytest.raises(FileError, match=words):
+            use()
+
+
+def test_a_changed_letter_of_a_part_is_noticed(tmp_path):
+    one = Sweep(lambda x: {"half": "one" if x == 1 else "three"}, {"x": [1, 3]}, tmp_path)
+    one.run(engine="serial")
+    (path,) = tmp_path.glob("parts/*.parquet")
+    content = path.read_bytes()
+    assert content.count(b"three") > 0
+    path.write_bytes(content.replace(b"three", b"seven", 1))
+    with pytest.raises(FileError, match="damaged"):
+        one.table()
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def write(folder: Path, first: int, last: int, table: pa.Table) -> None:
     path = _path(folder, (first, last))
     try:
         with write_atomically(path) as temporary:
-            pq.write_table(table, temporary)
+            pq.write_table(table, temporary, write_page_checksum=True)
     except OSError as error:
         raise FileError(f"cannot write {path}: {error.strerror or error}") from None
 
@@ -142,11 +142,30 @@ def _span(path: Path) -> tuple[int, int]:
 def _read(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     try:
         with path.open("rb") as file:
-            return pq.read_table(file, columns=columns)
+            table = pq.read_table(file, columns=columns, page_checksum_verification=True)
+        _check_records(table, columns)
     except FileNotFoundError:
         raise
-    except (pa.ArrowException, OSError) as error:  # of damaged pages Arrow raises OSError
+    except (pa.ArrowException, OSError, ValueError) as error:  # of damaged pages Arrow raises OSError
         raise FileError(f"cannot read {path}: it is damaged ({error}); remove it to run its jobs again") from None
+    return table
+
+
+def _check_records(table: pa.Table, columns: Sequence[str] | None) -> None:
+    """Refuse a table that is not one of records: columns, types, text that is not UTF-8, names of missing columns."""
+    for name in _TYPES if columns is None else columns:
+        if name not in table.column_names or table.column_names.count(name) > 1:
+            raise ValueError(f"it must have one column {name}")
+        if not table.schema.field(name).type.equals(_TYPES[name]):
+            raise ValueError(f"the column {name} must be of type {_TYPES[name]}, got {table.schema.field(name).type}")
+    table.validate(full=True)
+    for name in {KEY, COLUMNS} & set(columns or _TYPES):
+        if table[name].null_count:
+            raise ValueError(f"the column {name} must have no missing values")
+    for text in table[COLUMNS].unique().to_pylist() if columns is None else []:
+        names = json.loads(text)
+        if not isinstance(names, list) or any(name not in table.column_names for name in names):
+            raise ValueError(f"the column {COLUMNS} must list columns of the table, got {text}")
 
 
 def _column(table: pa.Table, name: str) -> pa.ChunkedArray:

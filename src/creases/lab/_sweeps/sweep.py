@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases._validation import check_count
-from creases.errors import InputError
+from creases.errors import FileError, InputError
 from creases.lab._sweeps import functions
 from creases.lab._sweeps.eta import TimeLeft
 from creases.lab._sweeps.jobs import ERROR, KEY, SEED, Job, expand_jobs, grid_values, job_key, job_seed
@@ -221,6 +221,10 @@ class Sweep:
         return [job_key(job) for job in self.jobs]
 
     @cached_property
+    def _index_of(self) -> dict[str, int]:
+        return {key: index for index, key in enumerate(self.keys)}
+
+    @cached_property
     def store(self) -> Store:
         """The folder of the sweep."""
         from creases.lab._sweeps.store import Store
@@ -242,8 +246,14 @@ class Sweep:
         return self.store.records()
 
     def _indices(self, keys: pa.ChunkedArray) -> NDArray[np.intp]:
-        index_of = {key: index for index, key in enumerate(self.keys)}
-        return np.array([index_of[key] for key in keys.to_pylist()], np.intp)
+        return np.array([self._index(key) for key in keys.to_pylist()], np.intp)
+
+    def _index(self, key: str) -> int:
+        """Return the number of the job with a key."""
+        try:
+            return self._index_of[key]
+        except KeyError:
+            raise FileError(f"cannot read {self.folder}: it has results of a job that is not of this sweep") from None
 
     def _job_columns(self, indices: NDArray[np.intp]) -> pa.Table:
         """Return key, parameters and seed of jobs."""
@@ -260,7 +270,7 @@ class Sweep:
         """Return parameters and results of a stored row."""
         if last is None:
             return None
-        return {**self.jobs[self.keys.index(last[0])], **last[1]}
+        return {**self.jobs[self._index(last[0])], **last[1]}
 
 
 def _result_columns(columns: pa.ChunkedArray) -> list[str]:
