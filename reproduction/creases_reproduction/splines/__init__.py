@@ -13,6 +13,7 @@ MODULES = (
     "relocation",
     "initialisation_gap",
     "several_inputs",
+    "data_gap",
     "gans",
     "outlook",
 )

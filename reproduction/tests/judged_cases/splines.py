@@ -130,6 +130,7 @@ CASES = {
         STORED,
         {"random": [[9.0, 9.0], [8.0, 8.0]], "adversarial": [[12.0, 12.0], [10.0, 10.0]]},
     ),
+    "splines/data-gap": (STORED, {"affine": {"deviation": 0.5, "units": 9}}),
     "splines/gan-simgd": (STORED, modes(SGD, 25)),
     "splines/gan-ridge": (modes(RIDGE, 25), STORED),
     "splines/gan-preconditioner": (STORED, modes(RMSPROP, 0)),
@@ -139,4 +140,4 @@ CASES = {
 
 #: Losses in units that are not given, and trainings that are not: the best that can be said is that they agree in kind.
 IN_KIND = {"splines/table-1", "splines/spiky", "splines/curvature", "splines/depth-error", "splines/gan-combination"}
-IN_KIND |= {"splines/radon", "splines/directions"}
+IN_KIND |= {"splines/radon", "splines/directions", "splines/data-gap"}
