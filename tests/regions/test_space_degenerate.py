@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from conformance import assert_patterns_differ, assert_pieces, assert_sides
-from creases.regions._space.space import space
+from creases.regions._space.space import SpacePartition, space
 from reference import exact_intervals, exact_regions, lp_regions
 from strategies import Case, cases
 
@@ -26,12 +27,24 @@ def patterns_by_reference(case: Case) -> set[tuple[int, ...]]:
     return {tuple(row) for row in sides.tolist()}
 
 
+def corners_by_descent(part: SpacePartition) -> list[set[int]]:
+    """The vertices of all faces of all dimensions, each those of its facets together; then of the regions."""
+    counts, starts, lists = part.flat
+    below = [{v} for v in range(int(counts[0]))]
+    for f in range(len(below), len(starts) - 1):
+        below.append(set().union(*(below[g] for g in lists[starts[f] : starts[f + 1]])))
+    return below[-part.count :]
+
+
 def check_tiling(case: Case) -> None:
     part = space(case.net, case.box)
     box, size = np.array(case.box), prod(hi - lo for lo, hi in case.box)
     assert part.complete
     assert sum((-1) ** k * count for k, count in enumerate(part.f_vector())) == 1
     assert abs(part.volumes().sum() / size - 1) <= 1e-9
+    corners = [part.corners[a:b].tolist() for a, b in pairwise(part.starts)]
+    assert [set(found) for found in corners] == corners_by_descent(part)
+    assert all(len(found) == len(set(found)) for found in corners)
     sides = part.sides()
     assert_patterns_differ(sides)
     assert_sides(case.net, sides, part.inner)

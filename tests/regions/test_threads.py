@@ -103,3 +103,14 @@ def test_progress_is_reported_within_a_bend(monkeypatch) -> None:
         creases.plane(net, (-1, 1), progress=lambda what, done, total, counts=counts: counts.append(done))
         assert len(counts) > 6
         assert counts[-1] == 788
+
+
+def test_spaces_are_bit_equal_on_any_number_of_threads(monkeypatch) -> None:
+    monkeypatch.setattr(import_module("creases.regions._space.lattice.faces"), "THREADED", 1)
+    net = creases.read(load_case("m4_12x2"))
+    found = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        found.append(creases.space(net))
+    for part in found[1:]:
+        assert_equal(part, found[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
 from math import factorial
 from typing import NamedTuple
 
@@ -10,6 +12,10 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats
 from creases.regions._space.lattice.lattice import Ints, Lattice
+from creases.regions._threads import map_in_threads, thread_count
+
+#: The corners of so many faces of dimension 0, half as many of dimension 1, ... are found on one thread.
+THREADED = 2**16
 
 
 class Faces(NamedTuple):
@@ -21,12 +27,23 @@ class Faces(NamedTuple):
 
     def corners(self, k: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the vertices of the faces of dimension k >= 1, and where those of each face begin."""
+        count, threads = int(self.counts[k]), thread_count()
+        if count << k < THREADED:
+            threads = 1
+        bounds = pairwise([count * i // threads for i in range(threads + 1)])
+        parts = list(map_in_threads(partial(self._corners, k), bounds, threads))
+        ends = np.cumsum([0, *(len(corners) for corners, _ in parts)])
+        starts = [part[:-1] + end for (_, part), end in zip(parts, ends[:-1], strict=True)]
+        return np.concatenate([corners for corners, _ in parts]), np.concatenate([*starts, ends[-1:]])
+
+    def _corners(self, k: int, bounds: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the vertices of a range of faces, and where those of each face begin, and the last ends."""
         from creases.regions._space.lattice import faces_kernel as kernel
 
-        begin, count = int(self.counts[:k].sum()), int(self.counts[k])
+        count = bounds[1] - bounds[0]
         starts, out = np.zeros(count + 1, np.int64), np.empty(2 ** (k + 1) * count, np.int32)
         while True:
-            size = kernel.face_corners(int(self.counts[0]), self.starts, self.lists, begin, count, out, starts)
+            size = kernel.face_corners(self.counts, self.starts, self.lists, k, *bounds, out, starts)
             if size <= len(out):
                 return out[:size], starts
             out = np.empty(size, np.int32)
@@ -65,11 +82,10 @@ class Faces(NamedTuple):
 
 def number_faces(lattice: Lattice) -> Faces:
     """Return the faces of a lattice in one numbering."""
-    sizes, lists, below = [np.zeros(lattice.n_vertices, np.int32)], [], 0
-    for k in range(1, lattice.n + 1):
-        size, entries = lattice.faces(k)
-        sizes.append(size)
-        lists.append(entries + np.int32(below))
-        below += int(lattice.counts[k - 1])
-    starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes), dtype=np.int64)])
-    return Faces(lattice.counts.copy(), starts, np.concatenate(lists))
+    from creases.regions._space.lattice import faces_kernel as kernel
+
+    counts = lattice.counts.copy()
+    entries = sum(int(lattice.sizes[k, : counts[k]].sum()) for k in range(1, lattice.n + 1))
+    starts, lists = np.zeros(int(counts.sum()) + 1, np.int64), np.empty(entries, np.int32)
+    kernel.number_lists(lattice.starts, lattice.sizes, lattice.lists, counts, starts, lists)
+    return Faces(counts, starts, lists)

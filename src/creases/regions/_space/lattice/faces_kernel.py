@@ -18,33 +18,55 @@ Array = NDArray[Any]
 
 @jit
 def face_corners(
-    n_vertices: int, starts: Array, lists: Array, begin: int, count: int, out: Array, out_starts: Array
+    counts: Array, starts: Array, lists: Array, k: int, lo: int, hi: int, out: Array, out_starts: Array
 ) -> int:
-    """Write the vertices of the faces ``begin``, ...; return their number (if larger than ``out``, call again)."""
+    """Write the vertices of the faces lo..hi of dimension k >= 1; return their number.
+
+    If that is larger than ``out``, call again. A vertex of a face of dimension k is on at least k of its facets, so
+    k - 1 of them need not be looked at.
+    """
+    begin = 0
+    for j in range(k):
+        begin += counts[j]
     visited = np.full(begin, -1, np.int32)
-    todo = np.empty(begin + 1, np.int32)
+    faces, facets = np.empty(begin + 1, np.int32), np.empty(begin + 1, np.int32)
     n = 0
-    for c in range(count):
-        out_starts[c] = n
-        todo[0] = begin + c
-        top = 1
-        while top:
-            top -= 1
-            f = todo[top]
-            for i in range(starts[f], starts[f + 1]):
-                g = lists[i]
-                if visited[g] == c:
-                    continue
-                visited[g] = c
-                if g < n_vertices:
-                    if n < len(out):
-                        out[n] = g
-                    n += 1
-                else:
-                    todo[top] = g
-                    top += 1
-    out_starts[count] = n
+    for c in range(lo, hi):
+        out_starts[c - lo] = n
+        faces[0] = begin + c
+        size = 1
+        for dimension in range(k, 0, -1):
+            found = 0
+            for j in range(size):
+                f = faces[j]
+                for i in range(starts[f] + dimension - 1, starts[f + 1]):
+                    g = lists[i]
+                    if visited[g] != c:
+                        visited[g] = c
+                        facets[found] = g
+                        found += 1
+            faces, facets = facets, faces
+            size = found
+        for j in range(size):
+            if n + j < len(out):
+                out[n + j] = faces[j]
+        n += size
+    out_starts[hi - lo] = n
     return n
+
+
+@jit
+def number_lists(starts: Array, sizes: Array, lists: Array, counts: Array, out_starts: Array, out: Array) -> None:
+    """Write the facets of the faces of all dimensions in one numbering, one after another, and where each begins."""
+    below, face, n = 0, counts[0], 0
+    for k in range(1, len(counts)):
+        for f in range(counts[k]):
+            for i in range(starts[k, f], starts[k, f] + sizes[k, f]):
+                out[n] = lists[k, i] + below
+                n += 1
+            face += 1
+            out_starts[face] = n
+        below += counts[k - 1]
 
 
 @jit

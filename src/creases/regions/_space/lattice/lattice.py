@@ -59,13 +59,17 @@ class Lattice:
         faces: Sequence[tuple[Ints, Ints]],
         creases: NDArray[np.int32],
         sides: NDArray[Any],
+        room: int = ROOM,
     ) -> None:
-        """Create a complex; ``faces``: for dimension 1, ..., n the sizes of the faces and their facets, in sequence."""
+        """Create a complex; ``faces``: for dimension 1, ..., n the sizes of the faces and their facets, in sequence.
+
+        ``room``: how many faces of each dimension fit before arrays must grow, at least.
+        """
         self.counts = np.array([len(data), *(len(sizes) for sizes, _ in faces)], np.int64)
         self.ends = np.array([0, *(len(lists) for _, lists in faces)], np.int64)
-        n, size = len(faces) + 1, 2 * int(self.counts.max()) + ROOM  # the same capacity for vertices, faces and regions
+        n, size = len(faces) + 1, 2 * int(self.counts.max()) + room  # the same capacity for vertices, faces and regions
         self.starts, self.sizes = np.empty((n, size), np.int64), np.empty((n, size), np.int32)
-        self.lists = np.empty((n, 4 * int(self.ends.max()) + 8 * ROOM), np.int32)
+        self.lists = np.empty((n, 4 * int(self.ends.max()) + 8 * room), np.int32)
         for k, (sizes, lists) in enumerate(faces, 1):
             self.sizes[k, : len(sizes)] = sizes
             self.starts[k, : len(sizes)] = np.cumsum(sizes) - sizes
@@ -216,7 +220,7 @@ def box_lattice(box: Floats, n_units: int, dtype: type = np.uint8) -> Lattice:
     data = np.where(corners == 0, box[:, 0], box[:, 1])
     keys = scramble(np.arange(len(data)) + 2**40)  # unlike the small numbers that stand for units
     creases = np.full((2 * n, 2), -1, np.int32)
-    return Lattice(data, keys, faces, creases, np.zeros((1, n_units), dtype))
+    return Lattice(data, keys, faces, creases, np.zeros((1, n_units), dtype), room=4 * ROOM)
 
 
 @lru_cache(maxsize=8)
