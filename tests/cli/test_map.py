@@ -204,6 +204,17 @@ def test_tiles_are_written_to_a_folder_and_have_the_same_regions(run, fold):
     assert run("report", "tiles/tile-0-0.npz", "--out", "tile.html").exit_code == 0
 
 
+def test_tiles_of_a_plane_through_three_inputs(run, wide, tmp_path):
+    points = np.random.default_rng(1).normal(size=(3, 5))
+    for name, point in zip("abc", points, strict=True):
+        np.save(tmp_path / f"{name}.npy", point)
+    words = ["map", wide, "--through", "a.npy", "b.npy", "c.npy", "--json"]
+    result = run(*words, "--tiles", 2, "--engine", "serial", "--out", "tiles")
+    assert result.exit_code == 0, result.output
+    whole = json.loads(run(*words).stdout)
+    assert json.loads(result.stdout)["regions"] == whole["regions"]
+
+
 def test_interrupted_tiles_can_be_resumed(run, fold, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt

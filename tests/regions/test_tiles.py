@@ -91,3 +91,27 @@ def test_damaged_patterns_are_refused(tiles: PlaneTiles, tmp_path: Path, content
     path.write_bytes(b"x") if content is None else np.save(path, content)
     with pytest.raises(FileError, match=r"shared-0-1\.npy"):
         _ = PlaneTiles.load(copy).count
+
+
+def test_three_points_choose_the_plane_of_tiles(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    net = creases.read([(rng.normal(size=(10, 4)), rng.normal(size=10)), (rng.normal(size=(2, 10)), np.zeros(2))])
+    points = rng.normal(size=(3, 4))
+    found = plane_tiles(net, tmp_path, through=points, tiles=2, engine="serial", progress=False)
+    whole = creases.plane_through(net, *points)
+    assert found.count == whole.count
+    np.testing.assert_array_equal(found.box, whole.box)
+
+
+@pytest.mark.parametrize(
+    ("plane", "message"),
+    [
+        ({"through": [[0.0, 0], [1, 0]]}, "through must be three points"),
+        ({"through": 3}, "through must be three points"),
+        ({"through": [[0.0, 0], [1, 0], [0, 1]], "box": (-1, 1)}, "through must be given without a box"),
+        ({"through": [[0.0, 0], [1, 0], [2, 0]]}, "c must not be on the line through a and b"),
+    ],
+)
+def test_planes_that_cannot_be_chosen_are_refused(plane: dict[str, object], message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        plane_tiles(creases.read(load_case("m2_16x2")), tmp_path, **plane)  # type: ignore[arg-type]

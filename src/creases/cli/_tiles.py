@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -17,7 +17,8 @@ from creases.errors import InputError
 
 def map_tiles(
     model_: str,
-    plane: tuple[str | None, Path | None, Path | None, str | None],
+    plane: tuple[str | None, Path | None, Path | None, Sequence[Path] | None],
+    input_shape: str | None,
     tiles: int,
     paths: list[Path],
     engine: str,
@@ -31,7 +32,9 @@ def map_tiles(
     model_
         The network.
     plane
-        Box, origin, basis and input shape, as options.
+        Box, origin, basis and three inputs, as options.
+    input_shape
+        Shape of an input, as an option.
     tiles, paths, engine
         Number of tiles along each side, the folder (one path), and the engine that computes them.
     unused
@@ -48,15 +51,17 @@ def map_tiles(
         raise InputError(
             "tiles", "have a network and one folder to write to", hint="use {0}", settings=[("out", "DIR")]
         )
-    box, origin, basis, shape = plane
-    net = model.load_model(model_, arguments.parse_shape(shape))
+    box, origin, basis, through = plane
+    corners = None if through is None else [arguments.read_npy(path, "through") for path in through]
+    shape = arguments.parse_shape(input_shape) or (arguments.input_shape_of(corners[0]) if corners else None)
+    net = model.load_model(model_, shape)
     point = None if origin is None else arguments.read_npy(origin, "origin").ravel()
     directions = None if basis is None else arguments.read_npy(basis, "basis")
-    limits = arguments.parse_box(box or "-1,1,-1,1", 2)
+    limits = None if box is None else arguments.parse_box(box, 2)
     load_kernels()
     start = perf_counter()
     try:
-        found = plane_tiles(net, paths[0], limits, point, directions, tiles=tiles, engine=engine)
+        found = plane_tiles(net, paths[0], limits, point, directions, through=corners, tiles=tiles, engine=engine)
     except KeyboardInterrupt:
         done = len(list(paths[0].glob("tile-*.npz")))
         note(f"Interrupted: {done} of {tiles**2} tiles are in {paths[0]}. Resume with: {repeat_command()}")

@@ -127,8 +127,8 @@ def map_plane(
     """
     paths = out or []
     if tiles is not None:
-        unused = {"through": through, "data": data, "columns": columns, "exact": exact or None}
-        return map_tiles(model_, (box, origin, basis, input_shape), tiles, paths, engine, unused, as_json)
+        unused = {"data": data, "columns": columns, "exact": exact or None}
+        return map_tiles(model_, (box, origin, basis, through), input_shape, tiles, paths, engine, unused, as_json)
     output.check_outputs(paths)
     if Path(model_).is_dir():
         planes = {"through": through, "box": box, "origin": origin, "basis": basis, "data": data}

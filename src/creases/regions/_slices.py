@@ -9,7 +9,7 @@ import numpy as np
 
 from creases._text import plural
 from creases._typing import Floats
-from creases._validation import check_finite, check_numbers
+from creases._validation import check_finite, check_number, check_numbers
 from creases.errors import InputError
 from creases.network import Network
 from creases.regions._polytope import check_point
@@ -62,3 +62,10 @@ def slice_through(net: Network, points: Sequence[Any]) -> tuple[Floats, Floats, 
         )
     coordinates = np.array([[0.0, 0.0], [first, 0.0], [along, height]])
     return a, np.stack([e1, rest / height], axis=1), coordinates
+
+
+def box_around(t: Floats, margin: float) -> Floats:
+    """Return the bounds (2, 2) of points (n, 2) and of this fraction of their extent around them."""
+    low, high = t.min(axis=0), t.max(axis=0)
+    pad = check_number(margin, "margin") * (high - low)
+    return np.stack([low - pad, high + pad], axis=1)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from creases._arguments import check_arguments
 from creases._text import plural
 from creases._typing import Floats, Progress
-from creases._validation import check_box, check_index, check_number, check_points
+from creases._validation import check_box, check_index, check_points
 from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
 from creases.network.program import ForwardPass, pattern_pieces, unit_of_bit
 from creases.regions import _archive as archive
@@ -33,7 +33,7 @@ from creases.regions._plane.patterns import region_patterns
 from creases.regions._plane.perceptron import subdivide_perceptron
 from creases.regions._plane.polygons import best_polygon, polygon_areas
 from creases.regions._plane.split import MemoryLimitError
-from creases.regions._slices import check_slice, slice_through
+from creases.regions._slices import box_around, check_slice, slice_through
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ MEMORY = 2**31
 
 #: In networks with a wider bend, or a choice, values are computed from the units that change side.
 WIDE = 1024
+
+#: Space around three points, as a fraction of their extent.
+MARGIN = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +279,7 @@ def plane_through(
     b: PointsLike,
     c: PointsLike,
     *,
-    margin: float = 0.25,
+    margin: float = MARGIN,
     exact: bool = False,
     progress: Progress | None = None,
 ) -> PlanePartition:
@@ -298,9 +301,7 @@ def plane_through(
     """
     net = as_network(net)
     origin, basis, t = slice_through(net, [a, b, c])
-    low, high = t.min(axis=0), t.max(axis=0)
-    pad = check_number(margin, "margin") * (high - low)
-    return plane(net, np.stack([low - pad, high + pad], axis=1), origin, basis, exact=exact, progress=progress)
+    return plane(net, box_around(t, margin), origin, basis, exact=exact, progress=progress)
 
 
 def _has_choice(net: Network) -> bool:

@@ -8,7 +8,7 @@ count each region once, only the patterns of parts that touch a side between two
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,8 +23,8 @@ from creases._validation import check_box, check_count, check_index
 from creases.errors import CreasesError, FileError, InputError
 from creases.network import Network, NetworkLike, PointsLike, as_network
 from creases.network.program import pack_sides
-from creases.regions._plane.plane import PlanePartition, plane
-from creases.regions._slices import check_slice
+from creases.regions._plane.plane import MARGIN, PlanePartition, plane
+from creases.regions._slices import box_around, check_slice, slice_through
 
 #: Files of a folder of tiles.
 PLANE, NETWORK, SWEEP = "plane.json", "network.bin", "sweep"
@@ -134,10 +134,11 @@ class PlaneTiles:
 def plane_tiles(
     net: NetworkLike,
     folder: str | Path,
-    box: Any = (-1, 1),
+    box: Any = None,
     origin: PointsLike | None = None,
     basis: PointsLike | None = None,
     *,
+    through: Sequence[PointsLike] | None = None,
     tiles: int = 8,
     engine: str = "local",
     n_jobs: int | None = None,
@@ -154,6 +155,8 @@ def plane_tiles(
         As for :func:`plane`.
     folder
         Where tiles are written. It holds one plane: with another network or plane it is refused.
+    through
+        Three points that choose the plane instead of box, origin and basis, as for :func:`plane_through`.
     tiles
         Number of tiles along each side of the box. A tile should have some hundred thousand regions at most.
     engine, n_jobs, address, progress
@@ -170,8 +173,7 @@ def plane_tiles(
     from creases.lab import ERROR, Sweep
 
     net = as_network(net)
-    bounds = check_box(box, 2)
-    start, directions = check_slice(net, origin, basis)
+    bounds, start, directions = _choose_plane(net, box, origin, basis, through)
     folder = Path(folder).resolve()
     definition = {
         "box": bounds.tolist(), "origin": start.tolist(), "basis": directions.tolist(),
@@ -186,6 +188,18 @@ def plane_tiles(
         last = str(sweep.failures()[ERROR].iloc[0]).strip().splitlines()[-1]
         raise CreasesError(f"{status.failed} of {status.jobs} tiles failed; the first: {last}")
     return PlaneTiles.load(folder)
+
+
+def _choose_plane(net: Network, box: Any, origin: Any, basis: Any, through: Any) -> tuple[Floats, Floats, Floats]:
+    """Return the box, origin and basis of the plane that arguments choose."""
+    if through is None:
+        return check_box((-1, 1) if box is None else box, 2), *check_slice(net, origin, basis)
+    if not (box is None and origin is None and basis is None):
+        raise InputError("through", "be given without a box, an origin or a basis", hint="it chooses all three")
+    if not isinstance(through, Sequence | np.ndarray) or len(through) != 3:
+        raise InputError("through", "be three points", f"{type(through).__name__}")
+    start, directions, t = slice_through(net, through)
+    return box_around(t, MARGIN), start, directions
 
 
 def compute_tile(folder: str, column: int, row: int) -> dict[str, int]:
