@@ -1,6 +1,7 @@
 """Many segments at once are each what ``line`` gives alone."""
 
 import itertools
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from torch import nn
 import creases
 from creases.errors import InputError
 from creases.regions import lines
+
+lines_module = import_module("creases.regions._line.lines")
 
 
 def random_layers(rng, sizes):
@@ -61,3 +64,28 @@ def test_no_segments_and_wrong_ends():
         lines(net, [[0.0]], [[0.0], [1.0]])
     with pytest.raises(InputError, match="A must be finite"):
         lines(net, [[np.nan]], [[0.0]])
+
+
+def test_between_segments_nothing_is_computed(monkeypatch):
+    rng = np.random.default_rng(0)
+    net = creases.read(random_layers(rng, (3, 8, 8, 1)))
+    A = rng.normal(size=(20, 3))
+    knots = []
+    trace = lines_module.trace
+    monkeypatch.setattr(lines_module, "trace", lambda *args: knots.append(trace(*args)) or knots[-1])
+    assert len(lines(net, A, A + 1e-9).t) == len(knots[0][0]) == 40  # short segments, far from each other
+
+
+def test_progress_tells_the_segments_and_can_end_the_work():
+    rng = np.random.default_rng(0)
+    net = creases.read(random_layers(rng, (3, 4, 1)))
+    A, B = rng.normal(size=(2, 600, 3))
+    calls = []
+    lines(net, A, B, progress=lambda *call: calls.append(call))
+    assert calls == [("following segments", done, 600) for done in (256, 512, 600)]
+
+    def interrupt(what, done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lines(net, A, B, progress=interrupt)

@@ -122,6 +122,10 @@ class Track:
         x, weights = (torch.from_numpy(values).to(self.net.device) for values in (self.inputs(t), self.weights(t)))
         return x, weights
 
+    def drop_gaps(self, t: Floats, cuts: Cuts) -> Cuts:
+        """Return the cuts that are asked for, of all that there are between the knots t."""
+        return cuts
+
     def resolution(self, t: Floats) -> Floats:
         """Return the smallest change of t that moves x, at each t."""
         return np.asarray(4 * EPS * (self.coarse + np.abs(t)))
@@ -169,7 +173,7 @@ def _refine(track: Track, part: _Part, pair: Pair) -> None:
     before, after = (_advance_ray(ray, shape) for ray in (part.before, part.after))
     n = len(part.t)
     ends = Ends(part.t, _array(pair[0], n, *shape), track.weights(part.t), _array(pair[1], *shape), before, after)
-    cuts = relu_cuts(ends) if step.op == "relu" else choice_cuts(ends)
+    cuts = track.drop_gaps(part.t, relu_cuts(ends) if step.op == "relu" else choice_cuts(ends))
     lead = int(part.before is not None)
     knot, new = _new_knots(track, part, cuts)
     t = np.concatenate([part.t, new])

@@ -1,7 +1,7 @@
 """The network along many segments at once.
 
 The segments are joined to one path, from the first to the second end of one, over to the second end of the next, and
-back; so all of them go through the network in one batch, and what lies between two segments is dropped.
+back; so all of them go through the network in one batch. Between two segments the path is not cut.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import numpy as np
 import torch
 
 from creases._text import plural
-from creases._typing import Floats, Ints
+from creases._typing import Floats, Ints, Progress
 from creases._validation import check_finite, check_points
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
+from creases.regions._line.cuts import Cuts
 from creases.regions._line.line import Track, trace
 
 #: Segments in one path: more would take digits from t, which counts them.
@@ -59,8 +60,12 @@ class _Path(Track):
     def weights(self, t: Floats) -> Floats:
         return np.ones(len(t))
 
+    def drop_gaps(self, t: Floats, cuts: Cuts) -> Cuts:
+        keep = np.floor(t[cuts.interval]) % 2 == 0  # from an odd vertex on the path leads to the next segment
+        return Cuts(cuts.first, *(entries[keep] for entries in cuts[1:]))
 
-def lines(net: NetworkLike, A: Any, B: Any) -> Polylines:
+
+def lines(net: NetworkLike, A: Any, B: Any, *, progress: Progress | None = None) -> Polylines:
     """Return a network along many segments, each with its breakpoints.
 
     As exact as :func:`line`, and much faster than one call for each.
@@ -71,6 +76,8 @@ def lines(net: NetworkLike, A: Any, B: Any) -> Polylines:
         A network, torch module or file name; the geometry is in float64.
     A, B
         (n, d) first and second ends: ``x = a + t (b - a)``, t from 0 to 1.
+    progress
+        Called with the number of segments that are done, and of all. An exception raised by it ends the computation.
 
     Examples
     --------
@@ -86,7 +93,11 @@ def lines(net: NetworkLike, A: Any, B: Any) -> Polylines:
         check_finite(ends, name)
     if len(first) != len(second):
         raise InputError("B", f"have {plural(len(first), 'row')}, as A", f"{len(second)}")
-    parts = [_trace_chunk(net, first[k : k + CHUNK], second[k : k + CHUNK]) for k in range(0, len(first), CHUNK)]
+    parts = []
+    for k in range(0, len(first), CHUNK):
+        parts.append(_trace_chunk(net, first[k : k + CHUNK], second[k : k + CHUNK]))
+        if progress is not None:
+            progress("following segments", min(k + CHUNK, len(first)), len(first))
     empty = (np.zeros(0), np.zeros((0, net.n_in)), np.zeros(0, np.int64))
     t, x, counts = (np.concatenate(arrays) for arrays in zip(empty, *parts, strict=True))
     values = np.asarray(net(x)).reshape(len(x), net.n_out)
