@@ -2,7 +2,7 @@
 
     python bench/regions.py                  the reference cases, and relucent where it can finish
     python bench/regions.py --device cuda    large planes on a GPU
-    python bench/regions.py --threads 1 2    planes, small and large, on one and on two threads, compared bit for bit
+    python bench/regions.py --threads 1 2    planes and spaces on one and on two threads, results compared bit for bit
     python bench/regions.py --units 500 1600 5300 --tiles 32    memory over regions, in tiles on all cores
     python bench/regions.py --units 5300 --tiles 32 --jobs 2    the same in two processes
 
@@ -21,6 +21,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,10 @@ REFERENCE = {
     "m3_16x2": (3, 756, None, 0.059),
     "m4_12x2": (4, 1277, None, 0.061),
 }
+
+
+#: Networks of more inputs, whose regions in a box are found on several threads too.
+SPACES = [[4, 12, 12, 1], [5, 10, 10, 1], [5, 16, 16, 1]]
 
 
 def layers_of(name: str) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -136,17 +141,18 @@ def on_cpu(console: Console, repeats: int, peer: bool) -> None:
 
 def on_threads(console: Console, threads: list[int], widths: list[int], repeats: int) -> None:
     table = Table("network", "regions", *(f"{n} threads, ms" for n in threads), "x first", "bit-equal")
-    for width in widths:
-        net = random_network([2, width, width, width, 1])
+    shapes = [[2, width, width, width, 1] for width in widths]
+    for shape in [*shapes, *SPACES]:
+        net = random_network(shape)
         times, found = [], []
         for count in threads:
             torch.set_num_threads(count)
             found.append(partition(net))
             times.append(best(lambda net=net: partition(net), repeats))
-        arrays = ("vertices", "values", "edges", "edge_units", "edge_regions", "corners", "starts", "patterns")
+        arrays = [field.name for field in fields(found[0]) if isinstance(getattr(found[0], field.name), np.ndarray)]
         equal = all(np.array_equal(getattr(p, a), getattr(found[0], a)) for p in found for a in arrays)
         table.add_row(
-            f"2-{width}-{width}-{width}-1", f"{found[0].count:,}", *(f"{1e3 * seconds:.1f}" for seconds in times),
+            "-".join(map(str, shape)), f"{found[0].count:,}", *(f"{1e3 * seconds:.2f}" for seconds in times),
             f"{times[0] / times[-1]:.2f}", "yes" if equal else "NO",
         )  # fmt: skip
     console.print(table)
