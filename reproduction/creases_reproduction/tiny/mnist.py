@@ -288,12 +288,6 @@ CLAIMS = [
         from_table=schedule_from_table,
     ),
     Claim(
-        "tiny/figure-9",
-        "appendix C.2, Figure 9",
-        "Figure 6 with other architectures.",
-        cannot="neither the architectures nor the numbers of the picture are in the text",
-    ),
-    Claim(
         "tiny/figure-10",
         "appendix C.3, Figure 10",
         "15 growth steps give [929, 141], which does as well as [1000, 1000].",
