@@ -9,7 +9,7 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --no-compile -c constraints.txt
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pages thorough lint format bench docs pictures reproduce viewer chromium clean
+.PHONY: help demo test pages thorough lowest lint format bench docs pictures reproduce viewer chromium clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,13 @@ pages: $(VENV)/dev chromium
 
 thorough: $(VENV)/dev ## run the tests that take long
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m thorough
+
+lowest: ## test with the lowest versions that pyproject.toml names, in an environment of its own
+	$(PYTHON) -m venv out/lowest
+	$(PYTHON) tools/lowest_versions.py > out/lowest.txt
+	out/lowest/bin/python -m pip install -qq -c out/lowest.txt -e '.[onnx,studio,video]' pytest hypothesis httpx
+	out/lowest/bin/python -m pytest -q -m "not thorough" -W default tests/network tests/regions tests/problems \
+		tests/lab/test_store.py tests/growth/test_loop.py tests/cli/test_grow.py
 
 lint: $(VENV)/dev ## check style, types, layers, doors and words
 	$(BIN)/ruff check .

@@ -11,15 +11,21 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import httpx
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
+
+#: Seconds that anything is waited for: a busy machine is slow, a broken studio waits for ever.
+PATIENCE = 300.0
 
 #: What starts a studio, with limits of its own.
 _SERVE = """
 import json, sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from creases.show.studio._limits import Limits
 from creases.show.studio._server import serve
 with suppress(KeyboardInterrupt):
@@ -44,7 +50,11 @@ class Studio:
     def socket(self, session: str = "", *, token: str | None = None, origin: str | None = None) -> ClientConnection:
         query = f"token={self.token if token is None else token}&session={session}"
         address = f"ws{self.base.removeprefix('http')}/ws?{query}"
-        return connect(address, origin=origin or self.base, max_size=None, open_timeout=60)
+        return connect(address, origin=origin or self.base, max_size=None, open_timeout=PATIENCE)
+
+    def get(self, path: str, **more: Any) -> httpx.Response:
+        """Ask for a page or a file."""
+        return httpx.get(self.base + path, timeout=PATIENCE, **more)
 
     def workers(self) -> list[int]:
         """Its workers: forked from a process that it has started."""
@@ -62,7 +72,7 @@ class Studio:
     def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
         """End it; its exit code, and what it complained of."""
         self.process.send_signal(number)
-        _, errors = self.process.communicate(timeout=30)
+        _, errors = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, errors
 
 
@@ -77,8 +87,8 @@ class Page:
     def send(self, do: str, **more: object) -> None:
         self.wire.send(json.dumps({"do": do, **more}))
 
-    def read(self, seconds: float = 90.0) -> dict | bytes:
-        said = self.wire.recv(timeout=seconds)
+    def read(self) -> dict | bytes:
+        said = self.wire.recv(timeout=PATIENCE)
         return json.loads(said) if isinstance(said, str) else said
 
     def until(self, kind: str, **wanted: object) -> dict:
@@ -123,9 +133,9 @@ def _command(process: int) -> str:
         return ""
 
 
-def gone(processes: list[int], seconds: float = 20.0) -> bool:
-    """Whether all these processes end within some seconds."""
-    until = time.monotonic() + seconds
+def gone(processes: list[int]) -> bool:
+    """Whether all these processes end."""
+    until = time.monotonic() + PATIENCE
     while any(_command(number) for number in processes):
         if time.monotonic() > until:
             return False

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from studio_wire import children, gone
+from studio_wire import PATIENCE, children, gone
 
 
 def start(folder: Path) -> subprocess.Popen[str]:
@@ -29,7 +29,7 @@ def test_the_studio_says_where_it_is_and_an_interrupt_ends_it_and_its_workers(tm
     while len(found := children(studio.pid)) < 2:
         time.sleep(0.05)
     studio.send_signal(signal.SIGINT)
-    _, errors = studio.communicate(timeout=30)
+    _, errors = studio.communicate(timeout=PATIENCE)
     assert studio.returncode == 0
     assert errors.splitlines() == ["Press Ctrl-C to stop.", "Stopped. Start again with: creases studio"]
     assert gone(found)
