@@ -48,18 +48,19 @@ _LARGE, _RATIO = 2**31, 200
 
 
 @contextmanager
-def write_atomically(path: str | Path) -> Iterator[Path]:
+def write_atomically(path: str | Path, *, clean: bool = True) -> Iterator[Path]:
     """Yield a temporary path to write to, which replaces ``path`` on success and is deleted on any error.
 
     It is in the same folder and has the same suffix, for writers that choose the format by it. What killed processes
-    left of writing ``path`` is removed.
+    left of writing ``path`` is removed, unless ``clean`` is false: in a folder of many files looking for it takes long.
     """
     path = Path(path)
     if not path.parent.is_dir():
         raise FileError(f"cannot write {path}: there is no folder {path.parent}; create it first")
     if path.is_dir():
         raise FileError(f"cannot write {path}: it is a folder; pass the name of a file")
-    _remove_abandoned(path)
+    if clean:
+        _remove_abandoned(path)
     try:
         temporary, handle = _make_temporary(path)
     except OSError as error:

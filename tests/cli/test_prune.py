@@ -90,9 +90,20 @@ def test_a_network_is_pruned_to_a_fraction_of_its_parameters(run, moons, tmp_pat
     assert found["by_data"]["fixed"][0]["reason"] == "its units are the model's output"
 
 
+def test_a_network_is_pruned_to_a_fraction_of_its_multiply_adds(run, moons, tmp_path):
+    words = ["--multiply-adds", 0.5, "--epochs", 0, "--out", "small.safetensors", "--json"]
+    result = run("prune", moons, "--data", "moons.csv", *words)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["by_data"]["ended"] == "size"
+    assert 0 < creases.read(tmp_path / "small.safetensors").n_units <= 8  # of 16; each has four multiply-adds
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--multiply-adds", "0.5"], "left out without --data"),
+        (["--multiply-adds", "inf", "--data", "moons.csv"], "a fraction above 0 and up to 1, or a positive integer"),
+        (["--multiply-adds", "0.5", "--parameters", "0.5", "--data", "moons.csv"], "left out with --parameters"),
         (["--parameters", "1.5", "--data", "moons.csv"], "a fraction above 0 and up to 1, or a positive integer"),
         (["--parameters", "0.5"], "left out without --data"),
         (["--parameters", "0.5", "--data", "moons.csv", "--method", "magnitude"], "left out with --method magnitude"),

@@ -172,7 +172,7 @@ def test_more_breakpoints_than_data_interpolate(run):
         (["station.csv", "--x", "year", "--test", 1], "--test must be a finite number at least 0 and below 1, got 1.0"),
         (["--width", 0], "--width must be a positive integer, got 0"),
         (["--steps", -1], "--steps must be an integer, at least 0, got -1"),
-        (["--seed", -1], "--seed must be an integer, at least 0, got -1"),
+        (["--seed", -1], "--seed must be an integer from 0 to 2^64 - 1, got -1"),
         (["--lr", 0], "--lr must be a finite number above 0, got 0.0"),
         (["--points", 1], "--points must be an integer, at least 2, got 1"),
         (["--noise", -1], "--noise must be a finite number at least 0, got -1.0"),

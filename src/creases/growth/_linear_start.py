@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from creases._arguments import check_arguments
-from creases._validation import check_count
+from creases._validation import check_count, check_seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ def linear_start(
     """
     check_count(n_inputs, "n_inputs")
     check_count(n_outputs, "n_outputs")
-    numbers = torch.Generator().manual_seed(check_count(seed, "seed", least=0))
+    numbers = torch.Generator().manual_seed(check_seed(seed))
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     live = torch.ones(n_inputs, dtype=torch.bool) if live is None else live
     linear = linear if linear is not None and linear.fits(hidden) else None

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from creases._arguments import check_arguments
-from creases._validation import check_box, check_count
+from creases._validation import check_box, check_count, check_seed
 from creases.certify.propagation import Interval, output_change_bound, tight_value_bounds, value_bounds
 from creases.errors import InputError
 from creases.network import Network, places, read, remove
@@ -88,7 +88,7 @@ def exact(
     if not isinstance(tolerance, Real) or not tolerance >= 0:
         raise InputError("tolerance", "be at least 0, relative to the largest output", repr(tolerance))
     check_count(n_samples, "n_samples")
-    check_count(seed, "seed", least=0)
+    check_seed(seed)
     work = copy.deepcopy(module).eval().cpu()
     net = read(work, input_shape)
     limits = None if box is None else torch.from_numpy(check_box(box, net.n_in))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from creases._arguments import check_arguments
 from creases._typing import Progress
-from creases._validation import check_count
+from creases._validation import check_count, check_seed
 from creases.errors import InputError
 from creases.lab import Batch, train
 from creases.prune._sub_networks import as_batch, without_each
@@ -118,7 +118,7 @@ def iterative(
     """
     batch = as_batch(model)
     check_count(restarts, "restarts")
-    check_count(seed, "seed", least=0)
+    check_seed(seed)
     accuracy = train(batch, X, y, epochs=0, loss=loss, until_accuracy=1.0).accuracy
     if not (accuracy == 1).all():
         worst = int(np.flatnonzero(accuracy < 1)[0])

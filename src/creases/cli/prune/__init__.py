@@ -76,7 +76,7 @@ def prune_model(
         float | None,
         method_option(
             metavar="FRACTION",
-            help=f"Fraction of the original accuracy to preserve; default: {KEEP_ACCURACY}, with --parameters any.",
+            help=f"Fraction of the original accuracy to preserve; default: {KEEP_ACCURACY}, with a size any.",
         ),
     ] = None,
     parameters: Annotated[
@@ -84,6 +84,13 @@ def prune_model(
         method_option(
             metavar="SIZE",
             help="Prune units down to this number of parameters, or to this fraction of them (such as 0.25).",
+        ),
+    ] = None,
+    multiply_adds: Annotated[
+        float | None,
+        method_option(
+            metavar="SIZE",
+            help="Prune units down to this number of multiply-adds for one input, or to this fraction of them.",
         ),
     ] = None,
     method: Annotated[
@@ -95,7 +102,7 @@ def prune_model(
     per_step: Annotated[
         int | None,
         method_option(
-            min=1, metavar="N", help="Units to remove at a time; default: 1, with --parameters a 32nd of those left."
+            min=1, metavar="N", help="Units to remove at a time; default: 1, with a size a 32nd of those left."
         ),
     ] = None,
     epochs: Annotated[int, method_option(min=0, metavar="N", help="Epochs of fine-tuning after each removal.")] = 1,
@@ -113,8 +120,8 @@ def prune_model(
 
     First removes units that provably cannot affect the output anywhere in the box (with --data: the range of the data);
     the function stays the same. With --data, then removes units or weights and fine-tunes the rest for as long as the
-    accuracy is preserved, or down to the size that --parameters asks for. Channels that residual sums or grouped
-    convolutions tie together are removed together.
+    accuracy is preserved, or down to the size that --parameters or --multiply-adds asks for. Channels that residual
+    sums or grouped convolutions tie together are removed together.
 
     For example:
       creases prune net.onnx --box 0,1 --out small.onnx
@@ -125,10 +132,15 @@ def prune_model(
     output.check_outputs([record] if record else [], (".json",), "--record")
     if keep_accuracy is not None and not 0 < keep_accuracy <= 1:
         raise InputError("keep_accuracy", "be a fraction above 0 and at most 1, such as 0.99", f"{keep_accuracy:g}")
-    _check_size(parameters, data, method)
+    if parameters is not None and multiply_adds is not None:
+        raise InputError("multiply_adds", "be left out with --parameters", f"{multiply_adds:g}")
+    _check_size("parameters", parameters, data, method)
+    _check_size("multiply_adds", multiply_adds, data, method)
     with show_progress(4 if data else 3) as begin:
         begin("reading the network")
-        options = Options(data, target, keep_accuracy, parameters, method, per_step, epochs, lr, box, seed)
+        options = Options(
+            data, target, keep_accuracy, parameters, multiply_adds, method, per_step, epochs, lr, box, seed
+        )
         original, shape = _load(model_, parse_shape(input_shape), out)
         result = _prune(original, shape, options, begin)
         begin("writing")
@@ -143,15 +155,15 @@ def prune_model(
         raise typer.Exit(INTERRUPTED)
 
 
-def _check_size(parameters: float | None, data: str | None, method: Method) -> None:
-    if parameters is None:
+def _check_size(name: str, size: float | None, data: str | None, method: Method) -> None:
+    if size is None:
         return
     if data is None:
-        raise InputError("parameters", "be left out without --data, by which units are ranked", f"{parameters:g}")
+        raise InputError(name, "be left out without --data, by which units are ranked", f"{size:g}")
     if method is not Method.channels:
-        raise InputError("parameters", "be left out with --method magnitude, which keeps all units", f"{parameters:g}")
-    if not parameters > 0 or (parameters > 1 and parameters != int(parameters)):
-        raise InputError("parameters", "be a fraction above 0 and up to 1, or a positive integer", f"{parameters:g}")
+        raise InputError(name, "be left out with --method magnitude, which keeps all units", f"{size:g}")
+    if not 0 < size < float("inf") or (size > 1 and size != int(size)):
+        raise InputError(name, "be a fraction above 0 and up to 1, or a positive integer", f"{size:g}")
 
 
 def _print_next(model_: str, data: str | None, out: Path | None) -> None:
@@ -170,6 +182,7 @@ class Options(NamedTuple):
     target: str | None
     keep_accuracy: float | None
     parameters: float | None
+    multiply_adds: float | None
     method: Method
     per_step: int | None
     epochs: int
@@ -278,17 +291,15 @@ def _prune(
     begin("looking for redundant units")
     result = Result(original, shape, prune.exact(original, data.box, input_shape=shape), data=data)
     begin("pruning")
-    result.by_data = _prune_by_data(result.exact, data, options, begin)
+    result.by_data = _prune_by_data(result, data, options, begin)
     result.similarity = _similarity(result, data)
     return result
 
 
-def _prune_by_data(
-    exact: prune.ExactResult, data: Data, options: Options, begin: Callable[[str], None]
-) -> prune.PruningResult:
+def _prune_by_data(result: Result, data: Data, options: Options, begin: Callable[[str], None]) -> prune.PruningResult:
     from creases import prune
 
-    model = exact.model
+    model = result.exact.model
     validation = prune.check_samples(model, *data.validation, name="data")
     tune = prune.tuner(*data.tune, epochs=options.epochs, optimizer="adam", lr=options.lr, seed=options.seed)
     steps: list[prune.PruningStep] = []
@@ -297,8 +308,8 @@ def _prune_by_data(
         steps.append(step)
         begin(f"pruning: step {len(steps)}, {step.parameters:,} parameters, accuracy {step.accuracy:.4g}")
 
-    size = options.parameters
-    keep = options.keep_accuracy if options.keep_accuracy is not None else KEEP_ACCURACY if size is None else 0.0
+    size = _size(result, data, options)
+    keep = options.keep_accuracy if options.keep_accuracy is not None else 0.0 if size else KEEP_ACCURACY
     common: dict[str, Any] = {
         "min_accuracy": keep * prune.evaluate(model, *validation)[1],
         "validation": validation,
@@ -307,9 +318,21 @@ def _prune_by_data(
     }
     if options.method is Method.magnitude:
         return prune.magnitude(model, *data.tune, **common)
-    if size is not None:  # of the original network
-        common["parameters"] = max(1, int(size * exact.parameters_before if size <= 1 else size))
-    return prune.channels(model, *data.tune, per_step=options.per_step, **common)
+    return prune.channels(model, *data.tune, per_step=options.per_step, **common, **size)
+
+
+def _size(result: Result, data: Data, options: Options) -> dict[str, int]:
+    """Return the size to prune to, as an argument; a fraction is one of the original network."""
+    from creases.network.surgery import channel_groups, count_multiply_adds
+
+    if options.parameters is not None:
+        name, size, whole = "parameters", options.parameters, result.exact.parameters_before
+    elif options.multiply_adds is not None:
+        positions = channel_groups(result.original, X=data.validation.X[:2]).positions
+        name, size, whole = "multiply_adds", options.multiply_adds, count_multiply_adds(result.original, positions)
+    else:
+        return {}
+    return {name: max(1, int(size * whole if size <= 1 else size))}
 
 
 def _similarity(result: Result, data: Data) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from creases._typing import Floats
-from creases._validation import check_count, check_number
+from creases._validation import check_count, check_number, check_seed
 from creases.errors import FileError, InputError
 from creases.problems import FORMULAS, INTERVAL, TARGETS, Problem, curve, read_table
 from creases.problems.tables import read_columns
@@ -48,7 +48,7 @@ def curve_data(name: str, *, points: int, noise: float, seed: int) -> Data:
     """Return equally spaced points of a built-in curve, with noise; they are tested against the curve itself."""
     if name not in TARGETS:
         raise _unknown_curve(name)
-    points, seed = check_count(points, "points", least=2), check_count(seed, "seed", least=0)
+    points, seed = check_count(points, "points", least=2), check_seed(seed)
     noise = check_number(noise, "noise", least=0)
     X, y = curve(name, n=points, noise=noise, seed=seed, spaced=True)
     grid = np.linspace(*INTERVAL, TEST_POINTS)
@@ -57,7 +57,7 @@ def curve_data(name: str, *, points: int, noise: float, seed: int) -> Data:
 
 def table_data(path: Path, *, target: str | None, column: str | None, test: float, seed: int, **options: Any) -> Data:
     """Return two columns of a table, with random rows held out; the options are those of :func:`read_table`."""
-    test, seed = check_number(test, "test", least=0, below=1), check_count(seed, "seed", least=0)
+    test, seed = check_number(test, "test", least=0, below=1), check_seed(seed)
     if not path.is_file():
         hint = f"; for the built-in curve use --target {path}" if str(path) in TARGETS else ""
         raise FileError(f"cannot read {path}: no such file{hint}")

@@ -322,7 +322,12 @@ def _check_plane(difference: PartitionDifference) -> PlanePartition:
     from creases.regions import PlanePartition
 
     if not isinstance(difference.partition, PlanePartition):
-        raise InputError("difference", "be on a plane", f"one on a {type(difference.partition).__name__}")
+        raise InputError(
+            "difference",
+            "be on a plane",
+            f"one on a {type(difference.partition).__name__}",
+            "use creases.compare.differences.difference_on_plane(a, b, box)",
+        )
     return difference.partition
 
 
