@@ -75,7 +75,7 @@ def test_planes_through_many_inputs_are_found_in_one_call(monkeypatch) -> None:
     ],
 )
 def test_other_networks_are_left_to_the_general_way(model: nn.Module) -> None:
-    assert perceptron._layers(creases.read(model, (2,))) is None
+    assert perceptron.perceptron_layers(creases.read(model, (2,))) is None
 
 
 def test_large_planes_are_left_to_the_general_way() -> None:

@@ -16,6 +16,7 @@ from creases.errors import FileError, InputError
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays
 from creases.network.program._step import Step
+from creases.regions._space import forward_rows
 from creases.regions._space.space import SpacePartition, iter_space, space
 from reference import exact_intervals, exact_regions, load_case, load_counts, lp_regions
 
@@ -459,3 +460,17 @@ def test_exact_arithmetic_agrees_on_a_concurrent_quantised_network():
     exact = exact_regions(layers, [(-1, 1)] * 2)
     assert part.count == exact.count
     np.testing.assert_allclose(np.sort(part.volumes()), np.sort([float(a) for a in exact.areas]), atol=1e-12)
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.3, -1.0])
+def test_compiled_layers_give_the_partition_of_the_network_s_own_steps(leak, monkeypatch):
+    net = random_net([3, 6, 5, 2], seed=4, leak=leak)
+    assert forward_rows.ForwardRows(net)._layers is not None
+    found = space(net)
+    monkeypatch.setattr(forward_rows, "NARROW", 5)
+    assert forward_rows.ForwardRows(net)._layers is None
+    reference = space(net)
+    for name in ("corners", "starts", "patterns", "pairs", "facet_units", "face_lists", "creases"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(reference, name))
+    np.testing.assert_allclose(found.vertices, reference.vertices, atol=1e-12)
+    np.testing.assert_allclose(found.values, reference.values, atol=1e-12)

@@ -79,7 +79,7 @@ def near_regions(net: Network, sides: NDArray[np.integer], points: Floats) -> ND
 
 def _matching_regions(net: Network, sides: NDArray[np.integer], points: Floats, zero: float) -> NDArray[np.int64]:
     """Return for each point the first region whose sides are all allowed there, -1 for none."""
-    allowed = _allowed_sides(net, torch.from_numpy(points), zero)
+    allowed = _allowed_sides(net, points, zero)
     regions = np.full(len(points), -1, np.int64)
     size = 1 + 10**6 // (1 + net.n_units)
     for start in range(0, len(sides), size):
@@ -94,14 +94,14 @@ def _matching_regions(net: Network, sides: NDArray[np.integer], points: Floats, 
     return regions
 
 
-def _allowed_sides(net: Network, x: Tensor, zero: float) -> list[NDArray[np.bool_]]:
+def _allowed_sides(net: Network, x: Floats, zero: float) -> list[NDArray[np.bool_]]:
     """Return for each bend the sides (n, units, K) that its units may have at the points."""
     forward, rows, out = ForwardRows(net), x, []
     with torch.no_grad():
         for bend in range(len(net.bends)):
             rows, terms = forward.advance(bend - 1, rows)
             columns = forward.pre_activations(bend)
-            z, limit = rows[:, columns].numpy(), zero * terms[columns].numpy()
+            z, limit = rows[:, columns], zero * terms[columns]
             if net.steps[net.bends[bend]].op == "relu":
                 out.append(np.stack([z <= limit, z >= -limit], axis=2))
                 continue

@@ -120,6 +120,13 @@ class Program:
         """Return the same function on another device or in another dtype."""
         if isinstance(target, torch.dtype) and not target.is_floating_point:
             raise InputError("target", "be a device or a floating-point dtype such as torch.float64", f"{target}")
+        tensors = [tensor for step in self.steps for tensor in step.tensors.values()]
+        if isinstance(target, torch.dtype):
+            is_there = all(tensor.dtype == target or not tensor.is_floating_point() for tensor in tensors)
+        else:
+            is_there = target == "cpu" and all(tensor.device.type == "cpu" for tensor in tensors)
+        if is_there:
+            return self
 
         def move(tensor: Tensor) -> Tensor:
             if isinstance(target, torch.dtype):

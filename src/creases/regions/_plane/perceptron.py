@@ -15,7 +15,7 @@ from creases.regions._plane.mesh import Mesh
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 
-class _Layers(NamedTuple):
+class Layers(NamedTuple):
     """A perceptron as arrays; see :func:`creases.regions._plane.perceptron_kernel.subdivide_layers`."""
 
     widths: NDArray[np.int64]
@@ -36,7 +36,7 @@ def subdivide_perceptron(
     room = split.SMALL // 2
     if room <= len(start.vertices) or 32 * room * max(net.sizes) > memory:
         return None
-    layers = _layers(net)
+    layers = perceptron_layers(net)
     if layers is None:
         return None
     from creases.regions._plane.perceptron_kernel import subdivide_layers
@@ -46,7 +46,7 @@ def subdivide_perceptron(
     return (Mesh(vertices, *rest), patterns, values) if done else None
 
 
-def _layers(net: Network) -> _Layers | None:
+def perceptron_layers(net: Network) -> Layers | None:
     """Return the layers of a perceptron, a relu after each but perhaps the last; None for other networks."""
     weights, offsets, leaks = list[Floats](), list[Floats](), list[Floats]()
     widths = [net.n_in]
@@ -61,7 +61,7 @@ def _layers(net: Network) -> _Layers | None:
             widths.append(step.shape[0])
     if not leaks or len(net.input_shape) != 1:
         return None
-    return _Layers(np.array(widths), *(np.concatenate(parts) for parts in (weights, offsets, leaks)), len(leaks))
+    return Layers(np.array(widths), *(np.concatenate(parts) for parts in (weights, offsets, leaks)), len(leaks))
 
 
 def _numbers(tensor: Tensor | None, size: int) -> Floats:

@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 @jit_internal
-def _affine(rows: Array, count: int, weight: Array, offset: Array, out: Array) -> None:
+def apply_affine(rows: Array, count: int, weight: Array, offset: Array, out: Array) -> None:
     """Write ``weight.T`` times each of the first rows, plus the offset, to ``out``; weight (inputs, units)."""
     for v in range(count):
         for u in range(len(offset)):
@@ -31,12 +31,13 @@ def _affine(rows: Array, count: int, weight: Array, offset: Array, out: Array) -
 
 
 @jit_internal
-def _bend(z: float, leak: float) -> float:
+def apply_bend(z: float, leak: float) -> float:
+    """Return the value of a relu, with the slope ``leak`` where z is negative."""
     return z if z > 0.0 else (leak * z if leak != 0.0 else 0.0)  # not -0.0
 
 
 @jit_internal
-def _term_sizes(sizes: Array, weight: Array, offset: Array) -> Array:
+def term_sizes(sizes: Array, weight: Array, offset: Array) -> Array:
     """Return the sum of the magnitudes of each unit's terms, given the largest magnitudes of the inputs."""
     terms = np.abs(offset)
     for i in range(len(weight)):
@@ -53,7 +54,7 @@ def _activation_sizes(Z: Array, count: int, leaks: Array) -> Array:
         low = high = Z[0, u]
         for v in range(1, count):
             low, high = min(low, Z[v, u]), max(high, Z[v, u])
-        sizes[u] = max(abs(_bend(low, leaks[u])), abs(_bend(high, leaks[u])))
+        sizes[u] = max(abs(apply_bend(low, leaks[u])), abs(apply_bend(high, leaks[u])))
     return sizes
 
 
@@ -93,7 +94,7 @@ def _scratch(room: int) -> tuple[Array, Array, Array, Array, Array, Array]:
 
 
 @jit_internal
-def _largest(rows: Array) -> Array:
+def largest_magnitudes(rows: Array) -> Array:
     """Return the largest magnitude in each column."""
     sizes = np.zeros(rows.shape[1])
     for v in range(len(rows)):
@@ -138,7 +139,7 @@ def subdivide_layers(
     patterns = np.zeros((1, (widths[1 : bends + 1].sum() + 7) // 8), np.uint8)
     at = np.zeros(7, np.int64)
     at[NV] = at[NE] = 4
-    rows, sizes = corners_in, _largest(corners_in)
+    rows, sizes = corners_in, largest_magnitudes(corners_in)
     first_weight = first_unit = 0
     done = True
     for layer in range(len(widths) - 1):
@@ -149,11 +150,11 @@ def subdivide_layers(
         weight = weights[first_weight : first_weight + n * units].reshape(units, n).T.copy()
         offset = offsets[first_unit : first_unit + units]
         Z = np.empty((room if layer < bends else count, units))
-        _affine(rows, count, weight, offset, Z)
+        apply_affine(rows, count, weight, offset, Z)
         rows = Z
         if layer == bends:
             break
-        leak, tolerance = leaks[first_unit : first_unit + units], zero * _term_sizes(sizes, weight, offset)
+        leak, tolerance = leaks[first_unit : first_unit + units], zero * term_sizes(sizes, weight, offset)
         sizes = _activation_sizes(Z, count, leak)
         words = (units + 63) // 64
         pos, neg = np.empty((room, words), np.uint64), np.empty((room, words), np.uint64)
@@ -174,7 +175,7 @@ def subdivide_layers(
         patterns = _add_bits(patterns, out[2][: at[NR]], out[3], first_unit, units)
         for v in range(at[NV]):
             for u in range(units):
-                Z[v, u] = _bend(Z[v, u], leak[u])
+                Z[v, u] = apply_bend(Z[v, u], leak[u])
         first_weight += n * units
         first_unit += units
     ne = at[NE]

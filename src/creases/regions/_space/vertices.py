@@ -110,12 +110,12 @@ def _enter_bend(forward: ForwardRows, block: Block) -> None:
     """Go to the next bend: its pre-activations at the vertices; those within the tolerance of 0 become 0."""
     lattice, n = block.lattice, block.lattice.n
     data = lattice.data[: lattice.n_vertices]
-    rows, terms = forward.advance(block.bend, torch.from_numpy(data[:, n:]))
-    lattice.set_data(np.concatenate([data[:, :n], rows.numpy()], axis=1))
+    rows, terms = forward.advance(block.bend, data[:, n:])
+    lattice.set_data(np.concatenate([data[:, :n], rows], axis=1))
     block.bend += 1
     if block.bend < len(forward.net.bends):
         columns = forward.pre_activations(block.bend)
-        block.tolerance = SIGN_TOLERANCE * terms[columns].numpy()
+        block.tolerance = SIGN_TOLERANCE * terms[columns]
         if forward.net.steps[forward.net.bends[block.bend]].op == "relu":
             _snap_to_zero(lattice.data[: len(data), n + columns.start : n + columns.stop], block.tolerance)
 
