@@ -61,7 +61,8 @@ def perceptron_layers(net: Network) -> Layers | None:
             widths.append(step.shape[0])
     if not leaks or len(net.input_shape) != 1:
         return None
-    return Layers(np.array(widths), *(np.concatenate(parts) for parts in (weights, offsets, leaks)), len(leaks))
+    arrays = (np.concatenate(weights), np.concatenate(offsets), np.concatenate(leaks))
+    return Layers(np.array(widths), *arrays, len(leaks))
 
 
 def _numbers(tensor: Tensor | None, size: int) -> Floats:

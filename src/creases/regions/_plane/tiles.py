@@ -198,7 +198,7 @@ def _choose_plane(net: Network, box: Any, origin: Any, basis: Any, through: Any)
         raise InputError("through", "be given without a box, an origin or a basis", hint="it chooses all three")
     if not isinstance(through, Sequence | np.ndarray) or len(through) != 3:
         raise InputError("through", "be three points", f"{type(through).__name__}")
-    start, directions, t = slice_through(net, through)
+    start, directions, t = slice_through(net, list(through))
     return box_around(t, MARGIN), start, directions
 
 
