@@ -22,6 +22,7 @@ MODULES = (
     "chapter5_tropical",
     "chapter5_sine",
     "chapter6_planes",
+    "image_triples",
     "chapter6_images",
     "chapter7_planes",
     "chapter7_compression",

@@ -299,8 +299,6 @@ def judge_comparisons(numbers: Numbers) -> Judgement:
 CLAIMS = [
     drawing("linearity/figure-6.1", "Figure 6.1", "Circle against annulus, and the same with XOR."),
     drawing("linearity/figure-6.2", "Figure 6.2", "Images of MNIST and CIFAR-10."),
-    drawing("linearity/figure-6.8", "Figure 6.8", "Three near CIFAR-10 images, and the plane through them."),
-    drawing("linearity/figure-6.9", "Figure 6.9", "Three near MNIST images, and the plane through them."),
     Claim(
         "linearity/section-6.1-images",
         "section 6.1",

@@ -55,7 +55,9 @@ SAME = 0.01
 CHOICE: dict[Scale, int] = {"quick": 500, "full": 10_000}
 
 
-def nearest_three(x: Tensor, y: Tensor, classes: tuple[int, int, int], *, neighbours: int = 64) -> tuple[int, int, int]:
+def nearest_three(
+    x: Tensor, y: Tensor, classes: tuple[int, int, int] | None, *, neighbours: int = 64
+) -> tuple[int, int, int]:
     """Return three different images of three classes, in any order, with the least sum of distances.
 
     Two of them are among the third's nearest. Images that are equal are not taken: three points must span a plane.
@@ -64,9 +66,11 @@ def nearest_three(x: Tensor, y: Tensor, classes: tuple[int, int, int], *, neighb
     ----------
     x, y
         Images (n, ...) and their classes (n,).
+    classes
+        Of the three; any if None.
     """
-    rows = torch.isin(y, torch.tensor(classes)).nonzero()[:, 0]
-    flat, y = x[rows].flatten(1), y[rows]
+    rows = (torch.isin(y, torch.tensor(classes)) if classes else torch.ones(len(y), dtype=torch.bool)).nonzero()[:, 0]
+    flat, y = x[rows.to(x.device)].flatten(1), y[rows]
     if len(flat) < 3:
         raise InputError("x", "have at least three images of the classes", str(len(flat)))
     best, results = np.inf, (0, 1, 2)
@@ -78,7 +82,8 @@ def nearest_three(x: Tensor, y: Tensor, classes: tuple[int, int, int], *, neighb
             if 2 * float(lengths[0]) >= best:
                 continue
             sides = lengths[:, None] + lengths[None] + _apart(flat[which])
-            sides[~_has_classes(int(y[start + i]), y[which], classes)] = torch.inf
+            if classes:
+                sides[~_has_classes(int(y[start + i]), y[which.cpu()], classes).to(sides.device)] = torch.inf
             j, k = np.unravel_index(int(sides.argmin()), sides.shape)
             if float(sides[j, k]) < best:
                 best, results = float(sides[j, k]), (start + i, int(which[j]), int(which[k]))
