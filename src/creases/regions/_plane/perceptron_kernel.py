@@ -134,7 +134,7 @@ def subdivide_layers(
         :class:`creases.regions._plane.mesh.Mesh`; patterns.
     """
     X, ends, label, kid, corners, starts = _box_complex(box, room)
-    scratch = _scratch(room)
+    stack, levels, verts, edges, signs, todo = _scratch(room)
     pairs = np.zeros((0, 4), np.int64)
     patterns = np.zeros((1, (widths[1 : bends + 1].sum() + 7) // 8), np.uint8)
     at = np.zeros(7, np.int64)
@@ -167,8 +167,9 @@ def subdivide_layers(
         labels = np.arange(first_unit, first_unit + units).astype(np.int32)
         at[REGION] = at[DEPTH] = at[NC] = at[NR] = 0
         done = subdivide(
-            X, Z, pos, neg, tolerance, pairs, labels, ends, label, kid, corners, starts, out, (*scratch, cut), at
-        )
+            X, Z, pos, neg, tolerance, pairs, labels, ends, label, kid, corners, starts, out,
+            (stack, levels, verts, edges, signs, todo, cut), at,
+        )  # fmt: skip
         if not done:
             break
         corners, starts = out[0][: at[NC]], out[1][: at[NR] + 1]
