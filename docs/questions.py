@@ -37,6 +37,16 @@ def rules_table() -> str:
     return format_table(rows)
 
 
+def recycling_table() -> str:
+    """Return mean losses on sine and the fractions that solve it, by method, without and with recycling."""
+    methods = numbers("xng/growth-sine")["methods"]
+    rows = [["", "no recycling", "recycling"]]
+    for name, title in (("random", "random unit"), ("tiny", "TINY"), ("fold", "fold")):
+        cells = [methods[f"{group} {name}"] for group in ("A", "B")]
+        rows.append([title, *(f"{cell['loss']:.3f} ± {cell['error']:.3f}, {cell['rate']:.0%}" for cell in cells)])
+    return format_table(rows)
+
+
 def gap_table() -> str:
     """Return gaps to the optimum, by initialisation and target."""
     results = numbers("splines/initialisation-gap")
@@ -88,6 +98,7 @@ def format_table(rows: list[list[str]]) -> str:
 TABLES = {
     "growth": growth_table,
     "rules": rules_table,
+    "recycling": recycling_table,
     "gap": gap_table,
     "amplitude": amplitude_table,
     "pruned": pruned_table,

@@ -25,18 +25,18 @@ def method(loss, error, low, high):
 
 
 @pytest.mark.parametrize(
-    ("slides", "fold", "verdict"),
+    ("control", "printed", "fold", "verdict"),
     [
-        (method(0.1, 0.01, 0.3, 0.4), method(0.08, 0.01, 0.4, 0.5), "agrees"),
-        (method(0.1, 0.01, 0.01, 0.02), method(0.08, 0.01, 0.4, 0.5), "agrees in kind"),
-        (method(0.2, 0.01, 0.3, 0.4), method(0.08, 0.01, 0.4, 0.5), "agrees in kind"),
-        (method(0.2, 0.01, 0.3, 0.4), method(0.2, 0.01, 0.4, 0.5), "disagrees"),
+        (0.15, 0.1, 0.1, "agrees"),
+        (0.1, 0.1, 0.1, "agrees in kind"),  # a random unit does as well
+        (0.1, 0.2, 0.1, "agrees in kind"),
+        (0.1, 0.2, 0.2, "disagrees"),
     ],
 )
-def test_growth_is_better_where_losses_are_clearly_lower(slides, fold, verdict):
-    drawn = method(0.2, 0.01, 0.1, 0.2)
-    numbers = {"networks": 100, "methods": {"random 2-3-2": drawn, "A foot-aligned": slides, "A fold": fold}}
-    assert judge_growth(numbers).verdict == verdict
+def test_growth_is_better_where_losses_are_clearly_lower(control, printed, fold, verdict):
+    losses = {"random 2-3-2": 0.2, "A random": control, "A slide-29": printed, "A fold": fold}
+    methods = {name: method(loss, 0.01, 0.1, 0.2) for name, loss in losses.items()}
+    assert judge_growth({"networks": 100, "methods": methods}).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,8 @@ def test_growth_is_better_where_losses_are_clearly_lower(slides, fold, verdict):
 def test_the_count_of_the_slides_is_set_beside_ours(drawn, grown, verdict):
     methods = {
         "random 2-3-2": method(0, 0, *drawn),
-        "A foot-aligned": method(0, 0, *grown),
+        "A random": method(0, 0, 0, 1),
+        "A slide-29": method(0, 0, *grown),
         "A fold": method(0, 0, 0, 1),
     }
     assert judge_count({"networks": 1000, "methods": methods}).verdict == verdict

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import numpy as np
 import pytest
@@ -93,3 +94,18 @@ def test_the_comparison_is_written_with_how_it_was_made(tmp_path, monkeypatch):
     ]
     assert written["about"]["command"].endswith("method_comparison --networks 2 --jobs 1 --out found.json")
     assert {"device", "seconds", "torch"} <= set(written["about"])
+
+
+def test_the_stored_comparison_has_every_method_on_every_problem():
+    rows, about = method_comparison.stored_rows()
+    assert {(row["problem"], row["method"]) for row in rows} == set(
+        product(growth_experiment.PROBLEMS, method_comparison.FULL_METHODS)
+    )
+    assert f"--networks {method_comparison.NETWORKS} " in about["command"]
+    assert all(row["networks"] == method_comparison.NETWORKS for row in rows)
+
+
+def test_a_claim_shows_some_methods_of_one_problem():
+    numbers, _ = method_comparison.comparison("circle", ("A slide-29", "A fold"))["from_table"]()
+    assert list(numbers["methods"]) == ["A slide-29", "A fold"]
+    assert all(row["problem"] == "circle" for row in numbers["methods"].values())

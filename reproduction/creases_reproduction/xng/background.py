@@ -20,7 +20,13 @@ from creases_reproduction.claim import Claim, Judgement, Numbers
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import judge_deviations
 from creases_reproduction.xng.growth_experiment import GROWN, LR, PROBLEMS
-from creases_reproduction.xng.method_comparison import compare_methods, describe_rates, is_lower, rates_picture
+from creases_reproduction.xng.method_comparison import (
+    QUICK_METHODS,
+    comparison,
+    describe_rates,
+    is_lower,
+    rates_picture,
+)
 from creases_reproduction.xng.networks import BOX, by_scale, random_network, trained_networks
 
 
@@ -218,10 +224,9 @@ CLAIMS = [
         "xng/slide-8",
         "slide 8",
         "GradMax, which sets incoming weights to zero and looks at no direction, is not always stable in convergence.",
-        measure=compare_methods("quadratic", ("random 2-3-2", "A random", "A gradmax", "A foot-aligned", "A fold")),
         judge=judge_gradmax,
         picture=rates_picture,
-        full="2 minutes of a core",
+        **comparison("quadratic", QUICK_METHODS),
     ),
     Claim(
         "xng/theorem-1",

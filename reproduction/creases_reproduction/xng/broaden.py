@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from typing import Any
 
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import Scale
-from creases_reproduction.xng.growth_experiment import NEARS, PROBLEMS, run_growth_experiment
-from creases_reproduction.xng.method_comparison import is_lower
+from creases_reproduction.xng.growth_experiment import NEARS, PROBLEMS
+from creases_reproduction.xng.method_comparison import FULL_METHODS, NETWORKS, is_lower, method_rows, stored_rows
 
 METHODS = ("random 2-3-2", "A random", "A gradmax", "A slide-29", "A foot-aligned", "A fold")
-
-#: Networks of each method and problem.
-NETWORKS = {"quick": 8, "full": 50}
 
 
 def measure_rules(scale: Scale) -> Numbers:
     """Measure mean losses, and rates of success at several limits, by problem and method."""
-    problems = PROBLEMS[:1] if scale == "quick" else PROBLEMS
-    methods = ("random 2-3-2", "A random", "A slide-29") if scale == "quick" else METHODS
-    rows = run_growth_experiment(networks=NETWORKS[scale], problems=problems, methods=methods)
-    results: dict[str, dict[str, object]] = {problem: {} for problem in problems}
+    if scale == "full":
+        return _by_problem(method_rows(PROBLEMS, FULL_METHODS, NETWORKS))
+    return _by_problem(method_rows(PROBLEMS[:1], ("random 2-3-2", "A random", "A slide-29"), 8))
+
+
+def rules_from_table() -> tuple[Numbers, dict[str, str]]:
+    """Return the stored losses and rates, and how they were made."""
+    rows, about = stored_rows()
+    return _by_problem(rows), about
+
+
+def _by_problem(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    results: dict[str, dict[str, Any]] = {row["problem"]: {} for row in rows}
     for row in rows:
-        results[row.problem][row.method] = asdict(row)
-    return {"networks": NETWORKS[scale], "problems": results}
+        if row["method"] in METHODS:
+            results[row["problem"]][row["method"]] = row
+    return {"networks": rows[0]["networks"], "problems": results}
 
 
 def judge_rules(numbers: Numbers) -> Judgement:
@@ -84,7 +92,8 @@ CLAIMS = [
         measure=measure_rules,
         judge=judge_rules,
         picture=picture_rules,
-        full="2 minutes of a core",
+        full="half an hour of a core",
+        from_table=rules_from_table,
         misprints=("xng/slide-29-rows", "xng/slide-29-zero"),
     ),
 ]
