@@ -321,7 +321,7 @@ def _prune_by_data(result: Result, data: Data, options: Options, begin: Callable
     return prune.channels(model, *data.tune, per_step=options.per_step, **common, **size)
 
 
-def _size(result: Result, data: Data, options: Options) -> dict[str, int]:
+def _size(result: Result, data: Data, options: Options) -> dict[str, Any]:
     """Return the size to prune to, as an argument; a fraction is one of the original network."""
     from creases.network.surgery import channel_groups, count_multiply_adds
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -31,8 +31,16 @@ from creases.network._reading.operators import (
 
 Function = Callable[..., Any]
 
+Kind = TypeVar("Kind", bound=Tensor)
+
 #: Largest difference between steps and the operation they translate, relative to the largest number involved.
 _TOLERANCE = 1e-11
+
+
+def as_subclass(data: Tensor, kind: type[Kind]) -> Kind:
+    """Return a tensor as one of a subclass; torch 2.4 refuses that while something counts operations."""
+    with torch._C._DisableTorchDispatch():
+        return data.as_subclass(kind)
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ class Recorder:
     def wrap(self, data: Tensor, value: Value | Unreadable) -> TracedTensor:
         """Return example values as a traced tensor."""
         with torch._C.DisableTorchFunctionSubclass():
-            out = data.as_subclass(TracedTensor)
+            out = as_subclass(data, TracedTensor)
             out.value, out.recorder, out.version = value, self, data._version
         return out
 

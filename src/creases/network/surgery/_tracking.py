@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map
 
-from creases.network._reading.traced import base_name, function_name
+from creases.network._reading.traced import as_subclass, base_name, function_name
 from creases.network.surgery import _function_names as names
 from creases.network.surgery._flow import Flow, Owners, Passage, Use
 from creases.network.surgery._layers import AFFINE_LAYERS, CARRIER_LAYERS, is_grouped, output_tensors
@@ -77,7 +77,7 @@ class UnitTracker:
     def wrap(self, data: Tensor, units: Tensor | None, owners: Owners) -> TrackedTensor:
         """Label values with units, by default none; a tensor changed in place remains the same object."""
         with torch._C.DisableTorchFunctionSubclass():
-            out = data if isinstance(data, TrackedTensor) else data.as_subclass(TrackedTensor)
+            out = data if isinstance(data, TrackedTensor) else as_subclass(data, TrackedTensor)
             units = torch.zeros((), dtype=torch.int32, device=data.device) if units is None else units
             out.units, out.owners, out.tracker = units.expand(data.shape), owners, self
         return out
@@ -98,7 +98,7 @@ class UnitTracker:
             if _is_torch_layer(module) and isinstance(out, TrackedTensor):
                 calls = self.flow.uses[path].calls if path in self.flow.uses else 0
                 with torch._C.DisableTorchFunctionSubclass():
-                    like = out.new_empty(0).as_subclass(Tensor)
+                    like = as_subclass(out.new_empty(0), Tensor)
                     self.flow.uses[path] = Use(calls + 1, like, tuple(out.shape), self._axis(out), out.owners)
 
         return leave
@@ -117,7 +117,7 @@ class UnitTracker:
             if isinstance(leaf, TrackedTensor):
                 self.refuse(leaf.owners, IS_OUTPUT)
                 with torch._C.DisableTorchFunctionSubclass():
-                    self.flow.outputs.append(leaf.as_subclass(Tensor).detach().clone())
+                    self.flow.outputs.append(as_subclass(leaf, Tensor).detach().clone())
 
     def _describe(self, op: str) -> str:
         """Return the name of an operation for messages: ``add in block.1``."""
