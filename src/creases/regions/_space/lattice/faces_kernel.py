@@ -37,7 +37,7 @@ def face_corners(
         size = 1
         for dimension in range(k, 0, -1):
             found = 0
-            for j in range(size):
+            for j in range(size - 1, -1, -1):
                 f = faces[j]
                 for i in range(starts[f] + dimension - 1, starts[f + 1]):
                     g = lists[i]
