@@ -44,7 +44,6 @@ from creases.problems import cifar10
 WIDTHS, DEPTH = (16, 32, 64), 3  # channels of the three stages, blocks in each
 START = 0.25  # inner channels at the start, as a share of the twin's
 SCHEDULE = ((0.024, 0.5), (0.094, 1.0))  # at this share of the compute to this share of the twin's inner channels
-GROWTH_SHARE = 0.12  # of the compute: two stages, whose rivals cost about 4 %
 BATCH, LR = 128, 0.1
 METHODS = ("twin", "schedule", "random", "gradmax", "tiny", "fold")
 COLUMNS = "method    compute   used  seeds   mean  spread   steps     s  inner channels"
@@ -125,7 +124,7 @@ class Job:
     epochs: float
     samples: int  #: training images used, at most
     held: int  #: of them held out until growth has ended
-    growth_share: float = GROWTH_SHARE  #: of the compute
+    growth_share: str | float = "auto"  #: of the compute
     largest: float = 1.0  #: inner channels, as a share of ResNet-20's: of the twin, and of grown networks at most
 
 
@@ -308,7 +307,7 @@ def main() -> None:
     arguments.add_argument("--epochs", type=float, default=15, help="of the twin: the compute of every training")
     arguments.add_argument("--samples", type=int, default=50_000, help="training images used, at most")
     arguments.add_argument("--held", type=int, default=5_000, help="of them held out until growth has ended")
-    arguments.add_argument("--growth-share", type=float, default=GROWTH_SHARE, help="of the compute")
+    arguments.add_argument("--growth-share", type=float, help="of the compute; by default that of creases.grow")
     arguments.add_argument("--largest", type=float, default=1.0, help="inner channels, as a share of ResNet-20's")
     arguments.add_argument("--first", type=int, default=0, help="the first seed")
     arguments.add_argument("--ratios", type=float, nargs="+", default=[1.0], help="shares of the compute")
@@ -324,7 +323,7 @@ def main() -> None:
             given.epochs,
             given.samples,
             given.held if method not in ("twin", "schedule") else 0,
-            given.growth_share,
+            given.growth_share or "auto",
             given.largest,
         )
         for seed in range(given.first, given.first + given.seeds)

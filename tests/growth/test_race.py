@@ -205,7 +205,7 @@ def test_a_run_whose_stages_do_not_pay_is_bit_for_bit_one_without_growth(case, v
     for _ in epochs(run):
         pass
     assert [stage["pays"] for stage in run.history.stages] == [False, False]
-    assert run.history.growth_ended.startswith("2 growth stages in a row did not lower the held-out loss (")
+    assert run.history.growth_ended.startswith("2 growth stages in a row did not lower the held-out loss enough (")
     grown = [record for record in run.history.records if record.action != "revive"]
     assert grown
     assert all(record.undone for record in grown)

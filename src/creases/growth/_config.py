@@ -64,7 +64,8 @@ class GrowthConfig:
         ``"2e12 multiply-adds"``; ``"auto"`` is 20 to 400 epochs, about 3000 optimizer steps. Growth steps, and
         stages that are undone, count towards it.
     growth_share, growth_factor
-        For ``when="stages"``: the fraction of the budget for growth, and the factor by which a stage widens a layer.
+        For ``when="stages"``: the fraction of the budget for growth (``"auto"``: a tenth, or a fifth in runs too short
+        for several stages in a tenth), and the factor by which a stage widens a layer.
     max_units, max_parameters
         Maximum size of the network; None for no limit.
     patience
@@ -127,7 +128,7 @@ class GrowthConfig:
     when: str | int | When = "stages"
     stop: Stop | Sequence[Stop] = ()
     budget: str | float | Budget = "auto"
-    growth_share: float = 0.2
+    growth_share: str | float = "auto"
     growth_factor: float = 2.0
     max_units: int | None = None
     max_parameters: int | None = None

@@ -59,7 +59,7 @@ def grow(
     when: str | int | When = ...,
     stop: Stop | Sequence[Stop] = ...,
     budget: str | float | Budget = ...,
-    growth_share: float = ...,
+    growth_share: str | float = ...,
     growth_factor: float = ...,
     max_units: int | None = ...,
     max_parameters: int | None = ...,
@@ -102,7 +102,7 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
     when: str | int | When = GrowthConfig.when,
     stop: Stop | Sequence[Stop] = GrowthConfig.stop,
     budget: str | float | Budget = GrowthConfig.budget,
-    growth_share: float = GrowthConfig.growth_share,
+    growth_share: str | float = GrowthConfig.growth_share,
     growth_factor: float = GrowthConfig.growth_factor,
     max_units: int | None = GrowthConfig.max_units,
     max_parameters: int | None = GrowthConfig.max_parameters,
@@ -169,8 +169,8 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
     budget
         Total budget of the run: a number of epochs, or a text such as ``"60 s"`` or ``"2e12 multiply-adds"``.
     growth_share, growth_factor, growth_patience
-        Fraction of the budget for growth; factor by which a stage widens a layer; number of unsuccessful stages in a
-        row after which growth stops.
+        Fraction of the budget for growth, by default a tenth, or a fifth in short runs; factor by which a stage widens
+        a layer; number of unsuccessful stages in a row after which growth stops.
     max_units, max_parameters
         Maximum size of the network.
     patience

@@ -103,7 +103,7 @@ class Grower(Racing):
         when: str | int | When = GrowthConfig.when,
         stop: Stop | Sequence[Stop] = GrowthConfig.stop,
         budget: str | float | Budget = GrowthConfig.budget,
-        growth_share: float = GrowthConfig.growth_share,
+        growth_share: str | float = GrowthConfig.growth_share,
         growth_factor: float = GrowthConfig.growth_factor,
         max_units: int | None = GrowthConfig.max_units,
         max_parameters: int | None = GrowthConfig.max_parameters,
@@ -247,7 +247,8 @@ class Grower(Racing):
         reason = _first_reason([stop for stop in self.stops if not isinstance(stop, GROWTH_STOPS)], state)
         if not reason and state.meter.progress >= 1:
             reason = f"the budget of {state.meter.budget} is spent"
-            self._close_race()
+            if isinstance(self.when, Stages):
+                self._close_race(self.when)
         if state.due and not reason:
             if isinstance(self.when, Stages):
                 self._close_stage(self.when)

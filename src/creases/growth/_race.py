@@ -88,6 +88,7 @@ class Race:
     epoch: int  #: the last one before
     records: int  #: growth steps before
     steps: int  #: of each network
+    flops: int = 0  #: operations of a forward pass of the network before
     rest: int = 0  #: steps of the winner until the next race
     rival: NetworkState | None = None  #: the network that was trained on; None while it is trained
     epochs: list[dict[str, Any]] = field(default_factory=list)  #: of the rival
@@ -116,7 +117,7 @@ class Race:
         """Return the race as dicts, lists, numbers and tensors."""
         rival = None if self.rival is None else self.rival.to_dict()
         rest: dict[str, Any] = {"epochs": self.epochs, "losses": self.losses, "steps": self.steps, "rest": self.rest}
-        rest |= {"average": self.average, "averaged": self.averaged}
+        rest |= {"average": self.average, "averaged": self.averaged, "flops": self.flops}
         return {"before": self.before.to_dict(), "rival": rival, "epoch": self.epoch, "records": self.records, **rest}
 
 

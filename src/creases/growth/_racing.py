@@ -49,7 +49,7 @@ class Racing(ABC):
         if race.rival is None:
             self._grow_rival(stages, race)
         else:
-            self._close_race()
+            self._close_race(stages)
             if stages.failures(history.stages) >= stages.patience:
                 history.growth_ended = stages.explain_failure(history.stages)
             elif race.rest:
@@ -66,7 +66,7 @@ class Racing(ABC):
         history.growth_ended = stages.over(state)
         if not history.growth_ended:
             before = NetworkState.from_state(state)
-            self.race = Race(before, len(history.epochs), len(history.records), steps, stage - steps)
+            self.race = Race(before, len(history.epochs), len(history.records), steps, state.flops, stage - steps)
             state.stage_end = history.last["steps"] + steps
 
     def _grow_rival(self, stages: Stages, race: Race) -> None:
@@ -81,34 +81,37 @@ class Racing(ABC):
             hook(state)
         state.stage_end = history.last["steps"] + race.steps
         self._grow_or_end(stages.widening(state))
-        if state.record is not None and state.meter.progress > stages.share:
+        if state.record is not None and state.meter.progress > stages.share_of(state):
             history.growth_ended = "a growth step costs more than growth's share of the budget leaves"
             self._undo(race)
         elif state.record is None:
             self._restore_rival(race)
             self.race = None
 
-    def _close_race(self) -> None:
+    def _close_race(self, stages: Stages) -> None:
         """Keep the better network, where both have been trained, and record the stage."""
         race, self.race = self.race, None
         if race is not None and race.rival is not None:
             self._look_back()
-            self.history.stages.append(self._judge(race))
+            self.history.stages.append(self._judge(race, stages))
 
-    def _judge(self, race: Race) -> dict[str, Any]:
+    def _judge(self, race: Race, stages: Stages) -> dict[str, Any]:
         """Keep the better network of a race, and return the stage's record."""
         history = self.history
         losses = self._held_out_losses(race)
         gain, error = compare_losses(race.losses, losses)
+        before = sum(race.losses) / len(race.losses)
+        needed = max(MIN_GAIN * error, stages.least_gain(self.state, race.flops) * before)
         stage = {
             "epoch": race.epoch,
             "steps": history.last["steps"],
             "widths": history.last["widths"],
             "loss_grown": sum(losses) / len(losses),
-            "loss_training_on": sum(race.losses) / len(race.losses),
+            "loss_training_on": before,
             "gain": gain,
             "error": error,
-            "pays": gain > MIN_GAIN * error,
+            "needed": needed,
+            "pays": gain > needed,
         }
         if not stage["pays"]:
             self._undo(race)

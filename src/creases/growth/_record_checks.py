@@ -22,6 +22,8 @@ def check_history(history: Any) -> None:
     for name in ("growth_ended", "ended"):
         _expect(isinstance(getattr(history, name), str), f"{name} is not text")
     _expect(_is_count(history.idle), "idle is not a count")
+    share = history.growth_share
+    _expect(share is None or (_is_number(share) and 0 < share < 1), "growth_share is not a fraction")
     kept = history.kept
     _expect(kept is None or (_is_count(kept) and kept <= len(history.epochs)), "kept is not an epoch")
     _expect(isinstance(history.setting, dict), "setting has no names")

@@ -104,10 +104,11 @@ class History:
     #: smoothed_loss, parameters, widths
     records: list[Record] = field(default_factory=list)
     stages: list[dict[str, Any]] = field(default_factory=list)
-    #: of geometric growth: epoch, steps, widths, loss_grown, loss_training_on, gain, error, pays
+    #: of geometric growth: epoch, steps, widths, loss_grown, loss_training_on, gain, error, needed, pays
     refit: dict[str, Any] = field(default_factory=dict)
     #: of retraining on all samples: after which epoch it began, epochs until the end of growth and until the lowest
     #: smoothed validation loss, epochs between them; empty where there was none
+    growth_share: float | None = None  #: fraction of the budget for growth where that was chosen by the run; else None
     growth_ended: str = ""  #: why growth ended; "" while the network may grow
     ended: str = ""  #: why the run ended; "" while it runs
     kept: int | None = None  #: the epoch whose network is the result, 0 for the start; None while it runs

@@ -29,7 +29,7 @@ def at(progress: float = 0.0, model=None, *, budget=100, history=None, stops=(),
 
 
 def stage(pays: bool) -> dict:
-    return {"pays": pays, "loss_grown": 0.25, "loss_training_on": 0.5, "error": 0.3}
+    return {"pays": pays, "loss_grown": 0.25, "loss_training_on": 0.5, "error": 0.3, "needed": 0.15}
 
 
 # lengths
@@ -109,6 +109,36 @@ def test_the_first_stage_is_planned_once_and_counted_down():
     assert policy(run)
 
 
+@pytest.mark.parametrize(("budget", "share"), [(20, 0.2), (300, 0.2), (500, 0.1), (10_000, 0.1)])
+def test_growth_has_a_tenth_of_the_budget_or_a_fifth_where_four_stages_do_not_fit_into_a_tenth(budget, share):
+    """Four stages and the start take 9 x 50 steps: a tenth of 375 epochs of 12 steps."""
+    run = at(budget=budget)
+    assert Stages().share_of(run) == share
+    assert run.history.growth_share == share
+
+
+def test_where_a_limit_of_size_leaves_two_stages_a_tenth_has_to_have_room_for_two():
+    """Two stages and the start take 5 x 50 steps: a tenth of 209 epochs."""
+    for budget, share in ((200, 0.2), (210, 0.1)):
+        run = at(budget=budget, model=mlp(3, 4, 2), stops=[SizeLimit(units=16)])
+        assert Stages().share_of(run) == share
+
+
+def test_the_share_is_chosen_once_and_stays_as_the_network_grows():
+    history = History(epochs=epochs(1.0), growth_share=0.1)
+    assert Stages().share_of(at(budget=20, history=history)) == 0.1
+    assert History.from_json(history.to_json()).growth_share == 0.1
+    assert Stages(share=0.3).share_of(at(budget=20, history=history)) == 0.3
+
+
+@pytest.mark.parametrize(("budget", "needed"), [("1e10 multiply-adds", 0.03), ("10 s", 0.0), (100, 0.0)])
+def test_a_stage_has_to_take_away_more_of_the_loss_the_more_it_costs(budget, needed):
+    """1.5 % for each doubling of a step's cost. Here the time of a step is that to start it, whatever the size."""
+    policy, run = Stages(), at(budget=budget)
+    assert policy.least_gain(run, run.flops // 4) == pytest.approx(needed, abs=1e-4)
+    assert policy.least_gain(run, 2 * run.flops) == 0
+
+
 # limits of size
 
 
@@ -165,8 +195,8 @@ def test_failures_in_a_row_are_counted_from_the_end():
     for outcomes, count in [("", 0), ("p", 0), ("f", 1), ("pf", 1), ("fpff", 2), ("ffp", 0)]:
         assert policy.failures([stage(letter == "p") for letter in outcomes]) == count
     said = policy.explain_failure([stage(True), stage(False), stage(False)])
-    losses = "0.25 with growth, 0.5 without, standard error 0.3"
-    assert said == f"2 growth stages in a row did not lower the held-out loss ({losses})"
+    losses = "0.25 with growth, 0.5 without, 0.15 less needed"
+    assert said == f"2 growth stages in a row did not lower the held-out loss enough ({losses})"
     assert policy.explain_failure([stage(False)]).startswith("1 growth stage in a row did not lower the held-out loss")
 
 
@@ -185,8 +215,8 @@ def test_a_run_too_short_for_a_stage_is_trained_without_growth(budget):
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"growth_share": 0}, "growth_share must be a finite number above 0"),
-        ({"growth_share": 1}, "growth_share must be a finite number above 0 and below 1"),
+        ({"growth_share": 0}, "growth_share must be 'auto' or a number above 0"),
+        ({"growth_share": 1}, "growth_share must be 'auto' or a number above 0 and below 1"),
         ({"growth_factor": 1}, "growth_factor must be a finite number above 1"),
         ({"growth_patience": 0}, "growth_patience must be a positive integer"),
     ],

@@ -19,7 +19,7 @@ from creases.cli.grow._values import (
     parse_batch_size,
     parse_budget,
     parse_class_weight,
-    parse_threshold,
+    parse_number_or_name,
     parse_widths,
     split_names,
 )
@@ -183,8 +183,8 @@ def grow_table(
         int | None, stopping_option(metavar="N", help="Maximum number of parameters.")
     ] = GrowthConfig.max_parameters,
     growth_share: Annotated[
-        float, stopping_option(metavar="F", help="Fraction of the budget available for growth.")
-    ] = GrowthConfig.growth_share,
+        str, stopping_option(metavar="F", help="Fraction of the budget for growth; auto: 0.1, or 0.2 in short runs.")
+    ] = "auto",
     growth_patience: Annotated[
         int, stopping_option(metavar="N", help="Stop growing after this many stages in a row without improvement.")
     ] = _GROWTH_PATIENCE,
@@ -249,7 +249,7 @@ def grow_table(
             max_units=max_units,
             max_parameters=max_parameters,
             budget=parse_budget(budget),
-            growth_share=growth_share,
+            growth_share=parse_number_or_name(growth_share),
             patience=patience,
             growth_patience=growth_patience,
             optimizer=optimizer.value,
@@ -259,7 +259,7 @@ def grow_table(
             validation_fraction=validation_fraction,
             test_fraction=test_fraction,
             class_weight=parse_class_weight(class_weight),
-            threshold=parse_threshold(threshold),
+            threshold=parse_number_or_name(threshold),
             standardize=standardize,
             seed=seed,
             recycle=recycle,

@@ -32,7 +32,7 @@ def parse_class_weight(text: str | None) -> str | dict[str, float] | None:
         raise InputError("class_weight", "be balanced, or weights such as yes=5,no=1", repr(text)) from None
 
 
-def parse_threshold(text: str) -> str | float:
+def parse_number_or_name(text: str) -> str | float:
     try:
         return float(text)
     except ValueError:

@@ -54,7 +54,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         lr: float = GrowthConfig.lr,
         batch_size: str | int | None = GrowthConfig.batch_size,
         budget: str | float | Budget = GrowthConfig.budget,
-        growth_share: float = GrowthConfig.growth_share,
+        growth_share: str | float = GrowthConfig.growth_share,
         patience: int = GrowthConfig.patience,
         growth_patience: int | None = GrowthConfig.growth_patience,
         early_stopping: bool = True,

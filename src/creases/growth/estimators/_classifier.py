@@ -30,7 +30,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     is compared, on held-out rows, with the same network trained without growth, and undone if it is no better. After
     that the network only trains. The learning rate falls to zero over the whole budget. The result is
     the network of the second part with the lowest smoothed loss on the held-out rows; where that does not beat the
-    logistic regression by more than one standard error, it is the logistic regression, fitted to all rows. Where that
+    logistic regression by more than 1.5 standard errors, it is the logistic regression, fitted to all rows. Where that
     loss is past its best half-way, the network is retrained on all rows from the end of growth.
 
     Columns are scaled inside. ``explain()`` says why each unit is there, ``network_`` is the exact piecewise-linear
@@ -56,7 +56,8 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         Rows in a batch; "auto" is an eighth of them, between 32 and 200; None is all.
     budget, growth_share
         Total budget of a fit: a number of epochs, or a text such as "60 s" or "2e12 multiply-adds"; and the fraction
-        of it for growth. "auto" is 20 to 400 epochs, about 3000 steps. Stages that are undone count too.
+        of it for growth. "auto" is 20 to 400 epochs, about 3000 steps, and a tenth or, in short fits, a fifth of them.
+        Stages that are undone count too.
     patience
         Epochs without progress before the network grows in ``partial_fit``.
     growth_patience
@@ -117,7 +118,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         lr: float = GrowthConfig.lr,
         batch_size: str | int | None = GrowthConfig.batch_size,
         budget: str | float | Budget = GrowthConfig.budget,
-        growth_share: float = GrowthConfig.growth_share,
+        growth_share: str | float = GrowthConfig.growth_share,
         patience: int = GrowthConfig.patience,
         growth_patience: int | None = GrowthConfig.growth_patience,
         early_stopping: bool = True,

@@ -33,6 +33,10 @@ from creases.problems import Problem
 #: Numbers in a table up to which one thread is fastest: more would wait for each other.
 SMALL = 1_000_000
 
+#: Standard errors of the difference by which a network must beat the linear model on the validation rows. Their losses
+#: are few and skewed: with one, networks that fit noise were kept on tables where a linear model is best.
+LINEAR_MARGIN = 1.5
+
 #: Seconds between checkpoints, besides those after growth steps.
 CHECKPOINT_SECONDS = 10.0
 
@@ -42,8 +46,8 @@ class Experiment:
 
     The network starts as the linear model of the training rows (ridge or logistic regression) and is trained in float64
     on scaled rows. For the same start, rows, split and configuration it is the same network, bit for bit, as that of
-    :func:`creases.grow`; but where it predicts the validation rows no better than the linear model, by one standard
-    error, the linear model is kept, fitted to the validation rows too. With ``keep="refit"`` the validation rows are
+    :func:`creases.grow`; but where it predicts the validation rows no better than the linear model, by 1.5 standard
+    errors, the linear model is kept, fitted to the validation rows too. With ``keep="refit"`` the validation rows are
     trained on at the end where training overfits, unless the user gave them.
 
     Parameters
@@ -163,7 +167,7 @@ class Experiment:
         return judged
 
     def _keep_linear_model(self, judged: nn.Module) -> bool:
-        """Keep the linear model where a network does not beat it on validation rows by a standard error; say if so."""
+        """Keep the linear model where a network does not clearly beat it on validation rows; say if so."""
         data, config = self.data, self.config
         validation = data.samples("validation", config.device)
         if validation is None or config.keep == "last" or not self.history.epochs:
@@ -174,7 +178,7 @@ class Experiment:
         goal = objective(data.task, weighted=validation.weighted)
         start = self._initial_network()
         gain, error = compare_losses(*(block_losses(model, validation, goal) for model in (start, judged)))
-        if gain > error:
+        if gain > LINEAR_MARGIN * error:
             return False
         rows = np.sort(np.concatenate(data.parts[:2]))
         linear = initial_network(data, config, fit_linear_model(data, rows)).to(config.device)

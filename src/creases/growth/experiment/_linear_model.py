@@ -18,7 +18,7 @@ MAX_ROWS = 20_000
 RIDGE_ALPHAS = np.logspace(-2, 4, 13)
 
 #: Inverse penalties of logistic regression that cross-validation chooses from, in tables of few numbers.
-INVERSE_PENALTIES, FOLDS, MAX_NUMBERS = (0.01, 0.1, 1.0, 10.0), 3, 30_000
+INVERSE_PENALTIES, FOLDS, MAX_NUMBERS = tuple(10.0**k for k in range(-3, 4)), 5, 30_000
 
 #: Offset of a class that no row has: a logit well below the others.
 _ABSENT = -5.0

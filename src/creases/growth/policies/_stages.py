@@ -9,6 +9,7 @@ from typing import Any
 
 from creases._text import plural
 from creases._validation import check_count, check_number
+from creases.errors import InputError
 from creases.growth._cost import PASSES_PER_STEP
 from creases.growth._state import State
 from creases.growth.policies._stop import UNBOUNDED, SizeLimit
@@ -27,6 +28,14 @@ SHORT_RUN_UNITS = 32
 #: Stages that the growth phase has time for, if nothing limits the size before: 2^8 times the width of the start.
 MAX_STAGES = 8
 
+#: Fractions of the budget for growth. The small one leaves more time to train the last units; it is chosen where it
+#: has room for this many of the shortest stages, or for all there will be.
+SMALL_SHARE, LARGE_SHARE, ENOUGH_STAGES = 0.1, 0.2, 4
+
+#: Fraction of the held-out loss that a stage must take away for each doubling of the cost of a step. Early in a run the
+#: wider of two networks of CIFAR-10 and MNIST that end level at equal compute is ahead by about this much.
+GAIN_PER_DOUBLING = 0.015
+
 #: Multiply-adds that a computer does in the time it takes to start a training step: small networks are no cheaper.
 STEP_OVERHEAD = 5_000_000
 
@@ -41,23 +50,26 @@ class Stages:
     In each stage the network is first trained without growth. It is then reset to the beginning of the stage, every
     place (or the first of the policy ``where``) is widened by a factor, and it is trained for the same number of steps.
     The stage pays if the held-out loss of the grown network is lower by more than half the standard error of the
-    difference; otherwise growth is undone, and the network trained without growth is kept. The one that is kept trains
-    alone for the rest of a long stage. After a stage that did not pay the next widens by the factor once more, because
-    some functions, such as parities, need several units before any of them helps. Growth ends after ``patience`` stages
-    in a row that do not pay, or when its share of the budget is spent. In a short run, where a single stage fits
-    into that share, it begins at once, and widens by up to 16, to 32 units a layer at most.
+    difference, and by more than 1.5 % for each doubling of the cost of a step; otherwise growth is undone, and the
+    network trained without growth is kept. The one that is kept trains alone for the rest of a long stage. After a
+    stage that did not pay the next widens by the factor once more, because some functions, such as parities, need
+    several units before any of them helps. Growth ends after ``patience`` stages in a row that do not pay, or when its
+    share of the budget is spent. In a short run, where a single stage fits into that share, it begins at once, and
+    widens by up to 16, to 32 units a layer at most.
 
     The comparison is at equal steps, not equal compute: early in a run more steps always help more than more units, so
-    at equal compute the smaller network would always win. The cost of larger networks is bounded by the share, and by
-    the epochs that a budget in multiply-adds leaves them.
+    at equal compute the smaller network would always win. The cost of larger networks is met by the 1.5 % (in a budget
+    of epochs a step costs the same at every size), by the share, and by the epochs that a budget in multiply-adds
+    leaves them.
     """
 
-    share: float = 0.2  #: of the budget
+    share: float | str = "auto"  #: of the budget; "auto" is a tenth, or a fifth in short runs
     factor: float = 2.0  #: of the widths
     patience: int = 3  #: stages
 
     def __post_init__(self) -> None:
-        check_number(self.share, "growth_share", above=0, below=1)
+        if not (isinstance(self.share, str) and self.share == "auto"):
+            _check_share(self.share)
         check_number(self.factor, "growth_factor", above=1)
         check_count(self.patience, "growth_patience")
 
@@ -72,6 +84,21 @@ class Stages:
             state.stage_end = state.history.steps + (0 if is_short else self.stage_length(state))
         return state.stage_end - state.history.steps
 
+    def share_of(self, state: State) -> float:
+        """Return the fraction of this run's budget for growth; "auto" is decided once the cost of a step is known.
+
+        It is a tenth where four stages of 50 steps, or as many as there will be, fit into that, and else a fifth.
+        """
+        if not isinstance(self.share, str):
+            return self.share
+        history, step = state.history, state.step_progress
+        if history.growth_share is None and step:
+            number = min(ENOUGH_STAGES, self.stages_left(state))
+            costs = 1 + sum(sum(self._step_costs(state, stage)) for stage in range(1, number + 1))
+            fits = step * self._usual_steps(state) * costs <= SMALL_SHARE
+            history.growth_share = SMALL_SHARE if fits else LARGE_SHARE
+        return LARGE_SHARE if history.growth_share is None else history.growth_share
+
     def stage_length(self, state: State) -> int:
         """Return the optimizer steps of a stage that begins now.
 
@@ -84,7 +111,7 @@ class Stages:
         costs = [self._step_costs(state, number) for number in range(1, self.stages_left(state) + 1)]
         rivals, grown = (sum(column) for column in zip(*costs, strict=True))
         grown += not state.history.stages  # the first network is trained before the first race
-        left = (self.share - state.meter.progress) / step
+        left = (self.share_of(state) - state.meter.progress) / step
         if (length := left / (rivals + grown)) > RACE_STEPS:
             length = max((left - RACE_STEPS * rivals) / grown, 0.0)
             if RACE_PART * length > RACE_STEPS:
@@ -109,33 +136,38 @@ class Stages:
         """Return why growth is over by the budget; "" if another stage fits into its share."""
         costs = self._step_costs(state, 1, self._multiplications(state))
         least = state.step_progress * self._min_steps(state) * sum(costs)
-        if state.meter.progress + least > self.share:
-            return f"its share of the budget ({self.share:.0%} of {state.meter.budget}) is spent"
+        if state.meter.progress + least > (share := self.share_of(state)):
+            return f"its share of the budget ({share:.0%} of {state.meter.budget}) is spent"
         return ""
 
     def _min_steps(self, state: State) -> int:
         """Return the optimizer steps of a stage, at least; an epoch where a stage cannot end within one."""
-        if not (state.batch_size and state.meter.n_samples):
-            return max(state.last_epoch[0], 1)
-        if not (step := state.step_progress):  # not known yet
-            return MIN_STEPS
-        fitting = int(0.9 * self.share / (step * sum(self._step_costs(state, 1))))  # if one race takes almost all of it
+        usual, step = self._usual_steps(state), state.step_progress
+        if usual != MIN_STEPS or not step:  # not known yet
+            return usual
+        fitting = int(0.9 * self.share_of(state) / (step * sum(self._step_costs(state, 1))))  # almost all of it
         return fitting if SHORT_RUN_STEPS <= fitting < MIN_STEPS else MIN_STEPS
+
+    def _usual_steps(self, state: State) -> int:
+        """Return the optimizer steps of the shortest stage, save in short runs."""
+        return MIN_STEPS if state.batch_size and state.meter.n_samples else max(state.last_epoch[0], 1)
 
     def _step_costs(self, state: State, number: int, times: int = 1) -> tuple[float, float]:
         """Return what a step of a stage takes of the budget, in current steps: of the rival, and of the grown network.
 
         ``number``: how many stages come before it, from now, and it; ``times``: how often each multiplies the widths.
         """
-        unit = state.meter.budget.unit
-        if unit == "epochs":
-            return 1.0, 1.0
-        ratio = state.cost_ratio(self.factor)
+        ratio = _step_ratio(state, state.flops, state.cost_ratio(self.factor))
         grown = number + self.failures(state.history.stages)
-        if unit == "seconds":
-            fixed = STEP_OVERHEAD / (PASSES_PER_STEP * max(state.batch_size, 1) * max(state.flops // 2, 1))
-            ratio = (ratio + fixed) / (1 + fixed)
-        return float(ratio ** (times * (number - 1))), float(ratio ** (times * grown))
+        return ratio ** (times * (number - 1)), ratio ** (times * grown)
+
+    def least_gain(self, state: State, flops: int) -> float:
+        """Return the fraction of the loss that a stage must take away to pay for a network dearer than before.
+
+        ``flops``: operations of a forward pass before; those after are the state's.
+        """
+        ratio = _step_ratio(state, flops, state.flops / max(flops, 1))
+        return GAIN_PER_DOUBLING * math.log2(max(ratio, 1.0))
 
     def widening(self, state: State) -> float:
         """Return by what factor the next stage widens the network."""
@@ -148,7 +180,7 @@ class Stages:
             return 1
 
         def stages_of(times: int) -> int:
-            return int(self.share / (step * sum(self._step_costs(state, 1, times))))
+            return int(self.share_of(state) / (step * sum(self._step_costs(state, 1, times))))
 
         widest = max((place.width for place in state.places), default=1)
         fitting = [n for n in range(2, 5) if widest * self.factor**n <= SHORT_RUN_UNITS and stages_of(n)]
@@ -165,8 +197,26 @@ class Stages:
         """Return why growth ends after the last stages, in one sentence."""
         last = stages[-1]
         losses = f"{last['loss_grown']:.4g} with growth, {last['loss_training_on']:.4g} without"
-        losses += f", standard error {last['error']:.2g}"
-        return f"{plural(self.failures(stages), 'growth stage')} in a row did not lower the held-out loss ({losses})"
+        count = plural(self.failures(stages), "growth stage")
+        return f"{count} in a row did not lower the held-out loss enough ({losses}, {last['needed']:.2g} less needed)"
+
+
+def _check_share(share: object) -> None:
+    try:
+        check_number(share, "growth_share", above=0, below=1)
+    except InputError:
+        raise InputError("growth_share", "be 'auto' or a number above 0 and below 1", repr(share)) from None
+
+
+def _step_ratio(state: State, flops: int, ratio: float) -> float:
+    """Return by what factor a step takes more of the budget when a pass of so many operations costs more by a ratio."""
+    unit = state.meter.budget.unit
+    if unit == "epochs":
+        return 1.0
+    if unit == "seconds":
+        fixed = STEP_OVERHEAD / (PASSES_PER_STEP * max(state.batch_size, 1) * max(flops // 2, 1))
+        ratio = (ratio + fixed) / (1 + fixed)
+    return float(ratio)
 
 
 def _room(state: State) -> float:

@@ -152,7 +152,8 @@ def _stages(run: SavedRun) -> Section:
     ]
     text = (
         "In each stage two copies are trained for the same number of steps: the grown network, and the same network "
-        "without growth. Growth is kept if it lowers the validation loss by more than half the standard error; "
+        "without growth. Growth is kept if it lowers the validation loss by more than half the standard error, and "
+        "enough for what it costs; "
         "otherwise it is undone."
     )
     heads = ["stage", "epoch", "hidden units", "loss with growth", "loss without", "improvement", "kept"]
