@@ -8,6 +8,11 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --no-compile -c constraints.txt
 # One thread per process: the tests run in $(JOBS) processes, the demo is small.
 export OMP_NUM_THREADS ?= 1
 
+# Tests that need nothing newer than the package itself does.
+SURGERY := $(addprefix tests/network/surgery/test_,channel_groups.py places.py remove.py widen.py)
+READING := $(addprefix tests/network/reading/test_,modules.py random_models.py refused.py sklearn.py)
+LOWEST := $(SURGERY) $(READING) tests/regions/test_boundary.py tests/lab/test_store.py tests/test_environments.py
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test pages thorough lowest lint format bench docs pictures reproduce viewer chromium clean
 
@@ -32,8 +37,7 @@ lowest: ## test with the lowest versions that pyproject.toml names, in an enviro
 	$(PYTHON) -m venv out/lowest
 	$(PYTHON) tools/lowest_versions.py > out/lowest.txt
 	out/lowest/bin/python -m pip install -qq -c out/lowest.txt -e '.[onnx,studio,video]' pytest hypothesis httpx
-	out/lowest/bin/python -m pytest -q -m "not thorough" -W default tests/network tests/regions tests/problems \
-		tests/lab/test_store.py tests/growth/test_loop.py tests/cli/test_grow.py
+	out/lowest/bin/python -m pytest -q -m "not thorough" -W default $(LOWEST)
 
 lint: $(VENV)/dev ## check style, types, layers, doors and words
 	$(BIN)/ruff check .

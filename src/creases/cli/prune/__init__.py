@@ -318,7 +318,7 @@ def _prune_by_data(result: Result, data: Data, options: Options, begin: Callable
     }
     if options.method is Method.magnitude:
         return prune.magnitude(model, *data.tune, **common)
-    return prune.channels(model, *data.tune, per_step=options.per_step, **common, **size)
+    return prune.channels(model, *data.tune, per_step=options.per_step, **(common | size))
 
 
 def _size(result: Result, data: Data, options: Options) -> dict[str, Any]:
