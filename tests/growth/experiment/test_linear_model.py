@@ -45,9 +45,9 @@ def start(
     return Experiment(TableSplit.from_arrays(rows, targets, config=config, **sizes), config)
 
 
-def in_order(rows: np.ndarray, chosen: np.ndarray = TRAIN) -> np.ndarray:
-    """Chosen rows in the order in which a split keeps them: folds depend on it."""
-    return chosen[np.lexsort(rows[chosen].T[::-1])]
+def train_rows(experiment: Experiment) -> np.ndarray:
+    """Training rows in the order in which the split keeps them: cross-validation depends on it."""
+    return experiment.data.rows.first[experiment.data.parts[0]]
 
 
 def scaled(rows: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
@@ -60,17 +60,19 @@ def scaled(rows: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
 def test_two_classes_start_as_logistic_regression(hidden: Any, weighted: bool, columns: list[int]) -> None:
     rows, y = X[:, columns], (CLASSES == 1).astype(int)
     weight = np.random.default_rng(3).uniform(0.1, 3, N) if weighted else np.ones(N)
-    Z, train = scaled(rows, weight), in_order(rows)
+    experiment = start(rows, y, 2, weight, hidden=hidden)
+    Z, train = scaled(rows, weight), train_rows(experiment)
     linear = logistic_regression().fit(Z[train], y[train], sample_weight=weight[train])
-    logits = start(rows, y, 2, weight, hidden=hidden).network(rows)
+    logits = experiment.network(rows)
     np.testing.assert_allclose(logits[:, 1] - logits[:, 0], linear.decision_function(Z), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("hidden", ["auto", (6,), (9, 6)])
 def test_several_classes_start_as_logistic_regression(hidden: Any) -> None:
-    Z, train = scaled(X), in_order(X)
+    experiment = start(X, CLASSES, 3, hidden=hidden)
+    Z, train = scaled(X), train_rows(experiment)
     linear = logistic_regression().fit(Z[train], CLASSES[train])
-    chances = softmax(start(X, CLASSES, 3, hidden=hidden).network(X), axis=1)
+    chances = softmax(experiment.network(X), axis=1)
     np.testing.assert_allclose(chances, linear.predict_proba(Z), rtol=0, atol=1e-10)
 
 
@@ -78,9 +80,10 @@ def test_several_classes_start_as_logistic_regression(hidden: Any) -> None:
 def test_a_class_without_training_rows_is_below_the_others(hidden: Any) -> None:
     y = np.where(CLASSES == 2, 1, CLASSES)
     y[HELD[:3]] = 2
-    Z, train = scaled(X), in_order(X)
+    experiment = start(X, y, 3, hidden=hidden)
+    Z, train = scaled(X), train_rows(experiment)
     linear = logistic_regression().fit(Z[train], y[train])
-    logits = start(X, y, 3, hidden=hidden).network(X)
+    logits = experiment.network(X)
     np.testing.assert_allclose(logits[:, 1] - logits[:, 0], linear.decision_function(Z), rtol=0, atol=1e-10)
     np.testing.assert_allclose(logits[:, 2], -5, rtol=0, atol=1e-10)
 
@@ -122,7 +125,7 @@ def test_where_no_network_is_better_the_classifier_is_the_logistic_regression_of
     assert model.hidden_ == (6,)
     assert model.history_.records
     assert not any(map(model.history_.keeps, model.history_.records))
-    rows = in_order(X, np.arange(N))
+    rows = start(X, CLASSES, 3).data.rows.first
     linear = make_pipeline(StandardScaler(), logistic_regression()).fit(X[rows], CLASSES[rows])
     np.testing.assert_allclose(model.predict_proba(X), linear.predict_proba(X), rtol=0, atol=1e-10)
     assert model.history_.ended.endswith("; the network is the linear model, which does as well on validation rows")
