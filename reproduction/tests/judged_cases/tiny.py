@@ -63,13 +63,8 @@ def without_effect(n):
     return {**n, "losses": {name: {**part, "after": [1.0, 2.0]} for name, part in n["losses"].items()}}
 
 
-#: Experiments that are smaller than the source's.
-IN_KIND = {
-    "tiny/abstract-accuracy",
-    "tiny/abstract-time",
-    "tiny/section-4-large",
-    *(f"tiny/figure-{number}" for number in (5, 6, 8, 9, 10, 11, 12, 13)),
-}
+#: The architectures are in a picture only.
+IN_KIND = {"tiny/figure-9"}
 
 #: By id: numbers as printed, and numbers that contradict.
 CASES = {
@@ -98,17 +93,17 @@ CASES = {
     ),
     "tiny/section-1-alone": (STORED, {"accuracy": [0.1]}),
     "tiny/abstract-accuracy": (constant(GROWN, 99.0), constant(GROWN, 50.0)),
-    "tiny/abstract-time": (runs(large={"steps": 1.0}), runs(large={"steps": 1e9})),
+    "tiny/abstract-time": (STORED, constant(LARGE, 96.0)),
     "tiny/figure-5": (constant(GROWN, 99.0), constant(GROWN, 50.0)),
     "tiny/section-4-large": (STORED, runs(large={"steps": 1e6})),
     "tiny/figure-9": (beside_twins(1.0), beside_twins(-5.0)),
     "tiny/figure-6": (constant(GROWN, 99.0), constant(GROWN, 50.0)),
     "tiny/figure-8": (runs(grown={"widths": [222, 71]}), runs(grown={"widths": [10, 90]})),
-    "tiny/figure-10": (runs(fifteen={"accuracy": 99.0}), runs(fifteen={"accuracy": 50.0})),
+    "tiny/figure-10": (constant(FIFTEEN, 99.0), constant(FIFTEEN, 50.0)),
     "tiny/figure-11": ({"mean lambda^2": [[2.0, 1.0], [0.2, 0.1]]}, {"mean lambda^2": [[1.0, 2.0], [0.1, 0.2]]}),
     "tiny/figure-12": ({"largest lambda": [[2.0, 1.0], [0.2, 0.1]]}, {"largest lambda": [[1.0, 2.0], [0.1, 0.2]]}),
     "tiny/figure-13": (
-        runs(drawn={"interval": [80.0, 85.0]}),
+        lambda n: constant("random units", 5.0)(runs(drawn={"interval": [80.0, 85.0]})(n)),
         lambda n: constant("optimal units", 0.0)(runs(optimal={"accuracy": 1.0})(n)),
     ),
 }
