@@ -44,7 +44,7 @@ def draw_creases(rng: np.random.Generator, offsets: int) -> tuple[Floats, Floats
 def least_norm_fit(xi: Floats, gamma: Floats) -> Hyperplanes:
     """Return the fit of least norm on given creases: where gradient descent on delta-slopes from 0 ends."""
     X, y = data()
-    mu = np.linalg.lstsq(np.maximum(X @ xi.T - gamma, 0), y, rcond=None)[0]
+    mu: Floats = np.linalg.lstsq(np.maximum(X @ xi.T - gamma, 0), y, rcond=None)[0].astype(np.float64)
     return Hyperplanes(0.0, np.zeros(2), xi, gamma, mu)
 
 
@@ -98,9 +98,10 @@ def gap_distances(network: Hyperplanes, fit: Hyperplanes) -> tuple[float, float]
     """Return RMS distances in the gap: to the fit of least norm, and to straight lines across from edge to edge."""
     points = gap_points()
     values, smooth = (f(points.reshape(-1, 2)).reshape(points.shape[:2]) for f in (network, fit))
-    share = np.linspace(0, 1, values.shape[1])
+    share = np.linspace(0, 1, points.shape[1])
     straight = values[:, :1] * (1 - share) + values[:, -1:] * share
-    return tuple(float(np.sqrt(((values - other) ** 2).mean())) for other in (smooth, straight))  # type: ignore[return-value]
+    to_smooth, to_straight = (float(np.sqrt(((values - other) ** 2).mean())) for other in (smooth, straight))
+    return to_smooth, to_straight
 
 
 def measure_gap(scale: Scale) -> Numbers:

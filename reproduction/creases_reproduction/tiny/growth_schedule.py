@@ -191,7 +191,7 @@ def growth_round(
 
 def _batches(data: tuple[Tensor, Tensor], rows: Tensor) -> list[tuple[Tensor, Tensor]]:
     """Return samples in batches of ``CHUNK``."""
-    return [(data[0][part], data[1][part]) for part in rows.split(CHUNK)]
+    return [(data[0][part], data[1][part]) for part in torch.split(rows, CHUNK)]
 
 
 def _random(

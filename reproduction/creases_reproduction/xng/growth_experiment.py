@@ -180,7 +180,7 @@ def run_growth_experiment(
         part = {method: end for (other, method), end in zip(pairs, ends, strict=True) if other == name}
         best = min(float(losses.min()) for losses, _, _ in part.values())
         linear = linear_loss(get(name))
-        rows += [_summarize(name, method, *end, best, linear) for method, end in part.items()]
+        rows += [_summarize(name, method, end, best, linear) for method, end in part.items()]
     return rows
 
 
@@ -196,12 +196,11 @@ def linear_loss(problem: Problem) -> float:
 def _summarize(
     problem: str,
     method: str,
-    losses: NDArray[np.float64],
-    refused: int,
-    recycled: int,
+    end: tuple[NDArray[np.float64], int, int],
     best: float,
     linear: float,
 ) -> MethodResult:
+    losses, refused, recycled = end
     n, way = len(losses), (losses - best) / (linear - best)
     successes = int((way <= NEAR).sum())
     error = float(losses.std(ddof=1)) / n**0.5 if n > 1 else float("nan")
