@@ -16,7 +16,7 @@ WITHOUT_SECONDS = (
 )
 
 #: Programs whose tables were made before versions were recorded.
-WITHOUT_VERSIONS = ("linearity.image_sections", "linearity.pruning_images", "linearity.pruning_parity deep")
+WITHOUT_VERSIONS = ("linearity.image_sections", "linearity.pruning_images")
 
 STORED = [result for claim in list_claims() if (result := stored_result(claim.id)) is not None]
 

@@ -138,8 +138,11 @@ TRAINING = {
 PRUNING = {
     "linearity/table-3.4": ({"cells": 9, "same width": 9, "only printed": 0, "only here": 0}, {"same width": 0}),
     "linearity/table-3.4-shares": (as_printed, STORED),
-    "linearity/table-3.5": (STORED, never_printed),
-    "linearity/section-3.4.4-one-layer": (STORED, other("4", **{"one layer": 3})),
+    "linearity/table-3.5": (
+        other("6", **{"least units": 5, "printed ends": {"2 2 2": 4, "2 3": 2}}),
+        never_printed,
+    ),
+    "linearity/section-3.4.4-one-layer": (other("4", **{"one layer": 0}), STORED),
     "linearity/section-3.4.4-rates": (as_printed, far_off),
     "linearity/section-3.4.4-sub-networks": (as_printed, far_off),
     "linearity/section-3.4.4-15x4": (as_printed, far_off),
