@@ -218,9 +218,10 @@ def test_points_are_drawn_by_pointer_and_by_keys_and_learnt(wide):
 
 
 def test_slices_through_more_inputs_are_chosen(wide, studio):
-    go(wide, studio, "#name=iris&when=5")
-    start(wide, 1)
+    go(wide, studio, "#name=iris")
     page = wide.page
+    page.get_by_role("button", name=re.compile("^(Start|Restart)$")).click()
+    page.get_by_role("button", name="Continue training").wait_for()
     page.get_by_label("Or a plane through three rows").fill("1, 1, 1")
     page.get_by_role("button", name="Show", exact=True).click()
     page.get_by_text("must be three different numbers").wait_for()

@@ -66,7 +66,7 @@ def _judge_both(numbers: Numbers, name: str, other: str) -> Judgement:
     By steps, the runs for some seconds are taken, or those for some steps where these reach a later mark.
     """
     pairs = [(name, other), (name + BY_STEPS, other + BY_STEPS)]
-    longest = max(pairs, key=lambda pair: max(_common_marks(numbers, *pair, "steps"), default=0))
+    longest = max(pairs, key=lambda pair: max(_common_marks(numbers, pair[0], pair[1], "steps"), default=0))
     results = [_compare(numbers, name, other, "seconds"), _compare(numbers, *longest, "steps")]
     words = f"test accuracy of networks {name}, {results[0][1]}; {results[1][1]}"
     fine = [good for good, _ in results]
