@@ -16,6 +16,7 @@ from judged_cases import (
     xng,
 )
 from judged_cases.linearity_chapter3 import means
+from judged_cases.linearity_chapter6 import regions
 from judged_cases.splines import counts, last
 
 from creases_reproduction.catalogue import find_claim, list_claims
@@ -102,6 +103,7 @@ def test_claims_that_cannot_be_computed_say_why():
     ("id", "change", "verdict"),
     [
         ("linearity/figure-4.8", STORED, "disagrees"),  # those with little error become more
+        ("linearity/figure-6.11", regions((500, 400), (300, 50)), "agrees in kind"),  # all have hundreds
         ("linearity/section-3.4.2-narrow", means(0.15), "agrees in kind"),
         ("linearity/section-3.4.2-narrow", means(0.3), "disagrees"),
         ("linearity/section-3.4.4-15x4", row_value(1, 0.5), "disagrees"),  # 20 % is printed

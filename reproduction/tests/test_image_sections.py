@@ -11,6 +11,7 @@ import torch
 from creases.errors import InputError
 from creases_reproduction.experiment import stored_table
 from creases_reproduction.linearity import image_sections as module
+from creases_reproduction.linearity.chapter6_sections import sections_from_table
 from creases_reproduction.linearity.image_networks import network, plans
 from creases_reproduction.linearity.image_sections import image_sections, nearest_three
 
@@ -47,6 +48,12 @@ def test_the_stored_counts_show_what_grids_miss_and_count_twice() -> None:
     convolutional = fine[fine["network"] != "dense"]
     assert (convolutional["by_coefficients"] < convolutional["by_pattern"]).all()  # as the dissertation says
     assert (fine["by_pattern"] > fine["seen"]).sum() >= 8  # slanting regions are counted again
+
+
+def test_the_stored_plane_of_convolutional_networks_is_said_to_be_another() -> None:
+    numbers, _ = sections_from_table("cifar10")
+    assert numbers["plane"] == "through the three nearest test images, of any class"
+    assert numbers["network"] == ["simple", "complex"] * 2
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ MODULES = (
     "chapter5_sine",
     "chapter6_planes",
     "image_triples",
+    "chapter6_sections",
     "chapter6_images",
     "chapter7_planes",
     "chapter7_compression",

@@ -1,17 +1,14 @@
-"""Chapter 6 of the dissertation on image networks: accuracies, cross-sections, what they look at."""
+"""Chapter 6 of the dissertation on image networks: accuracies, and what they look at."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
-from creases_reproduction.experiment import Scale, stored_table
+from creases_reproduction.experiment import Scale
 from creases_reproduction.images import STAND_IN, note_stand_in
 from creases_reproduction.judges import describe_row, row, rows
 from creases_reproduction.linearity.image_directions import AT, Directions
@@ -19,15 +16,11 @@ from creases_reproduction.linearity.image_networks import PRINTED, DataName
 from creases_reproduction.linearity.image_numbers import (
     Groups,
     about,
-    models,
-    own_plans,
-    samples,
     seen,
     similarity,
     stored_directions,
     stored_similarity,
 )
-from creases_reproduction.linearity.image_sections import image_sections, sections
 from creases_reproduction.linearity.image_similarity import Measured
 
 FULL = "an H200: 10 minutes to train and measure; needs the image files"
@@ -86,71 +79,6 @@ def judge_linear(numbers: Numbers) -> Judgement:
 def picture_accuracies(numbers: Numbers) -> Picture:
     """Picture Table 7.1 and Table 6.1."""
     return Picture(rows=rows(numbers), x="test accuracy, %")
-
-
-# Figures 6.10, 6.11 and 6.13: cross-sections.
-
-
-def _sections(table: pd.DataFrame, data: str) -> Numbers:
-    part = table[table["data"] == data]
-    fine = part[(part["grid"] == part["grid"].max()) & (part["tolerance"] == part["tolerance"].min())]
-    names = ("network", "optimizer", "regions", "seen", "by_pattern", "by_coefficients")
-    return {name: fine[name].tolist() for name in names}
-
-
-def cross_sections(scale: Scale, data: DataName) -> Numbers:
-    """Return regions on the plane through three near images: exact, and as grids count them."""
-    part = own_plans(data, scale)
-    if scale == "quick":
-        first = [(plan, item) for plan, item in zip(part, models(data, scale), strict=True) if plan.kind != "linear"]
-        first = [(plan, item) for plan, item in first if not plan.seed]
-        table = sections(
-            [m for _, m in first], [plan for plan, _ in first], samples(data, scale)[1], scale, parts=(1.0, 0.1)
-        )
-        return {"data": STAND_IN, **_sections(table, data)}
-    from safetensors.torch import save_file
-
-    with TemporaryDirectory() as folder:
-        for plan, model in zip(part, models(data, scale), strict=True):
-            save_file(model.state_dict(), Path(folder) / plan.file)
-        return _sections(image_sections(Path(folder), scale, data=[data]).table, data)
-
-
-def sections_from_table(data: str) -> tuple[Numbers, dict[str, str]]:
-    """Return the cross-sections of a data set at full scale, and how they were made."""
-    result = stored_table("image_sections")
-    return _sections(result.table, data), {**result.about, "device": "2 cores"}
-
-
-@note_stand_in
-def judge_dense(numbers: Numbers) -> Judgement:
-    """Judge Figure 6.10 and Figure 6.11."""
-    part = [
-        (optimizer, regions)
-        for kind, optimizer, regions in zip(*(numbers[n] for n in ("network", "optimizer", "regions")), strict=True)
-        if kind == "dense"
-    ]
-    results = dict(part)
-    words = f"{results['sgd']} regions with SGD, {results['adamw']} with AdamW"
-    if results["sgd"] <= results["adamw"]:
-        return Judgement("disagrees", f"{words}: SGD has no more")
-    if results["sgd"] >= 200:
-        return Judgement("agrees", words)
-    return Judgement("agrees in kind", f"{words}: SGD has more, but not hundreds on this plane")
-
-
-@note_stand_in
-def judge_jacobians(numbers: Numbers) -> Judgement:
-    """Judge Figure 6.13."""
-    conv = [kind != "dense" for kind in numbers["network"]]
-    pairs = [
-        (pattern, jacobian)
-        for pattern, jacobian, part in zip(numbers["by_pattern"], numbers["by_coefficients"], conv, strict=True)
-        if part
-    ]
-    words = ", ".join(f"{pattern} and {jacobian}" for pattern, jacobian in pairs)
-    words = f"a grid counts by patterns and by Jacobians {words} regions"
-    return Judgement("agrees" if all(a > b for a, b in pairs) else "disagrees", words)
 
 
 # Figures 6.3 and 6.14 to 6.19: what networks look at.
@@ -328,41 +256,6 @@ CLAIMS = [
         ),
         judge=judge_coefficients,
         **look("mnist"),
-    ),
-    Claim(
-        "linearity/figure-6.10",
-        "Figure 6.10 (its plane is through two airplanes and a deer, here through the three nearest test images)",
-        (
-            "Dense networks on the plane through three near CIFAR-10 images have hundreds or thousands of regions, "
-            "more with SGD."
-        ),
-        printed="hundreds or thousands",
-        measure=lambda scale: cross_sections(scale, "cifar10"),
-        judge=judge_dense,
-        full=FULL,
-        from_table=lambda: sections_from_table("cifar10"),
-    ),
-    Claim(
-        "linearity/figure-6.11",
-        "Figure 6.11 (its plane is through three zeros, here through the three nearest test images, which are ones)",
-        (
-            "Dense networks on the plane through three near MNIST images have hundreds or thousands of regions, more "
-            "with SGD."
-        ),
-        printed="hundreds or thousands",
-        measure=lambda scale: cross_sections(scale, "mnist"),
-        judge=judge_dense,
-        full=FULL,
-        from_table=lambda: sections_from_table("mnist"),
-    ),
-    Claim(
-        "linearity/figure-6.13",
-        "Figure 6.13",
-        "Of convolutional networks on CIFAR-10 activation patterns tell more regions apart than Jacobians do.",
-        measure=lambda scale: cross_sections(scale, "cifar10"),
-        judge=judge_jacobians,
-        full=FULL,
-        from_table=lambda: sections_from_table("cifar10"),
     ),
     Claim(
         "linearity/figure-6.14",

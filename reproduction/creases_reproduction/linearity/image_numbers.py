@@ -9,7 +9,8 @@ tables in ``results`` have what came out.
 from __future__ import annotations
 
 import json
-from functools import cache
+from dataclasses import replace
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -47,8 +48,9 @@ def digit_images() -> tuple[Tensor, Tensor]:
     return (x - x.mean()) / x.std(), torch.from_numpy(np.asarray(problem.y, np.int64))
 
 
+@lru_cache(maxsize=1)
 def samples(data: DataName, scale: Scale) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-    """Return images and classes to train on and to test with."""
+    """Return images and classes to train on and to test with; the last ones are kept, as they take seconds to read."""
     if scale == "full":
         return images(data, "train"), images(data, "test")
     (x, y), (n, m, _) = digit_images(), _QUICK
@@ -57,14 +59,19 @@ def samples(data: DataName, scale: Scale) -> tuple[tuple[Tensor, Tensor], tuple[
 
 def models(data: DataName, scale: Scale) -> list[nn.Sequential]:
     """Return the trained networks of :func:`own_plans`."""
-    return _models(data if scale == "full" else "mnist", scale)
+    return [trained_network(plan, scale) for plan in own_plans(data, scale)]
+
+
+def trained_network(plan: Plan, scale: Scale) -> nn.Sequential:
+    """Return the trained network of a plan; at quick scale of digits, for either data set."""
+    return _train_once(plan if scale == "full" else replace(plan, data="mnist"), scale)
 
 
 @cache
-def _models(data: DataName, scale: Scale) -> list[nn.Sequential]:
-    (x, y), _ = samples(data, scale)
+def _train_once(plan: Plan, scale: Scale) -> nn.Sequential:
+    (x, y), _ = samples(plan.data, scale)
     where, epochs = (device(), 15) if scale == "full" else ("cpu", _QUICK[2])
-    return [train_plan(plan, x.to(where), y.to(where), epochs=epochs).cpu() for plan in own_plans(data, scale)]
+    return train_plan(plan, x.to(where), y.to(where), epochs=epochs).cpu()
 
 
 @cache

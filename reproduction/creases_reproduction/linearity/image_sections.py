@@ -4,7 +4,8 @@
     python -m creases_reproduction.linearity.image_sections --networks networks --scale full --out image_sections.csv
 
 The images are test images of the classes that the dissertation's planes have: three zeros of MNIST, two airplanes and a
-deer of CIFAR-10; of those, the three with the least sum of distances.
+deer of CIFAR-10; of those, the three with the least sum of distances. The stored table is older: its images are the
+nearest three of any class.
 
 The dissertation tells neighbouring points of a grid apart by their coefficients, with a tolerance that it does not
 print, or by their patterns, and finds "hundreds or thousands of regions". Here all regions of the same piece of the

@@ -15,15 +15,9 @@ def of_kind(name, value, *kinds):
     }
 
 
-def dense(sgd, adamw):
-    """Other numbers of regions for dense networks."""
-
-    def change(n):
-        own = {("dense", "sgd"): sgd, ("dense", "adamw"): adamw}
-        rows = zip(n["network"], n["optimizer"], n["regions"], strict=True)
-        return {**n, "regions": [own.get((kind, optimizer), count) for kind, optimizer, count in rows]}
-
-    return change
+def regions(sgd, adamw):
+    """Two networks with each optimizer, of other numbers of regions."""
+    return {"optimizer": ["sgd", "sgd", "adamw", "adamw"], "regions": [*sgd, *adamw]}
 
 
 def nearest(*classes):
@@ -61,8 +55,8 @@ CASES = {
         of_kind("outside", 0.0, "simple", "complex"),
         of_kind("outside", 1.0, "simple", "complex"),
     ),
-    "linearity/figure-6.10": (dense(2000, 1000), dense(500, 1000)),
-    "linearity/figure-6.11": (dense(300, 100), dense(30, 100)),
+    "linearity/figure-6.10": (regions((2000, 1500), (1000, 300)), regions((2000, 500), (1000, 300))),
+    "linearity/figure-6.11": (regions((500, 400), (300, 200)), regions((500, 30), (100, 20))),
     "linearity/figure-6.13": (STORED, lambda n: {**n, "by_coefficients": n["by_pattern"]}),
     "linearity/figure-6.14": (STORED, lambda n: {**n, "roughness": [0.5] * len(n["names"])}),
     "linearity/figure-6.15": (STORED, {SHARE: {"mnist": {"sgd": 0.1, "adamw": 0.2}}}),

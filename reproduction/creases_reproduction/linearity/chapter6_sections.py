@@ -1,0 +1,124 @@
+"""Chapter 6 of the dissertation: regions of image networks on planes through three images, Figures 6.10, 6.11, 6.13."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from creases_reproduction.claim import Claim, Judgement, Numbers
+from creases_reproduction.experiment import Scale, stored_table
+from creases_reproduction.images import STAND_IN, accuracy, note_stand_in
+from creases_reproduction.linearity.image_networks import DataName, Plan, plans
+from creases_reproduction.linearity.image_numbers import samples, trained_network
+from creases_reproduction.linearity.image_sections import sections
+
+FULL_DENSE = "10 minutes of one core to train and measure; needs the image files"
+FULL_CONVOLUTIONAL = "an H200: minutes to train and measure; needs the image files"
+CONVOLUTIONAL = ("simple", "complex")
+HUNDREDS = 200  #: at least so many regions are hundreds
+
+
+def _sections(table: pd.DataFrame, data: str) -> Numbers:
+    part = table[table["data"] == data]
+    fine = part[(part["grid"] == part["grid"].max()) & (part["tolerance"] == part["tolerance"].min())]
+    names = ("network", "optimizer", "regions", "seen", "by_pattern", "by_coefficients")
+    return {name: fine[name].tolist() for name in names}
+
+
+def cross_sections(scale: Scale, own: Sequence[Plan]) -> Numbers:
+    """Return regions of networks of one data set on a plane through three near images of the source's classes.
+
+    They are counted exactly, and as grids count them.
+    """
+    networks, data = [trained_network(plan, scale) for plan in own], own[0].data
+    test = samples(data, scale)[1]
+    if scale == "quick":
+        return {"data": STAND_IN, **_sections(sections(networks, own, test, scale, parts=(1.0, 0.1)), data)}
+    return _sections(sections(networks, own, test, scale), data)
+
+
+def dense_sections(scale: Scale, data: DataName) -> Numbers:
+    """Return the cross-sections of the two dense networks with each optimizer, and their test accuracies."""
+    own = [plan for plan in plans(data) if plan.kind == "dense"]
+    right = [accuracy(trained_network(plan, scale), *samples(data, scale)[1]) for plan in own]
+    return {**cross_sections(scale, own), "accuracy, %": [round(100 * part, 2) for part in right]}
+
+
+def convolutional_sections(scale: Scale, data: DataName) -> Numbers:
+    """Return the cross-sections of a simple and a complex convolutional network with each optimizer."""
+    return cross_sections(scale, [plan for plan in plans(data) if plan.kind in CONVOLUTIONAL and not plan.seed])
+
+
+def sections_from_table(data: str) -> tuple[Numbers, dict[str, str]]:
+    """Return the cross-sections of convolutional networks at full scale, and how they were made."""
+    result = stored_table("image_sections")
+    table = result.table[result.table["network"].isin(CONVOLUTIONAL)]
+    return {"plane": result.about["plane"], **_sections(table, data)}, {**result.about, "device": "2 cores"}
+
+
+@note_stand_in
+def judge_dense(numbers: Numbers) -> Judgement:
+    """Judge Figure 6.10 and Figure 6.11: hundreds of regions in every network, and more in those trained by SGD."""
+    regions: dict[str, list[int]] = {"sgd": [], "adamw": []}
+    for optimizer, count in zip(numbers["optimizer"], numbers["regions"], strict=True):
+        regions[optimizer].append(count)
+    sgd, adamw = regions.values()
+    words = f"{' and '.join(map(str, sgd))} regions with SGD, {' and '.join(map(str, adamw))} with AdamW"
+    every = [*sgd, *adamw]
+    many = sum(count >= HUNDREDS for count in every)
+    words += f"; {many} of {len(every)} networks have {HUNDREDS} or more"
+    if min(sgd) <= max(adamw):
+        return Judgement("disagrees", f"{words}, but not every one trained by SGD has more than those by AdamW")
+    if many == len(every):
+        return Judgement("agrees", words)
+    return Judgement("agrees in kind", f"{words}, and SGD has more")
+
+
+@note_stand_in
+def judge_jacobians(numbers: Numbers) -> Judgement:
+    """Judge Figure 6.13."""
+    pairs = list(zip(numbers["by_pattern"], numbers["by_coefficients"], strict=True))
+    words = ", ".join(f"{pattern} and {jacobian}" for pattern, jacobian in pairs)
+    words = f"a grid counts by patterns and by Jacobians {words} regions"
+    return Judgement("agrees" if all(a > b for a, b in pairs) else "disagrees", words)
+
+
+CLAIMS = [
+    Claim(
+        "linearity/figure-6.10",
+        "Figure 6.10",
+        (
+            "Dense networks on the plane through three near CIFAR-10 images (two airplanes, a deer) have hundreds or "
+            "thousands of regions, more with SGD."
+        ),
+        printed="hundreds or thousands",
+        measure=lambda scale: dense_sections(scale, "cifar10"),
+        judge=judge_dense,
+        full=FULL_DENSE,
+    ),
+    Claim(
+        "linearity/figure-6.11",
+        "Figure 6.11",
+        (
+            "Dense networks on the plane through three near MNIST images (zeros) have hundreds or thousands of "
+            "regions, more with SGD."
+        ),
+        printed="hundreds or thousands",
+        measure=lambda scale: dense_sections(scale, "mnist"),
+        judge=judge_dense,
+        full=FULL_DENSE,
+    ),
+    Claim(
+        "linearity/figure-6.13",
+        (
+            "Figure 6.13 (its plane is through two airplanes and a deer; the stored numbers are of the plane through "
+            "the nearest three test images of any class: training the networks takes a GPU or two hours of a core)"
+        ),
+        "Of convolutional networks on CIFAR-10 activation patterns tell more regions apart than Jacobians do.",
+        measure=lambda scale: convolutional_sections(scale, "cifar10"),
+        judge=judge_jacobians,
+        full=FULL_CONVOLUTIONAL,
+        from_table=lambda: sections_from_table("cifar10"),
+    ),
+]
