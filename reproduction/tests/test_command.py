@@ -137,6 +137,7 @@ def test_a_file_is_no_folder(run, tmp_path):
     assert "is a file" in run("reproduce", QUICK[0], "--out", "file").stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_an_interrupted_run_keeps_its_results(tmp_path):
     words = [sys.executable, "-m", "creases.cli", "reproduce", QUICK[0], "splines/suboptimal", "--out", str(tmp_path)]

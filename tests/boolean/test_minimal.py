@@ -12,6 +12,7 @@ from creases.errors import InputError
 XOR, AND = 0b0110, 0b1000
 
 
+@pytest.mark.thorough
 def test_widths_found_are_those_that_can_be_built_for_two_bits():
     result = minimal_width([XOR, AND], 2, trials=50, epochs=1000)
     assert result.trained.tolist() == [2, 1]

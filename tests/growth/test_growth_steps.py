@@ -16,6 +16,7 @@ from growth_runs import adam, classes, mlp, trained
 # limits of size
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["tiny", Random(count=5), Split(count=4), "gradmax"])
 @pytest.mark.parametrize("limit", [{"parameters": 51}, {"flops": 81}])
 @pytest.mark.parametrize("recycle", [True, False])

@@ -535,6 +535,7 @@ def test_a_run_that_goes_back_into_a_race_runs_as_if_nothing_had_been():
 
 
 @pytest.mark.thorough
+@pytest.mark.thorough
 @given(
     widths=st.lists(st.integers(1, 3), min_size=1, max_size=2),
     n=st.sampled_from([1, 2, 5, 30]),

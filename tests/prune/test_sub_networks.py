@@ -48,6 +48,7 @@ def sub_network(model, units):
     return small
 
 
+@pytest.mark.thorough
 def test_exhaustive_counts_what_a_loop_over_torch_modules_counts():
     network = learned([3, 5, 1])[:1]
     found = exhaustive(network, POINTS, PARITY, epochs=60)

@@ -353,6 +353,7 @@ def test_several_processes_find_the_same_regions(method):
         assert shared.f_vector() == alone.f_vector()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_budgets_are_honest_with_several_processes():
     net = case("m4_12x2")
