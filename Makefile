@@ -14,7 +14,7 @@ READING := $(addprefix tests/network/reading/test_,modules.py random_models.py r
 LOWEST := $(SURGERY) $(READING) tests/regions/test_boundary.py tests/lab/test_store.py tests/test_environments.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test checks pages thorough lowest lint format bench docs pictures reproduce viewer chromium clean
+.PHONY: help demo test pages thorough lowest lint format bench docs pictures reproduce viewer chromium clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,12 +23,10 @@ demo: $(VENV)/installed ## set up, grow a small network, map it exactly, draw it
 	$(BIN)/creases demo
 
 test: $(VENV)/dev chromium ## set up, check and test everything but what takes long
-	$(MAKE) --no-print-directory --jobs 2 checks pages
-
-checks: lint
+	$(MAKE) --no-print-directory --jobs 2 lint pages
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations 25 -m "not thorough" --ignore tests/web
 
-# In one process: two browsers at a time are too slow to keep up with a run. They leave most of a core to the rest.
+# In one process: two browsers at a time are too slow to keep up with a run. They leave most of a core to the linters.
 pages: $(VENV)/dev chromium
 	$(BIN)/python -m pytest -q tests/web
 
