@@ -64,7 +64,7 @@ def image_claim(data: Any, figure: str, says: str, printed: str) -> Claim:
     def from_table() -> tuple[Numbers, dict[str, str]]:
         result = stored_table("pruning_images")
         seconds = result.about[data].partition(" training, ")[2].split()[0]  # "41 training, 105 in all, on cuda"
-        about = result.about | {"device": "cuda", "seconds": seconds}
+        about = {"device": "cuda"} | result.about | {"seconds": seconds}
         return image_curves(result.table[result.table["data"] == data]), about
 
     full = "two minutes of an H200, with the image files"

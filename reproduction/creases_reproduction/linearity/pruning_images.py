@@ -29,7 +29,7 @@ from creases.compare import coefficients
 from creases.compare.measures import coefficient_cka
 from creases.problems import digits
 from creases.prune import Tune
-from creases_reproduction.experiment import ResultTable, result_versions, write_table
+from creases_reproduction.experiment import ResultTable, describe_run, write_table
 from creases_reproduction.linearity.image_networks import DataName, images, network, train
 
 EPOCHS, BATCH = 30, 40
@@ -220,25 +220,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     settings = Settings(epochs=options.epochs, per_step=options.per_step, images=options.images)
     parts: list[ResultTable] = []
+    flags = f"{' '.join(options.data)} --device {options.device} --per-step {options.per_step} --out {options.out.name}"
+    command, began = f"python -m creases_reproduction.linearity.pruning_images {flags}", perf_counter()
     for data in options.data:
         parts.append(pruned_images(data, settings, seed=options.seed, device=options.device))
         table = pd.concat([part.table for part in parts], ignore_index=True)
-        about = {f"{part.about['data']}": part.about["seconds"] for part in parts}
-        flags = f"{' '.join(options.data)} --per-step {options.per_step}"
-        command = f"python -m creases_reproduction.linearity.pruning_images {flags}"
-        write_table(
-            ResultTable(
-                table,
-                {
-                    "command": command,
-                    "settings": repr(settings),
-                    "seed": str(options.seed),
-                    **about,
-                    **result_versions(),
-                },
-            ),
-            options.out,
-        )
+        about = {"settings": repr(settings), "seed": str(options.seed)}
+        about |= {part.about["data"]: part.about["seconds"] for part in parts}
+        about |= describe_run(command, perf_counter() - began)
+        write_table(ResultTable(table, about), options.out)
         print(near_original(table).to_string(index=False), flush=True)
 
 
