@@ -8,6 +8,9 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --no-compile -c constraints.txt
 # One thread per process: the tests run in $(JOBS) processes, the demo is small.
 export OMP_NUM_THREADS ?= 1
 
+# Without bytecode on disk every process compiles torch and all else from source, which takes 9 s.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Tests that need nothing newer than the package itself does.
 SURGERY := $(addprefix tests/network/surgery/test_,channel_groups.py places.py remove.py widen.py)
 READING := $(addprefix tests/network/reading/test_,modules.py random_models.py refused.py sklearn.py)
