@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from sklearn.cluster import BisectingKMeans
 from torch import nn
 
 import creases
 from agreement import seeded
 from creases.compare import Coefficients, active_subspace, coefficients, compress, count_regions, explained_variance
+from creases.compare._bisection import bisect
 from creases.compare.measures import affine_map, cross_entropies, distances, hidden_cka, mapped_accuracies
 from creases.errors import InputError
 
@@ -98,7 +100,7 @@ def test_with_as_many_clusters_as_pieces_nothing_is_lost() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_with_a_cluster_for_each_distinct_row_the_distances_are_zero(seed: int) -> None:
+def test_with_a_cluster_for_each_distinct_row_the_distances_are_rounding(seed: int) -> None:
     torch.manual_seed(seed)
     net = creases.read(nn.Sequential(nn.Linear(7, 5), nn.ReLU(), nn.Linear(5, 3)).double())
     x = torch.randn(80, 7, dtype=torch.float64)
@@ -106,15 +108,33 @@ def test_with_a_cluster_for_each_distinct_row_the_distances_are_zero(seed: int) 
     distinct = max(len(np.unique(C.features[j].numpy(), axis=0)) for j in range(3))
     found = compress(C, C, x, C.values.argmax(1), k=[distinct])
     assert distinct < 80
-    assert found.inertia == (0.0,)
+    assert found.inertia[0] < 1e-25
     assert found.accuracy == (1.0,)
+
+
+def test_bisection_is_as_good_as_that_of_scikit_learn() -> None:
+    rows = coefficients(net(0, units=12), X).features[0]
+    for k, centres in zip([1, 5, 20, 60], bisect(rows, [1, 5, 20, 60], 0), strict=True):
+        assert centres.shape == (k, rows.shape[1])
+        theirs = BisectingKMeans(k, random_state=0).fit(rows.numpy()).inertia_
+        assert float(torch.cdist(rows, centres).amin(1).square().sum()) <= 1.1 * theirs
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_bisection_ends_with_a_cluster_for_each_distinct_row(copies: int) -> None:
+    rows = torch.randn(9, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64).repeat(copies, 1)
+    one, nine, more = bisect(rows, [1, 9, 9 * copies], 0)
+    assert torch.allclose(one[0], rows.mean(0))
+    for centres in (nine, more):
+        assert len(centres) == 9
+        assert torch.cdist(rows, centres).amin(1).max() < 1e-7
 
 
 def test_samples_may_be_arrays_and_must_be_those_of_the_coefficients() -> None:
     torch.manual_seed(0)
     C = coefficients(creases.read(nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3)).double()), X)
     labels = C.values.argmax(1)
-    assert compress(C, C, X.numpy(), labels.numpy(), k=[3]) == compress(C, C, X, labels, k=[3])
+    assert compress(C, C, X.numpy(), labels.numpy(), k=[3]) == compress(C, C, X, labels, k=[3], n_jobs=2)
     assert mapped_accuracies([C], [C], X.numpy(), labels.numpy()).tolist() == [[1.0]]
     with pytest.raises(InputError, match="X must be the test samples"):
         compress(C, C, X[1:], labels, k=[3])

@@ -6,7 +6,7 @@ its own coefficients as its affine map. If k = 1 keeps the accuracy, the network
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -18,6 +18,7 @@ from torch import Tensor
 
 from creases._arguments import check_arguments
 from creases._validation import as_array, check_numbers, check_seed
+from creases.compare._bisection import bisect
 from creases.compare._coefficients import Coefficients
 from creases.compare._decisions import decisions
 from creases.compare.measures._affine_map import check_samples
@@ -51,6 +52,7 @@ def compress(
     """Measure the accuracy of a network with its coefficients clustered to k, for each k.
 
     Clusters are those of bisecting k-means: with hundreds of clusters faster than k-means, and with smaller distances.
+    The clusters for a small k are split further for a larger one.
 
     Parameters
     ----------
@@ -63,7 +65,8 @@ def compress(
     seed
         Seed of the clustering.
     n_jobs
-        Number of processes that share the outputs; -1: as many as there are cores.
+        Number of processes that share the outputs; -1: as many as there are cores. Coefficients on a GPU are clustered
+        there, in this process.
 
     References
     ----------
@@ -72,8 +75,7 @@ def compress(
     """
     from joblib import Parallel, delayed
 
-    if check_seed(seed) >= 2**32:
-        raise InputError("seed", "be below 2^32, as that of scikit-learn's KMeans", f"{seed}")
+    seed = check_seed(seed)
     if not n_jobs:
         raise InputError("n_jobs", "be a number of processes, or -1 for all cores", f"{n_jobs}")
     ks = sorted({int(count) for count in k})
@@ -87,9 +89,12 @@ def compress(
         raise InputError("y", "be whole class numbers", f"entries of type {labels.dtype}")
     y = torch.from_numpy(labels.astype(np.int64))
     check_samples(test, X, y)
-    points = test.coordinates(X).cpu().numpy()  # (p, r)
-    features = ([C.features[j].cpu().numpy() for C in (train, test)] for j in range(test.n_out))
-    results = Parallel(n_jobs=n_jobs)(delayed(_output)(rows, new, points, ks, seed) for rows, new in features)
+    points = test.coordinates(X).to(train.features.device)  # (p, r)
+    outputs = ((train.features[j], test.features[j].to(train.features), points, ks, seed) for j in range(test.n_out))
+    if train.features.is_cuda or n_jobs == 1:
+        results = [_cluster(*output) for output in outputs]
+    else:
+        results = Parallel(n_jobs=n_jobs)(delayed(_cluster)(*output) for output in outputs)
     values = np.stack([values for values, _ in results], axis=2)  # (k, p, outputs)
     classes = y.cpu()
     accuracy = (decisions(torch.from_numpy(values)) == classes).double().mean(1)
@@ -98,37 +103,18 @@ def compress(
     return Compression(tuple(ks), tuple(accuracy.tolist()), original, tuple(inertia.tolist()))
 
 
-def _output(rows: Floats, new: Floats, points: Floats, ks: Sequence[int], seed: int) -> tuple[Floats, Floats]:
+def _cluster(rows: Tensor, new: Tensor, points: Tensor, ks: Sequence[int], seed: int) -> tuple[Floats, Floats]:
     """Return values (k, p) of one output by the nearest centres of its rows, and mean squared distances (k,)."""
-    values, inertia = np.empty((len(ks), len(new))), np.empty(len(ks))
-    for i, centres in enumerate(_centres(rows, ks, seed)):
-        values[i] = np.einsum("pr,pr->p", centres[_nearest(new, centres)], points)
-        inertia[i] = ((rows - centres[_nearest(rows, centres)]) ** 2).sum(1).mean()
-    return values, inertia
+    values, inertia = [], []
+    for centres in bisect(rows, ks, seed):
+        values.append((_nearest(new, centres).double() * points).sum(1).cpu().numpy())
+        inertia.append(float((rows - _nearest(rows, centres)).double().square().sum(1).mean()))
+    return np.stack(values), np.array(inertia)
 
 
-def _centres(rows: Floats, ks: Sequence[int], seed: int) -> Iterator[Floats]:
-    """Yield centres (k, r) of rows (p, r), for each k; fewer where there are fewer distinct rows."""
-    from sklearn.cluster import BisectingKMeans, KMeans  # slow to import
-
-    distinct = np.unique(rows, axis=0) if ks[-1] > 1 else rows
-    for k in ks:
-        if k == 1:
-            yield rows.mean(axis=0, keepdims=True)
-        elif k >= len(distinct):  # bisections that split equal rows would leave others together
-            yield distinct
-        else:
-            try:
-                clusters = BisectingKMeans(k, random_state=seed, copy_x=True).fit(rows)
-            except ValueError:  # it tried to bisect a cluster of one row
-                clusters = KMeans(k, random_state=seed, n_init=1).fit(rows)
-            yield np.asarray(clusters.cluster_centers_)
-
-
-def _nearest(rows: Floats, centres: Floats) -> NDArray[np.intp]:
-    from sklearn.metrics import pairwise_distances_argmin
-
-    return np.asarray(pairwise_distances_argmin(rows, centres))
+def _nearest(rows: Tensor, centres: Tensor) -> Tensor:
+    """Return the centre nearest to each row."""
+    return centres[torch.cdist(rows, centres).argmin(1)]
 
 
 def count_regions(net: Network, X: PointsLike) -> int:
