@@ -9,7 +9,6 @@ from creases_reproduction.results import stored_result
 
 #: Programs whose tables were made before their time was recorded; they need a GPU, or the networks of one.
 WITHOUT_SECONDS = (
-    "linearity.boolean_ten_bits",
     "linearity.image_directions",
     "linearity.image_sections",
     "linearity.image_similarity",
