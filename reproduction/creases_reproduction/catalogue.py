@@ -6,6 +6,7 @@ first part of an id names the family, so that looking up a claim imports this fa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -32,12 +33,24 @@ def find_claim(id: str) -> Claim:
     raise InputError("id", "be the id of a claim", repr(id), f"did you mean {' or '.join(similar)}?")
 
 
+def module_of(id: str) -> str:
+    """Return the name of the module that lists a claim; "" if none does."""
+    family = id.partition("/")[0]
+    names = [f"creases_reproduction.{family}.{name}" for name in _modules(family)] if family in FAMILIES else []
+    return next((name for name in names if any(claim.id == id for claim in import_module(name).CLAIMS)), "")
+
+
+def _modules(family: str) -> Sequence[str]:
+    names: Sequence[str] = import_module(f"creases_reproduction.{family}").MODULES
+    return names
+
+
 @cache
 def _load_family(family: str) -> dict[str, Claim]:
-    """Return import the modules of a family and return its claims by id."""
+    """Import the modules of a family and return its claims by id."""
     package = f"creases_reproduction.{family}"
     claims: dict[str, Claim] = {}
-    for module in import_module(package).MODULES:
+    for module in _modules(family):
         for claim in import_module(f"{package}.{module}").CLAIMS:
             if claim.family != family:
                 raise RuntimeError(f"{package}.{module}: the id {claim.id} does not begin with {family}/")

@@ -77,7 +77,7 @@ def reproduce_claims(
     The printed numbers are shown beside the measured ones, with a verdict: agrees, agrees in kind (the statement holds
     but the numbers differ), disagrees, or not computable here. A quick run has few seeds, and small stand-ins for image
     data, so the stored full-scale verdict is shown alongside. A verdict is a result: only claims that end with an error
-    make the exit code 1. Results that are already in the folder are not computed again.
+    make the exit code 1. Results that are already in the folder are not computed again, unless the code has changed.
     """
     claims = _select_claims(ids or [], run_all, list_only, family)
     if list_only:

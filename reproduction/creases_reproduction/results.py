@@ -48,6 +48,7 @@ class Result:
     numbers: dict[str, Any]
     verdict: str  #: one of VERDICTS
     why: str
+    code: str = ""  #: digest of the code and tables that it was computed with, see fingerprint.py; "" if unknown
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,8 @@ def write_result(result: Result, folder: str | Path) -> Path:
     """Write a result as FAMILY/NAME.json into a folder."""
     path = result_path(folder, result.id)
     path.parent.mkdir(parents=True, exist_ok=True)
-    return write_json(asdict(result), path)
+    fields = asdict(result)
+    return write_json(fields if result.code else {name: fields[name] for name in fields if name != "code"}, path)
 
 
 def read_result(path: str | Path) -> Result:

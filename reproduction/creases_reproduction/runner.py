@@ -14,6 +14,7 @@ from creases._versions import version, versions
 from creases_reproduction.catalogue import find_claim
 from creases_reproduction.claim import Claim
 from creases_reproduction.experiment import Scale, check_scale, describe_machine
+from creases_reproduction.fingerprint import fingerprint
 from creases_reproduction.results import Failure, Result, judge_numbers, read_result, result_path, to_json, write_result
 
 
@@ -28,12 +29,13 @@ def run_claim(
         "full" as in the source, "quick" in seconds.
     folder
         Where the result is written as FAMILY/NAME.json. A result that is already there, of the same scale and the same
-        version of creases, is not measured again, only judged.
+        version of creases, computed with the same code and tables, is not measured again, only judged.
     overwrite
         Whether to measure again what is already there.
     """
     check_scale(scale)
-    previous = None if folder is None or overwrite else _previous_result(result_path(folder, claim.id), scale)
+    code = fingerprint(claim)
+    previous = None if folder is None or overwrite else _previous_result(result_path(folder, claim.id), scale, code)
     if previous is not None:
         verdict, why = judge_numbers(claim, previous.numbers)
         return replace(previous, verdict=verdict, why=why)
@@ -51,6 +53,7 @@ def run_claim(
         numbers=numbers,
         verdict=verdict,
         why=why,
+        code=code,
     )
     if folder is not None:
         write_result(result, folder)
@@ -114,12 +117,13 @@ def _group_claims(claims: Sequence[Claim]) -> list[list[Claim]]:
     return list(groups.values())
 
 
-def _previous_result(path: Path, scale: Scale) -> Result | None:
-    """Return the result in a file, unless it is of another scale or another version of creases."""
+def _previous_result(path: Path, scale: Scale, code: str) -> Result | None:
+    """Return the result in a file, unless it is of another scale, another version of creases or other code."""
     if not path.is_file():
         return None
     result = read_result(path)
-    return result if result.scale == scale and result.versions.get("creases") == version("creases") else None
+    same = (result.scale, result.versions.get("creases"), result.code) == (scale, version("creases"), code)
+    return result if same else None
 
 
 def _try_claim(id: str, scale: Scale, folder: str, overwrite: bool) -> Result | Failure:

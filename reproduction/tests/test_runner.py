@@ -52,6 +52,13 @@ def test_a_result_of_the_same_scale_and_version_is_kept_unless_asked_again(count
     assert run_claim(counted, "full", folder=tmp_path).numbers["calls"] == 4
 
 
+def test_a_result_of_other_code_is_measured_again(counted, tmp_path, monkeypatch):
+    assert run_claim(counted, "quick", folder=tmp_path).numbers["calls"] == 1
+    monkeypatch.setattr(runner, "fingerprint", lambda claim: "changed")
+    assert run_claim(counted, "quick", folder=tmp_path).numbers["calls"] == 2
+    assert run_claim(counted, "quick", folder=tmp_path).numbers["calls"] == 2
+
+
 def test_a_result_that_is_kept_is_judged_as_now(counted, tmp_path):
     run_claim(counted, "quick", folder=tmp_path)
     stricter = replace(counted, judge=lambda numbers: Judgement("disagrees", f"of call {numbers['calls']}"))
