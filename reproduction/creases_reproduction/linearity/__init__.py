@@ -27,5 +27,6 @@ MODULES = (
     "chapter6_images",
     "chapter7_planes",
     "chapter7_compression",
+    "chapter7_maps",
     "chapter7_similarity",
 )

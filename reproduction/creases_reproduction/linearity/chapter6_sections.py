@@ -84,31 +84,25 @@ def judge_jacobians(numbers: Numbers) -> Judgement:
     return Judgement("agrees" if all(a > b for a, b in pairs) else "disagrees", words)
 
 
+def dense_claim(figure: str, data: DataName, images: str) -> Claim:
+    """Return Figure 6.10 or 6.11, of dense networks of one data set."""
+    return Claim(
+        f"linearity/figure-{figure}",
+        f"Figure {figure}",
+        (
+            f"Dense networks on the plane through three near {images} have hundreds or thousands of regions, more with "
+            "SGD."
+        ),
+        printed="hundreds or thousands",
+        measure=lambda scale: dense_sections(scale, data),
+        judge=judge_dense,
+        full=FULL_DENSE,
+    )
+
+
 CLAIMS = [
-    Claim(
-        "linearity/figure-6.10",
-        "Figure 6.10",
-        (
-            "Dense networks on the plane through three near CIFAR-10 images (two airplanes, a deer) have hundreds or "
-            "thousands of regions, more with SGD."
-        ),
-        printed="hundreds or thousands",
-        measure=lambda scale: dense_sections(scale, "cifar10"),
-        judge=judge_dense,
-        full=FULL_DENSE,
-    ),
-    Claim(
-        "linearity/figure-6.11",
-        "Figure 6.11",
-        (
-            "Dense networks on the plane through three near MNIST images (zeros) have hundreds or thousands of "
-            "regions, more with SGD."
-        ),
-        printed="hundreds or thousands",
-        measure=lambda scale: dense_sections(scale, "mnist"),
-        judge=judge_dense,
-        full=FULL_DENSE,
-    ),
+    dense_claim("6.10", "cifar10", "CIFAR-10 images (two airplanes, a deer)"),
+    dense_claim("6.11", "mnist", "MNIST images (zeros)"),
     Claim(
         "linearity/figure-6.13",
         (
