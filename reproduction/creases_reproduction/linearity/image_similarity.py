@@ -114,8 +114,12 @@ def measure_images(
     follow("sensitivity", result)
     at_train = [coefficients(net, x) for net in nets]
     result.mapped = mapped_accuracies(at_train, at_test, x_test, labels).tolist()
+    few = [_first(C, result.clustered) for C in at_train]
+    del at_train  # tens of GiB of a GPU, which clustering does not need
+    if x.is_cuda:
+        torch.cuda.empty_cache()
     follow("maps", result)
-    _compression(result, at_train, at_test, x_test, labels, k, jobs)
+    _compression(result, few, at_test, x_test, labels, k, jobs)
     follow("compression", result)
     return result
 
@@ -129,9 +133,14 @@ def _sensitivity(result: Measured, at_test: Sequence[Coefficients], x: Tensor) -
         result.spectrum.append(np.mean(spectra, axis=0).tolist())
 
 
+def _first(C: Coefficients, count: int) -> Coefficients:
+    """Return coefficients at the first samples, in the memory of the processor."""
+    return Coefficients(C.features[:, :count].cpu(), C.basis, C.values[:count].cpu())
+
+
 def _compression(
     result: Measured,
-    at_train: Sequence[Coefficients],
+    few: Sequence[Coefficients],
     at_test: Sequence[Coefficients],
     x: Tensor,
     labels: Tensor,
@@ -139,10 +148,7 @@ def _compression(
     jobs: int,
 ) -> None:
     values_of = [item for item in k if item <= result.clustered]
-    collected = []
-    for a, b in zip(at_train, at_test, strict=True):
-        part = Coefficients(a.features[:, : result.clustered], a.basis, a.values[: result.clustered])
-        collected.append(compress(part, b, x, labels, k=values_of, n_jobs=jobs))
+    collected = [compress(a, b, x, labels, k=values_of, n_jobs=jobs) for a, b in zip(few, at_test, strict=True)]
     result.compression = {str(item): [net.accuracy[i] for net in collected] for i, item in enumerate(values_of)}
 
 
