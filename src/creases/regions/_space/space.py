@@ -329,8 +329,7 @@ class _Job:
         corners, starts = faces.corners(self.n)
         data = lattice.data[: lattice.n_vertices]
         vertices, values = data[:, : self.n].copy(), data[:, self.n :].copy()
-        sizes = np.diff(starts)
-        inner = np.add.reduceat(vertices[corners], starts[:-1]) / sizes[:, None] if len(sizes) else vertices[:0]
+        inner = faces.centers(vertices, corners, starts)
         beside = faces.cofaces(self.n)
         shared = beside[:, 0] != beside[:, 1]
         creases = lattice.creases[: len(beside), 0].copy()

@@ -22,6 +22,9 @@ from creases.regions._tolerance import SIGN_TOLERANCE
 #: A complex with more regions than this is split.
 BLOCK = 100_000
 
+#: Units that cut a large complex before Ctrl-C can be noticed.
+STRIDE = 8
+
 
 class TimeLimitError(Exception):
     """The deadline has passed."""
@@ -135,17 +138,10 @@ def _cut(forward: ForwardRows, block: Block, limit: int, deadline: float) -> boo
             return False
         if time.time() > deadline:
             raise TimeLimitError
-        stop = min(block.unit + _stride(lattice, limit, deadline), len(tolerance))
-        lattice.cut(column, start, 1, tolerance, block.unit, stop)
-        block.unit = stop
+        stride = 1 if np.isfinite(deadline) else STRIDE
+        stop = min(block.unit + max(stride, 1000 * stride // lattice.count), len(tolerance))
+        block.unit = lattice.cut(column, start, 1, tolerance, block.unit, stop, limit)
     return True
-
-
-def _stride(lattice: Lattice, limit: int, deadline: float) -> int:
-    """Return how many units to cut by before the limits are checked again: a cut at most doubles a complex."""
-    if lattice.count > 1000 and np.isfinite(deadline):
-        return 1
-    return max(1, min(64, limit // (4 * lattice.count)))
 
 
 def _choose(forward: ForwardRows, block: Block, deadline: float) -> None:

@@ -48,6 +48,14 @@ class Faces(NamedTuple):
                 return out[:size], starts
             out = np.empty(size, np.int32)
 
+    def centers(self, vertices: Floats, corners: NDArray[np.int32], starts: NDArray[np.int64]) -> Floats:
+        """Return the mean (R, n) of the corners of every region."""
+        from creases.regions._space.lattice import faces_kernel as kernel
+
+        out = np.zeros((int(self.counts[-1]), vertices.shape[1]))
+        kernel.mean_corners(vertices, corners, starts, out)
+        return out
+
     def volumes(self, vertices: Floats) -> Floats:
         """Return the volume of every region, by a pulling triangulation."""
         from creases.regions._space.lattice import faces_kernel as kernel

@@ -109,8 +109,17 @@ class Lattice:
 
     # -- cutting ------------------------------------------------------------------------------------------------------
 
-    def cut(self, column: int, unit: int, side: int, tolerance: Floats, start: int, stop: int) -> None:
-        """Cut by the zeros of columns of ``data``: units ``start`` to ``stop`` of a stage.
+    def cut(
+        self,
+        column: int,
+        unit: int,
+        side: int,
+        tolerance: Floats,
+        start: int,
+        stop: int,
+        limit: int = np.iinfo(np.int64).max,
+    ) -> int:
+        """Cut by the zeros of columns of ``data``: units ``start`` to ``stop`` of a stage; return the first not done.
 
         Parameters
         ----------
@@ -120,24 +129,27 @@ class Lattice:
             The entry of ``sides`` for regions where a unit is positive; others are unchanged.
         tolerance
             For every unit of the stage: values at new vertices within it are 0.
+        limit
+            Number of regions from which on no more units are cut.
         """
-        while start < stop:
-            start = _kernel().cut_by_units(
+        while start < stop and self.count <= limit:
+            start, is_full = _kernel().cut_by_units(
                 (self.starts, self.sizes, self.lists), self.counts, self.ends, self.data, self.keys, self.creases,
-                self.sides, self._work, (column, unit, side), tolerance, start, stop,
+                self.sides, self._work, (column, unit, side), tolerance, start, stop, limit,
             )  # fmt: skip
-            if start < stop:
+            if is_full:
                 self._grow()
+        return start
 
     def _grow(self) -> None:
-        """Double the capacity of all arrays; memory that is not touched costs nothing."""
+        """Double the capacity of all arrays, and copy what is used: memory that is not touched costs nothing."""
         n, size, entries = self.n + 1, self.sizes.shape[1], self.lists.shape[1]
-        self.starts, self.sizes = (_enlarge(array, (n, 2 * size)) for array in (self.starts, self.sizes))
-        self.lists = _enlarge(self.lists, (n, 2 * entries))
+        self.starts, self.sizes = (_enlarge_rows(array, self.counts, 2 * size) for array in (self.starts, self.sizes))
+        self.lists = _enlarge_rows(self.lists, self.ends, 2 * entries)
         self._work = _work_arrays((n, 2 * size))
-        self.sides = _enlarge(self.sides, (2 * size, self.sides.shape[1]))
-        self.creases = _enlarge(self.creases, (2 * size, 2))
-        self.keys = _enlarge(self.keys, (2 * size,))
+        self.sides = _enlarge(self.sides[: self.count], (2 * size, self.sides.shape[1]))
+        self.creases = _enlarge(self.creases[: self.counts[-2]], (2 * size, 2))
+        self.keys = _enlarge(self.keys[: self.n_vertices], (2 * size,))
         self.set_data(self.data[: self.n_vertices])
 
     def set_data(self, data: Floats) -> None:
@@ -202,14 +214,22 @@ def runs(starts: Ints, sizes: Ints) -> NDArray[np.int64]:
 
 
 def _work_arrays(shape: tuple[int, int]) -> tuple[NDArray[Any], ...]:
-    """Allocate working arrays of the compiled loops for the faces of every dimension: masks, cut faces, parts."""
-    return tuple(np.empty(shape, kind) for kind in (np.uint8, np.int32, np.int32, np.int32))
+    """Allocate working arrays of the compiled loops for the faces of every dimension: words, cut faces, parts."""
+    return tuple(np.empty(shape, kind) for kind in (np.uint64, np.int32, np.int32, np.int32))
 
 
 def _enlarge(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Copy an array to the beginning of a larger one; the rest is not set."""
     new = np.empty([max(pair) for pair in zip(shape, array.shape, strict=True)], array.dtype)
     new[tuple(slice(size) for size in array.shape)] = array
+    return new
+
+
+def _enlarge_rows(array: NDArray[Any], used: Ints, width: int) -> NDArray[Any]:
+    """Copy the first entries of each row, so many as are used, to longer rows; the rest is not set."""
+    new = np.empty((len(array), width), array.dtype)
+    for row, old, count in zip(new, array, used, strict=True):
+        row[:count] = old[:count]
     return new
 
 

@@ -1,8 +1,8 @@
 """Compiled loops of the face lattice (numba; imported only when first used).
 
 Faces of one dimension are numbered from 0; a face's facets are ``lists[starts[f] : starts[f] + sizes[f]]``, numbers of
-faces one dimension lower. A face's mask says which signs of the unit at hand its vertices have: bit 1 positive, bit 2
-negative; 3 is a face that the crease cuts, 0 one that lies on it.
+faces one dimension lower. The signs that units have at the vertices of a face are a word, see ``words_kernel``: words
+are computed once for the units of a call, and then for new faces alone.
 """
 
 from __future__ import annotations
@@ -13,6 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._compiled import jit, jit_internal
+from creases.regions._space.lattice.words_kernel import (
+    GROUP,
+    all_words,
+    crossed_faces,
+    mask,
+    select,
+    signs_met,
+    vertex_words,
+)
 
 Array = NDArray[Any]
 
@@ -27,47 +36,20 @@ def hash64(key: Any) -> Any:
 
 
 @jit_internal
-def vertex_masks(data: Array, count: int, column: int, out: Array) -> int:
-    """Compute masks of the vertices from the signs in a column of ``data``: 1, 2, 4 for +, -, 0; return their union."""
-    met = 0
-    for v in range(count):
-        z = data[v, column]
-        if z > 0:
-            out[v] = 1
-            met |= 1
-        elif z < 0:
-            out[v] = 2
-            met |= 2
-        else:
-            out[v] = 0
-            met |= 4
-    return met
-
-
-@jit_internal
-def face_masks(face: tuple[Array, Array, Array], count: int, low: Array, out: Array, crossed: Array) -> tuple[int, int]:
-    """Compute masks of faces from those of their facets; which faces are cut, their number and number of facets."""
-    starts, sizes, lists = face
-    n, entries = 0, 0
-    for f in range(count):
-        mask = 0
-        for i in range(starts[f], starts[f] + sizes[f]):
-            mask |= low[lists[i]]
-        out[f] = mask
-        if mask == 3:
-            crossed[n] = f
-            n += 1
-            entries += sizes[f]
-    return n, entries
-
-
-@jit_internal
 def odd_polygon(
-    face: tuple[Array, Array, Array], crossed: Array, n: int, masks: Array, ends: Array, vertices: Array, touched: bool
+    face: tuple[Array, Array, Array],
+    crossed: Array,
+    n: int,
+    edges: Array,
+    ends: Array,
+    vertices: Array,
+    unit: int,
+    touched: bool,
 ) -> int:
     """Return the first cut polygon (index into ``crossed``) whose boundary does not meet the crease twice; -1: none.
 
     A crease meets a convex polygon's boundary in two points, cut edges or vertices. Rounding may say otherwise.
+    ``edges`` and ``vertices`` are their words.
     """
     starts, sizes, lists = face
     for c in range(n):
@@ -75,10 +57,10 @@ def odd_polygon(
         halves = 0
         for i in range(starts[f], starts[f] + sizes[f]):
             e = lists[i]
-            if masks[e] == 3:
+            if mask(edges[e], unit) == 3:
                 halves += 2
             elif touched:  # a vertex on the crease is the end of two edges
-                halves += (vertices[ends[2 * e]] == 0) + (vertices[ends[2 * e + 1]] == 0)
+                halves += (mask(vertices[ends[2 * e]], unit) == 0) + (mask(vertices[ends[2 * e + 1]], unit) == 0)
         if halves != 4:
             return c
     return -1
@@ -98,13 +80,18 @@ def cut_edges(
     unit: int,
     minus: Array,
     cut: Array,
+    words: Array,
+    group: tuple[int, int, Any],
 ) -> None:
     """Put a vertex where the crease cuts each crossed edge; the positive half keeps the edge's number.
 
     All columns of ``data`` are affine along an edge. Where the two ends have strictly different signs of another unit
     of the stage (columns from ``first``) the new value is compared with that unit's tolerance: within it, it is 0.
+    ``group`` has the first column of the units in a word, their number, and the two bits of this unit, which a cut edge
+    keeps until the faces around it are split.
     """
     starts, sizes, lists = edge
+    first_in_word, units, both = group
     for c in range(len(crossed)):
         e = crossed[c]
         a, b = lists[2 * e], lists[2 * e + 1]
@@ -128,6 +115,9 @@ def cut_edges(
         starts[new], sizes[new] = 2 * new, 2
         minus[e] = new
         cut[e] = v
+        vertex_words(data, v, v + 1, first_in_word, units, words[0])
+        words[1, e] = words[0, a] | words[0, v] | both
+        words[1, new] = words[0, b] | words[0, v]
 
 
 @jit_internal
@@ -141,43 +131,54 @@ def split_faces(
     low: tuple[Array, Array, Array],
     low_end: int,
     low_count: int,
-    below: tuple[Array, Array, Array],
+    low_parts: tuple[Array, Array],
+    words: tuple[Array, Array, Array],
+    unit: int,
+    both: Any,
     touched: bool,
-    lowest_masks: Array,
 ) -> tuple[int, int]:
     """Split the cut faces of a dimension k >= 2 in two, with a new face of dimension k - 1 between the parts.
 
     The part on the positive side keeps the number; the other is appended, and the new face between them is appended to
     the dimension below. Its facets are the cuts of the crossed facets and, where a vertex is ``touched`` by the crease,
-    the faces of dimension k - 2 that lie on it (mask 0 in ``lowest_masks``).
+    the faces of dimension k - 2 that lie on it. ``words`` are those of dimension k, k - 1 and k - 2; a cut face keeps
+    ``both`` bits of the unit until the faces around it are split.
     Returns the new ends of both lists.
     """
     starts, sizes, lists = face
     low_starts, low_sizes, low_lists = low
-    low_masks, low_minus, low_cut = below
-    visited = np.full(len(lowest_masks) if touched else 1, -1, np.int32)
+    low_minus, low_cut = low_parts
+    face_words, low_words, lowest_words = words
+    visited = np.full(len(lowest_words) if touched else 1, -1, np.int32)
     for c in range(len(crossed)):
         f = crossed[c]
         lo, hi = starts[f], starts[f] + sizes[f]
         other, between = count + c, low_count + c
         starts[f] = end
         low_starts[between] = low_end
+        upper = lower = new = np.uint64(0)
+        # Entries are written and kept where they count: branches would be mispredicted half of the time.
         for i in range(lo, hi):
             g = lists[i]
-            mask = low_masks[g]
-            if mask != 2:
-                lists[end] = g
-                end += 1
-            if mask == 3:
-                low_lists[low_end] = low_cut[g]
-                low_end += 1
-            elif touched:
+            word = low_words[g]
+            signs = mask(word, unit)
+            is_upper, is_cut = signs != 2, signs == 3
+            lists[end] = g
+            end += is_upper
+            upper |= select(word, is_upper)
+            h = low_cut[g]
+            h = h if is_cut else 0
+            low_lists[low_end] = h
+            low_end += is_cut
+            new |= select(lowest_words[h], is_cut)
+            if touched and not is_cut:
                 for j in range(low_starts[g], low_starts[g] + low_sizes[g]):
                     h = low_lists[j]
-                    if lowest_masks[h] == 0 and visited[h] != c:
+                    if mask(lowest_words[h], unit) == 0 and visited[h] != c:
                         visited[h] = c
                         low_lists[low_end] = h
                         low_end += 1
+                        new |= lowest_words[h]
         lists[end] = between
         end += 1
         sizes[f] = end - starts[f]
@@ -185,15 +186,20 @@ def split_faces(
         starts[other] = end
         for i in range(lo, hi):
             g = lists[i]
-            mask = low_masks[g]
-            if mask >= 2:
-                lists[end] = low_minus[g] if mask == 3 else g
-                end += 1
+            signs = mask(low_words[g], unit)
+            part = low_minus[g]
+            part = part if signs == 3 else g
+            lists[end] = part
+            end += signs >= 2
+            lower |= select(low_words[part], signs >= 2)
         lists[end] = between
         end += 1
         sizes[other] = end - starts[other]
         minus[f] = other
         cut[f] = between
+        low_words[between] = new
+        face_words[f] = upper | new | both
+        face_words[other] = lower | new
     return end, low_end
 
 
@@ -215,29 +221,34 @@ def find_crossed(
     face: tuple[Array, Array, Array],
     counts: Array,
     data: Array,
-    column: int,
-    masks: Array,
+    group: tuple[int, int, int],
+    words: Array,
     crossed: Array,
     n_crossed: Array,
     entries: Array,
 ) -> int:
-    """Compute masks of the faces of all dimensions for one unit, the cut faces and their numbers of facets; the signs.
+    """Find the faces of all dimensions that a unit cuts and their numbers of facets; return the signs it has.
 
-    Where rounding has given a polygon signs that no line can have, signs are taken back until it is well.
+    ``group`` has the first column of the units in a word, their number, and which of them is the unit. Where rounding
+    has given a polygon signs that no line can have, signs are taken back until it is well.
     """
     starts, sizes, lists = face
+    column, units, unit = group
     while True:
-        met = vertex_masks(data, counts[0], column, masks[0])
+        met = signs_met(words[0], counts[0], unit)
         if met == 1 or not met & 1:
             return met
         odd = -1
         for k in range(1, len(counts)):
-            level = (starts[k], sizes[k], lists[k])
-            n_crossed[k], entries[k] = face_masks(level, counts[k], masks[k - 1], masks[k], crossed[k])
+            n_crossed[k], entries[k] = crossed_faces(words[k], sizes[k], counts[k], unit, crossed[k])
             if k == 2:
-                odd = odd_polygon(level, crossed[2], n_crossed[2], masks[1], lists[1], masks[0], met & 4 != 0)
+                level = (starts[2], sizes[2], lists[2])
+                odd = odd_polygon(
+                    level, crossed[2], n_crossed[2], words[1], lists[1], words[0], unit, met & 4 != 0
+                )  # fmt: skip
                 if odd >= 0:
-                    demote(crossed[2, odd], starts[2], sizes[2], lists[2], lists[1], data, column)
+                    demote(crossed[2, odd], starts[2], sizes[2], lists[2], lists[1], data, column + unit)
+                    all_words(face, counts, data, column, units, words)
                     break
         if odd < 0:
             return met
@@ -287,22 +298,27 @@ def cut_by_units(
     tolerance: Array,
     start: int,
     stop: int,
-) -> int:
-    """Cut a complex by the units ``start``, ... of a stage; return the first not done: ``stop``, or out of capacity.
+    limit: int,
+) -> tuple[int, bool]:
+    """Cut a complex by units of a stage, ``start`` to at most ``stop``, until it has more than ``limit`` regions.
 
     ``stage``: the column of the stage's first unit, that unit's number, and the side of a unit where it is positive.
+    At most ``GROUP`` units are cut in one call. Returns the first unit not done, and whether the arrays are full.
     """
-    masks, crossed, minus, cut = work
+    words, crossed, minus, cut = work
     starts, sizes, lists = face
     first, first_unit, side = stage
     n = len(counts) - 1
     n_crossed, entries = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    for u in range(start, stop):
-        column, unit = first + u, first_unit + u
-        met = find_crossed(face, counts, data, column, masks, crossed, n_crossed, entries)
+    column, units = first + start, min(stop - start, GROUP)
+    all_words(face, counts, data, column, units, words)
+    for u in range(units):
+        regions, unit = counts[n], first_unit + start + u
+        if regions > limit:
+            return start + u, False
+        met = find_crossed(face, counts, data, (column, units, u), words, crossed, n_crossed, entries)
         if not met & 1:
             continue
-        regions = counts[n]
         if met == 1:
             for r in range(regions):
                 sides[r, unit] = side
@@ -310,21 +326,23 @@ def cut_by_units(
         if n_crossed[n]:  # what has a cut face is cut itself; a region may be cut through vertices alone
             touched = met & 4 != 0
             if not has_room(face, counts, ends, len(data), len(sides), n_crossed, entries, touched):
-                return u
+                return start + u, True
             label_new(creases, counts, crossed[n - 1], n_crossed, unit)
-            edge = (starts[1], sizes[1], lists[1])
-            ids = crossed[1, : n_crossed[1]]
-            cut_edges(edge, counts[1], ids, data, counts[0], column, first, tolerance, keys, unit, minus[1], cut[1])
+            both = np.uint64(1) << np.uint64(u) | np.uint64(1) << np.uint64(u + GROUP)
+            edge, ids = (starts[1], sizes[1], lists[1]), crossed[1, : n_crossed[1]]
+            cut_edges(
+                edge, counts[1], ids, data, counts[0], column + u, first, tolerance, keys, unit, minus[1], cut[1],
+                words, (column, units, both),
+            )  # fmt: skip
             counts[0] += n_crossed[1]
             counts[1] += n_crossed[1]
             ends[1] += 2 * n_crossed[1]
             for k in range(2, n + 1):
                 level, low = (starts[k], sizes[k], lists[k]), (starts[k - 1], sizes[k - 1], lists[k - 1])
-                below = (masks[k - 1], minus[k - 1], cut[k - 1])
                 ids = crossed[k, : n_crossed[k]]
                 ends[k], ends[k - 1] = split_faces(
-                    level, ends[k], counts[k], ids, minus[k], cut[k], low, ends[k - 1], counts[k - 1], below, touched,
-                    masks[k - 2],
+                    level, ends[k], counts[k], ids, minus[k], cut[k], low, ends[k - 1], counts[k - 1],
+                    (minus[k - 1], cut[k - 1]), (words[k], words[k - 1], words[k - 2]), u, both, touched,
                 )  # fmt: skip
                 counts[k] += n_crossed[k]
                 counts[k - 1] += n_crossed[k]
@@ -332,9 +350,9 @@ def cut_by_units(
                 for j in range(sides.shape[1]):
                     sides[regions + c, j] = sides[crossed[n, c], j]
         for r in range(regions):
-            if masks[n, r] & 1:
+            if mask(words[n, r], u) & np.uint64(1):
                 sides[r, unit] = side
-    return stop
+    return start + units, False
 
 
 @jit_internal
