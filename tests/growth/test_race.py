@@ -278,7 +278,7 @@ def test_a_stage_that_pays_keeps_the_network_that_was_grown_at_its_beginning(ver
 
 @pytest.mark.slow
 def test_growth_pays_where_two_units_cannot_learn_and_not_where_there_is_nothing_to_learn():
-    options = {"budget": 600, "growth_share": 0.5, "how": "fold", "schedule": "cosine", "lr": 0.02, "progress": False}
+    options = {"budget": 250, "growth_share": 0.5, "how": "fold", "schedule": "cosine", "lr": 0.02, "progress": False}
     held = classes(400, seed=8)
     _, history = grow(mlp(3, 2, 2, seed=1), classes(200), "classification", validation=held, **options)
     assert history.stages[0]["pays"]

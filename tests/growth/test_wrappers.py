@@ -34,7 +34,10 @@ def graphs() -> int:
 # torch.compile
 
 
-@pytest.mark.parametrize(("backend", "growth"), [("aot_eager", GROWTH), ("inductor", GROWTH[:1])])
+@pytest.mark.parametrize(
+    ("backend", "growth"),
+    [("aot_eager", GROWTH), pytest.param("inductor", GROWTH[:1], marks=pytest.mark.thorough)],  # compiles C++
+)
 def test_a_compiled_model_goes_on_after_growth_as_the_plain_one(backend, growth):
     loop = train(wrap=lambda model: torch.compile(model, backend=backend), growth=growth)
     assert_goes_on(loop, growth)

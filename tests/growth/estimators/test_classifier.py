@@ -39,6 +39,11 @@ def grown(moons: tuple[np.ndarray, np.ndarray]) -> GrowingClassifier:
 
 
 @pytest.fixture(scope="module")
+def short(moons: tuple[np.ndarray, np.ndarray]) -> GrowingClassifier:
+    return GrowingClassifier(**SHORT).fit(*moons)
+
+
+@pytest.fixture(scope="module")
 def shown(moons: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     return moons[0] * [10, 1] + [100, 0]
 
@@ -117,11 +122,10 @@ def test_the_account_names_classes_features_and_rows(grown: Any, moons: Any, sho
     assert len(grown.summary().splitlines()) == 2 + len(grown.history_.records)
 
 
-def test_growth_steps_that_were_not_kept_are_told_apart(moons: Any) -> None:
+def test_growth_steps_that_were_not_kept_are_told_apart(moons: Any, short: Any) -> None:
     X, noise = moons[0], np.random.default_rng(0).integers(0, 2, 200)  # nothing to find: growth cannot pay for long
     seen = set()
-    for y in (moons[1], noise):
-        model = GrowingClassifier(**SHORT).fit(X, y)
+    for model in (short, GrowingClassifier(**SHORT).fit(X, noise)):
         records, kept = model.history_.records, model.history_.kept
         for record in records:
             assert ("so it was undone." in model.explain(record.number)) == record.undone
@@ -271,8 +275,8 @@ def test_parameters_that_make_no_sense_are_refused_by_name(given: dict[str, Any]
         GrowingClassifier(**given).fit([[0.0], [1.0]], [0, 1])
 
 
-def test_the_run_ends_with_its_budget_and_growth_with_its_share_of_it(moons: Any) -> None:
-    history = GrowingClassifier(**SHORT).fit(*moons).history_
+def test_the_run_ends_with_its_budget_and_growth_with_its_share_of_it(short: Any) -> None:
+    history = short.history_
     assert history.ended.startswith("the budget of 60 epochs is spent")
     assert history.growth_ended == "its share of the budget (50% of 60 epochs) is spent"
     assert history.last["epochs"] == pytest.approx(60, abs=0.5)
@@ -325,7 +329,7 @@ def test_columns_of_a_dataframe_go_by_name(moons: Any) -> None:
     assert "(length " in model.explain()
 
 
-def test_known_names_of_features_are_told(moons: Any) -> None:
-    model = GrowingClassifier(**SHORT).fit(*moons)
+def test_known_names_of_features_are_told(short: Any) -> None:
+    model = copy.copy(short)
     model.feature_names_in_ = np.array(["length", "width"], object)
     assert "(length " in model.explain()
