@@ -1,19 +1,17 @@
-"""Sections of image networks: the three images, and a table from networks of any weights."""
+"""Sections of image networks: the three images, and the rows of networks of any weights."""
 
 from __future__ import annotations
 
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 import torch
 
 from creases.errors import InputError
-from creases_reproduction.experiment import stored_table
 from creases_reproduction.linearity import image_sections as module
-from creases_reproduction.linearity.chapter6_sections import sections_from_table
 from creases_reproduction.linearity.image_networks import network, plans
-from creases_reproduction.linearity.image_sections import image_sections, nearest_three
+from creases_reproduction.linearity.image_sections import nearest_three, sections
+from creases_reproduction.results import stored_result
 
 
 @pytest.mark.parametrize("classes", [(0, 0, 0), (0, 0, 1), (2, 0, 1), None])
@@ -40,36 +38,23 @@ def test_copies_of_an_image_are_not_taken_together() -> None:
 
 
 def test_the_stored_counts_show_what_grids_miss_and_count_twice() -> None:
-    table = stored_table("image_sections").table
-    assert len(table) == 36
-    assert (table["seen"] < table["regions"]).all()
-    assert (table["by_pattern"] >= table["seen"]).all()
-    fine = table[(table["grid"] == 24) & (table["tolerance"] == 1e-6)]
-    convolutional = fine[fine["network"] != "dense"]
-    assert (convolutional["by_coefficients"] < convolutional["by_pattern"]).all()  # as the dissertation says
-    assert (fine["by_pattern"] > fine["seen"]).sum() >= 8  # slanting regions are counted again
-
-
-def test_the_stored_plane_of_convolutional_networks_is_said_to_be_another() -> None:
-    numbers, _ = sections_from_table("cifar10")
-    assert numbers["plane"] == "through the three nearest test images, of any class"
-    assert numbers["network"] == ["simple", "complex"] * 2
+    result = stored_result("linearity/figure-6.13")
+    assert result is not None
+    regions, seen, by_pattern, by_coefficients = (
+        result.numbers[name] for name in ("regions", "seen", "by_pattern", "by_coefficients")
+    )
+    assert all(a < b for a, b in zip(seen, regions, strict=True))
+    assert all(a <= b for a, b in zip(seen, by_pattern, strict=True))  # slanting regions are counted again
+    assert all(a < b for a, b in zip(by_coefficients, by_pattern, strict=True))  # as the dissertation says
 
 
 @pytest.mark.slow
-def test_every_network_has_a_row_for_each_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from safetensors.torch import save_file
-
-    drawn = torch.randn(10, 3, 32, 32, generator=torch.Generator().manual_seed(0))
-    classes = torch.tensor([0, 4] * 5)
-    monkeypatch.setattr(module, "images", lambda name, split, count=None: (drawn, classes))
+def test_every_network_has_a_row_for_each_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = torch.randn(10, 3, 32, 32, generator=torch.Generator().manual_seed(0))
     monkeypatch.setitem(module.PARTS, "quick", (0.05, 1e-4))
     monkeypatch.setitem(module.GRIDS, "quick", ((3, 1e-6), (4, 1e-2)))
-    for plan in plans("cifar10"):
-        save_file(network(plan.kind, plan.seed).state_dict(), tmp_path / plan.file)
-    table = image_sections(tmp_path, "quick", data=["cifar10"]).table
+    own = [plan for plan in plans("cifar10") if not plan.seed and plan.kind != "linear"]
+    table = sections([network(plan.kind, plan.seed) for plan in own], own, (x, torch.tensor([0, 4] * 5)), "quick")
     assert table[["network", "optimizer", "grid"]].drop_duplicates().shape[0] == len(table) == 12
     assert (table["seen"] <= table["regions"]).all()
     assert (table["by_pattern"] >= table["seen"]).all()
-    with pytest.raises(InputError, match="scale must be 'quick' or 'full'"):
-        image_sections(tmp_path, "huge")  # type: ignore[arg-type]

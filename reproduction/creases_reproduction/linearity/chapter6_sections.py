@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import pandas as pd
 
 from creases_reproduction.claim import Claim, Judgement, Numbers
-from creases_reproduction.experiment import Scale, stored_table
+from creases_reproduction.experiment import Scale
 from creases_reproduction.images import STAND_IN, accuracy, note_stand_in
 from creases_reproduction.linearity.image_networks import DataName, Plan, plans
 from creases_reproduction.linearity.image_numbers import samples, trained_network
 from creases_reproduction.linearity.image_sections import sections
 
 FULL_DENSE = "10 minutes of one core to train and measure; needs the image files"
-FULL_CONVOLUTIONAL = "an H200: minutes to train and measure; needs the image files"
+FULL_CONVOLUTIONAL = "an H200: two minutes to train and measure; needs the image files"
 CONVOLUTIONAL = ("simple", "complex")
 HUNDREDS = 200  #: at least so many regions are hundreds
 
@@ -32,10 +32,8 @@ def cross_sections(scale: Scale, own: Sequence[Plan]) -> Numbers:
     They are counted exactly, and as grids count them.
     """
     networks, data = [trained_network(plan, scale) for plan in own], own[0].data
-    test = samples(data, scale)[1]
-    if scale == "quick":
-        return {"data": STAND_IN, **_sections(sections(networks, own, test, scale, parts=(1.0, 0.1)), data)}
-    return _sections(sections(networks, own, test, scale), data)
+    counts = _sections(sections(networks, own, samples(data, scale)[1], scale), data)
+    return {"data": STAND_IN, **counts} if scale == "quick" else counts
 
 
 def dense_sections(scale: Scale, data: DataName) -> Numbers:
@@ -48,13 +46,6 @@ def dense_sections(scale: Scale, data: DataName) -> Numbers:
 def convolutional_sections(scale: Scale, data: DataName) -> Numbers:
     """Return the cross-sections of a simple and a complex convolutional network with each optimizer."""
     return cross_sections(scale, [plan for plan in plans(data) if plan.kind in CONVOLUTIONAL and not plan.seed])
-
-
-def sections_from_table(data: str) -> tuple[Numbers, dict[str, str]]:
-    """Return the cross-sections of convolutional networks at full scale, and how they were made."""
-    result = stored_table("image_sections")
-    table = result.table[result.table["network"].isin(CONVOLUTIONAL)]
-    return {"plane": result.about["plane"], **_sections(table, data)}, {**result.about, "device": "2 cores"}
 
 
 @note_stand_in
@@ -105,14 +96,13 @@ CLAIMS = [
     dense_claim("6.11", "mnist", "MNIST images (zeros)"),
     Claim(
         "linearity/figure-6.13",
+        "Figure 6.13",
         (
-            "Figure 6.13 (its plane is through two airplanes and a deer; the stored numbers are of the plane through "
-            "the nearest three test images of any class: training the networks takes a GPU or two hours of a core)"
+            "Of convolutional networks on the plane through three near CIFAR-10 images (two airplanes, a deer) "
+            "activation patterns tell more regions apart than Jacobians do."
         ),
-        "Of convolutional networks on CIFAR-10 activation patterns tell more regions apart than Jacobians do.",
         measure=lambda scale: convolutional_sections(scale, "cifar10"),
         judge=judge_jacobians,
         full=FULL_CONVOLUTIONAL,
-        from_table=lambda: sections_from_table("cifar10"),
     ),
 ]

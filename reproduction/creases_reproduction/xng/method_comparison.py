@@ -1,4 +1,4 @@
-"""Growth methods beside each other: 500 networks of each on four problems, for the claims on slides 8 to 36.
+"""Growth methods beside each other: 1,000 networks of each on four problems, for the claims on slides 8 to 36.
 
     python -m creases_reproduction.xng.method_comparison --out xng_growth.json
 
@@ -38,7 +38,7 @@ FULL_METHODS = (
 QUICK_METHODS = ("random 2-3-2", "A random", "A gradmax", "A slide-29", "A fold")
 
 #: Networks of each method where all are compared, and at quick scale.
-NETWORKS, QUICK_NETWORKS = 500, 16
+NETWORKS, QUICK_NETWORKS = 1000, 16
 
 
 def compare_methods(
