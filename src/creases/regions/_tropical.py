@@ -19,7 +19,7 @@ from creases._typing import Floats
 from creases._validation import check_count
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, PointsLike, as_network
-from creases.network.program import Step
+from creases.network.program import Step, check_chain
 from creases.regions._halfspaces import UndecidedError, maximize
 
 #: A term is kept when somewhere it is larger than all others by more than this, in units of the constants' range.
@@ -78,12 +78,12 @@ def tropical(net: NetworkLike, *, prune: bool = True, max_terms: int = 20_000) -
     """
     net = as_network(net).to(torch.float64)
     max_terms = check_count(max_terms, "max_terms")
-    steps = _chain(net)
+    check_chain(net.steps, "net", "other networks have no tropical form here; use line, plane or cell instead")
     d = net.n_in
     F = [np.eye(1, d + 1, i) for i in range(d)]
     G = [np.zeros((1, d + 1)) for _ in range(d)]
     simplify = _Simplifier(prune, max_terms)
-    for step in steps:
+    for step in net.steps:
         if step.op == "linear":
             F, G = _linear(step, F, G, simplify)
         else:
@@ -92,19 +92,6 @@ def tropical(net: NetworkLike, *, prune: bool = True, max_terms: int = 20_000) -
             F, G = [f for f, _ in pairs], [g for _, g in pairs]
     form = Tropical(tuple(F), tuple(G), net.input_shape, 0.0)
     return replace(form, error=_error(net, form))
-
-
-def _chain(net: Network) -> list[Step]:
-    """Return the steps if they are linear maps and ReLUs, one after another."""
-    for i, step in enumerate(net.steps):
-        if step.op not in ("linear", "relu") or step.inputs != (i,) or len(step.shape) != 1:
-            raise InputError(
-                "net",
-                "be a chain of linear layers and (leaky) ReLUs",
-                f"{step.op} with output {step.shape} at step {i} ({step.path or 'no path'})",
-                "other networks have no tropical form here; use line, plane or cell instead",
-            )
-    return list(net.steps)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from creases.network.program._activation_times_gradient import activation_times_gradient
 from creases.network.program._affine import AFFINE_OPS
 from creases.network.program._bends import apply_sides, sides_at
+from creases.network.program._chain import check_chain, find_chain_break
 from creases.network.program._forward_pass import ForwardPass
 from creases.network.program._gradients import pattern_gradients
 from creases.network.program._patterns import bit_widths, pack_sides, split_sides, unit_of_bit
@@ -20,6 +21,8 @@ __all__ = [
     "activation_times_gradient",
     "apply_sides",
     "bit_widths",
+    "check_chain",
+    "find_chain_break",
     "forward",
     "forward_sides",
     "incoming_weights",

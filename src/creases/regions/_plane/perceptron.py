@@ -10,6 +10,7 @@ from torch import Tensor
 
 from creases._typing import Floats
 from creases.network import Network
+from creases.network.program import find_chain_break
 from creases.regions._plane import split
 from creases.regions._plane.mesh import Mesh
 from creases.regions._tolerance import SIGN_TOLERANCE
@@ -48,11 +49,12 @@ def subdivide_perceptron(
 
 def perceptron_layers(net: Network) -> Layers | None:
     """Return the layers of a perceptron, a relu after each but perhaps the last; None for other networks."""
+    is_alternating = all(step.is_bend == bool(i % 2) for i, step in enumerate(net.steps))
+    if not is_alternating or find_chain_break(net.steps) is not None:
+        return None
     weights, offsets, leaks = list[Floats](), list[Floats](), list[Floats]()
     widths = [net.n_in]
     for i, step in enumerate(net.steps):
-        if step.op != ("relu" if i % 2 else "linear") or step.inputs != (i,) or len(step.shape) != 1:
-            return None
         if i % 2:
             leaks.append(_numbers(step.leak, widths[-1]))
         else:

@@ -7,7 +7,7 @@ integers: the weights are multiplied by powers of two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
-from creases.errors import InputError
 from creases.network import Network
-from creases.network.program import Step
+from creases.network.program import Step, check_chain
 
 Integers = NDArray[np.object_]  #: Python integers of any size
 
@@ -42,14 +41,14 @@ def region_parts(net: Network, sides: NDArray[np.int16]) -> ConvexParts:
         active = sides[:, first : first + F.shape[1], None] > 0
         return np.where(active, F, G)
 
-    return _propagate(_chain(net), ConvexParts(inputs, np.zeros_like(inputs), 0), select)
+    return _propagate(net, ConvexParts(inputs, np.zeros_like(inputs), 0), select)
 
 
 def point_parts(net: Network, points: Floats) -> ConvexParts:
     """Return the values of F and G (k, n_out, 1) at points (k, n_in) of float64."""
     values, shift = as_integers(points)
     values = values[:, :, None]
-    return _propagate(_chain(net), ConvexParts(values, np.zeros_like(values), shift), np.maximum)
+    return _propagate(net, ConvexParts(values, np.zeros_like(values), shift), np.maximum)
 
 
 def as_integers(values: Any) -> tuple[Integers, int]:
@@ -62,23 +61,9 @@ def as_integers(values: Any) -> tuple[Integers, int]:
     return integers.reshape(array.shape), shift
 
 
-def _chain(net: Network) -> Sequence[Step]:
-    """Return the steps if they are linear layers and (leaky) ReLUs, one after another."""
-    for number, step in enumerate(net.steps):
-        if step.op not in ("linear", "relu") or step.inputs != (number,) or len(step.shape) != 1:
-            raise InputError(
-                "model",
-                "be a chain of linear layers and (leaky) ReLUs",
-                f"{step.op} with output {step.shape} at step {number} ({step.path or 'no path'})",
-                "splines.to_shallow_plane takes any network of two inputs",
-            )
-    return net.steps
-
-
-def _propagate(
-    steps: Sequence[Step], parts: ConvexParts, maximum: Callable[[Integers, Integers], Integers]
-) -> ConvexParts:
-    for step in steps:
+def _propagate(net: Network, parts: ConvexParts, maximum: Callable[[Integers, Integers], Integers]) -> ConvexParts:
+    check_chain(net.steps, "model", "splines.to_shallow_plane takes any network of two inputs")
+    for step in net.steps:
         parts = _linear(step, parts) if step.op == "linear" else _relu(step, parts, maximum)
     return parts
 
