@@ -25,6 +25,7 @@ MODULES = (
     "image_triples",
     "chapter6_sections",
     "chapter6_images",
+    "imagenet_claims",
     "chapter7_planes",
     "chapter7_compression",
     "chapter7_maps",

@@ -25,7 +25,6 @@ from creases_reproduction.linearity.image_similarity import Measured
 
 FULL = "an H200: 10 minutes to train and measure; needs the image files"
 DATA: tuple[DataName, ...] = ("mnist", "cifar10")
-NO_WEIGHTS = "needs ResNet and Inception weights pretrained on ImageNet, which are no data that can be had here"
 
 
 # Table 6.1, which is Table 7.1 again.
@@ -231,13 +230,6 @@ CLAIMS = [
         from_table=accuracies_from_table,
     ),
     Claim(
-        "linearity/table-6.1-pretrained",
-        "Tables 6.1 and 7.1, the same numbers",
-        "Accuracies of ResNet-18, ResNet-152 and Inception-v3 with a trained last layer.",
-        printed="77.05 to 96.64 %",
-        cannot=NO_WEIGHTS,
-    ),
-    Claim(
         "linearity/section-6.1-linear",
         "section 6.1",
         "Linear classification has upwards of 90 % of MNIST right.",
@@ -312,11 +304,5 @@ CLAIMS = [
         judge=judge_spectrum,
         picture=picture_spectrum,
         **look("cifar10"),
-    ),
-    Claim(
-        "linearity/section-6.4-imagenet",
-        "section 6.4",
-        "Networks trained on ImageNet look at the whole image and have little drop-off in singular values.",
-        cannot=NO_WEIGHTS,
     ),
 ]

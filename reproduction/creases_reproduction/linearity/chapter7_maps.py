@@ -9,7 +9,6 @@ import numpy as np
 
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture
 from creases_reproduction.images import note_stand_in
-from creases_reproduction.linearity.chapter6_images import NO_WEIGHTS
 from creases_reproduction.linearity.chapter7_compression import from_similarity
 from creases_reproduction.linearity.image_numbers import Groups
 
@@ -142,14 +141,5 @@ CLAIMS = [
         judge=judge_cifar_maps,
         picture=picture_heat("mapped"),
         **from_similarity(maps, "cifar10"),
-    ),
-    Claim(
-        "linearity/section-7.3-imagenet",
-        "section 7.3",
-        (
-            "ResNet-18 represents other networks, which do not represent it; ResNet-152 and Inception-v3 are unlike "
-            "the others."
-        ),
-        cannot=NO_WEIGHTS,
     ),
 ]

@@ -2,8 +2,8 @@
 
     python -m creases_reproduction.linearity.image_networks mnist --device cuda --out networks
 
-needs the image files (see :func:`creases.problems.mnist`). Tables 6.1 and 7.1. The pretrained ResNets and Inception of
-the tables need weights trained on ImageNet, which are not public data that comes with creases: they are left out.
+needs the image files (see :func:`creases.problems.mnist`). Tables 6.1 and 7.1. For the pretrained ResNets and Inception
+of the tables see ``imagenet_network.py``.
 """
 
 from __future__ import annotations

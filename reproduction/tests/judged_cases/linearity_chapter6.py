@@ -29,6 +29,20 @@ def nearest(*classes):
     }  # fmt: skip
 
 
+def pretrained(**values):
+    """Measures with other values for pretrained networks."""
+
+    def change(n):
+        here = [name.startswith("pretrained") for name in n["names"]]
+        changed = {
+            name: [value if own else before for own, before in zip(here, n[name], strict=False)]
+            for name, value in values.items()
+        }
+        return {**n, **changed}
+
+    return change
+
+
 #: By id: numbers as printed, and numbers that contradict.
 CASES = {
     "linearity/section-6.1-images": (as_printed, far_off),
@@ -48,6 +62,14 @@ CASES = {
         STORED,
     ),
     "linearity/table-6.1": (as_printed, far_off),
+    "linearity/table-6.1-pretrained": (
+        {"accuracy, %": {"mnist": {"sgd": 91.5, "adamw": 91.3}, "cifar10": {"sgd": 77.0, "adamw": 77.0}}},
+        {"accuracy, %": {"mnist": {"sgd": 91.5, "adamw": 91.3}, "cifar10": {"sgd": 60.0, "adamw": 77.0}}},
+    ),
+    "linearity/section-6.4-imagenet": (
+        pretrained(outside=9.0, eigenvalues=[1.0] * 5),
+        pretrained(outside=0.0, eigenvalues=[1.0] * 5),
+    ),
     "linearity/figure-6.8": (nearest(0, 0, 4), nearest(1, 1, 1)),
     "linearity/figure-6.9": (nearest(0, 0, 0), nearest(1, 1, 1)),
     "linearity/section-6.1-linear": (STORED, lambda n: {**n, "rows": [{**one, "measured": 50.0} for one in n["rows"]]}),
@@ -68,3 +90,6 @@ CASES = {
     ),
     "linearity/figure-6.19": (STORED, lambda n: {**n, "eigenvalues": [[1.0] * 5] * len(n["names"])}),
 }
+
+#: Judged by another network than the source's.
+IN_KIND = {"linearity/table-6.1-pretrained", "linearity/section-6.4-imagenet"}

@@ -32,6 +32,16 @@ def regions(low, high):
     return lambda n: {**n, "regions": {**n["regions"], "low": low, "high": high}}
 
 
+def mapped(into, out):
+    """Accuracies of coefficients mapped into pretrained networks, and out of them."""
+
+    def change(n):
+        *others, last = n["mapped"]
+        return {**n, "mapped": [[*row[:-1], into] for row in others] + [[out] * len(others) + last[-1:]]}
+
+    return change
+
+
 #: By id: numbers as printed, and numbers that contradict.
 CASES = {
     "linearity/figure-7.2": (regions(50, 150), {"right with 1, 5, 10 pieces": [0.5, 0.5, 0.5]}),
@@ -55,6 +65,7 @@ CASES = {
     "linearity/figure-7.7": (STORED, {"dense to conv, SGD": 20.0}),
     "linearity/figure-7.8": (STORED, {"lost to SGD": 30.0}),
     "linearity/figure-7.9": ({"linear to dense gains": [5.0, 5.0]}, {"dense lost to dense, SGD": 20.0}),
+    "linearity/section-7.3-imagenet": (mapped(0.1, 0.9), mapped(0.95, 0.9)),
     "linearity/figure-7.10": (NEAR, FAR),
     "linearity/figure-7.11": (NEAR, FAR),
     "linearity/figure-7.12": ({"linear to dense": 0.9}, {"conv, SGD": 0.1}),
@@ -64,3 +75,6 @@ CASES = {
     "linearity/section-7.4-mnist": (ALIKE, UNLIKE),
     "linearity/section-7.4-cifar10": (ALIKE, UNLIKE),
 }
+
+#: Judged by another network than the source's.
+IN_KIND = {"linearity/section-7.3-imagenet"}
