@@ -120,7 +120,8 @@ def run_as_program(experiment: Callable[..., Any], module: str, description: str
     options = parser.parse_args()
     start = process_time()
     result = experiment(options.scale, seed=options.seed)
-    about = {**result.about, "cpu_seconds": f"{process_time() - start:.0f}", **result_versions()}
+    spent = {"device": describe_machine(), "cpu_seconds": f"{process_time() - start:.0f}"}
+    about = {**result.about, **spent, **result_versions()}
     flags = f"--scale {options.scale} --seed {options.seed} --out {options.out.name}"
     command = f"python -m creases_reproduction.{module} {flags}"
     write_table(ResultTable(result.table, {"command": command, **about}), options.out)

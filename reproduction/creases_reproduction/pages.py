@@ -132,6 +132,8 @@ takes seconds but uses few seeds and small stand-ins for image data, so its verd
 
 ## Verdicts that changed
 
+An audit of set-ups, limits and judges changed these verdicts; each row says why.
+
 {_table(["claim", "before", "after", "reason"], [_change_cells(change) for change in VERDICT_CHANGES])}
 """
 

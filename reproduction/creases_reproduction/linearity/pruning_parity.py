@@ -34,7 +34,15 @@ from numpy.typing import NDArray
 
 from creases import boolean, lab, prune
 from creases.prune import sub_networks
-from creases_reproduction.experiment import ResultTable, Scale, check_scale, derive_seed, result_versions, write_table
+from creases_reproduction.experiment import (
+    ResultTable,
+    Scale,
+    check_scale,
+    derive_seed,
+    describe_machine,
+    result_versions,
+    write_table,
+)
 from creases_reproduction.linearity.boolean_training import EPOCHS, LR
 
 #: Networks that are trained at each size: those that succeed are pruned.
@@ -205,7 +213,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     out = options.out or Path(f"pruning_{options.which}.csv")
     flags = f"{options.which} --scale {options.scale} --seed {options.seed}"
     command = f"python -m creases_reproduction.linearity.pruning_parity {flags}"
-    write_table(ResultTable(result.table, {"command": command, **result.about, **result_versions()}), out)
+    about = {"command": command, "device": describe_machine(), **result.about, **result_versions()}
+    write_table(ResultTable(result.table, about), out)
 
 
 if __name__ == "__main__":

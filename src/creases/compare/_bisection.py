@@ -23,18 +23,19 @@ def bisect(rows: Tensor, ks: Sequence[int], seed: int) -> Iterator[Tensor]:
     enough = TOLERANCE * float(x.square().mean())
     heap: list[tuple[float, int, Tensor, Tensor]] = []  # minus inertia, number, members, centre
     _push(heap, 0, x, torch.arange(len(x), device=x.device))
-    number, whole = 1, []
+    number = 1
+    equal: list[Tensor] = []  # centres of clusters whose rows are equal
     for k in ks:
-        while heap and len(heap) + len(whole) < k:
+        while heap and len(heap) + len(equal) < k:
             _, _, members, centre = heappop(heap)
             side = _split(x[members], enough, draw)
             if side is None:
-                whole.append(centre)
+                equal.append(centre)
                 continue
             for part in (members[side], members[~side]):
                 _push(heap, number, x, part)
                 number += 1
-        yield torch.stack([*whole, *(centre for *_, centre in heap)]) + shift
+        yield torch.stack([*equal, *(centre for *_, centre in heap)]) + shift
 
 
 def _push(heap: list[tuple[float, int, Tensor, Tensor]], number: int, x: Tensor, members: Tensor) -> None:
