@@ -18,6 +18,11 @@ from growth_runs import classes, epochs, mlp, record, values
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 
+STAGE = {
+    "epoch": 3, "steps": 12, "widths": {"0": 4}, "loss_grown": 0.2, "loss_training_on": 0.3, "gain": 0.1,
+    "error": 0.02, "needed": 0.01, "pays": True,
+}  # fmt: skip
+
 
 @pytest.fixture(scope="module")
 def histories() -> dict[str, History]:
@@ -148,6 +153,64 @@ def test_other_files_are_refused(tmp_path, text, says):
     (tmp_path / "other.json").write_text(text)
     with pytest.raises(FileError, match=says):
         History.load(tmp_path / "other.json")
+
+
+def test_a_file_of_endless_brackets_is_refused(tmp_path):
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(FileError, match="nested too deeply"):
+        History.load(tmp_path / "deep.json")
+
+
+@pytest.mark.parametrize(
+    ("how", "path", "value"),
+    [
+        ("random", ("explanation", "gain"), []),
+        ("random", ("explanation", "seed"), None),
+        ("random", ("explanation", "filled"), [1]),
+        ("tiny", ("explanation", "line_search"), 3),
+        ("tiny", ("explanation", "share_of_goal"), "x"),
+        ("gradmax", ("explanation", "start"), "x"),
+        ("split", ("explanation", "split"), 7),
+        ("search", ("explanation", "tried"), None),
+        ("fold", ("explanation", "why", "true"), "x"),
+        ("fold", ("explanation", "why", "features"), [[1.0], 2.0]),
+        ("fold", ("explanation", "where"), {}),
+        ("fold", ("explanation", "after", "crease_turned"), float("inf")),
+    ],
+)
+def test_a_damaged_explanation_is_refused_by_the_number_of_its_growth_step(histories, how, path, value):
+    content = json.loads(histories[how].to_json())
+    number, entry = next((k, one) for k, one in enumerate(content["records"], 1) if one["method"] == how)
+    for name in path[:-1]:
+        entry = entry[name]
+    if value is None:
+        del entry[path[-1]]
+    else:
+        entry[path[-1]] = value
+    with pytest.raises(FileError, match=f"explanation of growth step {number} is damaged"):
+        History.from_json(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"setting": {"loss": 3}}, "a setting is not text"),
+        ({"setting": {"budget": None}}, "a setting is not text"),
+        ({"stages": [{**STAGE, "gain": "x"}]}, "stage 1 has an entry that is not a number"),
+        ({"stages": [STAGE, {**STAGE, "pays": 1}]}, "stage 2 does not say whether it pays"),
+        ({"stages": [{**STAGE, "widths": [2]}]}, "stage 1 has widths that are not counts"),
+    ],
+)
+def test_damaged_settings_and_stages_are_refused(change, says):
+    content = json.loads(History(stages=[STAGE], setting={"loss": "'regression'", "budget": "3 epochs"}).to_json())
+    assert History.from_json(json.dumps(content)).measure == "R²"
+    with pytest.raises(FileError, match=says):
+        History.from_json(json.dumps(content | change))
+
+
+def test_a_users_method_may_explain_nothing():
+    history = History(records=[record(1, method="mine", explanation={})])
+    assert "1 unit added to '0' by mine." in History.from_json(history.to_json()).explain()
 
 
 def test_a_missing_file_is_refused_by_name(tmp_path):

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 import creases
+from creases.errors import FileError
 from creases.growth import grow
 from growth_runs import Residual, classes, conv, mlp, normed, same_tensors, timeless
 
@@ -76,6 +77,18 @@ def make_groups(parameters):
 
 def make_rprop(parameters):
     return torch.optim.Rprop(parameters, lr=0.01)
+
+
+@pytest.mark.parametrize("name", ["history", "model", "optimizer", "spent", "best"])
+def test_a_checkpoint_that_lacks_a_part_is_refused(name, tmp_path):
+    path = tmp_path / "run.pt"
+    options = {"how": "random", "when": 2, "budget": 3, "validation": 0.2, "checkpoint": path}
+    grow(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
+    saved = torch.load(path, weights_only=True)
+    del saved[name]
+    torch.save(saved, path)
+    with pytest.raises(FileError, match=rf"cannot resume from .*run.pt: it is damaged \(KeyError\('{name}'\)\)"):
+        grow(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
 
 
 @pytest.mark.parametrize("optimizer", [make_sgd, make_groups, make_rprop, torch.optim.Adagrad, torch.optim.NAdam])

@@ -55,7 +55,9 @@ def explain_reason(explanation: Mapping[str, Any], **names: Unpack[NameOptions])
 
 def explain_outcome(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str:
     """Return the outcome of new units after training; "" where the method does not provide it."""
-    return fold_text.outcome_sentence(explanation, FeatureNames(**names)) if "after" in explanation else ""
+    if explanation.get("method") != "fold" or "after" not in explanation:
+        return ""
+    return fold_text.outcome_sentence(explanation, FeatureNames(**names))
 
 
 def _join(*sentences: str) -> str:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
+
+from creases.growth._feature_names import NameOptions
+from creases.growth.methods._fold.explanation import fold_entries
 
 #: Entries of an epoch that are numbers, those that may be unknown, and those that count something.
 _NUMBERS = ("epochs", "seconds", "multiply_adds", "progress", "loss")
 _PERHAPS = ("score", "validation_loss", "validation_score", "smoothed_loss")
 _COUNTS = ("epoch", "steps", "parameters")
+
+#: Entries of a stage that are numbers.
+_STAGE_NUMBERS = ("loss_grown", "loss_training_on", "gain", "error", "needed")
+
+#: What telling a damaged explanation raises.
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, ZeroDivisionError)
 
 
 def check_history(history: Any) -> None:
@@ -19,6 +28,9 @@ def check_history(history: Any) -> None:
         _check_epoch(epoch, number)
     for number, record in enumerate(history.records, 1):
         _check_record(record, f"growth step {number}")
+    check_explanations(history)
+    for number, stage in enumerate(history.stages, 1):
+        _check_stage(stage, f"stage {number}")
     for name in ("growth_ended", "ended"):
         _expect(isinstance(getattr(history, name), str), f"{name} is not text")
     _expect(_is_count(history.idle), "idle is not a count")
@@ -27,7 +39,24 @@ def check_history(history: Any) -> None:
     kept = history.kept
     _expect(kept is None or (_is_count(kept) and kept <= len(history.epochs)), "kept is not an epoch")
     _expect(isinstance(history.setting, dict), "setting has no names")
+    _expect(all(isinstance(history.setting.get(name, ""), str) for name in ("loss", "budget")), "a setting is not text")
     _expect(isinstance(history.refit, dict) and all(map(_is_number, history.refit.values())), "refit has no numbers")
+
+
+def check_explanations(history: Any, **names: Unpack[NameOptions]) -> None:
+    """Raise ValueError where a growth step cannot be explained, with the names of its data if they are given."""
+    for number, record in enumerate(history.records, 1):
+        try:
+            record.explain(**names), record.why(**names)
+            _check_classes(record)
+        except _DAMAGE as problem:
+            raise ValueError(f"the explanation of growth step {number} is damaged: {problem!r}") from None
+
+
+def _check_classes(record: Any) -> None:
+    for fold in fold_entries(record.explanation) if record.method == "fold" else []:
+        classes = [fold["why"][name] for name in ("true", "predicted") if name in fold["why"]]
+        _expect(all(map(_is_count, classes)), f"there is no class {classes}")
 
 
 def _check_epoch(epoch: Mapping[str, Any], number: int) -> None:
@@ -36,10 +65,19 @@ def _check_epoch(epoch: Mapping[str, Any], number: int) -> None:
     _expect(all(epoch[name] is None or _is_number(epoch[name]) for name in _PERHAPS), f"{where} has an entry of text")
     _expect(all(_is_count(epoch[name]) for name in _COUNTS), f"{where} has a count that is not one")
     _expect(epoch["epoch"] == number, f"{where} is numbered {epoch['epoch']}")
-    widths = epoch["widths"]
-    _expect(
-        isinstance(widths, dict) and all(map(_is_count, widths.values())), f"{where} has widths that are not counts"
-    )
+    _check_widths(epoch["widths"], where)
+
+
+def _check_stage(stage: Mapping[str, Any], where: str) -> None:
+    _expect(_is_count(stage["epoch"]) and _is_count(stage["steps"]), f"{where} has a time that is not a count")
+    _expect(all(_is_number(stage[name]) for name in _STAGE_NUMBERS), f"{where} has an entry that is not a number")
+    _expect(isinstance(stage["pays"], bool), f"{where} does not say whether it pays")
+    _check_widths(stage["widths"], where)
+
+
+def _check_widths(widths: Any, where: str) -> None:
+    counts = isinstance(widths, dict) and all(map(_is_count, widths.values()))
+    _expect(counts, f"{where} has widths that are not counts")
 
 
 def _check_record(record: Any, where: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from creases._files import write_atomically
+from creases._files import parse_json, write_atomically
 from creases._text import describe_change, plural
 from creases.errors import FileError
 from creases.growth._explanation import explain, explain_outcome, explain_reason
@@ -59,15 +59,13 @@ class Record:
         """Return the growth step as text; names as in :func:`creases.growth.explain`."""
         sentences = [f"Growth step {self.number} (epoch {self.epoch}).", *self._removal_sentences(names)]
         if self.action != "revive":
-            sentences.append(
-                explain({key: value for key, value in self.explanation.items() if key != "after"}, **names)
-            )
+            sentences.append(explain({key: value for key, value in self._why.items() if key != "after"}, **names))
         before, after = f"{self.before['loss']:.4g}", f"{self.after['loss']:.4g}"
         at_once = f"Right after the step, {describe_change('the training loss', before, after)}"
         changed = f" and {plural(self.changed, 'prediction')} changed" if self.changed else ""
         sentences.append(f"{at_once}{changed}.")
-        if "after" in self.explanation:
-            sentences.append(explain_outcome(self.explanation, **names))
+        if outcome := explain_outcome(self._why, **names):
+            sentences.append(outcome)
         elif self.later:
             kinds = (("loss", "loss"), ("score", "score"), ("validation_score", "validation score"))
             values = [f"{name} {self.later[key]:.4g}" for key, name in kinds if self.later.get(key) is not None]
@@ -77,8 +75,13 @@ class Record:
 
     def why(self, **names: Unpack[NameOptions]) -> str:
         """Return the reason alone, in a sentence (two if a unit was replaced)."""
-        reasons = [] if self.action == "revive" else [explain_reason(self.explanation, **names)]
+        reasons = [] if self.action == "revive" else [explain_reason(self._why, **names)]
         return " ".join([*self._removal_sentences(names), *reasons])
+
+    @property
+    def _why(self) -> dict[str, Any]:
+        """Return the explanation with method and place, which a user's method may leave out."""
+        return {"method": self.method, "place": self.place, **self.explanation}
 
     def _removal_sentences(self, names: NameOptions) -> list[str]:
         """Return which units were removed first, or reinitialised."""
@@ -203,7 +206,7 @@ class History:
     def from_json(cls, text: str) -> History:
         """Return the history that :meth:`to_json` wrote."""
         try:
-            content = json.loads(text)
+            content = parse_json(text)
             version = content.pop("creases-history")
             records = [Record(**_with_tuples(record)) for record in content.pop("records")]
             known = {entry.name for entry in fields(cls)}

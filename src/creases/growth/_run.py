@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from creases.errors import InputError
+from creases.errors import CreasesError, FileError, InputError
 from creases.growth import _checkpoint as checkpoints
 from creases.growth import _distributed as ranks
 from creases.growth._budget import Budget
@@ -130,7 +130,12 @@ class Run:
                 saved = [checkpoints.load_checkpoint(self.path)]
         saved = ranks.from_first(saved)
         if self.path is not None and saved[0] is not None:
-            self._load(self.path, saved[0])
+            try:
+                self._load(self.path, saved[0])
+            except CreasesError:
+                raise
+            except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
+                raise FileError(f"cannot resume from {self.path}: it is damaged ({problem!r})") from problem
         else:
             self.grower.begin()
         self.saved = time.monotonic()

@@ -112,6 +112,27 @@ def test_a_damaged_file_is_named(folder, name, said):
         load_run(folder)
 
 
+@pytest.mark.parametrize("why", [{"true": 7}, {"features": [0.1, 0.2, 0.3]}])
+def test_the_history_of_other_data_is_refused(folder, why):
+    cluster = {"size": 2, "share_of_loss": 0.1, "same_mistake": 2, "mispredicted": 2}
+    explanation = {
+        "method": "fold",
+        "place": "0",
+        "why": {"instance": 3, "features": [0.1, 0.2], "true": 1, "predicted": 0, "cluster": cluster},
+        "where": {"space": "input", "fold_point": [0.1, 0.2], "found": "a crossing", "distance": 0.1},
+        "crease": {"normal": [1.0, 0.0], "active_share": 0.5},
+        "effect": {"predicted_gain": 0.1, "largest_change": 0.01},
+    }
+    history = json.loads((folder / "history.json").read_text())
+    history["records"][0] |= {"method": "fold", "explanation": explanation}
+    (folder / "history.json").write_text(json.dumps(history))
+    assert "2 rows" in load_run(folder).history.explain(instance="row")
+    explanation["why"] |= why
+    (folder / "history.json").write_text(json.dumps(history))
+    with pytest.raises(FileError, match="does not belong to its data: the explanation of growth step 1 is damaged"):
+        load_run(folder)
+
+
 def test_a_run_whose_networks_are_all_gone_says_so(folder):
     shutil.rmtree(folder / "snapshots")
     (folder / "model.safetensors").unlink()

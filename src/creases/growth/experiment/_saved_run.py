@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from creases.errors import FileError
 from creases.growth._checkpoint import load_checkpoint
+from creases.growth._record_checks import check_explanations
 from creases.growth._records import History
 from creases.growth.experiment import _folder as names
 from creases.growth.experiment._settings import SETTINGS_FILE, RunSettings
@@ -51,6 +52,10 @@ def load_run(folder: Path) -> SavedRun:
     settings = RunSettings.load(folder)
     history = _load_history(folder)
     data = TableSplit.from_problem(settings.load_problem(), settings.config)
+    try:
+        check_explanations(history, **data.names)
+    except ValueError as problem:
+        raise FileError(f"the history of the run in {folder} does not belong to its data: {problem}") from None
     path = folder / names.SNAPSHOTS_FOLDER
     ahead = len(history.epochs)  # snapshots after the last checkpoint will be taken again
     snapshots = [

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shlex
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from creases import problems
-from creases._files import write_json
+from creases._files import parse_json, write_json
 from creases.errors import FileError, InputError
 from creases.growth._config import GrowthConfig
 from creases.problems import Problem
@@ -89,7 +88,7 @@ class RunSettings:
     def load(cls, folder: Path) -> RunSettings:
         """Read the settings of the run in a folder; data that have changed since are refused."""
         try:
-            saved = json.loads((folder / SETTINGS_FILE).read_text())
+            saved = parse_json((folder / SETTINGS_FILE).read_text())
             if (version := saved.pop("creases-run")) != _VERSION:
                 raise ValueError(f"version {version}, expected {_VERSION}")
             digest = saved.pop("digest")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from creases._files import parse_json
 from creases._text import plural
 from creases._typing import Floats, Ints
 from creases.errors import FileError, InputError
@@ -252,7 +252,7 @@ def _check_sizes(model: TableModel) -> None:
 
 def _load_json(path: Path, folder: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         hint = f"; resume it: creases grow --resume {folder}" if (folder / SETTINGS_FILE).exists() else ""
         raise FileError(f"{folder} holds no finished growth run (there is no {path.name} in it){hint}") from None
