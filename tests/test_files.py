@@ -3,10 +3,12 @@ import os
 import signal
 import subprocess
 import sys
+import zipfile
 
+import numpy as np
 import pytest
 
-from creases._files import write_atomically
+from creases._files import open_npz, parse_json, write_atomically
 from creases.errors import FileError
 
 #: Writes a file and waits in the middle of it.
@@ -87,3 +89,30 @@ def test_a_full_disk_is_named_with_the_file_and_leaves_the_old_one(tmp_path):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_an_encrypted_array_is_refused(tmp_path):
+    path = tmp_path / "arrays.npz"
+    np.savez(path, x=np.ones(3))
+    content = bytearray(path.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(signature) + offset] |= 1  # the flag of encryption
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"x\.npy is encrypted"), open_npz(path):
+        pass
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_an_array_in_a_compression_that_numpy_does_not_write_is_refused(tmp_path, method):
+    np.save(tmp_path / "x.npy", np.ones(3))
+    with zipfile.ZipFile(tmp_path / "arrays.npz", "w", method) as archive:
+        archive.write(tmp_path / "x.npy", "x.npy")
+    words = r"x\.npy is compressed in a way that numpy does not write"
+    with pytest.raises(ValueError, match=words), open_npz(tmp_path / "arrays.npz"):
+        pass
+
+
+def test_json_of_endless_brackets_raises_a_value_error():
+    assert parse_json('{"a": [1]}') == {"a": [1]}
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parse_json("[" * 100_000)

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import struct
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +15,7 @@ from math import prod
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile
 
 import numpy as np
 from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
@@ -32,11 +33,12 @@ _DAMAGE = (
     EOFError,
     TypeError,
     KeyError,
-    NotImplementedError,
+    RuntimeError,  # also NotImplementedError and RecursionError
     SyntaxError,
     MemoryError,
     TokenError,
     BadZipFile,
+    struct.error,
     zlib.error,
 )
 
@@ -127,7 +129,7 @@ def open_npz(path: str | Path) -> Iterator[NpzFile]:
 
 
 def _check_sizes(arrays: NpzFile, size: int) -> None:
-    """Refuse arrays that claim more entries than the file holds, and small files that would fill the memory."""
+    """Refuse arrays that claim more than the file holds, small files that would fill the memory, encrypted entries."""
     archive = arrays.zip
     assert archive is not None
     infos = archive.infolist()
@@ -135,6 +137,10 @@ def _check_sizes(arrays: NpzFile, size: int) -> None:
     if total > _LARGE and total > _RATIO * size:
         raise ValueError(f"it would take {total / 1e9:.0f} GB of memory, {total // size} times its own size")
     for info in infos:
+        if info.flag_bits & 1:
+            raise ValueError(f"{info.filename} is encrypted")
+        if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+            raise ValueError(f"{info.filename} is compressed in a way that numpy does not write")
         with archive.open(info) as entry:
             read_header = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}.get(read_magic(entry))
             if read_header is None:
@@ -149,6 +155,14 @@ def remove_unfinished(folder: Path, names: Iterable[str]) -> None:
     for name in names:
         for temporary in _temporaries(folder, name):
             (folder / temporary).unlink(missing_ok=True)
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text; brackets without end raise ValueError too, not RecursionError."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def write_json(value: Mapping[str, Any], path: str | Path) -> Path:

@@ -76,6 +76,13 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
         PlaneTiles.load(tmp_path)
 
 
+def test_a_damaged_folder_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "plane.json").write_text("{")
+    with pytest.raises(FileError, match="not a folder of tiles, or damaged"):
+        plane_tiles(creases.read(load_case("m2_16x2")), tmp_path, tiles=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["plane.json"]
+
+
 def test_planes_through_many_inputs_are_tiled(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     net = creases.read([(rng.normal(size=(10, 4)), rng.normal(size=10)), (rng.normal(size=(2, 10)), np.zeros(2))])

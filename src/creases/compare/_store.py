@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from creases._files import write_atomically
+from creases._files import parse_json, write_atomically
 from creases.errors import FileError, InputError
 from creases.network import Network
 
@@ -66,7 +66,7 @@ def _stored_samples(folder: Path, origin: str, count: int) -> int | None:
     if not note.exists():
         return None
     try:
-        record = json.loads(note.read_text())
+        record = parse_json(note.read_text())
         stored, done = record["origin"], int(record["done"])
         if not 0 <= done <= count:
             raise ValueError(f"{done} samples of {count}")

@@ -432,6 +432,13 @@ def test_free_sizes_are_asked_for() -> None:
         creases.read(proto, (4, 5, 5))
 
 
+def test_weights_of_a_type_that_torch_lacks_are_refused() -> None:
+    proto = model([node("MatMul", "x w")], ["b", 2], {"w": np.eye(2)})
+    proto.graph.initializer[0].CopyFrom(helper.make_tensor("w", onnx.TensorProto.INT4, [2, 2], [1, 0, 0, 1]))
+    with pytest.raises(ReadError, match="cannot read initializer 'w': its type is int4; export the model in float32"):
+        creases.read(proto)
+
+
 def test_bad_weights_and_files_are_named(tmp_path) -> None:
     with pytest.raises(InputError, match="NaN or infinite entries in initializer 'w'"):
         creases.read(model([node("MatMul", "x w")], ["b", 2], {"w": np.full((2, 2), np.nan)}))

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from creases._files import write_atomically
+from creases._files import parse_json, write_atomically
 from creases.errors import FileError
 from creases.lab._sweeps.functions import Outcome
 
@@ -110,7 +110,7 @@ def last(folder: Path) -> tuple[str, dict[str, Any]] | None:
         table = table.filter(table[ROW].is_valid())
         if len(table):
             (row,) = table.slice(len(table) - 1).to_pylist()
-            return row[KEY], {name: row[name] for name in json.loads(row[COLUMNS])}
+            return row[KEY], {name: row[name] for name in parse_json(row[COLUMNS])}
     return None
 
 
@@ -163,7 +163,7 @@ def _check_records(table: pa.Table, columns: Sequence[str] | None) -> None:
         if table[name].null_count:
             raise ValueError(f"the column {name} must have no missing values")
     for text in table[COLUMNS].unique().to_pylist() if columns is None else []:
-        names = json.loads(text)
+        names = parse_json(text)
         if not isinstance(names, list) or any(name not in table.column_names for name in names):
             raise ValueError(f"the column {COLUMNS} must list columns of the table, got {text}")
 

@@ -20,7 +20,7 @@ from typing import Any
 import filelock
 import pyarrow as pa
 
-from creases._files import write_atomically
+from creases._files import parse_json, write_atomically
 from creases.errors import FileError, InputError
 from creases.lab._sweeps import parts
 from creases.lab._sweeps.functions import Outcome
@@ -110,7 +110,7 @@ class Store:
     def read_progress(self) -> dict[str, Any]:
         """Return the progress of the process that runs the sweep, or did so last."""
         try:
-            progress = json.loads((self.folder / "progress.json").read_text())
+            progress = parse_json((self.folder / "progress.json").read_text())
         except (OSError, ValueError):
             return {}
         return progress if isinstance(progress, dict) else {}
@@ -126,7 +126,7 @@ class Store:
         """Return the definition of the sweep in the folder."""
         path = self.folder / DEFINITION
         try:
-            content = json.loads(path.read_text())
+            content = parse_json(path.read_text())
             if content["creases-sweep"] != _VERSION:
                 raise ValueError(f"version {content['creases-sweep']}, expected {_VERSION}")
             definition = {name: content[name] for name in ("function", "seed", "jobs")}

@@ -17,7 +17,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from creases._files import write_atomically
+from creases._files import parse_json, write_atomically
 from creases.errors import FileError
 from creases.network.program._affine import AFFINE_OPS
 from creases.network.program._bends import BEND_OPS
@@ -90,7 +90,7 @@ def program_from_bytes(data: bytes, source: str) -> Program:
             "weights into a torch module and pass that: creases.read(module)"
         )
     try:
-        record = json.loads(metadata[_ENTRY])
+        record = parse_json(metadata[_ENTRY])
         if record["version"] != _VERSION:
             raise FileError(
                 f"cannot read {source}: its format has version {record['version']} and this creases reads version "
@@ -107,7 +107,7 @@ def program_from_bytes(data: bytes, source: str) -> Program:
 def _metadata(data: bytes) -> dict[str, Any]:
     """Return the metadata of a safetensors file: its header is a JSON object after 8 bytes of length."""
     length = int.from_bytes(data[:8], "little")
-    return json.loads(data[8 : 8 + length]).get("__metadata__", {})  # type: ignore[no-any-return]
+    return parse_json(data[8 : 8 + length]).get("__metadata__", {})  # type: ignore[no-any-return]
 
 
 def _step(record: dict[str, Any], i: int, tensors: dict[str, Tensor]) -> Step:

@@ -7,7 +7,6 @@ count each region once, only the patterns of parts that touch a side between two
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._files import write_atomically, write_json
+from creases._files import parse_json, write_atomically, write_json
 from creases._typing import Floats
 from creases._validation import check_box, check_count, check_index
 from creases.errors import CreasesError, FileError, InputError
@@ -49,7 +48,7 @@ class PlaneTiles:
         """Open the folder that :func:`plane_tiles` wrote; not all tiles need be done."""
         folder = Path(folder)
         try:
-            plane = json.loads((folder / PLANE).read_text())
+            plane = parse_json((folder / PLANE).read_text())
             net = Network.from_bytes((folder / NETWORK).read_bytes(), str(folder / NETWORK))
             box, origin, basis = (np.array(plane[name], float) for name in ("box", "origin", "basis"))
             return cls(
@@ -210,7 +209,10 @@ def compute_tile(folder: str, column: int, row: int) -> dict[str, int]:
 def _define(folder: Path, definition: dict[str, Any], network: bytes) -> None:
     """Write the plane of a folder; refuse a folder that holds another."""
     if (folder / PLANE).exists():
-        same = json.loads((folder / PLANE).read_text()) == definition and (folder / NETWORK).read_bytes() == network
+        try:
+            same = parse_json((folder / PLANE).read_text()) == definition and (folder / NETWORK).read_bytes() == network
+        except (OSError, ValueError) as error:
+            raise FileError(f"{folder}: not a folder of tiles, or damaged: {error}") from None
         if not same:
             raise InputError("folder", "be new, or hold tiles of the same network and plane", str(folder))
         return

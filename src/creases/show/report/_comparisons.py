@@ -6,13 +6,13 @@ Small networks that the comparison saved are map_networks, on their inputs or on
 from __future__ import annotations
 
 import base64
-import json
 import shlex
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from creases._files import parse_json
 from creases.compare import Similarity
 from creases.errors import CreasesError, FileError
 from creases.show.report._comparison_planes import Planes, map_networks
@@ -80,7 +80,7 @@ def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise FileError(f"cannot read {path}: there is no such file; pass a folder written by creases compare")
     try:
-        comparison = json.loads(path.read_text("utf-8"))
+        comparison = parse_json(path.read_text("utf-8"))
         missing = [name for name in _NEEDED if name not in comparison]
     except (OSError, ValueError, TypeError) as error:
         raise FileError(f"cannot read {path}: it is damaged: {error}") from None

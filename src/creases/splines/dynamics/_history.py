@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._files import open_npz, write_atomically
+from creases._files import open_npz, parse_json, write_atomically
 from creases._typing import Bools, Floats, Ints
 from creases._validation import check_index
 from creases.errors import FileError, InputError
@@ -150,7 +150,7 @@ class History:
         arrays: dict[str, NDArray[Any]]
         try:
             if path.suffix == ".json":
-                read = json.loads(path.read_text())
+                read = parse_json(path.read_text())
                 arrays = {name: np.array(values, dtype=_dtype(cls, name)) for name, values in read.items()}
             else:
                 with open_npz(path) as stored:

@@ -165,7 +165,10 @@ def constant(array: Any, what: str) -> Tensor:
         array = array.astype(np.float64)
         if not np.isfinite(array).all() and array.size > 1:
             raise InputError("model", "have finite weights", f"NaN or infinite entries in {what}")
-    return torch.from_numpy(array)
+    try:
+        return torch.from_numpy(array)
+    except TypeError:  # such as the four-bit integers of quantized weights
+        raise ReadError(f"cannot read {what}: its type is {array.dtype}; export the model in float32") from None
 
 
 def _compare_with_reference(model: Any, net: Network, graph: Graph, batch: int) -> None:
