@@ -129,11 +129,12 @@ def fuzz(name: str, first: int, last: int, end: float) -> Found:
         if done.returncode == 0:
             break
         if not done.stdout and "try_file" not in done.stderr:
-            found.fail(f"the process does not start: {done.stderr.strip().splitlines()[-1:]}", first)
+            found.fail(f"the process does not start: {last_words(done.stderr)}", first)
             break
         outcome = "hung" if "Timeout (" in done.stderr else "crashed"
         found.outcomes[outcome] += 1
-        found.fail(f"{outcome} with status {done.returncode}{last_frame(done.stderr)}", tried)
+        where = last_frame(done.stderr) or f": {last_words(done.stderr)}"
+        found.fail(f"{outcome} with status {done.returncode}{where}", tried)
         first = tried + 1
     return found
 
@@ -141,7 +142,13 @@ def fuzz(name: str, first: int, last: int, end: float) -> Found:
 def last_frame(trace: str) -> str:
     """Return where a process was when it ended, from what faulthandler printed."""
     frames = [line.strip() for line in trace.splitlines() if line.startswith("  File")]
-    return f" at {frames[0]}" if frames else ""
+    return f" at {frames[0]}" if frames and "Traceback (" not in trace else ""
+
+
+def last_words(text: str) -> str:
+    """Return the last line of a process that is more than the frame of a box."""
+    lines = [line.strip(" │") for line in text.splitlines() if any(map(str.isalnum, line))]
+    return lines[-1][:200] if lines else "without a word"
 
 
 def fuzz_kinds(kinds: list[str], first: int, last: int, jobs: int, end: float) -> dict[str, Found]:
@@ -166,13 +173,13 @@ def main() -> int:
         return 0
     end = time.time() + options.seconds
     results = fuzz_kinds(kinds, options.seed, options.seed + options.count, options.jobs, end)
-    print(f"{'kind':24}", *(f"{outcome:>8}" for outcome in OUTCOMES), " peak MB")
+    print(f"{'kind':26}", *(f"{outcome:>8}" for outcome in OUTCOMES), " peak MB")
     for name, found in results.items():
-        print(f"{name:24}", *(f"{found.outcomes[outcome]:8}" for outcome in OUTCOMES), f"{found.peak:8}")
+        print(f"{name:26}", *(f"{found.outcomes[outcome]:8}" for outcome in OUTCOMES), f"{found.peak:8}")
         for what, seeds in found.failures.items():
             print(f"    {len(seeds)} x {what} (seeds {', '.join(map(str, seeds[:5]))})")
     total = sum((found.outcomes for found in results.values()), Counter())
-    print(f"{'all':24}", *(f"{total[outcome]:8}" for outcome in OUTCOMES))
+    print(f"{'all':26}", *(f"{total[outcome]:8}" for outcome in OUTCOMES))
     return int(any(found.failures for found in results.values()))
 
 

@@ -16,9 +16,17 @@ from torch import nn
 import creases
 from creases import compare, lab, problems, splines
 from creases.certify.properties import read_vnnlib
-from creases.growth.experiment import DESCRIPTION_FILE, ENCODING_FILE, SETTINGS_FILE, load_run
+from creases.growth import GrowthConfig, History
+from creases.growth.experiment import (
+    DESCRIPTION_FILE,
+    ENCODING_FILE,
+    SETTINGS_FILE,
+    Experiment,
+    TableSplit,
+    load_run,
+)
 from creases.problems.images._idx import read_idx
-from mutations import Kind, Rng, flip_bytes, mutate_json, mutate_npz
+from mutations import Kind, Rng, flip_bytes, mutate_json, mutate_npz, use_history
 
 TABLE = "size,town,price\n" + "".join(f"{k}.5,{'Ulm' if k % 3 else 'Bonn'},{k * k}\n" for k in range(40))
 PROPERTY = """(declare-const X_0 Real) (declare-const Y_0 Real)
@@ -111,6 +119,18 @@ def _run_kinds(folder: Path) -> dict[str, Kind]:
         )
         for name, (file, load, use) in kinds.items()
     }
+
+
+def _history_kinds(folder: Path) -> dict[str, Kind]:
+    """Write a history with explanations of several methods, those of folds the most nested."""
+    histories = []
+    for how in ("fold", "tiny", "gradmax", "split"):
+        config = GrowthConfig(budget=4, when=2, how=how)
+        histories.append(Experiment(TableSplit.from_problem(problems.get("moons", n=60), config), config).run())
+    history, *others = histories
+    history.records += [record for other in others for record in other.records]
+    path = history.save(folder / "histories.json")
+    return {"history of several methods": Kind(path, History.load, use_history, mutate_json)}
 
 
 def _spline_kinds(folder: Path) -> dict[str, Kind]:
@@ -225,5 +245,6 @@ def _write(path: Path, data: bytes) -> Path:
 
 #: Each writes intact files of a few kinds into a folder.
 MAKERS = (
-    _table_kinds, _spline_kinds, _sweep_kinds, _onnx_kinds, _coefficient_kinds, _run_kinds, _comparison_kinds,
+    _table_kinds, _spline_kinds, _sweep_kinds, _onnx_kinds, _coefficient_kinds, _history_kinds, _run_kinds,
+    _comparison_kinds,
 )  # fmt: skip

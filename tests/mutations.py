@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -116,8 +117,9 @@ def mutate_array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Change entries, type or shape of an array."""
     match int(rng.integers(8)):
         case 0:
-            with np.errstate(all="ignore"):
-                return array.astype(rng.choice(["f4", "f8", "i1", "i8", "u8", "U3", "?", "c16"]))
+            kind = str(rng.choice(["f4", "f8", "i1", "i8", "u8", "U3", "?", "c16"]))
+            with np.errstate(all="ignore"), suppress(ValueError):  # of text that is no number
+                return array.astype(kind)
         case 1 if array.ndim:
             return array[: int(rng.integers(len(array) + 1))]
         case 2 if array.ndim:
@@ -235,7 +237,7 @@ def use_history(history: Any) -> None:
 
 
 def use_checkpoint(state: Any) -> None:
-    History.from_json(state["history"])
+    History.from_json(state.get("history"))  # None is refused
 
 
 _USES: dict[type, Callable[[Any], None]] = {
