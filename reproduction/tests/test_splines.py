@@ -12,7 +12,7 @@ from creases_reproduction.splines.optimal_fits import judge_suboptimal
 from creases_reproduction.splines.spreads import summarize_spread
 
 
-@pytest.mark.slow
+@pytest.mark.thorough  # make reproduce runs all of them
 @pytest.mark.parametrize("name", ["table-2", "smoothness", "relocation", "mobility", "corollary-4", "sticking"])
 def test_experiments_run_at_the_quick_scale(name):
     claim = find_claim(f"splines/{name}")

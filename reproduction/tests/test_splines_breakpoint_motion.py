@@ -37,7 +37,7 @@ def test_breakpoints_stick_to_data_in_the_rich_regime_only():
     assert np.mean(kernel.near) < 0.07
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_deep_networks_make_and_lose_breakpoints_and_shallow_ones_keep_theirs():
     shallow, deep = births_and_deaths(seeds=2, steps=1500)
     assert shallow.births_inside == (0, 0)

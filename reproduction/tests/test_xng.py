@@ -11,7 +11,7 @@ from creases_reproduction.runner import run_claim
 from creases_reproduction.xng.growth import judge_count, judge_growth
 
 
-@pytest.mark.slow
+@pytest.mark.thorough  # make reproduce runs all of them
 @pytest.mark.parametrize("name", ["growth-sine", "milestone-1", "milestone-3"])
 def test_experiments_run_at_the_quick_scale(name):
     claim = find_claim(f"xng/{name}")

@@ -265,7 +265,11 @@ def test_a_damaged_run_file_is_named(run, tmp_path):
     assert "run.json is damaged (version 7, expected 3)" in " ".join(result.stderr.split())
 
 
-@pytest.mark.parametrize("how", ["tiny", "gradmax", "random", "split", "search"])
+#: Methods that only the thorough tests run from the command line.
+OTHERS = ("gradmax", "random", "search")
+
+
+@pytest.mark.parametrize("how", ["tiny", "split", *(pytest.param(how, marks=pytest.mark.thorough) for how in OTHERS)])
 def test_every_method_grows_from_the_command_line(run, how):
     result = run("grow", "moons", "--how", how, "--hidden", "2,2", "--out", "o", "--budget", 12, "--when", 4, "--json")
     assert result.exit_code == 0, result.output

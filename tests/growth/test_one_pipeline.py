@@ -27,7 +27,7 @@ from creases.show.studio._config_input import make_config
 from creases.show.studio._limits import Limits
 from creases.show.studio._live_run import LiveRun
 
-SHARED: dict[str, Any] = {"budget": 60, "growth_share": 0.7, "standardize": False}
+SHARED: dict[str, Any] = {"budget": 40, "growth_share": 0.7, "standardize": False}
 SEED = 0
 
 pytestmark = pytest.mark.filterwarnings("ignore:budget=:sklearn.exceptions.ConvergenceWarning")

@@ -434,7 +434,7 @@ def test_the_grown_network_gets_its_stage_where_the_loop_counts_steps_on(verdict
     assert grower.history.last["steps"] < 240
 
 
-@pytest.mark.parametrize("at", [4, 19])
+@pytest.mark.parametrize("at", [pytest.param(4, marks=pytest.mark.thorough), 19])
 def test_a_grower_goes_on_from_its_state_beside_a_copy_of_the_model_and_the_optimizer(at):
     data = classes(40)
     options = {

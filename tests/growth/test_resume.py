@@ -46,13 +46,13 @@ def resumed_at_every(stops, make, path, data, **options):
 @pytest.mark.parametrize(
     ("how", "make", "shape"),
     [
-        ("tiny", lambda: mlp(3, 2, 2, 2, seed=3, dtype=torch.float32), (3,)),
+        pytest.param("tiny", lambda: mlp(3, 2, 2, 2, seed=3, dtype=torch.float32), (3,), marks=pytest.mark.thorough),
         ("fold", lambda: mlp(3, 2, 2, 2, seed=5, dropout=0.2), (3,)),
-        ("gradmax", conv, (1, 6, 6)),
+        pytest.param("gradmax", conv, (1, 6, 6), marks=pytest.mark.thorough),
         ("tiny", conv, (1, 6, 6)),
         ("gradmax", normed, (3,)),
         ("split", Residual, (3,)),
-        ("random", lambda: mlp(3, 1, 1, 2, seed=0), (3,)),
+        pytest.param("random", lambda: mlp(3, 1, 1, 2, seed=0), (3,), marks=pytest.mark.thorough),
         ("search", lambda: mlp(3, 2, 2, bend=nn.LeakyReLU), (3,)),
     ],
 )

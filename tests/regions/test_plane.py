@@ -132,7 +132,7 @@ SLOWLY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, Heal
 
 
 @pytest.mark.slow
-@settings(max_examples=500, **SLOWLY)
+@settings(max_examples=300, **SLOWLY)
 @given(cases(2))
 def test_regions_of_any_network_tile_the_box_and_are_those_of_exact_arithmetic(case: Case) -> None:
     found = creases.plane(case.net, case.box)
