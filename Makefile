@@ -14,7 +14,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests that need nothing newer than the package itself does.
 SURGERY := $(addprefix tests/network/surgery/test_,channel_groups.py places.py remove.py widen.py)
 READING := $(addprefix tests/network/reading/test_,modules.py random_models.py refused.py sklearn.py)
-LOWEST := $(SURGERY) $(READING) tests/regions/test_boundary.py tests/lab/test_store.py tests/test_environments.py
+LOWEST := $(SURGERY) $(READING) tests/growth/test_cost.py tests/regions/test_boundary.py tests/lab/test_store.py \
+	tests/test_environments.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test pages thorough lowest lint format bench docs pictures reproduce viewer chromium clean
