@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -78,6 +80,42 @@ def test_the_next_write_removes_what_a_killed_one_left_and_nothing_of_a_living_o
         for writer in writers:
             writer.kill()
             writer.communicate()
+
+
+def test_what_several_killed_writers_left_is_removed_without_listing_the_folder(tmp_path, monkeypatch):
+    for number in (0, 2, 5):
+        (tmp_path / f".a-{number:08}.txt").write_text("half")
+
+    def refuse(*arguments):
+        raise AssertionError("the folder is listed")
+
+    with monkeypatch.context() as patch:
+        for name in ("scandir", "listdir"):
+            patch.setattr(os, name, refuse)
+        with write_atomically(tmp_path / "a.txt") as temporary:
+            temporary.write_text("new")
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_many_writers_of_one_file_do_not_disturb_each_other(tmp_path):
+    with ExitStack() as stack:
+        temporaries = [stack.enter_context(write_atomically(tmp_path / "a.txt")) for _ in range(20)]
+        assert len(set(temporaries)) == 20
+        for number, temporary in enumerate(temporaries):
+            temporary.write_text(str(number))
+    assert (tmp_path / "a.txt").read_text() == "0"  # the last to end is the first that began
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_writes_at_the_same_time_all_succeed(tmp_path):
+    def write(number):
+        for _ in range(200):
+            with write_atomically(tmp_path / "a.txt") as temporary:
+                temporary.write_text(str(number))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    assert os.listdir(tmp_path) == ["a.txt"]
 
 
 def test_a_full_disk_is_named_with_the_file_and_leaves_the_old_one(tmp_path):

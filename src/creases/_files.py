@@ -6,11 +6,12 @@ import errno
 import json
 import os
 import re
+import shutil
 import struct
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import count
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
@@ -45,24 +46,25 @@ _DAMAGE = (
 #: A disk that is full, a quota or a size limit that is reached, a disk that fails.
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
+#: Numbers of temporary files that are looked for; more than so many processes hardly ever write one file at a time.
+_PROBED = 8
+
 #: A file larger than this when unpacked, in bytes, and by this factor, is refused.
 _LARGE, _RATIO = 2**31, 200
 
 
 @contextmanager
-def write_atomically(path: str | Path, *, clean: bool = True) -> Iterator[Path]:
+def write_atomically(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path to write to, which replaces ``path`` on success and is deleted on any error.
 
     It is in the same folder and has the same suffix, for writers that choose the format by it. What killed processes
-    left of writing ``path`` is removed, unless ``clean`` is false: in a folder of many files looking for it takes long.
+    left of writing ``path`` is removed.
     """
     path = Path(path)
     if not path.parent.is_dir():
         raise FileError(f"cannot write {path}: there is no folder {path.parent}; create it first")
     if path.is_dir():
         raise FileError(f"cannot write {path}: it is a folder; pass the name of a file")
-    if clean:
-        _remove_abandoned(path)
     try:
         temporary, handle = _make_temporary(path)
     except OSError as error:
@@ -71,12 +73,12 @@ def write_atomically(path: str | Path, *, clean: bool = True) -> Iterator[Path]:
         yield temporary
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
-    except OSError as error:
-        if error.errno in _DISK_ERRORS:
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)  # only here: once it has replaced ``path``, its name may be another writer's
+        if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
             raise FileError(f"cannot write {path}: {error.strerror}; free some space on its disk") from error
         raise
     finally:
-        temporary.unlink(missing_ok=True)
         if handle is not None:
             os.close(handle)
 
@@ -84,26 +86,56 @@ def write_atomically(path: str | Path, *, clean: bool = True) -> Iterator[Path]:
 def _make_temporary(path: Path) -> tuple[Path, int | None]:
     """Create a temporary file beside ``path``; return a handle whose lock shows that its writer is alive.
 
-    There is no handle where the system has no such locks.
+    There is no handle where the system has no such locks. The files of several writers are numbered, so that those of
+    killed ones are found without listing the folder, which takes long where there are many files.
     """
-    while True:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+    for number in range(_PROBED):
+        remove_abandoned(_temporary_path(path, number))
+    for number in count():
+        temporary = _temporary_path(path, number)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        except (AttributeError, OSError):
+            handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:  # of another writer
+            continue
+        if not lock(handle, wait=True):
             os.close(handle)
-            return Path(name), None
+            return temporary, None
         if os.fstat(handle).st_nlink:
-            return Path(name), handle
+            return temporary, handle
         os.close(handle)  # another process removed it before it was locked
+    raise AssertionError("numbers do not end")
 
 
-def _remove_abandoned(path: Path) -> None:
-    """Remove temporary files of ``path`` that killed processes left; nobody holds their locks."""
-    for name in _temporaries(path.parent, path.name):
-        with suppress(AttributeError, OSError), open(path.parent / name, "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            (path.parent / name).unlink()
+def _temporary_path(path: Path, number: int) -> Path:
+    return path.with_name(f".{path.stem}-{number:08}{path.suffix}")
+
+
+def lock(handle: int, *, wait: bool = False) -> bool:
+    """Lock an open file or folder until it is closed; return False if another process has locked it.
+
+    Also False where the system has no such locks.
+    """
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove a temporary file or folder that a killed process left: nobody has locked it."""
+    if fcntl is None:
+        return
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        try:
+            is_same = lock(handle) and os.path.samestat(os.fstat(handle), path.lstat())  # nobody has replaced it since
+            if is_same and path.is_dir():
+                shutil.rmtree(path)
+            elif is_same:
+                path.unlink()
+        finally:
+            os.close(handle)
 
 
 def _temporaries(folder: Path, name: str) -> list[str]:

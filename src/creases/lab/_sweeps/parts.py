@@ -69,7 +69,7 @@ def write(folder: Path, first: int, last: int, table: pa.Table) -> None:
     """Write a part that replaces those from the first to the last."""
     path = _path(folder, (first, last))
     try:
-        with write_atomically(path, clean=False) as temporary:  # of what a killed process left see clean()
+        with write_atomically(path) as temporary:
             pq.write_table(table, temporary, write_page_checksum=True)
     except OSError as error:
         raise FileError(f"cannot write {path}: {error.strerror or error}") from None

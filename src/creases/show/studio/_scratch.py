@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
+from creases._files import lock, remove_abandoned
 from creases.errors import FileError, RequestError
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 PREFIX = "creases-studio-"
 
@@ -26,7 +21,7 @@ def scratch_folder() -> Iterator[Path]:
     Folders that killed processes left are removed: nobody holds their locks.
     """
     try:
-        remove_abandoned()
+        remove_abandoned_folders()
         with TemporaryDirectory(prefix=PREFIX) as folder, _hold(folder):
             yield Path(folder)
     except (FileError, OSError) as problem:
@@ -42,31 +37,24 @@ def scratch_folder() -> Iterator[Path]:
 @contextmanager
 def _hold(folder: str) -> Iterator[None]:
     """Lock a folder."""
-    if fcntl is None:
+    if os.name != "posix":
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        lock(handle, wait=True)
         yield
     finally:
         os.close(handle)
 
 
-def remove_abandoned() -> None:
+def remove_abandoned_folders() -> None:
     """Remove folders of this user that nobody holds."""
-    if fcntl is None:
-        return
     try:
         folders = list(Path(gettempdir()).glob(f"{PREFIX}*"))
     except OSError:  # no folder for temporary files can be written to
         return
     for path in folders:
         with suppress(OSError):
-            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.fstat(handle).st_uid == os.getuid():
-                    shutil.rmtree(path)
-            finally:
-                os.close(handle)
+            if os.name == "posix" and path.lstat().st_uid == os.getuid():
+                remove_abandoned(path)

@@ -18,7 +18,7 @@ from creases.show.studio._exports import Export
 from creases.show.studio._limits import Limits
 from creases.show.studio._outbox import Outbox
 from creases.show.studio._process import Worker, ensure_fork_server, stop_fork_server
-from creases.show.studio._scratch import remove_abandoned
+from creases.show.studio._scratch import remove_abandoned_folders
 
 #: Close codes after which a page does not reconnect.
 WRONG_TOKEN, OPENED_ELSEWHERE, TOO_MANY = 4403, 4409, 4429
@@ -202,7 +202,7 @@ class Sessions:
         for worker in workers:
             worker.wait()
         stop_fork_server()
-        remove_abandoned()
+        remove_abandoned_folders()
 
     async def serve(self, socket: WebSocket, session_id: str) -> None:
         """Serve a page: continue its session if it still exists, otherwise create one."""
