@@ -26,6 +26,7 @@ from creases.growth.experiment import (
     load_run,
 )
 from creases.problems.images._idx import read_idx
+from creases.regions import PlaneTiles, plane_tiles
 from mutations import Kind, Rng, flip_bytes, mutate_json, mutate_npz, use_history
 
 TABLE = "size,town,price\n" + "".join(f"{k}.5,{'Ulm' if k % 3 else 'Bonn'},{k * k}\n" for k in range(40))
@@ -212,9 +213,30 @@ def mutate_onnx(data: bytes, rng: Rng) -> bytes:
 def _coefficient_kinds(folder: Path) -> dict[str, Kind]:
     net, rows = _linear_network()
     compare.coefficients(net, rows, out=folder / "coefficients")
-    note = folder / "coefficients" / "done.json"
-    load = in_folder(note, lambda path: compare.coefficients(net, rows, out=path))
-    return {"coefficients": Kind(copy_of(note), load, lambda stored: stored.rows(0), mutate_json)}
+    note, array = (folder / "coefficients" / name for name in ("done.json", "features.npy"))
+
+    def load(path: Path) -> Any:
+        return compare.coefficients(net, rows, out=path).rows(0).clone()  # while the damaged file is there
+
+    return {
+        "coefficients": Kind(copy_of(note), in_folder(note, load), repr, mutate_json),
+        "coefficient array": Kind(copy_of(array), in_folder(array, load), repr, flip_bytes),
+    }
+
+
+def _tile_kinds(folder: Path) -> dict[str, Kind]:
+    net = creases.read([(np.eye(2), np.full(2, 0.1)), (np.ones((1, 2)), np.zeros(1))])
+    plane_tiles(net, folder / "tiles", (-1, 1), tiles=2, engine="serial", progress=False)
+
+    def load(path: Path) -> Any:
+        tiles = PlaneTiles.load(path)
+        return tiles.count, tiles.tile(0, 0).areas(), tiles.tile_box(1, 1)
+
+    files = {"tiles": ("plane.json", mutate_json), "tile patterns": ("shared-0-0.npy", flip_bytes)}
+    return {
+        name: Kind(copy_of(folder / "tiles" / file), in_folder(folder / "tiles" / file, load), repr, mutate)
+        for name, (file, mutate) in files.items()
+    }
 
 
 def _comparison_kinds(folder: Path) -> dict[str, Kind]:
@@ -245,6 +267,6 @@ def _write(path: Path, data: bytes) -> Path:
 
 #: Each writes intact files of a few kinds into a folder.
 MAKERS = (
-    _table_kinds, _spline_kinds, _sweep_kinds, _onnx_kinds, _coefficient_kinds, _history_kinds, _run_kinds,
-    _comparison_kinds,
+    _table_kinds, _spline_kinds, _sweep_kinds, _onnx_kinds, _coefficient_kinds, _tile_kinds, _history_kinds,
+    _run_kinds, _comparison_kinds,
 )  # fmt: skip

@@ -23,7 +23,7 @@ FILES = (*NAMES, "network", "network of choices", "weights", "history", "checkpo
 FOLDER_FILES = (
     "table", "table in Parquet", "table of arrays", "images", "property", "run settings", "run description",
     "run encoding", "run checkpoint", "spline history", "spline history as text", "sweep definition", "sweep results",
-    "ONNX", "coefficients", "history of several methods", "comparison",
+    "ONNX", "coefficients", "coefficient array", "tiles", "tile patterns", "history of several methods", "comparison",
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 
-from creases._files import open_npz, parse_json, write_atomically
+from creases._files import load_npy, open_npz, parse_json, read_npy_header, write_atomically
 from creases.errors import FileError
 
 #: Writes a file and waits in the middle of it.
@@ -148,6 +148,19 @@ def test_an_array_in_a_compression_that_numpy_does_not_write_is_refused(tmp_path
     words = r"x\.npy is compressed in a way that numpy does not write"
     with pytest.raises(ValueError, match=words), open_npz(tmp_path / "arrays.npz"):
         pass
+
+
+def test_an_array_that_claims_more_than_its_file_holds_is_refused(tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, np.arange(6.0).reshape(2, 3))
+    assert read_npy_header(path) == ((2, 3), np.dtype(float))
+    np.testing.assert_array_equal(load_npy(path), [[0, 1, 2], [3, 4, 5]])
+    intact = path.read_bytes()
+    damaged = [intact[:-1], intact[:20], b"", intact.replace(b"(2, 3), }         ", b"(2, 99999999999), }"[:18], 1)]
+    for content in damaged:
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"."):
+            load_npy(path)
 
 
 def test_json_of_endless_brackets_raises_a_value_error():

@@ -15,12 +15,13 @@ from itertools import count
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile
 
 import numpy as np
 from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
 from numpy.lib.npyio import NpzFile
+from numpy.typing import NDArray
 
 from creases.errors import FileError
 
@@ -174,12 +175,34 @@ def _check_sizes(arrays: NpzFile, size: int) -> None:
         if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
             raise ValueError(f"{info.filename} is compressed in a way that numpy does not write")
         with archive.open(info) as entry:
-            read_header = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}.get(read_magic(entry))
-            if read_header is None:
-                raise ValueError(f"{info.filename} is in a format of numpy that is not known")
-            shape, _, dtype = read_header(entry)
-            if any(n < 0 for n in shape) or prod(shape) * dtype.itemsize > info.file_size:
-                raise ValueError(f"{info.filename} claims shape {shape} but has {info.file_size} bytes")
+            _read_header(entry, info.filename, info.file_size)
+
+
+def _read_header(file: IO[bytes], name: str, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and the dtype of an array; refuse one that claims more entries than its file holds."""
+    read_header = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}.get(read_magic(file))
+    if read_header is None:
+        raise ValueError(f"{name} is in a format of numpy that is not known")
+    shape, _, dtype = read_header(file)
+    if any(n < 0 for n in shape) or prod(shape) * dtype.itemsize > size - file.tell():
+        raise ValueError(f"{name} claims shape {shape} but has {size} bytes")
+    return shape, dtype
+
+
+def read_npy_header(path: str | Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and the dtype of an .npy file; a damaged or truncated one raises OSError or ValueError."""
+    with Path(path).open("rb") as file:
+        try:
+            return _read_header(file, Path(path).name, os.fstat(file.fileno()).st_size)
+        except _DAMAGE as error:
+            raise ValueError(str(error) or "it is truncated") from None
+
+
+def load_npy(path: str | Path) -> NDArray[Any]:
+    """Return the array of an .npy file; a damaged file raises OSError or ValueError, before memory is taken."""
+    read_npy_header(path)
+    array: NDArray[Any] = np.load(path, allow_pickle=False)
+    return array
 
 
 def remove_unfinished(folder: Path, names: Iterable[str]) -> None:

@@ -76,10 +76,19 @@ def test_data_that_does_not_fit_is_refused(tmp_path):
     np.savez(path, X=np.zeros((4, 2)), y=np.zeros(3))
     with pytest.raises(InputError, match=r"got X \(4, 2\), y \(3,\)"):
         arguments.read_data(path, 2)
+    np.savez(path, X=0.0)
+    with pytest.raises(InputError, match=r"got X \(\) in"):
+        arguments.read_data(path, 2)
+    np.savez(path, X=np.zeros((1, 2)), y=0)
+    with pytest.raises(InputError, match=r"got X \(1, 2\), y \(\) in"):
+        arguments.read_data(path, 2)
     np.savez(path, Z=np.zeros(3))
     with pytest.raises(FileError, match="it has no array X of points"):
         arguments.read_data(path, 2)
     (tmp_path / "d.csv").write_text("0,1\nx,y\n")
+    with pytest.raises(FileError, match=r"cannot read .*d\.csv as a table of numbers"):
+        arguments.read_data(tmp_path / "d.csv", 2)
+    (tmp_path / "d.csv").write_bytes(b"\xff\xfe")
     with pytest.raises(FileError, match=r"cannot read .*d\.csv as a table of numbers"):
         arguments.read_data(tmp_path / "d.csv", 2)
     (tmp_path / "d.txt").touch()

@@ -127,6 +127,25 @@ def test_a_folder_of_another_network_or_other_samples_is_refused(tmp_path: Path)
         kept(tmp_path, x)
 
 
+@pytest.mark.parametrize("name", ["features.npy", "values.npy"])
+@pytest.mark.parametrize("damage", ["cut", "dtype", "shape", "gone"])
+def test_a_folder_with_a_damaged_array_is_refused(name: str, damage: str, tmp_path: Path) -> None:
+    net, rows = creases.read(nn.Linear(2, 3).double()), torch.ones(4, 2, dtype=torch.float64)
+    coefficients(net, rows, out=tmp_path)
+    array, content = np.load(tmp_path / name), (tmp_path / name).read_bytes()
+    match damage:
+        case "cut":  # numpy would fill it with zeros
+            (tmp_path / name).write_bytes(content[:-16])
+        case "dtype":
+            np.save(tmp_path / name, array.astype(np.float32))
+        case "shape":
+            np.save(tmp_path / name, array[:1])
+        case _:
+            (tmp_path / name).unlink()
+    with pytest.raises(FileError, match=name):
+        coefficients(net, rows, out=tmp_path)
+
+
 def test_no_samples_give_empty_matrices() -> None:
     C = coefficients(creases.read(seeded(MODELS["dense"][0].double())), np.zeros((0, 12)))
     assert C.features.shape == (3, 0, 6)

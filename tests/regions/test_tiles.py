@@ -76,6 +76,17 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
         PlaneTiles.load(tmp_path)
 
 
+def test_a_folder_that_claims_billions_of_tiles_is_refused(tiles: PlaneTiles, tmp_path: Path) -> None:
+    """Listing them would take all memory."""
+    folder = shutil.copytree(tiles.folder, tmp_path / "tiles")
+    text = (folder / "plane.json").read_text()
+    (folder / "plane.json").write_text(text.replace('"tiles": 3', '"tiles": 2147483647'))
+    with pytest.raises(FileError, match="tiles must be at most 4096, got 2147483647"):
+        PlaneTiles.load(folder)
+    with pytest.raises(InputError, match="tiles must be at most 4096"):
+        plane_tiles(tiles.net, tmp_path / "more", tiles=10**6)
+
+
 def test_a_damaged_folder_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "plane.json").write_text("{")
     with pytest.raises(FileError, match="not a folder of tiles, or damaged"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._files import open_npz
+from creases._files import load_npy, open_npz
 from creases._typing import Floats
 from creases.errors import FileError, InputError
 
@@ -45,7 +46,7 @@ def parse_shape(text: str | None) -> tuple[int, ...] | None:
 def read_npy(path: Path, name: str) -> Floats:
     """Read numbers from an ``.npy`` file; ``name`` is the parameter that names it."""
     try:
-        return np.asarray(np.load(path, allow_pickle=False), np.float64)
+        return np.asarray(load_npy(path), np.float64)
     except FileNotFoundError:
         raise InputError(name, "be an existing file", str(path)) from None
     except (OSError, ValueError, TypeError) as error:
@@ -84,11 +85,11 @@ def read_data(path: Path, n_in: int) -> Data:
         points, classes = _data_csv(path, n_in)
     else:
         raise InputError("data", "be an .npz or .csv file", repr(path.name))
-    points = points.reshape(len(points), -1)
-    if points.shape[1] != n_in or (classes is not None and len(classes) != len(points)):
+    fits = points.ndim > 0 and prod(points.shape[1:]) == n_in
+    if not fits or (classes is not None and classes.shape != points.shape[:1]):
         shapes = f"X {points.shape}" + ("" if classes is None else f", y {classes.shape}")
         raise InputError("data", f"hold points X (n, {n_in}) and perhaps classes y (n,)", f"{shapes} in {path}")
-    return Data(points, None if classes is None else _class_numbers(classes, path))
+    return Data(points.reshape(-1, n_in), None if classes is None else _class_numbers(classes, path))
 
 
 def _class_numbers(classes: NDArray[Any], path: Path) -> NDArray[np.int64]:
@@ -110,9 +111,9 @@ def _data_npz(path: Path) -> tuple[Floats, Floats | None]:
 
 
 def _data_csv(path: Path, n_in: int) -> tuple[Floats, Floats | None]:
-    with path.open() as lines:
-        header = int(not _is_numeric(lines.readline()))
     try:
+        with path.open() as lines:
+            header = int(not _is_numeric(lines.readline()))
         table = np.loadtxt(path, delimiter=",", skiprows=header, ndmin=2)
     except ValueError as error:
         raise FileError(f"cannot read {path} as a table of numbers: {error}") from None

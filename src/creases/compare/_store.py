@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from creases._files import parse_json, write_atomically
+from creases._files import parse_json, read_npy_header, write_atomically
 from creases.errors import FileError, InputError
 from creases.network import Network
 
@@ -40,6 +40,8 @@ class Store:
             values = _open_map(folder / "values.npy", (shape[1], shape[0]), samples.dtype, new=done is None)
         except OSError as problem:
             raise FileError(f"cannot write coefficients to {folder}: {problem}") from problem
+        except ValueError as problem:
+            raise FileError(f"cannot read {folder}: {problem}; remove the folder to start again") from None
         return cls(features, values, done or 0, done or 0, folder, origin)
 
     def put(self, start: int, features: Tensor, values: Tensor) -> None:
@@ -56,6 +58,8 @@ class Store:
 
 def _open_map(path: Path, shape: tuple[int, ...], dtype: torch.dtype, *, new: bool) -> Tensor:
     kind = np.float32 if dtype == torch.float32 else np.float64
+    if not new and (found := read_npy_header(path)) != (shape, np.dtype(kind)):  # a short file would be filled with 0
+        raise ValueError(f"{path.name} must hold {shape} numbers of {np.dtype(kind)}, got {found[0]} of {found[1]}")
     mapped = np.lib.format.open_memmap(path, mode="w+" if new else "r+", dtype=kind, shape=shape if new else None)
     return torch.from_numpy(mapped)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._files import parse_json, write_atomically, write_json
+from creases._files import load_npy, parse_json, write_atomically, write_json
 from creases._typing import Floats
 from creases._validation import check_box, check_count, check_index
 from creases.errors import CreasesError, FileError, InputError
@@ -27,6 +27,9 @@ from creases.regions._slices import box_around, check_slice, slice_through
 
 #: Files of a folder of tiles.
 PLANE, NETWORK, SWEEP = "plane.json", "network.bin", "sweep"
+
+#: Most tiles along a side: each is a file, and a job of the sweep.
+MAX_TILES = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +54,7 @@ class PlaneTiles:
             plane = parse_json((folder / PLANE).read_text())
             net = Network.from_bytes((folder / NETWORK).read_bytes(), str(folder / NETWORK))
             box, origin, basis = (np.array(plane[name], float) for name in ("box", "origin", "basis"))
-            return cls(
-                net, folder, check_box(box, 2), *check_slice(net, origin, basis), check_count(plane["tiles"], "")
-            )
+            return cls(net, folder, check_box(box, 2), *check_slice(net, origin, basis), _check_tiles(plane["tiles"]))
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise FileError(f"{folder}: not a folder of tiles, or damaged: {error}") from None
 
@@ -88,8 +89,8 @@ class PlaneTiles:
         """Return the patterns (k, n_bytes) of the regions of a tile that reach into others."""
         path = self._file(column, row, "shared", ".npy")
         try:
-            patterns: NDArray[np.uint8] = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+            patterns: NDArray[np.uint8] = load_npy(path)
+        except (OSError, ValueError) as error:
             raise FileError(f"{path}: not done yet, or damaged: {error}") from None
         if patterns.dtype != np.uint8 or patterns.ndim != 2 or patterns.shape[1] != self._n_bytes:
             raise FileError(f"{path}: damaged: expected patterns of {self._n_bytes} bytes")
@@ -176,7 +177,7 @@ def plane_tiles(
     folder = Path(folder).resolve()
     definition = {
         "box": bounds.tolist(), "origin": start.tolist(), "basis": directions.tolist(),
-        "tiles": check_count(tiles, "tiles"),
+        "tiles": _check_tiles(tiles),
     }  # fmt: skip
     _define(folder, definition, net.to("cpu").to_bytes())
     places = np.ndindex(tiles, tiles)
@@ -187,6 +188,12 @@ def plane_tiles(
         last = str(sweep.failures()[ERROR].iloc[0]).strip().splitlines()[-1]
         raise CreasesError(f"{status.failed} of {status.jobs} tiles failed; the first: {last}")
     return PlaneTiles.load(folder)
+
+
+def _check_tiles(tiles: Any) -> int:
+    if check_count(tiles, "tiles") > MAX_TILES:
+        raise InputError("tiles", f"be at most {MAX_TILES}", f"{tiles}")
+    return int(tiles)
 
 
 def _choose_plane(net: Network, box: Any, origin: Any, basis: Any, through: Any) -> tuple[Floats, Floats, Floats]:
