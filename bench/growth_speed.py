@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python bench/growth_speed.py
     OMP_NUM_THREADS=1 python bench/growth_speed.py --rows 2000 --large 0 --pictures 2000 --seeds 1
 
-All on one thread, in processor seconds, in one run:
+All on one thread, in processor seconds, in one run, after a short fit of each that loads their libraries:
 
 - 10,000 x 50 (scikit-learn's make_classification, 4 classes): a fit of each with its default parameters (MLPClassifier
   on standardized columns) and the accuracy on 5,000 other rows, three seeds in turn; ± is the standard error.
@@ -69,6 +69,9 @@ def compare_fits(rows: int, seeds: int) -> None:
     took: dict[str, list[float]] = {name: [] for name in makers}
     scores: dict[str, list[float]] = {name: [] for name in makers}
     widths = []
+    X, y, *_ = table(200, 0)
+    for make in makers.values():
+        make(0).fit(X, y)
     for seed in range(seeds):
         X, y, X_test, y_test = table(rows, seed)
         for name, make in makers.items():

@@ -7,7 +7,10 @@ import torch
 from torch import nn
 
 import creases
-from creases.growth.methods import METHODS, Auto
+from creases.growth._objective import objective
+from creases.growth._samples import InMemorySamples
+from creases.growth.methods import METHODS, Auto, Evidence
+from creases.growth.methods._auto import MAX_FOLDS
 
 
 @pytest.mark.parametrize(("inputs", "method"), [(2, "fold"), (100, "fold"), (101, "random")])
@@ -22,6 +25,18 @@ def test_layers_of_few_inputs_are_folded_and_others_get_random_units(inputs: int
     )
     assert [record.method for record in history.records] == [method] * len(history.records)
     assert history.records
+
+
+def test_a_wide_step_has_some_folds_and_random_units_besides() -> None:
+    numbers = torch.Generator().manual_seed(0)
+    X = torch.randn(300, 2, generator=numbers)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2))
+    evidence = Evidence(InMemorySamples(X, (X.prod(1) > 0).long()), objective("classification"), seed=0)
+    proposal = Auto(count=40)(model, creases.places(model)[0], evidence)
+    assert proposal.method == "fold"
+    assert 1 < proposal.count <= MAX_FOLDS < 40
 
 
 def test_a_convolution_gets_random_channels() -> None:

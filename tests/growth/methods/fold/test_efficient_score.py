@@ -44,6 +44,23 @@ def test_dead_and_duplicate_features_change_nothing():
     assert np.allclose(EfficientScore(F, q, r).evaluate(H).gain, EfficientScore(spoiled, q, r).evaluate(H).gain)
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_units_added_one_after_the_other_count_as_features_given_at_once(seed):
+    rng, F, q, r, D = setting(seed)
+    r[:10] = 0
+    old = np.column_stack([np.maximum(D, 0), np.zeros(len(F)), F[:, 0] - 2 * F[:, 1], D[:, 0] * 1e-6])
+    at_once, in_turn = EfficientScore(np.column_stack([F, old]), q, r), EfficientScore(F, q, r)
+    for unit in np.split(old, [1, 3, 6], axis=1):
+        in_turn = in_turn.beside(unit)
+    H = np.maximum(D @ rng.normal(size=(4, 20)), 0)
+    for name in ("gain", "slope", "curvature"):
+        expected = getattr(at_once.evaluate(H), name)
+        assert np.allclose(getattr(in_turn.evaluate(H), name), expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
+    weighted = in_turn.root * (np.column_stack([F, old]) @ in_turn.imitate(H[:, 0]))
+    assert np.allclose(weighted, in_turn.basis @ (in_turn.basis.T @ (in_turn.root * H[:, 0])), atol=1e-8)
+
+
 def test_the_gain_is_the_same_for_a_longer_unit():
     _, F, q, r, D = setting(2)
     H, score = np.maximum(D, 0), EfficientScore(F, q, r)

@@ -10,7 +10,7 @@ import creases
 from creases.growth import explain
 from creases.growth._cost import count_cost
 from creases.growth.methods import fold
-from creases.growth.methods._fold.boundary_search import near_fold_point
+from creases.growth.methods._fold.boundary_search import near_fold_points
 from creases.growth.methods.folding import EfficientScore, as_logits, decisions, fold_entries, subnetwork_at
 from fold_models import perceptron, train_briefly
 
@@ -59,9 +59,9 @@ def test_fold_points_lie_on_the_boundary_of_the_network(trained):
     z = np.asarray(net(X))
     predicted = z.argmax(axis=1)
     missing = 0
-    for t in np.flatnonzero(predicted != y)[:40]:
+    wrong = np.flatnonzero(predicted != y)[:40]
+    for t, at in zip(wrong, near_fold_points(net, X, predicted, y, wrong), strict=True):
         i, j = int(predicted[t]), int(y[t])
-        at = near_fold_point(net, X, predicted, int(t), i, j)
         if isinstance(at, str):
             missing += 1
             continue
@@ -89,6 +89,19 @@ def test_several_folds_differ_and_pass_through_their_points(trained):
     for row, entry in zip(proposal.fan_in, entries, strict=True):
         i = entry["unit"] - 8
         assert abs(row @ torch.tensor(entry["where"]["fold_point"], dtype=torch.float64) + proposal.bias[i]) <= 1e-9
+
+
+def test_points_do_not_depend_on_the_samples_beside_them(trained):
+    model, X, y = trained
+    net = creases.read(model)
+    predicted = np.asarray(net(X)).argmax(axis=1)
+    wrong = np.flatnonzero(predicted != y)[:6]
+    for t, at in zip(wrong, near_fold_points(net, X, predicted, y, wrong), strict=True):
+        (alone,) = near_fold_points(net, X, predicted, y, np.array([t]))
+        assert isinstance(at, str) == isinstance(alone, str)
+        if not isinstance(at, str):
+            assert at.how == alone.how
+            assert np.allclose(at.x, alone.x, atol=1e-8)
 
 
 def test_the_work_is_charged(trained):

@@ -9,10 +9,10 @@ F in the r-weighted inner product (the Lagrange multiplier or efficient score te
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from creases._typing import Floats
 from creases.growth._cost import charge
@@ -42,14 +42,28 @@ class EfficientScore:
     """The score of new units, given old features F (n, f), slopes q (n,) and curvatures r (n,) of at least 0."""
 
     def __init__(self, F: Floats, q: Floats, r: Floats) -> None:
-        self.root = np.sqrt(r)
-        basis, size, combinations = np.linalg.svd(self.root[:, None] * F, full_matrices=False)
-        charge(6 * len(F) * F.shape[1] ** 2)
-        rank = size > RANK * size.max(initial=0.0)
-        self.basis = basis[:, rank]  # (n, rank) of the features, weighted
-        self.combinations = combinations[rank].T / size[rank]  # (f, rank): the basis is root F times this
+        self.slopes, self.root = q, np.sqrt(r)
+        self.basis, self.combinations = _orthonormal(self.root[:, None] * F)
         rest = np.divide(q, self.root, out=np.zeros_like(q), where=self.root > 0)
         self.q = self.root * self.project_out(rest)  # (n,) slopes that the old features leave
+
+    def beside(self, H: Floats) -> EfficientScore:
+        """Return the score of new units where units with values H (n, k) are old features too."""
+        out = copy(self)
+        weighted = self.root[:, None] * H
+        inside = self.basis.T @ weighted
+        outside = weighted - self.basis @ inside
+        again = self.basis.T @ outside  # a second projection removes what rounding left of the first
+        charge(4 * H.size * self.basis.shape[1])
+        size = np.linalg.norm(weighted, axis=0)
+        more, mix = _orthonormal(outside - self.basis @ again, size.max(initial=0.0))
+        out.basis = np.column_stack([self.basis, more])
+        left = np.vstack([self.combinations, np.zeros((H.shape[1], self.combinations.shape[1]))])
+        right = np.vstack([-self.combinations @ (inside + again) @ mix, mix])
+        out.combinations = np.column_stack([left, right])
+        slopes = np.divide(self.q, self.root, out=np.zeros_like(self.q), where=self.root > 0)
+        out.q = self.root * (slopes - more @ (more.T @ slopes))
+        return out
 
     def project_out(self, H: Floats) -> Floats:
         """Return the part of weighted functions (n,) or (n, k) that no combination of the old features gives."""
@@ -77,4 +91,15 @@ class EfficientScore:
         if size == 0:
             return np.zeros(len(S))
         S[np.diag_indices_from(S)] += RANK * size  # leaves out directions in which no sample lies
-        return np.asarray(cho_solve(cho_factor(S), self.q @ H / n))
+        return np.asarray(np.linalg.solve(S, self.q @ H / n), dtype=np.float64)
+
+
+def _orthonormal(F: Floats, size: float = 0.0) -> tuple[Floats, Floats]:
+    """Return an orthonormal basis (n, rank) of columns F (n, f), and the combinations (f, rank) of F that give it.
+
+    Singular values below ``RANK`` times the largest, or times ``size`` if that is larger, count as zero.
+    """
+    basis, values, combinations = np.linalg.svd(F, full_matrices=False)
+    charge(6 * len(F) * F.shape[1] ** 2)
+    rank = values > RANK * max(size, values.max(initial=0.0))
+    return basis[:, rank], combinations[rank].T / values[rank]

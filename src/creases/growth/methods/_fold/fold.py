@@ -246,36 +246,47 @@ def _choose(
     search: FoldSearch, candidates: Sequence[TypicalMisprediction], noise: NDArray[np.bool_], count: int
 ) -> tuple[list[FoldCandidate | RejectedCandidate], list[FoldCandidate]]:
     """Return the results for all candidates, and the best folds, each for what the stronger ones leave."""
-    results = [search.fold_at(sample) for sample in candidates]
-    folds = _strongest(search, results, [], count)
+    results, folds = _extend(search, candidates, [], count)
     if len(folds) < count and search.point != "foot":
         if count > 1:
             available = search.state.wrong & ~noise
             more = other_mispredictions(candidates, search.state.kind, available, count - len(folds))
-            folds = _strongest(search, [search.fold_at(sample) for sample in more], folds, count)
+            _, folds = _extend(search, more, folds, count)
         refused = {result.instance for result in results if isinstance(result, RejectedCandidate)}
         if len(folds) < count and refused and search.point == "effective or sample":
-            lone = [search.fold_at(sample, at_sample=True) for sample in candidates if sample.index in refused]
-            folds = _strongest(search, lone, folds, count)
+            lone = [sample for sample in candidates if sample.index in refused]
+            _, folds = _extend(search, lone, folds, count, at_sample=True)
     return results, folds
 
 
-def _strongest(
+def _extend(
     search: FoldSearch,
-    results: Sequence[FoldCandidate | RejectedCandidate],
+    samples: Sequence[TypicalMisprediction],
     chosen: Sequence[FoldCandidate],
     count: int,
-) -> list[FoldCandidate]:
-    """Return the chosen folds with further ones, up to ``count``: the largest gain first, scored beside the others."""
-    chosen = list(chosen)
-    folds = [result for result in results if isinstance(result, FoldCandidate)]
+    *,
+    at_sample: bool = False,
+) -> tuple[list[FoldCandidate | RejectedCandidate], list[FoldCandidate]]:
+    """Return the results for samples, and the chosen folds with further ones, up to ``count``.
+
+    The largest gain comes first, and each is scored beside the others. Where as many are wanted as there are, a large
+    search saves the first look, which would only order them.
+    """
+    points, chosen = search.points(samples, at_sample=at_sample), list(chosen)
+    in_turn = search.in_turn and len(samples) <= count - len(chosen)
+    results = []
+    for sample, at in zip(samples, points, strict=True):
+        results.append(search.fold_at(sample, at, chosen if in_turn else [], at_sample=at_sample))
+        if in_turn and isinstance(results[-1], FoldCandidate):
+            chosen.append(results[-1])
+    folds = [] if in_turn else [result for result in results if isinstance(result, FoldCandidate)]
     for fold_ in sorted(folds, key=lambda candidate: -candidate.gain):
         if len(chosen) == count:
             break
         result = search.fold_beside(fold_, chosen) if chosen else fold_
         if isinstance(result, FoldCandidate):
             chosen.append(result)
-    return chosen
+    return results, chosen
 
 
 def dead_layer_reason(subnet: Subnetwork, X: Floats) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
 from creases.growth._cost import charge
-from creases.growth.methods._fold.boundary_search import near_fold_point
+from creases.growth.methods._fold.boundary_search import near_fold_points
 from creases.growth.methods._fold.direction import best_direction, unit_values
 from creases.growth.methods._fold.efficient_score import RIDGE, EfficientScore
 from creases.growth.methods._fold.explanation import FoldCandidate, RejectedCandidate
@@ -30,7 +30,10 @@ EXACT = 10_000_000
 SAMPLES, DIRECTIONS, FEATURES = 2048, 16, 32
 
 #: Above it: other samples that estimate the gains, and starts and rounds of the iteration for a crease's direction.
-OTHERS, STARTS, ROUNDS = 2048, 1, 3
+OTHERS, STARTS, ROUNDS = 2048, 1, 2
+
+#: Scores that are kept for the folds to come.
+SCORES = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +48,9 @@ class FoldSearch:
     direction: str
     seed: int
 
+    #: Whether folds that are all wanted are searched once, each beside the earlier ones, and not sorted by gain first.
+    in_turn: ClassVar[bool] = False
+
     @property
     def sizes(self) -> dict[str, int]:
         """Return how many samples choose creases and estimate gains, where they are not all."""
@@ -56,14 +62,18 @@ class FoldSearch:
         options: dict[str, Any] = {"k": k, "restarts": restarts, "seed": self.seed, "weight": state.weight}
         return typical_mispredictions(self.X, state.loss, state.wrong, noise=noise, **options)
 
-    def fold_at(
-        self, sample: TypicalMisprediction, chosen: Sequence[FoldCandidate] = (), *, at_sample: bool = False
-    ) -> FoldCandidate | RejectedCandidate:
-        """Return the best fold at a typical misprediction beside those chosen so far, or why there is none.
+    def points(self, samples: Sequence[TypicalMisprediction], *, at_sample: bool = False) -> Sequence[FoldPoint | str]:
+        """Return the fold point of each typical misprediction, or why there is none.
 
-        With ``at_sample`` the fold point is the sample itself, as where no boundary exists.
+        With ``at_sample`` it is the sample itself, as where no boundary exists.
         """
-        at = self._sample_point(sample.index) if at_sample else self._fold_point(sample.index)
+        numbers = np.array([sample.index for sample in samples], dtype=np.int64)
+        return [self._sample_point(int(t)) for t in numbers] if at_sample else self._fold_points(numbers)
+
+    def fold_at(
+        self, sample: TypicalMisprediction, at: FoldPoint | str, chosen: Sequence[FoldCandidate], *, at_sample: bool
+    ) -> FoldCandidate | RejectedCandidate:
+        """Return the best fold through a point beside those chosen so far, or why there is none."""
         if isinstance(at, str):
             return RejectedCandidate(sample.index, at)
         v = self._contrast(sample, at, whole_cluster=at_sample)
@@ -80,9 +90,7 @@ class FoldSearch:
     def _best_fold(
         self, sample: TypicalMisprediction, at: FoldPoint, v: Floats, chosen: Sequence[FoldCandidate]
     ) -> FoldCandidate | RejectedCandidate:
-        q, r = self._along(self.view, self.state, v)
-        F = np.column_stack([self.view.features, *(other.h for other in chosen)])
-        score, D = EfficientScore(F, q, r), self.X - at.x
+        score, D = self._score(v, chosen), self.X - at.x
         anchor = self._anchor(sample, at)
         u = anchor if self.direction == "alignment" else best_direction(score, D, anchor, self.subnet.leak)
         h = unit_values(D, u[None], self.subnet.leak)
@@ -97,9 +105,41 @@ class FoldSearch:
             h=h[:, 0],
             gain=float(result.gain[0]),
             coefficient=float(result.coefficient[0]),
-            statistic=2 * len(D) * float(result.gain[0]) / self._noise(q, self.state),
-            first_order=float(q @ h[:, 0]) / len(D),
+            statistic=2 * len(D) * float(result.gain[0]) / self._noise(score.slopes, self.state),
+            first_order=float(score.slopes @ h[:, 0]) / len(D),
         )
+
+    def _score(self, v: Floats, chosen: Sequence[FoldCandidate]) -> EfficientScore:
+        """Return the score along a contrast v (o,) beside the folds chosen, where it can from the last one along it."""
+        key = v.tobytes()
+        score, known = self._scores.pop(key, (None, 0))
+        if score is None or known > len(chosen):
+            score, known = EfficientScore(self._features, *self._along(*self._part, v)), 0
+        if known < len(chosen):
+            score = score.beside(np.column_stack([self._values(other) for other in chosen[known:]]))
+        self._scores[key] = score, len(chosen)
+        if len(self._scores) > SCORES:
+            del self._scores[next(iter(self._scores))]
+        return score
+
+    @cached_property
+    def _scores(self) -> dict[bytes, tuple[EfficientScore, int]]:
+        """The last scores, by contrast, and how many of the chosen folds each counts as old features."""
+        return {}
+
+    @property
+    def _features(self) -> Floats:
+        """The old features (n, f) at the samples that choose creases."""
+        return self.view.features
+
+    @property
+    def _part(self) -> tuple[SubnetworkView, Decisions | Residuals]:
+        """The samples that choose creases."""
+        return self.view, self.state
+
+    def _values(self, fold: FoldCandidate) -> Floats:
+        """Return the values (n,) of a fold's unit at the samples that choose creases."""
+        return fold.h
 
     @staticmethod
     def _along(view: SubnetworkView, state: Decisions | Residuals, v: Floats) -> tuple[Floats, Floats]:
@@ -111,16 +151,17 @@ class FoldSearch:
     def _noise(q: Floats, state: Decisions | Residuals) -> float:
         return float((q**2 / state.weight).mean()) if isinstance(state, Residuals) else 1.0
 
+    def _fold_points(self, samples: Ints) -> Sequence[FoldPoint | str]:
+        """Return the fold point of each sample, or why there is none."""
+        return [self._fold_point(int(t)) for t in samples]
+
     def _fold_point(self, t: int) -> FoldPoint | str:
         if isinstance(self.state, Residuals):
             return self._sample_point(t)
         i, j = int(self.state.predicted[t]), int(self.state.true[t])
         if self.point == "foot":
             return local_fold_point(self.subnet.net, self.X[t], i, j)
-        return self._boundary_point(self.state.predicted, t, i, j)
-
-    def _boundary_point(self, predicted: Ints, t: int, i: int, j: int) -> FoldPoint | str:
-        return fold_point(self.subnet.net, self.X, predicted, t, i, j)
+        return fold_point(self.subnet.net, self.X, self.state.predicted, t, i, j)
 
     def _sample_point(self, t: int) -> FoldPoint:
         """Return the sample itself as the fold point."""
@@ -179,6 +220,8 @@ class ReducedSearch(FoldSearch):
 
     Creases are chosen on an importance sample, and their gains are estimated on the other samples.
     """
+
+    in_turn: ClassVar[bool] = True
 
     @cached_property
     def sample(self) -> tuple[Ints, Floats]:
@@ -279,14 +322,17 @@ class ReducedSearch(FoldSearch):
             return same
         return super().fold_beside(fold, chosen)
 
-    def _score(self, v: Floats, chosen: Sequence[FoldCandidate]) -> EfficientScore:
-        """Return the score along a contrast on the samples that choose creases."""
-        rows, _ = self.sample
-        F = np.column_stack([self.features[rows], *(other.h[rows] for other in chosen)])
-        return EfficientScore(F, *self._along(*self._part, v))
+    @cached_property
+    def _features(self) -> Floats:
+        return self.features[self.sample[0]]
 
-    def _boundary_point(self, predicted: Ints, t: int, i: int, j: int) -> FoldPoint | str:
-        return near_fold_point(self.subnet.net, self.X, predicted, t, i, j)
+    def _values(self, fold: FoldCandidate) -> Floats:
+        return np.asarray(fold.h[self.sample[0]])
+
+    def _fold_points(self, samples: Ints) -> Sequence[FoldPoint | str]:
+        if isinstance(self.state, Residuals) or self.point == "foot":
+            return super()._fold_points(samples)
+        return near_fold_points(self.subnet.net, self.X, self.state.predicted, self.state.true, samples)
 
     def _estimate(
         self,
