@@ -27,16 +27,17 @@ def test_layers_of_few_inputs_are_folded_and_others_get_random_units(inputs: int
     assert history.records
 
 
-def test_a_wide_step_has_some_folds_and_random_units_besides() -> None:
+@pytest.mark.parametrize("inputs", [2, 100])
+def test_a_wide_step_has_fewer_folds_where_not_all_samples_are_searched(inputs: int) -> None:
     numbers = torch.Generator().manual_seed(0)
-    X = torch.randn(300, 2, generator=numbers)
+    X = torch.randn(1100, inputs, generator=numbers)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2))
-    evidence = Evidence(InMemorySamples(X, (X.prod(1) > 0).long()), objective("classification"), seed=0)
-    proposal = Auto(count=40)(model, creases.places(model)[0], evidence)
+        model = nn.Sequential(nn.Linear(inputs, 2), nn.ReLU(), nn.Linear(2, 2))
+    evidence = Evidence(InMemorySamples(X, (X[:, :2].prod(1) > 0).long()), objective("classification"), seed=0)
+    proposal = Auto(count=MAX_FOLDS + 8)(model, creases.places(model)[0], evidence)
     assert proposal.method == "fold"
-    assert 1 < proposal.count <= MAX_FOLDS < 40
+    assert (proposal.count <= MAX_FOLDS) == (inputs == 100)
 
 
 def test_a_convolution_gets_random_channels() -> None:
