@@ -19,8 +19,8 @@ from creases.network.surgery import Place
 #: higher accuracy for the same compute, on tables folds do.
 MAX_INPUTS = 100
 
-#: Folds of one growth step where not all samples are searched (:data:`EXACT`); further units are random, which on tables
-#: of 10,000 rows end at the same accuracy in half the time.
+#: Folds of one growth step where not all samples are searched (see EXACT); further units are random, which on tables of
+#: 10,000 rows end at the same accuracy in half the time.
 MAX_FOLDS = 16
 
 
