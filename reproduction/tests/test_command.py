@@ -146,6 +146,6 @@ def test_an_interrupted_run_keeps_its_results(tmp_path):
         assert program.poll() is None
         time.sleep(0.05)
     program.send_signal(signal.SIGINT)
-    _, errors = program.communicate(timeout=60)
+    _, errors = program.communicate(timeout=300)
     assert program.returncode == 130
     assert "repeat the command to resume" in errors

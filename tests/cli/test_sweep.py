@@ -162,7 +162,7 @@ def test_ctrl_c_stops_and_says_how_to_go_on(file, tmp_path):
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    told = process.communicate(timeout=60)[1]
+    told = process.communicate(timeout=300)[1]
     assert process.returncode == 130
     assert "Results so far are in results. Resume with: creases sweep" in told
     assert "Traceback" not in told

@@ -26,6 +26,9 @@ from killed_sweeps import sweep
 TESTS = Path(__file__).parents[1]
 PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  # the creases that is tested here
 
+#: Seconds that a process may take to end: a busy machine is slow, a broken sweep runs for ever.
+PATIENCE = 300
+
 
 def done(sweep, **options):
     """The sweep, run in this process."""
@@ -118,7 +121,7 @@ def test_killed_on_an_engine_it_resumes_and_repeats_nothing_that_was_stored(engi
     assert sweep(folder).status().running is None
     assert 10 <= len(stored) < 150
     if engine == "local":  # Ray's own processes end within a minute
-        until = time.monotonic() + 60
+        until = time.monotonic() + PATIENCE
         while marked(environment["SWEEP_MARK"]) and time.monotonic() < until:
             time.sleep(0.2)
         assert marked(environment["SWEEP_MARK"]) == []  # the workers have ended by themselves
@@ -133,12 +136,12 @@ def test_killed_on_an_engine_it_resumes_and_repeats_nothing_that_was_stored(engi
 @pytest.mark.slow
 def test_interrupted_it_stops_its_workers_and_goes_on_later(tmp_path, environment, whole):
     folder = tmp_path / "struck"
-    process = start(environment, "run", folder, "local", SWEEP_SECONDS="0.05")
+    process = start(environment, "run", folder, "local", SWEEP_SECONDS="0.2")
     while not list(folder.glob("parts/0*.parquet")):
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    assert process.wait(60) != 0
+    assert process.wait(PATIENCE) != 0
     assert 0 < sweep(folder).status().done < 150
     pd.testing.assert_frame_equal(done(sweep(folder)).table(), whole)
 

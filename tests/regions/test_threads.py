@@ -83,7 +83,7 @@ def test_an_exception_drops_work_that_has_not_begun() -> None:
 
     def work(item: int) -> int:
         begun.append(item)
-        sleep(0.01)
+        sleep(0.05)
         return item
 
     results = map_in_threads(work, range(1000), 2)
