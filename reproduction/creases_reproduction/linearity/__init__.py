@@ -3,6 +3,7 @@
 #: Modules with a list ``CLAIMS``, in the order of the catalogue.
 MODULES = (
     "chapter2_perceptrons",
+    "chapter2_approximation",
     "chapter2_regions",
     "pruned_and_independent",
     "chapter3_quoted",

@@ -257,12 +257,6 @@ CLAIMS = [
         judge=judge_backpropagation,
     ),
     Claim(
-        "linearity/theorem-2.2.1",
-        "Theorem 2.2.1",
-        "Networks of one hidden layer approximate every continuous function on a cube arbitrarily well.",
-        cannot="existence for every function and every error: no number of cases shows it (Fig. 2.3 tries the sine)",
-    ),
-    Claim(
         "linearity/figure-2.3",
         "Figure 2.3 and section 2.2.2",
         (
