@@ -4,6 +4,7 @@
 MODULES = (
     "chapter2_perceptrons",
     "chapter2_approximation",
+    "chapter2_narrow",
     "chapter2_regions",
     "pruned_and_independent",
     "chapter3_quoted",

@@ -99,13 +99,13 @@ def _units_below(case: dict[str, Any], limit: float, units: list[int]) -> Any:
 
 
 def picture_approximation(numbers: Numbers) -> Picture:
-    """Picture the largest error by the number of units, with the logistic function."""
+    """Picture the largest error by the number of units, clipped lines."""
     curves = [
         Curve(case["function"], numbers["units"][: len(case["errors"])], case["errors"])
         for case in numbers["cases"]
-        if case["activation"] == "logistic"
+        if case["activation"] == "clipped line"
     ]
-    return Picture(curves=curves, x="units", y="largest error")
+    return Picture(curves=curves, x="units, clipped lines", y="largest error", log=True)
 
 
 CLAIMS = [

@@ -261,12 +261,6 @@ def picture_by_dimension(numbers: Numbers) -> Picture:
 
 CLAIMS = [
     Claim(
-        "linearity/theorem-2.3.1",
-        "Theorem 2.3.1",
-        "Networks of width d + 1 approximate every integrable function of d inputs.",
-        cannot="existence for every function and every error, at a depth that is not bounded",
-    ),
-    Claim(
         "linearity/theorem-2.3.2",
         "Theorem 2.3.2",
         (

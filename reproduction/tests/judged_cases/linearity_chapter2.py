@@ -25,6 +25,7 @@ CASES = {
     "linearity/equation-2.11": ({"as printed": 0.0}, STORED),
     "linearity/equation-2.23": (STORED, {"largest difference": 0.1}),
     "linearity/theorem-2.2.1": (STORED, stuck),
+    "linearity/theorem-2.3.1": (STORED, lambda n: {**n, "errors": {"a step": [0.3] * len(n["layers"])}}),
     "linearity/figure-2.3": (STORED, {"rectangles": [10, 20, 40], "sigmoid": [0.3] * 3, "relu": [0.3] * 3}),
     "linearity/theorem-2.3.2": (STORED, FAILS),
     "linearity/equation-2.26": ({"regions": 12}, STORED),
@@ -37,3 +38,6 @@ CASES = {
     "linearity/section-2.3.8-lines": (STORED, {"power": 2.0}),
     "linearity/section-2.3.8-dimension": (STORED, {"powers": [1.0, 1.0, 1.0]}),
 }
+
+#: Judged for one input only.
+IN_KIND = {"linearity/theorem-2.3.1"}
