@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from creases._versions import NOT_INSTALLED
 from creases_reproduction.catalogue import list_claims
-from creases_reproduction.results import stored_result
+from creases_reproduction.results import Result, stored_result
 
-#: Programs whose tables were made before their time was recorded; they need a GPU, or the networks of one.
-WITHOUT_SECONDS = ("linearity.image_similarity",)
+#: Programs whose tables were made before time and versions were recorded; they need a GPU.
+INCOMPLETE = ("linearity.image_similarity",)
 
 STORED = [result for claim in list_claims() if (result := stored_result(claim.id)) is not None]
 
 
-def is_known_gap(command: str, programs: tuple[str, ...]) -> bool:
-    return any(f"creases_reproduction.{program} " in command for program in programs)
+def is_complete(result: Result) -> bool:
+    """Whether a result names its seconds and all versions."""
+    named = {"python", "creases", "numpy", "torch"} <= result.versions.keys()
+    return result.seconds > 0 and named and NOT_INSTALLED not in result.versions.values()
 
 
 @pytest.mark.parametrize("result", STORED, ids=[result.id for result in STORED])
@@ -22,5 +25,4 @@ def test_a_stored_result_says_how_it_was_made(result):
     assert result.scale == "full"
     assert result.command.startswith(("creases reproduce ", "python -m creases_reproduction."))
     assert result.machine
-    assert (result.seconds > 0) != is_known_gap(result.command, WITHOUT_SECONDS)
-    assert "torch" in result.versions
+    assert is_complete(result) != any(f"creases_reproduction.{program} " in result.command for program in INCOMPLETE)
