@@ -58,8 +58,12 @@ def region_calls() -> dict[str, Callable[[], Call]]:
     points = np.zeros((2, 2))
     return {
         "bounds": lambda: Call(creases.bounds, {"widths": [3, 3], "d": 2}),
-        "cell": lambda: Call(creases.cell, {"net": net(), "x": X[0], "box": BOX}),
-        "line": lambda: Call(creases.line, {"net": net(), "a": X[0], "b": X[1], "infinite": False}),
+        "cell": lambda: Call(creases.cell, {"net": net(), "x": X[0], "box": BOX, "max_memory": 1e9}),
+        "estimate_regions": lambda: Call(
+            regions.estimate_regions,
+            {"net": net(), "box": BOX, "origin": X[0], "basis": np.eye(2), "exact": False},
+        ),
+        "line": lambda: Call(creases.line, {"net": net(), "a": X[0], "b": X[1], "infinite": False, "max_memory": 1e9}),
         "lines": lambda: Call(regions.lines, {"net": net(), "A": X[:2], "B": X[2:4]}),
         "plane": lambda: Call(
             creases.plane, {"net": net(), "box": BOX, "origin": X[0], "basis": np.eye(2), "exact": False}

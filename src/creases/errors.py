@@ -83,6 +83,27 @@ class RequestError(CreasesError):
     """A request cannot be carried out as things are, whatever its arguments; the message says why and what to do."""
 
 
+class LimitError(CreasesError):
+    """A limit ended the work before a result was complete.
+
+    Parameters
+    ----------
+    limit
+        The limit as it was given: ``"max_memory=1e+09"``.
+    what
+        What became of it: ``"reached with 12,345 regions so far"``.
+    hint
+        What to do about it.
+    """
+
+    def __init__(self, limit: str, what: str, hint: str) -> None:
+        self.limit, self.what, self.hint = limit, what, hint
+        super().__init__(limit, what, hint)
+
+    def __str__(self) -> str:
+        return f"{self.limit} {self.what}; {self.hint}"
+
+
 class ReadError(CreasesError):
     """A model cannot be read as a continuous piecewise-linear function.
 

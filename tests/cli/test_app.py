@@ -1,11 +1,13 @@
 import subprocess
 import sys
 from importlib.metadata import version
+from types import ModuleType
 
 import pytest
 from typer.main import get_command
 
 from creases import _compiled
+from creases.__main__ import main
 from creases.cli import COMMANDS, app
 from creases.cli import _kernels as kernels
 from creases.regions._plane import kernel
@@ -49,3 +51,15 @@ def test_compilation_is_announced_only_when_it_is_due(tmp_path, monkeypatch, cap
 def test_loaded_kernels_are_found_in_the_cache():
     kernels.load_kernels()
     assert _compiled.is_cached(kernel)
+
+
+def test_ctrl_c_while_modules_are_imported_ends_without_a_traceback(monkeypatch):
+    class Importing(ModuleType):
+        @property
+        def app(self):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "creases.cli", Importing("creases.cli"))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import creases
-from creases.cli import map as map_command
-from creases.cli._estimate import Estimate, estimate_plane
+from creases.regions import Estimate
 from creases.regions._plane.plane import PlanePartition
 from creases.regions._plane.tiles import PlaneTiles
 
@@ -160,22 +159,8 @@ def test_an_interrupted_picture_leaves_no_file(run, fold, tmp_path, monkeypatch)
     assert os.listdir(tmp_path) == ["fold.npz"]
 
 
-def test_the_estimate_of_regions_is_near_their_number():
-    rng = np.random.default_rng(0)
-    layers = [(rng.normal(size=(n, m)) / np.sqrt(m), rng.normal(size=n) / 2) for m, n in ((2, 60), (60, 60), (60, 1))]
-    net = creases.read(layers)
-
-    def find(scale, where):
-        low = -2 + where * (1 - scale) * 4
-        return creases.plane(net, np.stack([low, low + 4 * scale], axis=1))
-
-    count = find(1.0, np.zeros(2)).count
-    assert count > 1000
-    assert count / 2 < estimate_plane(find).regions < 2 * count
-
-
 def test_an_estimate_is_told_before_long_work_and_an_interrupt_after_it(run, fold, tmp_path, monkeypatch):
-    monkeypatch.setattr(map_command, "estimate_plane", lambda find: Estimate(123_456, 600.0))
+    monkeypatch.setattr("creases.regions.estimate_regions", lambda *_, **__: Estimate(123_456, 600.0))
 
     def interrupt(*_, progress=None, **__):
         progress("finding regions", 7, None)
@@ -185,8 +170,20 @@ def test_an_estimate_is_told_before_long_work_and_an_interrupt_after_it(run, fol
     result = run("map", fold, "--out", "map.png")
     assert result.exit_code == 130
     said = " ".join(result.stderr.split())
-    assert "Estimate from 3 small samples: about 120,000 regions, 10 min. Press Ctrl-C to stop." in said
+    assert "Estimate from small samples: about 120,000 regions, 10 min. Press Ctrl-C to stop." in said
     assert "with 7 regions so far; nothing was written" in said
+    assert not list(tmp_path.glob("*.png"))
+
+
+def test_a_map_beyond_the_memory_limit_says_how_far_it_was(run, tmp_path):
+    rng = np.random.default_rng(0)
+    layers = [(rng.normal(size=(300, 2)), 0.3 * rng.normal(size=300)), (np.ones((1, 300)), np.zeros(1))]
+    creases.read(layers).save(tmp_path / "wide.safetensors")
+    result = run("map", tmp_path / "wide.safetensors", "--max-memory", "0.002", "--out", "map.png")
+    assert result.exit_code == 2
+    said = " ".join(result.stderr.split())
+    assert "error: --max-memory 0.002 reached with" in said
+    assert "regions so far; nothing was written. Map a smaller --box, or use --tiles" in said
     assert not list(tmp_path.glob("*.png"))
 
 

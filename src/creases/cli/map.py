@@ -14,13 +14,12 @@ import typer
 
 from creases._files import write_json
 from creases._text import plural
-from creases._typing import Floats, Progress
+from creases._typing import Floats
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
 from creases.cli import _output as output
 from creases.cli import _summary as summary
 from creases.cli._completion import complete_files, complete_model
-from creases.cli._estimate import SAMPLES, WORTH, estimate_plane
 from creases.cli._kernels import load_kernels
 from creases.cli._tiles import map_tiles
 from creases.cli.console import (
@@ -33,7 +32,7 @@ from creases.cli.console import (
     repeat_command,
     show_progress,
 )
-from creases.errors import CreasesError, InputError
+from creases.errors import CreasesError, InputError, LimitError
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -41,7 +40,9 @@ if TYPE_CHECKING:
 
 
 Corners = list[Floats] | None
-Finder = Callable[[float, Floats, Progress | None], "PlanePartition"]
+
+#: Seconds from which on an estimate is worth a line.
+WORTH = 5.0
 
 plane_option, compute_option, output_option = option_panels("Plane", "Computation", "Output")
 
@@ -104,6 +105,9 @@ def map_plane(
     engine: Annotated[
         str, compute_option(metavar="NAME", help="Where tiles are computed: local processes, serial or ray.")
     ] = "local",
+    max_memory: Annotated[
+        float | None, compute_option(metavar="GB", help="Stop where the work holds more than about so many gigabytes.")
+    ] = None,
     device: Annotated[str, compute_option(metavar="DEVICE", help="Torch device: cpu, cuda, cuda:1, ...")] = "cpu",
     color: Annotated[
         Color, output_option(metavar="WHAT", help="What the colors show: regions, value or class.")
@@ -127,7 +131,7 @@ def map_plane(
     """
     paths = out or []
     if tiles is not None:
-        unused = {"data": data, "columns": columns, "exact": exact or None}
+        unused = {"data": data, "columns": columns, "exact": exact or None, "max_memory": max_memory}
         return map_tiles(model_, (box, origin, basis, through), input_shape, tiles, paths, engine, unused, as_json)
     output.check_outputs(paths)
     if Path(model_).is_dir():
@@ -152,7 +156,8 @@ def map_plane(
         begin("loading the kernels")
         load_kernels()
         begin("finding the regions")
-        partition, seconds = _find_regions(_finder(net, box, corners, origin, basis, exact), begin)
+        options = {"exact": exact, "max_memory": None if max_memory is None else 1e9 * max_memory}
+        partition, seconds = _find_regions(net, _choose_plane(net, box, corners, origin, basis), options, begin)
         begin("checking the pieces")
         result = summary.summarize(partition, seconds)
         for path in paths:
@@ -200,8 +205,12 @@ def _print(result: dict[str, Any], paths: list[Path], as_json: bool) -> None:
         print_next(repeat_command("--out", "map.npz"), "save the regions, to explore them with creases report")
 
 
-def _find_regions(find: Finder, begin: Callable[..., None]) -> tuple[PlanePartition, float]:
+def _find_regions(
+    net: Network, chosen: dict[str, Any], options: dict[str, Any], begin: Callable[..., None]
+) -> tuple[PlanePartition, float]:
     """Return the regions and the seconds they took; say before what to expect, and after Ctrl-C what was found."""
+    from creases.regions import estimate_regions, plane, plane_through
+
     so_far = 1
 
     def follow(what: str, count: int, total: int | None) -> None:
@@ -212,11 +221,15 @@ def _find_regions(find: Finder, begin: Callable[..., None]) -> tuple[PlanePartit
     start = perf_counter()
     try:
         with suppress(CreasesError):  # the plane itself is refused in better words
-            expected = estimate_plane(lambda scale, where: find(scale, where, None))
+            expected = estimate_regions(net, **chosen, exact=options["exact"])
             if expected.seconds > WORTH:
-                note(f"Estimate from {SAMPLES} small samples: {expected}. Press Ctrl-C to stop.")
+                note(f"Estimate from small samples: {expected}. Press Ctrl-C to stop.")
         start = perf_counter()
-        return find(1.0, np.zeros(2), follow), perf_counter() - start
+        if "through" in chosen:
+            found = plane_through(net, *chosen["through"], **options, progress=follow)
+        else:
+            found = plane(net, **chosen, **options, progress=follow)
+        return found, perf_counter() - start
     except KeyboardInterrupt:
         seconds = perf_counter() - start
         note(
@@ -224,28 +237,19 @@ def _find_regions(find: Finder, begin: Callable[..., None]) -> tuple[PlanePartit
             "Map a smaller --box, or points that are closer together."
         )
         raise typer.Exit(INTERRUPTED) from None
+    except LimitError as error:
+        gigabytes = f"--max-memory {options['max_memory'] / 1e9:g}"
+        hint = "nothing was written. Map a smaller --box, or use --tiles, whose memory is bounded by one tile"
+        raise LimitError(gigabytes, error.what, hint) from None
 
 
-def _finder(
-    net: Network, box: str | None, through: Corners, origin: Path | None, basis: Path | None, exact: bool
-) -> Finder:
-    """Return a function that finds the regions of the plane, or of a small copy somewhere in it."""
-    from creases.regions import plane, plane_through
-
+def _choose_plane(
+    net: Network, box: str | None, through: Corners, origin: Path | None, basis: Path | None
+) -> dict[str, Any]:
+    """Return the plane as arguments of Python."""
     if through is not None:
-        a, b, c = through
-
-        def find_through(scale: float, where: Floats, progress: Progress | None) -> PlanePartition:
-            center = a + where[0] * (b - a) + where[1] * (c - a)
-            points = [center + scale * (point - center) for point in (a, b, c)] if scale < 1 else [a, b, c]
-            return plane_through(net, *points, exact=exact, progress=progress)
-
-        return find_through
-    limits = np.array(arguments.parse_box(box or "-1,1,-1,1", 2))
-    point, directions = None, None
-    if origin is not None and basis is not None:
-        point, directions = arguments.read_npy(origin, "origin").ravel(), arguments.read_npy(basis, "basis")
-    elif net.n_in != 2:
+        return {"through": through}
+    if origin is None and net.n_in != 2:
         raise InputError(
             "model",
             "have two inputs unless a plane is chosen",
@@ -253,14 +257,11 @@ def _finder(
             "choose the plane by {0}, or by {1} and {2}",
             [("through", "a.npy b.npy c.npy"), ("origin", "o.npy"), ("basis", "b.npy")],
         )
-
-    def find(scale: float, where: Floats, progress: Progress | None) -> PlanePartition:
-        size = limits[:, 1] - limits[:, 0]
-        low = limits[:, 0] + where * (1 - scale) * size
-        part = np.stack([low, low + scale * size], axis=1) if scale < 1 else limits
-        return plane(net, part, point, directions, exact=exact, progress=progress)
-
-    return find
+    chosen: dict[str, Any] = {"box": np.array(arguments.parse_box(box or "-1,1,-1,1", 2))}
+    if origin is not None and basis is not None:
+        chosen["origin"] = arguments.read_npy(origin, "origin").ravel()
+        chosen["basis"] = arguments.read_npy(basis, "basis")
+    return chosen
 
 
 def _write(

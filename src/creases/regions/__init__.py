@@ -2,7 +2,8 @@
 
 ``cell`` returns the region of one input, in any dimension; ``line``, ``plane``, ``plane_through`` three points and
 ``space`` return all regions of a segment, of a plane through input space and of a box; ``plane_tiles`` writes a plane
-that is too large for memory to files; ``lines`` follows a network along many segments at once. ``decision_polytopes``
+that is too large for memory to files; ``lines`` follows a network along many segments at once; ``estimate_regions``
+says what to expect before long work. ``decision_polytopes``
 is the set where a class is decided, ``bounds`` limits the number of regions, ``tropical`` writes a small network as a
 difference of max-polynomials.
 
@@ -29,6 +30,7 @@ from creases.regions._boundary import Boundary
 from creases.regions._bounds import Bounds, bounds
 from creases.regions._cell import Cell, cell
 from creases.regions._decision import DecisionPolytope, decision_polytopes
+from creases.regions._estimate import Estimate, estimate_regions
 from creases.regions._explanation import Explanation
 from creases.regions._line.line import line
 from creases.regions._line.lines import Polylines, lines
@@ -44,6 +46,7 @@ __all__ = [
     "Bounds",
     "Cell",
     "DecisionPolytope",
+    "Estimate",
     "Explanation",
     "LinePartition",
     "PlanePartition",
@@ -55,6 +58,7 @@ __all__ = [
     "cell",
     "compile_kernels",
     "decision_polytopes",
+    "estimate_regions",
     "iter_space",
     "line",
     "lines",

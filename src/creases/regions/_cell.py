@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases._typing import Floats, Ints
+from creases._typing import Floats, Ints, Progress
 from creases._validation import check_box
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
@@ -27,9 +28,10 @@ from creases.regions._halfspaces import (
     nearest_point_from,
     same_plane,
 )
+from creases.regions._limits import MemoryLimit
 from creases.regions._local_rows import LocalRows
 from creases.regions._neighbor import canonical_sides, facet_ties, point_ties, sides_toward, zero_rows
-from creases.regions._polytope import check_point, region_polytope
+from creases.regions._polytope import Polytope, check_point, region_polytope
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 if TYPE_CHECKING:
@@ -238,7 +240,9 @@ class Cell:
         return archive.load(cls, path)
 
 
-def cell(net: NetworkLike, x: Any, *, box: Any = None) -> Cell:
+def cell(
+    net: NetworkLike, x: Any, *, box: Any = None, max_memory: float | None = None, progress: Progress | None = None
+) -> Cell:
     """Return the region of one input, in any dimension.
 
     On a crease it is the region of the sides that ``net.sides`` takes there. Where these hold on no open set (several
@@ -253,6 +257,12 @@ def cell(net: NetworkLike, x: Any, *, box: Any = None) -> Cell:
         One point, in the model's input shape or flattened.
     box
         ``(lo, hi)`` for all inputs, or a pair for each: also bound the region by this box, which must contain ``x``.
+    max_memory
+        About how many bytes the work may hold; no limit by default. A region has a row for each unit and a column for
+        each input: where they need more, :class:`creases.errors.LimitError` says how much, before they are computed.
+    progress
+        Called with the number of input directions that have gone through the network, and of all (of a network with
+        more inputs than units: of pre-activations). An exception raised by it ends the computation.
 
     Examples
     --------
@@ -267,12 +277,15 @@ def cell(net: NetworkLike, x: Any, *, box: Any = None) -> Cell:
     limits = None if box is None else check_box(box, net.n_in)
     sides = net.sides(point)
     box_rows = _box_rows(limits, point)
-    region = _cell(net, point, sides, box_rows)
+    find = partial(
+        region_polytope, net, memory=MemoryLimit(max_memory, "use a network of fewer units"), progress=progress
+    )
+    region = _cell(net, point, sides, box_rows, find)
     slack = np.abs(region.Q @ point - region.p)
     on_crease = slack <= SAME_PLANE * (np.abs(region.Q) @ np.abs(point) + np.abs(region.p))
     if region.Q[on_crease].any() and region._ball[1] <= SAME_PLANE:  # x is on creases, and these sides hold on no ball
         tied = point_ties(net, torch.from_numpy(point).to(net.device))
-        region = _cell(net, point, sides_toward(net, sides, tied, _inward_direction(limits, point)), box_rows)
+        region = _cell(net, point, sides_toward(net, sides, tied, _inward_direction(limits, point)), box_rows, find)
         if region._ball[1] <= SAME_PLANE:
             raise InputError(
                 "x", "be in the interior of a region", "a point too close to several creases", "move x a little"
@@ -289,11 +302,18 @@ def _inward_direction(box: Floats | None, x: Floats) -> Floats:
     return np.where(x >= hi, -np.abs(direction), np.where(x <= lo, np.abs(direction), direction))
 
 
-def _cell(net: Network, x: Floats, sides: NDArray[np.int16], box: tuple[Floats, Floats]) -> Cell:
-    part = region_polytope(net, sides)
+def _cell(
+    net: Network,
+    x: Floats,
+    sides: NDArray[np.int16],
+    box: tuple[Floats, Floats],
+    find: Callable[[NDArray[np.int16]], Polytope] | None = None,
+) -> Cell:
+    find = find or partial(region_polytope, net)
+    part = find(sides)
     first = canonical_sides(part, sides)
     if (first != sides).any():
-        part, sides = region_polytope(net, first), first
+        part, sides = find(first), first
     (Q, p), none = box, np.full(len(box[1]), -1)
     units, across = np.append(part.units, none), np.append(part.across, none).astype(np.int16)
     rows = np.vstack([part.Q, Q]) if len(Q) else part.Q  # no copy: of an image network they take hundreds of MB

@@ -21,12 +21,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases._typing import Floats
+from creases._typing import Floats, Progress
 from creases._validation import check_numbers
 from creases.errors import InputError
 from creases.network import Network
 from creases.network.program import apply_sides, memory_limit, propagate, split_sides
+from creases.regions._limits import MemoryLimit, no_progress
 from creases.regions._tolerance import SIGN_TOLERANCE
+
+#: Bytes held while coefficients are computed, as a multiple of theirs: copies, with and without the sign of the side.
+COPIES = 3
 
 
 @dataclass(frozen=True)
@@ -53,17 +57,20 @@ def check_point(net: Network, x: Any, name: str = "x") -> Floats:
     return point
 
 
-def region_polytope(net: Network, sides: NDArray[np.integer]) -> Polytope:
+def region_polytope(
+    net: Network, sides: NDArray[np.integer], *, memory: MemoryLimit | None = None, progress: Progress | None = None
+) -> Polytope:
     """Return the polytope where units have the given sides (n_units,); it may be empty.
 
-    Every unit has rows, also those that bound nothing: a zero normal is no constraint.
+    Every unit has rows, also those that bound nothing: a zero normal is no constraint. ``progress`` is called with the
+    number of input directions (backward passes, where they are fewer) that are done, and of all.
     """
     sides = np.asarray(sides)
     if sides.shape != (net.n_units,):
         raise InputError("sides", f"have shape ({net.n_units},), one side for each unit", f"{sides.shape}")
     net = net.to(torch.float64)
     by_bend = split_sides(net, sides)
-    *bends, (J, y) = _coefficients(net, by_bend)
+    *bends, (J, y) = _coefficients(net, by_bend, memory or MemoryLimit(None, ""), progress or no_progress)
     sizes = _magnitudes(net, by_bend, bends)
     rows = [_rows(net, i, *parts) for i, parts in enumerate(zip(by_bend, bends, sizes, strict=True))]
     Q, p, units, across = (np.concatenate(parts) for parts in zip(_no_rows(net), *rows, strict=True))
@@ -125,42 +132,53 @@ def _magnitudes(net: Network, sides: Sequence[Tensor], bends: Sequence[tuple[Ten
     return out
 
 
-def _coefficients(net: Network, sides: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
+def _coefficients(
+    net: Network, sides: Sequence[Tensor], memory: MemoryLimit, progress: Progress
+) -> list[tuple[Tensor, Tensor]]:
     """Coefficients A (n, d), c (n,) of every bend's pre-activations, and of the output last."""
     counts = [prod(net.shapes[net.steps[i].inputs[0]]) for i in net.bends] + [net.n_out]
+    needed = 8 * net.n_in * sum(counts) * COPIES
+    memory.require(needed, f"a region of {net.n_units:,} units and {net.n_in:,} inputs")
     with torch.no_grad():
         constants = [c.flatten() for c in _affine(net, sides, torch.zeros(1, net.n_in, dtype=net.dtype), offset=True)]
     by_directions = net.n_in < 3 * sum(counts)  # a backward pass costs about three directions
-    linear = _forward(net, sides, counts) if by_directions else _reverse(net, sides, counts)
+    find = _forward if by_directions else _reverse
+    linear = find(net, sides, counts, memory.block(memory_limit()), progress)
     return list(zip(linear, constants, strict=True))
 
 
-def _forward(net: Network, sides: Sequence[Tensor], counts: Sequence[int]) -> list[Tensor]:
+def _forward(
+    net: Network, sides: Sequence[Tensor], counts: Sequence[int], memory: int, progress: Progress
+) -> list[Tensor]:
     eye = torch.eye(net.n_in, dtype=net.dtype)
     out = [torch.empty(n, net.n_in, dtype=net.dtype, device=net.device) for n in counts]
     with torch.no_grad():
-        for block in _blocks(net, net.n_in):
+        for block in _blocks(net, net.n_in, memory):
             for A, part in zip(out, _affine(net, sides, eye[block]), strict=True):
                 A[:, block] = part.T
+            progress("finding the region", block.stop, net.n_in)
     return out
 
 
-def _reverse(net: Network, sides: Sequence[Tensor], counts: Sequence[int]) -> list[Tensor]:
+def _reverse(
+    net: Network, sides: Sequence[Tensor], counts: Sequence[int], memory: int, progress: Progress
+) -> list[Tensor]:
     out = [torch.zeros(n, net.n_in, dtype=net.dtype, device=net.device) for n in counts]
     for which, A in enumerate(out):
-        for block in _blocks(net, len(A)):
+        for block in _blocks(net, len(A), memory):
             with torch.enable_grad():
                 x = torch.zeros(block.stop - block.start, net.n_in, dtype=net.dtype, requires_grad=True)
                 rows = _affine(net, sides, x, stop=which)[which][:, block].diagonal()  # row i of copy i
                 if rows.requires_grad:
                     A[block] = torch.autograd.grad(rows.sum(), x)[0].to(A)
+            progress("finding the region", sum(counts[:which]) + block.stop, sum(counts))
     return out
 
 
-def _blocks(net: Network, rows: int) -> list[slice]:
+def _blocks(net: Network, rows: int, memory: int) -> list[slice]:
     """Rows in blocks that fit the memory bound when each takes a run through the network."""
     activations = sum(net.sizes)
-    size = max(1, memory_limit() // (4 * 8 * activations))
+    size = max(1, memory // (4 * 8 * activations))
     return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
 
 

@@ -22,7 +22,7 @@ def explain_subject(subject: Subject, budget: float, begin: Callable[..., None])
     """Return what decides an input as plain data, ready for JSON."""
     from creases.regions import cell
 
-    region = cell(subject.net, subject.x)
+    region = cell(subject.net, subject.x, progress=lambda what, done, total: begin("finding the region", done, total))
     why = region.explain()
     begin("finding the nearest change of decision")
     return as_json_data(subject, region, why) | {"nearest_change": _nearest_change(subject, budget)}

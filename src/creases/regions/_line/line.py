@@ -16,10 +16,12 @@ import torch
 from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
+from creases._text import plural
 from creases._typing import Floats, Ints, Progress
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 from creases.network.program import memory_limit, pack_sides, unit_of_bit
+from creases.regions._limits import MemoryLimit
 from creases.regions._line.cuts import Cuts, Ends, Sides, choice_cuts, relu_cuts
 from creases.regions._line.forward_pass import LineForwardPass
 from creases.regions._line.partition import LinePartition
@@ -30,7 +32,13 @@ from creases.regions._tolerance import EPS
 
 @check_arguments("infinite")
 def line(
-    net: NetworkLike, a: Any, b: Any, *, infinite: bool = False, progress: Progress | None = None
+    net: NetworkLike,
+    a: Any,
+    b: Any,
+    *,
+    infinite: bool = False,
+    max_memory: float | None = None,
+    progress: Progress | None = None,
 ) -> LinePartition:
     """Return all breakpoints of a network on the segment from a to b, or on the whole line through them.
 
@@ -42,6 +50,9 @@ def line(
         Two different points, in the model's input shape or flattened: ``x = a + t (b - a)``.
     infinite
         False: t from 0 to 1. True: all t.
+    max_memory
+        About how many bytes the work may hold; no limit by default. Beyond it :class:`creases.errors.LimitError` says
+        how many breakpoints there were.
     progress
         Called with the number of breakpoints so far, after every bend; in large networks, after every bend of a stretch
         of the line. An exception raised by it ends the computation.
@@ -61,9 +72,10 @@ def line(
     if not np.isfinite(direction).all():
         raise InputError("b", "be closer to a", "a distance that overflows float64")
     work = net.to(torch.float64)
+    limit = MemoryLimit(max_memory, "choose points that are closer together")
     with torch.no_grad():
         ends = np.zeros(1) if infinite else np.array([0.0, 1.0])
-        t, patterns = trace(Track(work, start, direction), ends, infinite, progress)
+        t, patterns = trace(Track(work, start, direction, limit), ends, infinite, progress)
     changed = np.flatnonzero((patterns[1:] != patterns[:-1]).any(axis=1))
     inner = t if infinite else t[1:-1]
     keep = np.append(0, changed + 1)  # the interval after each breakpoint, and the first
@@ -92,8 +104,10 @@ def trace(
             continue
         _refine(track, part, pair)
         todo.extend(reversed(part.split(track.limit)))
+        knots = sum(len(t) - 1 for t, _ in done) + sum(len(part.t) - 1 for part in todo) + 1  # neighbors share one
+        held = sum(t.nbytes + patterns.nbytes for t, patterns in done) + sum(len(part.t) for part in todo) * track.bytes
+        track.memory.check(held, plural(knots - given, "breakpoint"))
         if progress is not None:
-            knots = sum(len(t) - 1 for t, _ in done) + sum(len(part.t) - 1 for part in todo) + 1  # neighbors share one
             progress("finding breakpoints", knots - given, None)
     ts, patterns = zip(*done, strict=True)
     ends = [slice(None)] + [slice(1, None)] * (len(done) - 1)  # neighbors share a knot
@@ -103,11 +117,12 @@ def trace(
 class Track:
     """The line: its points, their weights, the resolution of t, and how many knots fit in memory."""
 
-    def __init__(self, net: Network, start: Floats, direction: Floats) -> None:
+    def __init__(self, net: Network, start: Floats, direction: Floats, memory: MemoryLimit | None = None) -> None:
         self.net, self.start, self.direction = net, start, direction
+        self.memory = memory or MemoryLimit(None, "")
         self.coarse = np.abs(start).max() / np.abs(direction).max()  # t below EPS times this does not move x
-        widest = max(net.sizes)
-        self.limit = max(64, memory_limit() // (6 * 8 * widest + 4 * net.n_units))
+        self.bytes = 6 * 8 * max(net.sizes) + 4 * net.n_units  # held for a knot
+        self.limit = max(64, self.memory.block(memory_limit()) // self.bytes)
 
     def inputs(self, t: Floats) -> Floats:
         """Return inputs (n, n_in)."""

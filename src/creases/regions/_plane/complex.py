@@ -55,6 +55,13 @@ class Complex:
         """Number of regions."""
         return len(self.starts) - 1
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        signs = (array for part in self.signs for array in (part.parent, part.positive, part.negative))
+        arrays = (self.vertices, self.ends, self.label, self.kid, self.corners, self.starts, *signs)
+        return sum(array.nbytes for array in arrays)
+
     def subdivide(self, z: Tensor, terms: Tensor, bend: int, first_unit: int, *, choice: bool) -> Floats | None:
         """Split the regions, in place, by the creases of one bend.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,10 +15,12 @@ from creases._arguments import check_arguments
 from creases._text import plural
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_index, check_points
+from creases.errors import InputError
 from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
 from creases.network.program import ForwardPass, pattern_pieces, unit_of_bit
 from creases.regions import _archive as archive
 from creases.regions._boundary import Boundary, output_term_sizes, plane_boundary
+from creases.regions._limits import MemoryLimit
 from creases.regions._locate import PatternIndex, pattern_at
 from creases.regions._plane.blocks import subdivide_by_changing_units, subdivide_in_blocks
 from creases.regions._plane.complex import (
@@ -45,6 +47,9 @@ MEMORY = 2**31
 
 #: In networks with a wider bend, or a choice, values are computed from the units that change side.
 WIDE = 1024
+
+#: Bytes held while a complex is subdivided, as a multiple of those of its arrays: copies of them, and of their parts.
+COPIES = 8
 
 #: Space around three points, as a fraction of their extent.
 MARGIN = 0.25
@@ -209,6 +214,7 @@ def plane(
     basis: PointsLike | None = None,
     *,
     exact: bool = False,
+    max_memory: float | None = None,
     progress: Progress | None = None,
 ) -> PlanePartition:
     """Return all regions of a network in a box of the plane ``x = origin + basis t``.
@@ -224,6 +230,9 @@ def plane(
         A point (n_in,) and two directions (n_in, 2); for a network of two inputs the default is the input plane.
     exact
         Decide every sign in filtered exact arithmetic: no sliver is lost, no coincidence missed. Slower.
+    max_memory
+        About how many bytes the work may hold, on a CPU and without ``exact``; no limit by default. Beyond it
+        :class:`creases.errors.LimitError` says how many regions there were; :func:`plane_tiles` needs little memory.
     progress
         Called with the number of regions so far, after every bend and, in large partitions, within one; in small
         ones of perceptrons at the end; not in exact arithmetic. An exception raised by it ends the computation.
@@ -238,13 +247,17 @@ def plane(
     net = as_network(net)
     bounds = check_box(box, 2)
     start, directions = check_slice(net, origin, basis)
+    limit = MemoryLimit(max_memory, "choose a smaller box, or use plane_tiles, whose memory is bounded by one tile")
+    if max_memory is not None and (exact or net.device.type != "cpu"):
+        raise InputError("max_memory", "be left out in exact arithmetic and on a GPU", f"{max_memory}")
+    memory = limit.block(MEMORY)
     if exact:
         from creases.regions._exact import exact_plane
 
         return exact_plane(net, bounds, start, directions)
     start_mesh = box_mesh(bounds)
     if net.device.type == "cpu" and not _is_wide(net):
-        small = subdivide_perceptron(net, start_mesh, start, directions, MEMORY)
+        small = subdivide_perceptron(net, start_mesh, start, directions, memory)
         if small is not None:
             found = PlanePartition.from_mesh(net, bounds, start, directions, *small)
             if progress is not None:
@@ -253,17 +266,16 @@ def plane(
     double = net.to(torch.float64)
     part: Complex | DeviceComplex
     if net.device.type == "cpu":
-        part = Complex.from_mesh(start_mesh, MEMORY)
-        if progress is not None:
-            part.report = lambda count: progress("finding regions", count, None)
+        part = Complex.from_mesh(start_mesh, memory)
+        part.report = partial(_report, part, limit, progress)
     else:
         part = DeviceComplex.from_mesh(start_mesh, net.device)
     forward = values = None
     if isinstance(part, Complex) and _is_wide(net):
-        forward = subdivide_by_changing_units(double, part, start, directions, bounds, MEMORY, progress)
+        forward = subdivide_by_changing_units(double, part, start, directions, bounds, memory, progress)
     else:
-        values = _subdivide(double, part, start, directions, progress)
-    mesh, patterns = part.mesh(), region_patterns(net, part.signs, MEMORY)
+        values = _subdivide(double, part, start, directions, memory, progress)
+    mesh, patterns = part.mesh(), region_patterns(net, part.signs, memory)
     if _has_choice(net):
         mesh, patterns = _merge_by_pattern(net, mesh, patterns)
         values = None
@@ -281,6 +293,7 @@ def plane_through(
     *,
     margin: float = MARGIN,
     exact: bool = False,
+    max_memory: float | None = None,
     progress: Progress | None = None,
 ) -> PlanePartition:
     """Return all regions of a network in the plane through three points.
@@ -296,12 +309,19 @@ def plane_through(
         Points in the model's input shape or flattened, not on one line.
     margin
         The box contains the three points and this fraction of their extent around them.
-    exact, progress
+    exact, max_memory, progress
         As for :func:`plane`.
     """
     net = as_network(net)
     origin, basis, t = slice_through(net, [a, b, c])
-    return plane(net, box_around(t, margin), origin, basis, exact=exact, progress=progress)
+    return plane(net, box_around(t, margin), origin, basis, exact=exact, max_memory=max_memory, progress=progress)
+
+
+def _report(part: Complex, limit: MemoryLimit, progress: Progress | None, count: int) -> None:
+    """Compare the bytes that so many regions take with the limit, and report their number."""
+    limit.check(COPIES * part.nbytes * count / part.count, plural(count, "region"))
+    if progress is not None:
+        progress("finding regions", count, None)
 
 
 def _has_choice(net: Network) -> bool:
@@ -318,6 +338,7 @@ def _subdivide(
     part: Complex | DeviceComplex,
     origin: Floats,
     basis: Floats,
+    memory: int,
     progress: Progress | None,
 ) -> Floats:
     """Subdivide the complex, in place, by every bend, and return the output (V, n_out) at its vertices."""
@@ -335,7 +356,7 @@ def _subdivide(
             try:
                 Z = part.subdivide(flat, terms, forward.bend, int(net.unit_starts[forward.bend]), choice=choice)
             except MemoryLimitError:  # raised by Complex alone
-                return subdivide_in_blocks(net, cast(Complex, part), points, forward.bend, MEMORY, progress)
+                return subdivide_in_blocks(net, cast(Complex, part), points, forward.bend, memory, progress)
             forward.extend(points(known), None if Z is None else torch.as_tensor(Z).reshape(-1, *z.shape[1:]))
             if progress is not None and isinstance(part, DeviceComplex):  # a Complex reports by itself
                 progress("finding regions", part.count, None)

@@ -173,7 +173,7 @@ def plane_tiles(
     from creases.lab import ERROR, Sweep
 
     net = as_network(net)
-    bounds, start, directions = _choose_plane(net, box, origin, basis, through)
+    bounds, start, directions = choose_plane(net, box, origin, basis, through)
     folder = Path(folder).resolve()
     definition = {
         "box": bounds.tolist(), "origin": start.tolist(), "basis": directions.tolist(),
@@ -196,7 +196,7 @@ def _check_tiles(tiles: Any) -> int:
     return int(tiles)
 
 
-def _choose_plane(net: Network, box: Any, origin: Any, basis: Any, through: Any) -> tuple[Floats, Floats, Floats]:
+def choose_plane(net: Network, box: Any, origin: Any, basis: Any, through: Any) -> tuple[Floats, Floats, Floats]:
     """Return the box, origin and basis of the plane that arguments choose."""
     if through is None:
         return check_box((-1, 1) if box is None else box, 2), *check_slice(net, origin, basis)

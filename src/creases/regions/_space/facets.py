@@ -38,6 +38,12 @@ class TraversedRegion:
     beyond: list[bytes]  #: that region's pattern
     new: dict[bytes, Sides]  #: the sides of neighbors that were not known
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its patterns and numbers, without those of Python's objects."""
+        patterns = (1 + len(self.beyond)) * len(self.pattern) + sum(2 * sides.nbytes for sides in self.new.values())
+        return patterns + self.inner.nbytes + 8 * len(self.units)
+
 
 def traverse_regions(
     net: Network, box: Floats, *, n_jobs: int = 1, deadline: float = np.inf

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from creases._text import plural
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_choice, check_count, check_number, check_points
-from creases.errors import InputError
+from creases.errors import InputError, LimitError
 from creases.network import Network, NetworkLike, Piece, as_network
 from creases.network.program import pack_sides, pattern_pieces
 from creases.regions import _archive as archive
+from creases.regions._limits import MemoryLimit, no_progress
 from creases.regions._locate import PatternIndex, near_regions, pattern_at
 from creases.regions._space import vertices as space_vertices
 from creases.regions._space.boundary import SpaceBoundary, space_boundary
@@ -41,6 +42,10 @@ Method = Literal["auto", "vertices", "lp"]
 
 #: Up to this many dimensions method="auto" computes vertices.
 VERTEX_DIMENSIONS = 6
+
+
+#: Bytes held in all, as a multiple of those of lattices: lattices are joined, and faces numbered, in copies.
+COPIES = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +179,7 @@ def space(
     n_jobs: int = 1,
     max_regions: int | None = None,
     max_seconds: float | None = None,
+    max_memory: float | None = None,
     progress: Progress | None = None,
 ) -> SpacePartition:
     """Return all regions of a network in a box of its input space.
@@ -190,11 +196,13 @@ def space(
         by the dimension.
     n_jobs
         Number of processes that share the work.
-    max_regions, max_seconds
-        Stop at this limit: the result has the regions so far, ``complete`` is False and ``ended`` says why. So does
-        Ctrl-C, once some regions are finished: with ``"lp"`` one, with ``"vertices"`` a block of them.
+    max_regions, max_seconds, max_memory
+        Stop at this number of regions, seconds, or bytes held (about): the result has the regions so far, ``complete``
+        is False and ``ended`` says why. So does Ctrl-C, once some regions are finished: with ``"lp"`` one, with
+        ``"vertices"`` a block of them.
     progress
-        Called with the number of regions so far and ``max_regions``, now and then.
+        Called with the number of regions so far and ``max_regions``, now and then; with one process also of blocks that
+        are not finished.
 
     Examples
     --------
@@ -203,7 +211,7 @@ def space(
     >>> creases.space(net, box=(-1, 1)).f_vector()
     (27, 54, 36, 8)
     """
-    job = _Job(net, box, method, n_jobs, max_regions, max_seconds, progress)
+    job = _Job(net, box, method, n_jobs, max_regions, max_seconds, max_memory, progress)
     return job.by_facets() if job.method == "lp" else job.by_vertices()
 
 
@@ -221,7 +229,7 @@ def iter_space(
     False except for a block that is the whole box. If a limit ends the stream, the ``ended`` of its last block says so.
     Arguments are those of :func:`space`.
     """
-    yield from _Job(net, box, "vertices", n_jobs, max_regions, max_seconds, None).blocks()
+    yield from _Job(net, box, "vertices", n_jobs, max_regions, max_seconds, None, None).blocks()
 
 
 class _Job:
@@ -235,6 +243,7 @@ class _Job:
         n_jobs: int,
         max_regions: int | None,
         max_seconds: float | None,
+        max_memory: float | None,
         progress: Progress | None,
     ) -> None:
         net = as_network(net)
@@ -247,7 +256,9 @@ class _Job:
         self.box = check_box([(-1.0, 1.0)] * self.n if box is None else box, self.n)
         self.method = ("vertices" if self.n <= VERTEX_DIMENSIONS else "lp") if method == "auto" else method
         self.n_jobs, self.max_regions, self.max_seconds = n_jobs, max_regions, max_seconds
-        self.progress: Progress = progress or (lambda what, done, total: None)
+        self.memory = MemoryLimit(max_memory, "")
+        self.held = self.count = 0  # bytes and number of finished regions
+        self.progress: Progress = progress or no_progress
         if max_seconds is not None and self.method == "vertices":
             load_kernels()  # compilation, on a fresh machine, does not count
         self.deadline = np.inf if max_seconds is None else time.time() + max_seconds
@@ -281,29 +292,39 @@ class _Job:
 
     def _lattices(self) -> Iterator[Lattice]:
         """Yield finished parts of the box, at most ``max_regions`` regions in all; sets ``ended``."""
-        count = 0
         for lattice in self._parts():
-            if self.max_regions is not None and count + lattice.count > self.max_regions:
+            if self.max_regions is not None and self.count + lattice.count > self.max_regions:
                 self.ended = f"max_regions={self.max_regions} reached"
-                lattice = lattice.part(np.arange(self.max_regions - count))
-            count += lattice.count
-            self.progress("finding regions", count, self.max_regions)
+                lattice = lattice.part(np.arange(self.max_regions - self.count))
+            self.count += lattice.count
+            self.progress("finding regions", self.count, self.max_regions)
             if lattice.count:
                 yield lattice
             if self.ended.startswith("max_regions"):
                 return
 
     def _parts(self) -> Iterator[Lattice]:
+        """Yield finished parts until memory is full."""
+        try:
+            for lattice in self._finish():
+                self.held += lattice.nbytes
+                self.memory.check(COPIES * self.held, "")
+                yield lattice
+        except LimitError:
+            self.ended = f"{self.memory} reached"
+
+    def _finish(self) -> Iterator[Lattice]:
         limit = space_vertices.BLOCK
-        if self.max_regions is not None or self.max_seconds is not None:  # finish something early
+        if self.max_regions or self.max_seconds:  # finish something early
             limit = min(1024, self.max_regions or limit)
+        elif np.isfinite(self.memory.bytes):  # joining many small blocks would take more memory than they do
+            limit = min(8192, limit)
         block = box_block(self.work, self.box)
         late = f"max_seconds={self.max_seconds} reached"
         if self.n_jobs == 1:
+            blocks = finish_blocks(self.work, [block], limit=limit, deadline=self.deadline, watch=self._watch)
             try:
-                yield from (
-                    done.lattice for done in finish_blocks(self.work, [block], limit=limit, deadline=self.deadline)
-                )
+                yield from (done.lattice for done in blocks)
             except TimeLimitError:
                 self.ended = late
             return
@@ -312,14 +333,20 @@ class _Job:
         todo = split_block(self.work, block, 8 * self.n_jobs)
         with Parallel(n_jobs=self.n_jobs) as run:
             while todo:
-                # In rounds: a job that was started is finished, so with max_regions only a few are started at a time.
-                size = len(todo) if self.max_regions is None else 2 * self.n_jobs
+                # In rounds: a job that was started is finished, so with a limit only a few are started at a time.
+                size = 2 * self.n_jobs if self.max_regions or np.isfinite(self.memory.bytes) else len(todo)
                 batch, todo = todo[:size], todo[size:]
                 for lattice, in_time in run(delayed(finish_block)(self.work, b, limit, self.deadline) for b in batch):
                     if not in_time:
                         self.ended = late
                     if lattice is not None:
                         yield lattice
+
+    def _watch(self, regions: int, held: int) -> None:
+        """Report the regions of all blocks, finished or not; stop where they take too much memory."""
+        self.memory.check(COPIES * (self.held + held), "")
+        if self.max_regions is None:
+            self.progress("finding regions", self.count + regions, None)
 
     def _empty(self) -> Lattice:
         return box_block(self.work, self.box).lattice.part(np.zeros(0, np.int64))
@@ -353,6 +380,10 @@ class _Job:
                     break
                 if len(regions) == self.max_regions:
                     self.ended = f"max_regions={self.max_regions} reached"
+                    break
+                self.held += region.nbytes
+                if self.held > self.memory.bytes:
+                    self.ended = f"{self.memory} reached"
                     break
                 regions.append(region)
                 self.progress("finding regions", len(regions), self.max_regions)

@@ -7,8 +7,9 @@ bounded, finished regions are yielded early, and parts can go to other processes
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -24,6 +25,9 @@ BLOCK = 100_000
 
 #: Units that cut a large complex before Ctrl-C can be noticed.
 STRIDE = 8
+
+
+Watch = Callable[[int, int], None]
 
 
 class TimeLimitError(Exception):
@@ -54,20 +58,34 @@ def box_block(net: Network, box: Floats) -> Block:
     return Block(lattice, -1)
 
 
-def finish_blocks(net: Network, todo: list[Block], *, limit: int = BLOCK, deadline: float = np.inf) -> Iterator[Block]:
+def finish_blocks(
+    net: Network,
+    todo: list[Block],
+    *,
+    limit: int = BLOCK,
+    deadline: float = np.inf,
+    watch: Watch = lambda regions, held: None,
+) -> Iterator[Block]:
     """Finish blocks, the last first, splitting those with more than ``limit`` regions; empties ``todo``.
 
-    Raises :class:`TimeLimitError` when ``time.time()`` passes ``deadline``.
+    ``watch`` is called now and then with the regions of all blocks that are not finished, and their bytes. Raises
+    :class:`TimeLimitError` when ``time.time()`` passes ``deadline``.
     """
     forward = ForwardRows(net)
     with torch.no_grad():
         while todo:
             block = todo.pop()
-            parts = _advance(forward, block, limit, deadline)
+            regions, held = sum(b.lattice.count for b in todo), sum(b.lattice.nbytes for b in todo)
+            parts = _advance(forward, block, limit, deadline, partial(_add, watch, regions, held))
             if parts is None:
                 yield block
             else:
                 todo.extend(parts)
+
+
+def _add(watch: Watch, regions: int, held: int, lattice: Lattice) -> None:
+    """Call ``watch`` with these regions and bytes, and those of a lattice."""
+    watch(regions + lattice.count, held + lattice.nbytes)
 
 
 def split_block(net: Network, block: Block, parts: int) -> list[Block]:
@@ -78,7 +96,7 @@ def split_block(net: Network, block: Block, parts: int) -> list[Block]:
         while todo and len(todo) + len(done) < parts:
             todo.sort(key=lambda b: b.lattice.count)
             block = todo.pop()
-            new = _advance(forward, block, max(4, 2 * parts), np.inf)
+            new = _advance(forward, block, max(4, 2 * parts), np.inf, lambda lattice: None)
             if new is None:
                 done.append(block)
             else:
@@ -86,7 +104,9 @@ def split_block(net: Network, block: Block, parts: int) -> list[Block]:
     return done + todo
 
 
-def _advance(forward: ForwardRows, block: Block, limit: int, deadline: float) -> list[Block] | None:
+def _advance(
+    forward: ForwardRows, block: Block, limit: int, deadline: float, watch: Callable[[Lattice], None]
+) -> list[Block] | None:
     """Advance a block to the network's end, in place (None), or until it is too large, and return its parts."""
     net = forward.net
     while block.bend < len(net.bends):
@@ -99,7 +119,7 @@ def _advance(forward: ForwardRows, block: Block, limit: int, deadline: float) ->
             block.lattice.compact()
         if net.steps[net.bends[block.bend]].op == "choice":
             _choose(forward, block, deadline)
-        elif not _cut(forward, block, limit, deadline):
+        elif not _cut(forward, block, limit, deadline, watch):
             return _parts(block)
         block.unit, block.tolerance = 0, None
     return None
@@ -127,7 +147,7 @@ def _snap_to_zero(values: Floats, tolerance: Floats) -> None:
     values[np.abs(values) <= tolerance] = 0.0
 
 
-def _cut(forward: ForwardRows, block: Block, limit: int, deadline: float) -> bool:
+def _cut(forward: ForwardRows, block: Block, limit: int, deadline: float, watch: Callable[[Lattice], None]) -> bool:
     """Cut by the units of a relu bend; False when the complex exceeds the limit before the last."""
     lattice, tolerance = block.lattice, block.tolerance
     assert tolerance is not None
@@ -141,6 +161,7 @@ def _cut(forward: ForwardRows, block: Block, limit: int, deadline: float) -> boo
         stride = 1 if np.isfinite(deadline) else STRIDE
         stop = min(block.unit + max(stride, 1000 * stride // lattice.count), len(tolerance))
         block.unit = lattice.cut(column, start, 1, tolerance, block.unit, stop, limit)
+        watch(lattice)
     return True
 
 

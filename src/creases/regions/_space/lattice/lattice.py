@@ -100,6 +100,14 @@ class Lattice:
         """Number of vertices."""
         return int(self.counts[0])
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the parts of all arrays that are in use."""
+        per_face = sum(array.itemsize for array in (self.starts, self.sizes, *self._work))
+        rows = self.n_vertices * (self.data.itemsize * self.data.shape[1] + self.keys.itemsize)
+        regions = self.count * self.sides.itemsize * self.sides.shape[1]
+        return int(self.counts.sum() * per_face + self.ends.sum() * self.lists.itemsize + rows + regions)
+
     def faces(self, k: int, ids: Ints | slice = slice(None)) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the sizes and facets, in sequence, of faces of dimension k >= 1."""
         sizes, starts = self.sizes[k, : self.counts[k]][ids], self.starts[k, : self.counts[k]][ids]
