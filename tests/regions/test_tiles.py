@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -133,3 +137,26 @@ def test_three_points_choose_the_plane_of_tiles(tmp_path: Path) -> None:
 def test_planes_that_cannot_be_chosen_are_refused(plane: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         plane_tiles(creases.read(load_case("m2_16x2")), tmp_path, **plane)  # type: ignore[arg-type]
+
+
+RAY = """
+import sys
+from creases.regions import PlaneTiles, plane_tiles
+of = PlaneTiles.load(sys.argv[1])
+plane_tiles(of.net, sys.argv[2], of.box, tiles=of.tiles, engine="ray", n_jobs=2, progress=False)
+"""
+
+
+@pytest.mark.thorough
+def test_tiles_of_a_ray_cluster_are_those_of_one_process_bit_for_bit(tiles: PlaneTiles, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    environment = {**os.environ, "PYTHONPATH": str(Path(creases.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
+    words = [sys.executable, "-c", RAY, str(tiles.folder), str(tmp_path)]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    on_ray = PlaneTiles.load(tmp_path)
+    assert on_ray.count == tiles.count
+    for one, other in zip(on_ray, tiles, strict=True):
+        for field in fields(one):
+            if field.name != "net":
+                np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name), strict=True)

@@ -41,3 +41,9 @@ def test_a_line_without_knots_is_drawn():
     _, knots, segments = draw(line)
     assert knots == []
     np.testing.assert_allclose(segments, [[[-1, -1], [1, 3]]])
+
+
+def test_a_short_piece_far_away_is_drawn_with_its_own_slope():
+    fit = OptimalFit(Pieces.through([1e9, 1e9 + 3e-6], [0.0, 1.0], 0.0, 0.0), 0.0, None, 0.0, True)
+    _, _, segments = draw(fit, window=(1e9 - 1e-5, 1e9 + 1e-5))
+    np.testing.assert_allclose(np.diff(segments[:, :, 1], axis=1)[:, 0], [0, 1, 0], atol=1e-6)

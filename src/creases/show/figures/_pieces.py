@@ -53,11 +53,11 @@ def plot_pieces(
     knots = knots[(knots > low) & (knots < high)]
     ends = np.concatenate([[low], knots, [high]])
     middles = (ends[1:] + ends[:-1]) / 2
-    rates = (fit(ends[1:] - (ends[1:] - middles) / 2) - fit(middles)) / ((ends[1:] - middles) / 2)
-    reach = rates * (ends[1:] - middles)
+    at = middles if fit.period is None else fit.knots[0] + (middles - fit.knots[0]) % fit.period
+    slopes = fit.pieces.slopes[np.searchsorted(fit.knots, at)]
     segments = [
-        [(a, value - step), (b, value + step)]
-        for a, b, value, step in zip(ends[:-1], ends[1:], fit(middles), reach, strict=True)
+        [(a, value - slope * (middle - a)), (b, value + slope * (b - middle))]
+        for a, b, middle, value, slope in zip(ends[:-1], ends[1:], middles, fit(middles), slopes, strict=True)
     ]
     ax.vlines(
         knots, 0, 1, colors=style.active_theme().quiet, linewidth=0.6, transform=ax.get_xaxis_transform(), zorder=1
