@@ -91,6 +91,21 @@ def test_a_checkpoint_that_lacks_a_part_is_refused(name, tmp_path):
         grow(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
 
 
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [("widths", "0", 10**9), ("widths", "0", {}), ("spent", "epochs", []), ("spent", "seconds", None)],
+)
+def test_a_checkpoint_with_a_forged_size_is_refused(part, name, value, tmp_path):
+    path = tmp_path / "run.pt"
+    options = {"how": "random", "when": 2, "budget": 3, "checkpoint": path}
+    grow(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
+    saved = torch.load(path, weights_only=True)
+    (saved["model"] if part == "widths" else saved)[part][name] = value
+    torch.save(saved, path)
+    with pytest.raises(FileError, match=r"cannot resume from .*run.pt: it is damaged"):
+        grow(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
+
+
 @pytest.mark.parametrize("optimizer", [make_sgd, make_groups, make_rprop, torch.optim.Adagrad, torch.optim.NAdam])
 def test_the_optimizers_memory_is_resumed_with_its_groups(optimizer, tmp_path):
     data = classes(60)

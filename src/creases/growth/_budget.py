@@ -124,8 +124,8 @@ class Meter:
 
     def resume(self, numbers: Mapping[str, Any]) -> None:
         """Continue from these :attr:`numbers`, which an epoch's entry has too."""
-        self.epochs, self.multiply_adds = numbers["epochs"], numbers["multiply_adds"]
-        self._seconds, self._since = numbers["seconds"], time.monotonic()
+        self.epochs, self.multiply_adds = float(numbers["epochs"]), int(numbers["multiply_adds"])
+        self._seconds, self._since = float(numbers["seconds"]), time.monotonic()
 
 
 def _singular(unit: str) -> str:

@@ -46,8 +46,12 @@ class ModelState:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> ModelState:
-        """Return the state that :meth:`to_dict` wrote."""
-        return cls(saved["widths"], saved["tensors"], [InsertedLayer(*layer) for layer in saved["inserted"]])
+        """Return the state that :meth:`to_dict` wrote; one whose widths are not sizes of its tensors is refused."""
+        widths, tensors = saved["widths"], saved["tensors"]
+        sizes = {n for tensor in tensors.values() for n in tensor.shape}
+        if wrong := [name for name, width in widths.items() if width not in sizes]:
+            raise ValueError(f"no tensor has the width of {wrong[0]!r}, {widths[wrong[0]]!r}")
+        return cls(widths, tensors, [InsertedLayer(*layer) for layer in saved["inserted"]])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as dicts, lists, numbers and tensors."""

@@ -310,7 +310,7 @@ class Run:
         self.rate.restore(saved["schedule"])
         if saved["best"] is not None:
             epoch, network = saved["best"]
-            self.best = (epoch, ModelState.from_dict(network))
+            self.best = (int(epoch), ModelState.from_dict(network))
         self._choose_samples()
 
     def finish(self) -> None:
