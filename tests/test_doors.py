@@ -20,10 +20,9 @@ def check(root):
 
 @pytest.fixture
 def copy(tmp_path):
-    """The sources and the check, to break them."""
-    ignore = shutil.ignore_patterns("__pycache__", "built", "results")
-    for name in ("src/creases", "tools"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignore)
+    """One room and the check, to break it."""
+    for name in ("src/creases/prune", "tools"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
 
 
