@@ -9,26 +9,32 @@ import numpy as np
 
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.images import note_stand_in
-from creases_reproduction.linearity.chapter6_images import (
-    FULL,
-)
+from creases_reproduction.linearity.chapter6_images import FULL
 from creases_reproduction.linearity.image_networks import DataName
-from creases_reproduction.linearity.image_numbers import Groups, about, similarity, stored_similarity
+from creases_reproduction.linearity.image_numbers import Groups, about, similarity, stored_clusters, stored_similarity
 from creases_reproduction.linearity.image_similarity import Measured
 
 
 def from_similarity(numbers: Callable[[Groups], dict[str, Any]], data: DataName) -> dict[str, Any]:
-    """Return measure and kept of a claim whose numbers come from what was measured of a data set's networks."""
-
-    def named(found: Measured) -> Numbers:
-        part = Groups(found)
-        return {**part.note, "names": found.names, **numbers(part)}
-
+    """Return what claims share whose numbers come from what was measured of a data set's networks."""
     return {
-        "measure": lambda scale: named(similarity(data, scale)),
-        "from_table": lambda: (named(stored_similarity(data)), about("image_similarity", data)),
+        "measure": lambda scale: _named(numbers, similarity(data, scale)),
+        "from_table": lambda: (_named(numbers, stored_similarity(data)), about("image_similarity", data)),
         "full": FULL,
     }
+
+
+def from_clusters(data: DataName) -> dict[str, Any]:
+    """Return the same for clustered coefficients, which were stored by an earlier run."""
+    return {
+        **from_similarity(compression, data),
+        "from_table": lambda: (_named(compression, stored_clusters(data)), about("image_clusters", data)),
+    }
+
+
+def _named(numbers: Callable[[Groups], dict[str, Any]], found: Measured) -> Numbers:
+    part = Groups(found)
+    return {**part.note, "names": found.names, **numbers(part)}
 
 
 def compression(own: Groups) -> dict[str, Any]:
@@ -141,7 +147,7 @@ CLAIMS = [
         ),
         judge=judge_mnist_clusters,
         picture=picture_clusters,
-        **from_similarity(compression, "mnist"),
+        **from_clusters("mnist"),
     ),
     Claim(
         "linearity/figure-7.4",
@@ -149,14 +155,14 @@ CLAIMS = [
         "CIFAR-10: the same; only dense networks come near the original accuracy.",
         judge=judge_cifar_clusters,
         picture=picture_clusters,
-        **from_similarity(compression, "cifar10"),
+        **from_clusters("cifar10"),
     ),
     Claim(
         "linearity/section-7.2-optimizers",
         "section 7.2",
         "Networks trained by SGD bear clustering much better than those by AdamW.",
         judge=judge_optimizers,
-        **from_similarity(compression, "mnist"),
+        **from_clusters("mnist"),
         misprints=("linearity/section-7.2-decay",),
     ),
 ]

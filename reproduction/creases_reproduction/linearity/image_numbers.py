@@ -114,6 +114,11 @@ def stored_similarity(data: DataName) -> Measured:
     return Measured(**_read("image_similarity", data)["numbers"])
 
 
+def stored_clusters(data: DataName) -> Measured:
+    """Return accuracies of earlier networks of one data set, and with their coefficients clustered, at full scale."""
+    return Measured(**_read("image_clusters", data)["numbers"])
+
+
 def stored_directions(data: DataName) -> Directions:
     """Return the same of what the networks look at."""
     return Directions(**_read("image_directions", data)["numbers"])

@@ -95,7 +95,7 @@ def measure_images(
     train, test
         Images (n, c, h, w) that maps are fitted to; others with their classes.
     clustered
-        How many of the first, at most, are clustered, by ``jobs`` processes.
+        How many of the first, at most, are clustered, by ``jobs`` processes, into ``k`` clusters; none if k is empty.
     """
     x, x_test, labels = (part.to(device) for part in (train, *test))
     nets = [read(model.cpu(), x.shape[1:]).to(torch.float32).to(device) for model in models]
@@ -119,8 +119,9 @@ def measure_images(
     if x.is_cuda:
         torch.cuda.empty_cache()
     follow("maps", result)
-    _compression(result, few, at_test, x_test, labels, k, jobs)
-    follow("compression", result)
+    if k:
+        _compression(result, few, at_test, x_test, labels, k, jobs)
+        follow("compression", result)
     return result
 
 
@@ -160,10 +161,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--train", type=int)
     parser.add_argument("--test", type=int)
+    parser.add_argument("--without-clusters", action="store_true", help="leave out compression, the longest part")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(arguments)
     part, began = plans(options.data), perf_counter()
     flags = f"{options.data} --device {options.device} --networks networks --out {options.out.name}"
+    flags += " --without-clusters" if options.without_clusters else ""
     command = f"python -m creases_reproduction.linearity.image_similarity {flags}"
 
     def keep(stage: str, measured: Measured) -> None:
@@ -181,6 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         train=options.train,
         test=options.test,
         follow=keep,
+        **({"k": ()} if options.without_clusters else {}),
     )
 
 
