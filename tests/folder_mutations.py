@@ -101,7 +101,9 @@ def _run_kinds(folder: Path) -> dict[str, Kind]:
 
     run = folder / "run"
     options = ["--budget", "4", "--how", "random", "--when", "2", "--seed", "0"]
-    result = CliRunner().invoke(app, ["grow", str(folder / "table.csv"), "--out", str(run), *options])
+    result = CliRunner().invoke(
+        app, ["grow", str(folder / "table.csv"), "--out", str(run), *options], catch_exceptions=False
+    )
     assert result.exit_code == 0, result.output
     rows = [{"size": "2.5", "town": "Ulm"}]
 
@@ -249,7 +251,7 @@ def _comparison_kinds(folder: Path) -> dict[str, Kind]:
     files = [str(net.save(folder / f"{name}.safetensors")) for name in "ab"]
     np.savez(folder / "rows.npz", X=rows, y=np.arange(20) % 3)
     arguments = ["compare", *files, "--data", str(folder / "rows.npz"), "--out", str(folder / "compared")]
-    result = CliRunner().invoke(app, arguments)
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     compared = next((folder / "compared").glob("*.json"))
     load = in_folder(compared, lambda path: write_comparison_report(path, folder / "report.html"))
