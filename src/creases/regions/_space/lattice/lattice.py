@@ -103,7 +103,8 @@ class Lattice:
     @property
     def nbytes(self) -> int:
         """Bytes of the parts of all arrays that are in use."""
-        per_face = sum(array.itemsize for array in (self.starts, self.sizes, *self._work))
+        arrays: list[NDArray[Any]] = [self.starts, self.sizes, *self._work]
+        per_face = sum(array.itemsize for array in arrays)
         rows = self.n_vertices * (self.data.itemsize * self.data.shape[1] + self.keys.itemsize)
         regions = self.count * self.sides.itemsize * self.sides.shape[1]
         return int(self.counts.sum() * per_face + self.ends.sum() * self.lists.itemsize + rows + regions)

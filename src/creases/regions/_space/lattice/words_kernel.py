@@ -63,7 +63,7 @@ def signs_met(words: Array, count: int, unit: int) -> int:
     """Return which signs a unit has at the vertices: the sum of 1, 2, 4 for +, -, 0."""
     met = 0
     for v in range(count):
-        signs = np.int64(mask(words[v], unit))
+        signs: Any = np.int64(mask(words[v], unit))
         met |= signs | np.int64(signs == 0) << 2
     return met
 
@@ -73,7 +73,7 @@ def crossed_faces(words: Array, sizes: Array, count: int, unit: int, crossed: Ar
     """Write which faces the crease of a unit cuts; return their number and their number of facets."""
     n, entries = 0, 0
     for f in range(count):
-        is_cut = np.int64(mask(words[f], unit) == 3)
+        is_cut: Any = np.int64(mask(words[f], unit) == 3)
         crossed[n] = f  # kept where it is cut: a branch would often be mispredicted
         n += is_cut
         entries += is_cut * sizes[f]
