@@ -41,8 +41,8 @@ class Auto:
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
         layer, inputs = model.get_submodule(place.name), evidence.samples.example()[0].numel()
-        small = isinstance(layer, nn.Linear) and max(inputs, layer.in_features) <= MAX_INPUTS
-        if small and evidence.objective.task is not None and not message_of(lambda: check_place(model, place)):
+        exact = evidence.objective.task is not None and not message_of(lambda: check_place(model, place))
+        if exact and isinstance(layer, nn.Linear) and max(inputs, layer.in_features) <= MAX_INPUTS:
             samples = len(evidence.samples) if isinstance(evidence.samples, Sized) else Fold.max_samples
             large = min(samples, Fold.max_samples) * layer.in_features**2 > EXACT
             return Fold(count=min(self.count, MAX_FOLDS) if large else self.count)(model, place, evidence)
