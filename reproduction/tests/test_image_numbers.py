@@ -8,6 +8,7 @@ import torch
 
 from creases_reproduction.claim import Judgement
 from creases_reproduction.images import STAND_IN, note_stand_in
+from creases_reproduction.linearity.image_clusters import cluster_images
 from creases_reproduction.linearity.image_directions import directions, far, roughness
 from creases_reproduction.linearity.image_networks import network
 from creases_reproduction.linearity.image_numbers import (
@@ -43,6 +44,15 @@ def test_a_linear_networks_direction_is_its_own_weight():
     assert found.like_linear == pytest.approx([1, 1])
     assert found.eigenvalues[0][0] == 1
     assert found.eigenvalues[0][1] < 1e-12
+
+
+def test_a_linear_network_keeps_its_accuracy_with_one_cluster_and_another_with_one_for_each_sample():
+    x, y = digit_images()
+    models = [network(kind, 0, x.shape[1:]) for kind in ("linear", "dense")]
+    found = cluster_images("digits", models, ["linear", "dense"], x[:20], (x[:20], y[:20]), k=(1, 20), jobs=1)
+    assert found.names == ["linear", "dense"]
+    assert found.compression["1"][0] == found.accuracy[0]
+    assert found.compression["20"] == found.accuracy
 
 
 def test_a_judge_says_when_other_images_stood_in():

@@ -11,7 +11,14 @@ from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.images import note_stand_in
 from creases_reproduction.linearity.chapter6_images import FULL
 from creases_reproduction.linearity.image_networks import DataName
-from creases_reproduction.linearity.image_numbers import Groups, about, similarity, stored_clusters, stored_similarity
+from creases_reproduction.linearity.image_numbers import (
+    Groups,
+    about,
+    clusters,
+    similarity,
+    stored_clusters,
+    stored_similarity,
+)
 from creases_reproduction.linearity.image_similarity import Measured
 
 
@@ -25,9 +32,10 @@ def from_similarity(numbers: Callable[[Groups], dict[str, Any]], data: DataName)
 
 
 def from_clusters(data: DataName) -> dict[str, Any]:
-    """Return the same for clustered coefficients, which were stored by an earlier run."""
+    """Return the same for clustered coefficients."""
     return {
-        **from_similarity(compression, data),
+        "measure": lambda scale: _named(compression, clusters(data, scale)),
+        "full": FULL,
         "from_table": lambda: (_named(compression, stored_clusters(data)), about("image_clusters", data)),
     }
 

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from creases.problems import digits
 from creases_reproduction.experiment import Scale
 from creases_reproduction.images import STAND_IN
+from creases_reproduction.linearity.image_clusters import CLUSTERS, cluster_images
 from creases_reproduction.linearity.image_directions import Directions, directions
 from creases_reproduction.linearity.image_networks import DataName, Plan, images, plans, train_plan
 from creases_reproduction.linearity.image_similarity import Measured, measure_images
@@ -86,15 +87,27 @@ def _measured(data: DataName, scale: Scale) -> Measured:
         (train[0][: 300 if small else None]),
         test,
         device="cpu" if small else device(),
-        clustered=300 if small else 10_000,
-        k=(1, 10, 50) if small else (1, 10, 100, 1000),
-        jobs=1 if small else -1,
     )
 
 
 def similarity(data: DataName, scale: Scale) -> Measured:
     """Return everything of ``image_similarity.py`` at a scale."""
     return _measured(data if scale == "full" else "mnist", scale)
+
+
+@cache
+def _clustered(data: DataName, scale: Scale) -> Measured:
+    (x, _), test = samples(data, scale)
+    small, names = scale == "quick", [plan.name for plan in own_plans(data, scale)]
+    count, k = (300, (1, 10, 50)) if small else (10_000, CLUSTERS)
+    where, jobs = ("cpu", 1) if small else (device(), -1)
+    own = models(data, scale)
+    return cluster_images("digits" if small else data, own, names, x[:count], test, device=where, k=k, jobs=jobs)
+
+
+def clusters(data: DataName, scale: Scale) -> Measured:
+    """Return everything of ``image_clusters.py`` at a scale."""
+    return _clustered(data if scale == "full" else "mnist", scale)
 
 
 @cache
@@ -115,7 +128,7 @@ def stored_similarity(data: DataName) -> Measured:
 
 
 def stored_clusters(data: DataName) -> Measured:
-    """Return accuracies of earlier networks of one data set, and with their coefficients clustered, at full scale."""
+    """Return the same of the networks with their coefficients clustered."""
     return Measured(**_read("image_clusters", data)["numbers"])
 
 

@@ -1,10 +1,10 @@
-"""Image networks as in chapters 6 and 7 of "Local Linearity of ReLU Neural Networks": compressed, compared, probed.
+"""Image networks as in chapters 6 and 7 of "Local Linearity of ReLU Neural Networks": compared and probed.
 
     python -m creases_reproduction.linearity.image_networks mnist --device cuda --out networks
     python -m creases_reproduction.linearity.image_similarity mnist --device cuda --networks networks --out mnist.json
 
-needs the image files (see :func:`creases.problems.mnist`). Figures 7.3 and 7.4 (compression), 7.8 to 7.17 (similarity)
-and 6.14 to 6.19 (sensitivity). At full scale coefficients of 14 networks at 60,000 images are kept on the GPU: 60 GiB.
+needs the image files (see :func:`creases.problems.mnist`). Figures 7.8 to 7.17 (similarity) and 6.14 to 6.19
+(sensitivity). At full scale coefficients of 14 networks at 60,000 images are kept on the GPU: 60 GiB.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from creases._files import write_atomically
-from creases.compare import Coefficients, active_subspace, coefficients, compress, count_regions, explained_variance
+from creases.compare import Coefficients, active_subspace, coefficients, count_regions, explained_variance
 from creases.compare.measures import coefficient_cka, cross_entropies, distances, mapped_accuracies
 from creases.network import read
 from creases_reproduction.experiment import describe_run, round_numbers
@@ -37,7 +37,7 @@ class Measured:
     names: list[str]
     train: int  #: training samples that maps are fitted to
     test: int  #: test samples
-    clustered: int  #: training samples that are clustered
+    clustered: int = 0  #: training samples that are clustered
     accuracy: list[float] = field(default_factory=list)
     regions: list[int] = field(default_factory=list)  #: different regions that the test samples lie in
     compression: dict[str, list[float]] = field(default_factory=dict)  #: accuracy with k clusters, by k
@@ -83,23 +83,18 @@ def measure_images(
     test: tuple[Tensor, Tensor],
     *,
     device: str = "cpu",
-    clustered: int = 10_000,
-    k: Sequence[int] = (1, 10, 100, 1000),
-    jobs: int = -1,
     follow: Callable[[str, Measured], None] = lambda stage, measured: None,
 ) -> Measured:
-    """Measure everything that chapters 6 and 7 measure of image networks; ``follow`` is called after each stage.
+    """Measure what chapters 6 and 7 measure of image networks, but for clusters; ``follow`` is called after each stage.
 
     Parameters
     ----------
     train, test
         Images (n, c, h, w) that maps are fitted to; others with their classes.
-    clustered
-        How many of the first, at most, are clustered, by ``jobs`` processes, into ``k`` clusters; none if k is empty.
     """
     x, x_test, labels = (part.to(device) for part in (train, *test))
     nets = [read(model.cpu(), x.shape[1:]).to(torch.float32).to(device) for model in models]
-    result = Measured(data, list(names), len(x), len(x_test), min(clustered, len(x)))
+    result = Measured(data, list(names), len(x), len(x_test))
     result.regions = [count_regions(net, x_test) for net in nets]
     at_test = [coefficients(net, x_test) for net in nets]
     result.accuracy = [float((C.values.argmax(1) == labels).double().mean()) for C in at_test]
@@ -114,14 +109,7 @@ def measure_images(
     follow("sensitivity", result)
     at_train = [coefficients(net, x) for net in nets]
     result.mapped = mapped_accuracies(at_train, at_test, x_test, labels).tolist()
-    few = [_first(C, result.clustered) for C in at_train]
-    del at_train  # tens of GiB of a GPU, which clustering does not need
-    if x.is_cuda:
-        torch.cuda.empty_cache()
     follow("maps", result)
-    if k:
-        _compression(result, few, at_test, x_test, labels, k, jobs)
-        follow("compression", result)
     return result
 
 
@@ -134,25 +122,6 @@ def _sensitivity(result: Measured, at_test: Sequence[Coefficients], x: Tensor) -
         result.spectrum.append(np.mean(spectra, axis=0).tolist())
 
 
-def _first(C: Coefficients, count: int) -> Coefficients:
-    """Return coefficients at the first samples, in the memory of the processor."""
-    return Coefficients(C.features[:, :count].cpu(), C.basis, C.values[:count].cpu())
-
-
-def _compression(
-    result: Measured,
-    few: Sequence[Coefficients],
-    at_test: Sequence[Coefficients],
-    x: Tensor,
-    labels: Tensor,
-    k: Sequence[int],
-    jobs: int,
-) -> None:
-    values_of = [item for item in k if item <= result.clustered]
-    collected = [compress(a, b, x, labels, k=values_of, n_jobs=jobs) for a, b in zip(few, at_test, strict=True)]
-    result.compression = {str(item): [net.accuracy[i] for net in collected] for i, item in enumerate(values_of)}
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the networks of a folder and keep the numbers as JSON."""
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -161,12 +130,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--train", type=int)
     parser.add_argument("--test", type=int)
-    parser.add_argument("--without-clusters", action="store_true", help="leave out compression, the longest part")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(arguments)
     part, began = plans(options.data), perf_counter()
     flags = f"{options.data} --device {options.device} --networks networks --out {options.out.name}"
-    flags += " --without-clusters" if options.without_clusters else ""
     command = f"python -m creases_reproduction.linearity.image_similarity {flags}"
 
     def keep(stage: str, measured: Measured) -> None:
@@ -184,7 +151,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         train=options.train,
         test=options.test,
         follow=keep,
-        **({"k": ()} if options.without_clusters else {}),
     )
 
 

@@ -1,0 +1,88 @@
+"""Image networks whose coefficients are clustered: Figures 7.3 and 7.4 of the dissertation, one network at a time.
+
+    python -m creases_reproduction.linearity.image_networks mnist --device cuda --out networks
+    python -m creases_reproduction.linearity.image_clusters mnist --networks networks --out image_clusters_mnist.json
+
+needs the image files (see :func:`creases.problems.mnist`) and, for CIFAR-10, about 6 GB of memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter
+
+from torch import Tensor, float32, nn
+
+from creases._files import write_atomically
+from creases.compare import coefficients, compress
+from creases.network import read
+from creases_reproduction.experiment import describe_run, round_numbers
+from creases_reproduction.linearity.image_networks import images, plans
+from creases_reproduction.linearity.image_similarity import Measured, load
+
+CLUSTERS = (1, 10, 100, 1000)
+
+
+def cluster_images(
+    data: str,
+    models: Sequence[nn.Module],
+    names: Sequence[str],
+    train: Tensor,
+    test: tuple[Tensor, Tensor],
+    *,
+    device: str = "cpu",
+    k: Sequence[int] = CLUSTERS,
+    jobs: int = -1,
+    follow: Callable[[str, Measured], None] = lambda name, measured: None,
+) -> Measured:
+    """Measure the accuracy of networks at test images with coefficients of training images clustered to each k.
+
+    ``follow`` is called after each network.
+    """
+    train, x, labels = (part.to(device) for part in (train, *test))
+    result = Measured(data, [], len(train), len(x), len(train), compression={str(item): [] for item in k})
+    for model, name in zip(models, names, strict=True):
+        net = read(model.cpu(), x.shape[1:]).to(float32).to(device)
+        found = compress(coefficients(net, train), coefficients(net, x), x, labels, k=k, n_jobs=jobs)
+        result.names.append(name)
+        result.accuracy.append(found.original)
+        for item, accuracy in zip(k, found.accuracy, strict=True):
+            result.compression[str(item)].append(accuracy)
+        follow(name, result)
+    return result
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Cluster the networks of a folder and keep the numbers as JSON."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("data", choices=["mnist", "cifar10"])
+    parser.add_argument("--networks", type=Path, required=True)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--train", type=int, default=10_000, help="images whose coefficients are clustered")
+    parser.add_argument("--test", type=int)
+    parser.add_argument("--jobs", type=int, default=-1)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    began, part = perf_counter(), plans(options.data)
+    flags = (
+        f"{options.data} --device {options.device} --networks networks --train {options.train} --out {options.out.name}"
+    )
+    command = f"python -m creases_reproduction.linearity.image_clusters {flags}"
+
+    def keep(name: str, measured: Measured) -> None:
+        print(name, round(perf_counter() - began), flush=True)
+        result = {"about": describe_run(command, perf_counter() - began), "numbers": round_numbers(measured.__dict__)}
+        with write_atomically(options.out) as path:
+            path.write_text(json.dumps(result))
+
+    models = [load(options.networks, plan) for plan in part]
+    samples, test = images(options.data, "train", options.train)[0], images(options.data, "test", options.test)
+    names, where = [plan.name for plan in part], options.device
+    cluster_images(options.data, models, names, samples, test, device=where, jobs=options.jobs, follow=keep)
+
+
+if __name__ == "__main__":
+    main()
