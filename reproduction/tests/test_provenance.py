@@ -8,7 +8,7 @@ from creases._versions import NOT_INSTALLED
 from creases_reproduction.catalogue import list_claims
 from creases_reproduction.results import Result, stored_result
 
-#: Results of a run before time and versions were recorded: clusters of image networks, which take 16 cores and a GPU.
+#: Results of a run before time and versions were recorded, by a program that is now image_clusters: they take a GPU.
 INCOMPLETE = {"linearity/figure-7.3", "linearity/figure-7.4", "linearity/section-7.2-optimizers"}
 
 STORED = [result for claim in list_claims() if (result := stored_result(claim.id)) is not None]

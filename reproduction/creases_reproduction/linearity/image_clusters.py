@@ -46,10 +46,10 @@ def cluster_images(
     result = Measured(data, [], len(train), len(x), len(train), compression={str(item): [] for item in k})
     for model, name in zip(models, names, strict=True):
         net = read(model.cpu(), x.shape[1:]).to(float32).to(device)
-        found = compress(coefficients(net, train), coefficients(net, x), x, labels, k=k, n_jobs=jobs)
+        compression = compress(coefficients(net, train), coefficients(net, x), x, labels, k=k, n_jobs=jobs)
         result.names.append(name)
-        result.accuracy.append(found.original)
-        for item, accuracy in zip(k, found.accuracy, strict=True):
+        result.accuracy.append(compression.original)
+        for item, accuracy in zip(k, compression.accuracy, strict=True):
             result.compression[str(item)].append(accuracy)
         follow(name, result)
     return result

@@ -73,8 +73,8 @@ def _cross(net: Network, X: Floats, predicted: Ints, true: Ints, samples: Ints) 
         return out
     owner, other = np.array(pairs).T
     i, j = predicted[samples[owner]], true[samples[owner]]
-    points, found = _first_ties(net, X[samples[owner]], X[other], i, j)
-    owner, i, j = owner[found], i[found], j[found]
+    points, rows = _first_ties(net, X[samples[owner]], X[other], i, j)
+    owner, i, j = owner[rows], i[rows], j[rows]
     lead, normal, _ = _leads(net, points, i, j)
     size = (normal**2).sum(axis=1)
     points = points - np.divide(lead, size, out=np.zeros_like(lead), where=size > 0)[:, None] * normal
