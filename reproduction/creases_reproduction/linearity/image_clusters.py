@@ -9,19 +9,16 @@ needs the image files (see :func:`creases.problems.mnist`) and, for CIFAR-10, ab
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
 from torch import Tensor, float32, nn
 
-from creases._files import write_atomically
 from creases.compare import coefficients, compress
 from creases.network import read
-from creases_reproduction.experiment import describe_run, round_numbers
 from creases_reproduction.linearity.image_networks import images, plans
-from creases_reproduction.linearity.image_similarity import Measured, load
+from creases_reproduction.linearity.image_similarity import Measured, load, store
 
 CLUSTERS = (1, 10, 100, 1000)
 
@@ -74,9 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     def keep(name: str, measured: Measured) -> None:
         print(name, round(perf_counter() - began), flush=True)
-        result = {"about": describe_run(command, perf_counter() - began), "numbers": round_numbers(measured.__dict__)}
-        with write_atomically(options.out) as path:
-            path.write_text(json.dumps(result))
+        store(options.out, command, perf_counter() - began, measured)
 
     models = [load(options.networks, plan) for plan in part]
     samples, test = images(options.data, "train", options.train)[0], images(options.data, "test", options.test)

@@ -62,6 +62,13 @@ def load(folder: Path, plan: Plan) -> nn.Sequential:
     return model
 
 
+def store(path: Path, command: str, seconds: float, measured: Measured) -> None:
+    """Write what was measured, and how it was made, as JSON."""
+    result = {"about": describe_run(command, seconds), "numbers": round_numbers(measured.__dict__)}
+    with write_atomically(path) as temporary:
+        temporary.write_text(json.dumps(result))
+
+
 def measure(
     data: DataName,
     models: Sequence[nn.Module],
@@ -138,9 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     def keep(stage: str, measured: Measured) -> None:
         print(stage, flush=True)
-        result = {"about": describe_run(command, perf_counter() - began), "numbers": round_numbers(measured.__dict__)}
-        with write_atomically(options.out) as path:
-            path.write_text(json.dumps(result))
+        store(options.out, command, perf_counter() - began, measured)
 
     models = [load(options.networks, plan) for plan in part]
     measure(
