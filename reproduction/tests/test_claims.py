@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from altered_numbers import STORED, judge_altered, row_value
 from judged_cases import (
@@ -40,6 +42,9 @@ CASES = {id: cases for chapter in CHAPTERS for id, cases in chapter.CASES.items(
 
 #: Figures whose numbers are not in the text: the best that can be said is that they agree in kind.
 IN_KIND = {id for chapter in CHAPTERS for id in getattr(chapter, "IN_KIND", ())}
+
+#: A folder of quick results, shared with ``creases reproduce`` so that none is computed twice by the same code.
+REPRODUCED = os.environ.get("CREASES_REPRODUCED")
 
 #: Claims that do not depend on chance and take well under a few seconds at quick scale, by family.
 FAST = {
@@ -92,7 +97,7 @@ def test_numbers_that_contradict_disagree(id):
 def test_a_few_cases_give_the_verdict_of_many(id):
     result = stored_result(id)
     assert result is not None
-    assert run_claim(find_claim(id), "quick").verdict == result.verdict
+    assert run_claim(find_claim(id), "quick", folder=REPRODUCED).verdict == result.verdict
 
 
 def test_claims_that_cannot_be_computed_say_why():
