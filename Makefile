@@ -17,8 +17,11 @@ READING := $(addprefix tests/network/reading/test_,modules.py random_models.py r
 LOWEST := $(SURGERY) $(READING) tests/growth/test_cost.py tests/regions/test_boundary.py tests/lab/test_store.py \
 	tests/test_environments.py
 
+# Examples that compile the largest kernels, for a minute; all later processes read them from numba's cache.
+KERNELS := $(addprefix src/creases/,splines/_fit.py boolean/_minimal.py certify/_ranges.py)
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test pages thorough lowest lint format bench docs pictures reproduce viewer chromium clean
+.PHONY: help demo test pages kernels thorough lowest lint format bench docs pictures reproduce viewer chromium clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +36,9 @@ test: $(VENV)/dev chromium ## set up, check and test everything but what takes l
 # In one process: two browsers at a time are too slow to keep up with a run. They leave most of a core to the linters.
 pages: $(VENV)/dev chromium
 	$(BIN)/python -m pytest -q tests/web
+
+kernels: $(VENV)/dev
+	$(BIN)/python -m pytest -q $(KERNELS)
 
 thorough: $(VENV)/dev ## run the tests that take long
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m thorough
