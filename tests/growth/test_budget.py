@@ -107,14 +107,32 @@ def test_seconds_go_on_from_where_a_run_was_stopped(monkeypatch):
     monkeypatch.setattr(budgets.time, "monotonic", lambda: clock["now"])
     meter = Meter(Budget(10, "seconds"), 5)
     clock["now"] += 4
+    meter.read_clock()
     assert meter.progress == pytest.approx(0.4)
     numbers = meter.numbers
     clock["now"] += 1000  # the run is stopped
     again = Meter(Budget(10, "seconds"), 5)
     again.resume(numbers)
     clock["now"] += 1
+    again.read_clock()
     assert again.seconds == pytest.approx(5)
     assert again.progress == pytest.approx(0.5)
+
+
+def test_the_time_between_the_end_of_a_run_and_its_extension_does_not_count(monkeypatch):
+    clock = {"now": 100.0}
+    monkeypatch.setattr(budgets.time, "monotonic", lambda: clock["now"])
+    model = mlp(3, 2, 2)
+    grower = Grower(model, adam(model), classes(20), "classification", how="random", budget="2 s")
+    clock["now"] += 3
+    grower.step()
+    assert grower.history.ended == "the budget of 2 seconds is spent"
+    clock["now"] += 1000
+    grower.extend("10 s")
+    clock["now"] += 1
+    grower.step()
+    assert grower.history.last["seconds"] == pytest.approx(4)
+    assert not grower.history.ended
 
 
 # runs

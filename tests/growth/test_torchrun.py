@@ -28,7 +28,7 @@ def assert_alike(one: dict, two: dict, rtol: float = 1e-5, atol: float = 1e-7) -
 
 @pytest.mark.parametrize("name", torchrun_runs.CASES)
 def test_two_ranks_grow_the_network_of_one(both, name):
-    alone = torchrun_runs.kept(torchrun_runs.CASES[name]())
+    alone = torchrun_runs.outcome(torchrun_runs.CASES[name]())
     for rank in both:
         assert rank[name]["records"] == alone["records"]
         assert_alike(rank[name]["model"], alone["model"])

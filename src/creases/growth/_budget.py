@@ -86,18 +86,21 @@ class Meter:
         self.n_samples = n_samples  #: in an epoch; None if a loader does not say
         self.epochs = 0.0
         self.multiply_adds = 0
-        self._seconds, self._since = 0.0, time.monotonic()
+        self.seconds = 0.0  #: at the last :meth:`read_clock`, without those between a stop and a resumption
+        self._began = time.monotonic()
 
-    @property
-    def seconds(self) -> float:
-        """Seconds of the run so far, without those before it was resumed."""
-        return self._seconds + time.monotonic() - self._since
+    def read_clock(self) -> None:
+        """Note the seconds so far: with a budget in seconds those of the first rank, so that all ranks decide alike."""
+        seconds = torch.tensor(time.monotonic() - self._began, dtype=torch.float64)
+        if self.budget.unit == "seconds":
+            ranks.broadcast([seconds])
+        self.seconds = float(seconds)
 
     @property
     def spent(self) -> float:
-        """The amount spent so far, in the budget's unit; the first rank's seconds, so that all ranks end together."""
+        """The amount spent so far, in the budget's unit."""
         if self.budget.unit == "seconds":
-            return ranks.from_first(self.seconds)
+            return self.seconds
         return self.epochs if self.budget.unit == "epochs" else self.multiply_adds
 
     @property
@@ -110,12 +113,14 @@ class Meter:
         total = torch.tensor(float(multiply_adds), dtype=torch.float64)
         ranks.sum_over_ranks([total])
         self.multiply_adds += int(total)
+        self.read_clock()
 
     def train(self, samples: int, forward_cost: int) -> None:
         """Add a training step on some samples; ``forward_cost`` is in multiply-adds per sample."""
         self.multiply_adds += PASSES_PER_STEP * forward_cost * samples
         if self.n_samples:
             self.epochs += samples / self.n_samples
+        self.read_clock()
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -125,7 +130,8 @@ class Meter:
     def resume(self, numbers: Mapping[str, Any]) -> None:
         """Continue from these :attr:`numbers`, which an epoch's entry has too."""
         self.epochs, self.multiply_adds = float(numbers["epochs"]), int(numbers["multiply_adds"])
-        self._seconds, self._since = float(numbers["seconds"]), time.monotonic()
+        self.seconds = float(numbers["seconds"])
+        self._began = time.monotonic() - self.seconds
 
 
 def _singular(unit: str) -> str:

@@ -326,6 +326,7 @@ class Grower(Racing):
             )
         held = None if self.validation is None else measure(state.model, self.validation, state.objective)
         meter = state.meter
+        meter.read_clock()
         if not state.metered:  # the loop is the user's own: an epoch is what lies between two calls
             meter.train(meter.n_samples or 0, state.flops // 2)
         if not meter.n_samples:
@@ -367,6 +368,7 @@ class Grower(Racing):
         """Raise the total budget; a run that has ended continues."""
         meter, larger = self.state.meter, Budget.parse(budget)
         before, meter.budget = meter.budget, larger
+        meter.resume(meter.numbers)  # the time since the run ended does not count
         if meter.progress >= 1:
             meter.budget = before
             raise InputError("budget", "be more than is spent already", str(larger))
