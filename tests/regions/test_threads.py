@@ -1,9 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from importlib import import_module
+from pathlib import Path
 from time import sleep
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,10 +33,13 @@ def on_threads(threads: int, net: creases.Network) -> creases.regions.PlaneParti
     return creases.plane(net, (-1, 1))
 
 
-def assert_equal(a: object, b: object) -> None:
-    for field in fields(a):  # type: ignore[arg-type]
-        if field.name != "net":
-            np.testing.assert_array_equal(getattr(a, field.name), getattr(b, field.name), strict=True)
+def assert_equal(a: Any, b: Any) -> None:
+    if isinstance(a, Sequence):
+        arrays = list(zip(a, b, strict=True))
+    else:
+        arrays = [(getattr(a, field.name), getattr(b, field.name)) for field in fields(a) if field.name != "net"]
+    for one, other in arrays:
+        np.testing.assert_array_equal(one, other, strict=True)
 
 
 @pytest.mark.parametrize("name", ["m2_16x2", "m2_32x3"])
@@ -114,3 +122,56 @@ def test_spaces_are_bit_equal_on_any_number_of_threads(monkeypatch) -> None:
         found.append(creases.space(net))
     for part in found[1:]:
         assert_equal(part, found[0])
+
+
+def wide_network(n_in: int) -> creases.Network:
+    """Layers whose matrix products a BLAS divides by the number of threads."""
+    rng = np.random.default_rng(n_in)
+    shapes = [(500, n_in), (500, 500), (2, 500)]
+    return creases.read([(rng.normal(size=shape) / shape[1] ** 0.5, rng.normal(size=shape[0])) for shape in shapes])
+
+
+def wide_convolution() -> creases.Network:
+    """A convolution of 60 channels: of a single image, a BLAS divides its products."""
+    torch.manual_seed(0)
+    conv = torch.nn.Conv2d(60, 40, 3, padding=1, dtype=torch.float64)
+    return creases.read(torch.nn.Sequential(conv, torch.nn.ReLU()), input_shape=(60, 8, 8))
+
+
+WIDE: dict[str, Callable[[], Any]] = {
+    "line": lambda: creases.line(wide_network(20), np.zeros(20), np.ones(20)),
+    "lines": lambda: creases.regions.lines(wide_network(20), np.zeros((2, 20)), np.eye(20)[:2]),
+    "cell": lambda: creases.cell(wide_network(20), np.ones(20)),
+    "pieces": lambda: wide_network(20).piece(np.eye(20)),
+    "plane": lambda: creases.plane(wide_network(2), (-0.06, 0.06)),
+    "space": lambda: creases.space(wide_network(3), (-0.005, 0.005)),
+    "convolution": lambda: [wide_convolution()(np.linspace(-1, 1, 60 * 64).reshape(1, 60, 8, 8))],
+}
+
+
+def differing() -> list[str]:
+    """Return which of them differ between one thread and two."""
+    found = []
+    for name, find in WIDE.items():
+        torch.set_num_threads(1)
+        expected = find()
+        torch.set_num_threads(2)
+        try:
+            assert_equal(find(), expected)
+        except AssertionError:
+            found.append(name)
+    return found
+
+
+def test_wide_networks_are_bit_equal_on_any_number_of_threads() -> None:
+    # In a process of its own: started with OMP_NUM_THREADS=1, a BLAS remains on one thread.
+    environment = os.environ | {
+        "OMP_NUM_THREADS": "2",
+        "OMP_WAIT_POLICY": "passive",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    code = "import test_threads; print(*test_threads.differing(), sep=', ')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parent, env=environment, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr

@@ -8,6 +8,7 @@ from creases.network.program._forward_pass import ForwardPass
 from creases.network.program._gradients import pattern_gradients
 from creases.network.program._patterns import bit_widths, pack_sides, split_sides, unit_of_bit
 from creases.network.program._pieces import forward, forward_sides, memory_limit, pattern_pieces
+from creases.network.program._products import matrix_product
 from creases.network.program._program import Program
 from creases.network.program._propagation import propagate
 from creases.network.program._step import Step
@@ -26,6 +27,7 @@ __all__ = [
     "forward",
     "forward_sides",
     "incoming_weights",
+    "matrix_product",
     "memory_limit",
     "outgoing_weights",
     "pack_sides",

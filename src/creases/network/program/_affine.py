@@ -7,12 +7,15 @@ not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from creases.network.program._products import convolve, linear_map, matrix_product
 
 Options = dict[str, Any]
 Tensors = dict[str, Tensor]
@@ -25,21 +28,20 @@ _ADAPTIVE = {1: F.adaptive_avg_pool1d, 2: F.adaptive_avg_pool2d, 3: F.adaptive_a
 
 
 def _linear(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return F.linear(xs[0], tensors["weight"])  # (b, ..., out)
+    return linear_map(xs[0], tensors["weight"])  # (b, ..., out)
 
 
 def _conv(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
     weight = tensors["weight"]
-    conv = _CONV[weight.ndim - 2]
-    return conv(
-        xs[0],
-        weight,
-        None,
-        tuple(options["stride"]),
-        tuple(options["padding"]),
-        tuple(options["dilation"]),
-        options["groups"],
+    conv = partial(
+        _CONV[weight.ndim - 2],
+        weight=weight,
+        stride=tuple(options["stride"]),
+        padding=tuple(options["padding"]),
+        dilation=tuple(options["dilation"]),
+        groups=options["groups"],
     )
+    return convolve(conv, xs[0], max(len(weight), prod(weight.shape[1:])))
 
 
 def _conv_transpose(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
@@ -125,7 +127,7 @@ def _sum(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
 
 
 def _matmul(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return tensors["matrix"] @ xs[0]
+    return matrix_product(tensors["matrix"], xs[0])
 
 
 #: Every affine operation by name. Each maps (inputs, options, tensors) to the *linear* part of the step;

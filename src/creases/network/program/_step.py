@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch.nn.functional as F
 from torch import Tensor
 
 from creases.network.program._affine import AFFINE_OPS
 from creases.network.program._bends import BEND_OPS, apply_bend
+from creases.network.program._products import linear_map
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class Step:
         if offset is None:
             return self.linear(xs)
         if self.op == "linear" and offset.ndim == 1:
-            return F.linear(xs[0], self.tensors["weight"], offset)  # one pass instead of two
+            return linear_map(xs[0], self.tensors["weight"], offset)  # one pass instead of two
         return self.linear(xs) + offset
 
     def linear_magnitude(self, xs: Sequence[Tensor]) -> Tensor:

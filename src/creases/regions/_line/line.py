@@ -42,8 +42,7 @@ def line(
 ) -> LinePartition:
     """Return all breakpoints of a network on the segment from a to b, or on the whole line through them.
 
-    Matrix products use as many threads as torch does; those of wide layers, and so the breakpoints, may differ in the
-    last bits between numbers of threads.
+    Matrix products use as many threads as torch does, with the same result.
 
     Parameters
     ----------

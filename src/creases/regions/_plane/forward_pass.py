@@ -24,7 +24,7 @@ from torch import Tensor
 
 from creases._typing import Floats, Ints
 from creases.network import Network
-from creases.network.program import Step, apply_sides, propagate, sides_at
+from creases.network.program import Step, apply_sides, matrix_product, propagate, sides_at
 from creases.regions._plane.complex import BendUnits, ChangingUnits, flatten_units
 from creases.regions._tolerance import SIGN_TOLERANCE
 
@@ -47,7 +47,7 @@ class _Bend:
 
     def __call__(self, features: Floats) -> Floats:
         """Return the outputs (C, n) of the units, from features (F, n)."""
-        z = torch.from_numpy(self.rows @ features)
+        z = _multiply(self.rows, features)
         if self.step.op == "choice":
             return z.reshape(len(self.limit), self.candidates, z.shape[1]).amax(dim=1).numpy()
         return _apply_bend("relu", torch.where(z.abs() <= self.limit, 0, z), self.leak).numpy()
@@ -121,7 +121,7 @@ class PlaneForwardPass:
         """Return the values (V, n) of rows (n, F) of coefficients."""
         out = np.empty((len(vertices), rows.shape[0]))
         for block, features in self._blocks(vertices, bends):
-            out[block] = (rows @ features).T
+            out[block] = _multiply(rows, features).T
         return torch.from_numpy(out)
 
     # -- the current bend ---------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ class PlaneForwardPass:
         rows = _rows(M[:, open_units].flatten(1))
         low[open_units], high[open_units] = torch.inf, -torch.inf
         for _, features in self._blocks(vertices):
-            z = torch.from_numpy(rows @ features).T.reshape(features.shape[1], *low[open_units].shape)
+            z = _multiply(rows, features).T.reshape(features.shape[1], *low[open_units].shape)
             changing.update(z)
             low[open_units] = torch.minimum(low[open_units], z.amin(0))
             high[open_units] = torch.maximum(high[open_units], z.amax(0))
@@ -226,3 +226,10 @@ def _rows(coefficients: Tensor) -> Any:
     """Return coefficients (F, n) as rows (n, F), sparse where most of them are zero."""
     rows = coefficients.T.contiguous().numpy()
     return csr_array(rows) if np.count_nonzero(rows) < SPARSE * rows.size else rows
+
+
+def _multiply(rows: Any, features: Floats) -> Tensor:
+    """Return the values (n, V) of rows (n, F) of coefficients at features (F, V)."""
+    if isinstance(rows, np.ndarray):
+        return matrix_product(torch.from_numpy(rows), torch.from_numpy(features))
+    return torch.from_numpy(rows @ features)
