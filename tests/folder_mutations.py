@@ -108,10 +108,10 @@ def _run_kinds(folder: Path) -> dict[str, Kind]:
     rows = [{"size": "2.5", "town": "Ulm"}]
 
     def predict(model: Any) -> None:
-        model.predict(rows), repr(model)
+        model.frame(rows), model.explain(rows[0]), repr(model)
 
     kinds = {
-        "run settings": (SETTINGS_FILE, load_run, lambda run: (run.net, run.epoch, run.threshold)),
+        "run settings": (SETTINGS_FILE, load_run, lambda run: (run.net(run.data.problem.X), run.epoch)),
         "run description": (DESCRIPTION_FILE, creases.load, predict),
         "run encoding": (ENCODING_FILE, creases.load, predict),
         "run checkpoint": ("checkpoint.pt", load_run, lambda run: run.history.explain()),

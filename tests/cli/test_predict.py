@@ -150,13 +150,38 @@ def test_a_builtin_problem_is_loaded_with_its_features(tmp_path):
         ({"ranges": [[0, 1]]}, "ranges must hold"),
         ({"inputs": ["size"]}, "1 input of the table"),
         ({"threshold": 2}, "threshold 2"),
+        ({"classes": ["cheap", "other"]}, "classes: 'other', but 'dear' in encoding.json"),
+        ({"target": "cost"}, "target: 'cost', but 'price' in encoding.json"),
+        ({"task": "regression"}, "the task is 'regression'"),
+        ({"units": 1000}, "1000 units, [0-9]+ of the network"),
+        ({"regions": {"ff" * 99: 1}}, "region 'ff.* with 1 rows"),
+        ({"regions": {"": 2**70}}, "region '' with"),
     ],
 )
 def test_a_description_that_does_not_belong_to_the_network_is_refused(folder, tmp_path, damage, said):
     shutil.copytree(folder / "run", tmp_path / "run")
     path = tmp_path / "run" / "model.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | damage))
+    with pytest.raises(
+        FileError, match=rf"model.json is damaged .*{said}.*; write it again with: creases grow --resume"
+    ):
+        creases.load(tmp_path / "run")
+
+
+def test_an_encoding_that_does_not_belong_to_the_network_is_refused(folder, tmp_path):
+    shutil.copytree(folder / "run", tmp_path / "run")
+    path = tmp_path / "run" / "encoding.json"
+    stored = json.loads(path.read_text())
+    town = next(column for column in stored["columns"] if column["name"] == "town")
+    path.write_text(json.dumps(stored | {"columns": [column for column in stored["columns"] if column is not town]}))
+    said = (
+        r"encoding.json: the encoding of the table is damaged \(its features are not those of its columns\); write it"
+    )
     with pytest.raises(FileError, match=said):
+        creases.load(tmp_path / "run")
+    other = read_table(homes(80, 0).rename(columns={"town": "city"}), "price").encoding
+    path.write_text(json.dumps(other.to_dict()))
+    with pytest.raises(FileError, match=r"inputs: 'town.*', but 'city.*' in encoding.json"):
         creases.load(tmp_path / "run")
 
 

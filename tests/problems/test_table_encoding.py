@@ -221,6 +221,39 @@ def test_an_encoding_whose_columns_cannot_be_encoded_is_refused():
             TableEncoding.from_dict(stored | {"columns": columns})
 
 
+@pytest.mark.parametrize(
+    ("name", "part", "value", "said"),
+    [
+        ("town", "means", [1.0], "column 'town' has 1 means where 0 belong"),
+        ("town", "levels", "Ulm", "levels is 'Ulm', not a list"),
+        ("town", "levels", ["Ulm", "Bonn", ""], "the values of column 'town' are not in order"),
+        ("town", "rare", ["Rom"], "column 'town' has rare values that it does not have"),
+        ("town", "common", "Rom", "'Rom', the most frequent value of column 'town', is not one"),
+        ("town", "kind", "ID", "column 'town' is an input of the kind 'ID'"),
+        ("town", "use", "target", "column 'town' has values of a category"),
+        ("price", "use", "left out", "there is no column to predict"),
+        ("size", "means", [1.0, 2.0], "column 'size' has 2 means where 1 belong"),
+        ("size", "means", [float("nan")], "column 'size' has a mean that is not a number"),
+        ("size", "means", [10**400], "int too large"),
+        ("size", "n_missing", True, "column 'size' has True missing values"),
+        ("size", "n_missing", 0, "its features are not those of its columns"),
+        ("size", "name", "town", "two columns have one name"),
+        ("member", "words", ["yes", "yes"], "has the words"),
+        ("when", "date", None, "has the kind 'date' and no date format"),
+        ("when", "date", {"format": "%Q", "first": "2023-11-30", "parts": ["year"]}, "has the date format '%Q'"),
+        ("when", "date", {"format": "ISO8601", "first": "now", "parts": ["year"]}, "Invalid isoformat string"),
+        ("when", "date", {"format": "ISO8601", "first": "2023-11-30", "parts": ["age"]}, "has the parts of dates"),
+        ("price", "number", {"decimal": "x", "thousands": "", "unit": ""}, "unknown format of numbers"),
+    ],
+)
+def test_a_column_whose_parts_do_not_match_is_refused(name, part, value, said):
+    stored = json.loads(json.dumps(read_table(table(), "price").encoding.to_dict()))
+    column = next(column for column in stored["columns"] if column["name"] == name)
+    column[part] = value
+    with pytest.raises(FileError, match=f"the encoding of the table is damaged .*{said}"):
+        TableEncoding.from_dict(stored)
+
+
 def test_units_are_those_of_signs_and_brackets():
     problem = parse_table('length (cm),price,t\n1,"$5",a\n2,"$6",b\n')
     assert [(feature.name, feature.unit) for feature in problem.encoding.features] == [

@@ -133,6 +133,21 @@ def test_the_history_of_other_data_is_refused(folder, why):
         load_run(folder)
 
 
+def test_the_history_of_other_columns_is_refused(folder):
+    history = json.loads((folder / "history.json").read_text())
+    history["setting"]["features"] = ["length", "width"]
+    (folder / "history.json").write_text(json.dumps(history))
+    with pytest.raises(FileError, match="does not belong to its data: it has other features; start another run"):
+        load_run(folder)
+
+
+def test_networks_of_other_data_are_refused(folder):
+    RunSettings("iris", config=SETTINGS.config).save(folder)
+    said = r"epoch 0 in .* it has 2 inputs and 2 outputs, the data in run.json need 4 inputs and 3 outputs"
+    with pytest.raises(FileError, match=said):
+        load_run(folder)
+
+
 def test_a_run_whose_networks_are_all_gone_says_so(folder):
     shutil.rmtree(folder / "snapshots")
     (folder / "model.safetensors").unlink()

@@ -29,11 +29,12 @@ from creases.growth.experiment._metrics import (
     classification_metrics,
     regression_metrics,
 )
+from creases.growth.experiment._model_loading import load
 from creases.growth.experiment._saved_run import SavedRun, load_run
 from creases.growth.experiment._settings import SETTINGS_FILE, RunSettings, resolve_data
 from creases.growth.experiment._snapshots import Snapshot, Snapshots
 from creases.growth.experiment._split import MIN_ROWS, TableSplit, data_box
-from creases.growth.experiment._table_model import TableModel, load, training_summary
+from creases.growth.experiment._table_model import TableModel, training_summary
 from creases.growth.experiment._table_result import TableResult, grow_table
 from creases.growth.experiment._threshold import choose_threshold, decide, shift_decision
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from creases._text import plural
 from creases.errors import FileError
 from creases.growth._checkpoint import load_checkpoint
 from creases.growth._record_checks import check_explanations
@@ -52,10 +53,7 @@ def load_run(folder: Path) -> SavedRun:
     settings = RunSettings.load(folder)
     history = _load_history(folder)
     data = TableSplit.from_problem(settings.load_problem(), settings.config)
-    try:
-        check_explanations(history, **data.names)
-    except ValueError as problem:
-        raise FileError(f"the history of the run in {folder} does not belong to its data: {problem}") from None
+    _check_history(history, data, folder)
     path = folder / names.SNAPSHOTS_FOLDER
     ahead = len(history.epochs)  # snapshots after the last checkpoint will be taken again
     snapshots = [
@@ -71,7 +69,35 @@ def load_run(folder: Path) -> SavedRun:
         snapshots.append(Snapshot(len(snapshots), history.best_epoch, "end", None, net, 0))
     if not snapshots:
         raise FileError(f"{folder} holds no network yet; resume the run: {resume}")
+    for snapshot in snapshots:
+        _check_network(snapshot, data, folder)
     return SavedRun(settings, data, history, tuple(snapshots), settings.digest())
+
+
+def _check_history(history: History, data: TableSplit, folder: Path) -> None:
+    """Refuse a history of other columns or classes than the data's, or that explains what they do not have."""
+    problem = data.problem
+    classes = None if problem.classes is None else list(problem.classes)
+    try:
+        for name, expected in (("features", list(problem.features)), ("classes", classes)):
+            if history.setting.get(name, expected) != expected:  # a checkpoint does not name them
+                raise ValueError(f"it has other {name}")
+        check_explanations(history, **data.names)
+    except ValueError as reason:
+        what = f"the history of the run in {folder} does not belong to its data: {reason}"
+        raise FileError(f"{what}; start another run") from None
+
+
+def _check_network(snapshot: Snapshot, data: TableSplit, folder: Path) -> None:
+    """Refuse a network of other inputs or outputs than the data's."""
+    net, d = snapshot.net, data.problem.X.shape[1]
+    if (net.n_in, net.n_out) != (d, data.n_outputs):
+        got = f"{plural(net.n_in, 'input')} and {plural(net.n_out, 'output')}"
+        expected = f"{plural(d, 'input')} and {plural(data.n_outputs, 'output')}"
+        raise FileError(
+            f"the network of epoch {snapshot.epoch} in {folder} does not belong to its data: it has {got}, "
+            f"the data in {SETTINGS_FILE} need {expected}; start another run"
+        )
 
 
 def _load_history(folder: Path) -> History:

@@ -1,10 +1,9 @@
-"""A network grown on a table, loaded from its folder to predict and explain new rows by their column names."""
+"""A network grown on a table, which predicts and explains new rows by their column names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from creases._files import parse_json
 from creases._text import plural
 from creases._typing import Floats, Ints
-from creases.errors import FileError, InputError
-from creases.growth.experiment import _folder as names
-from creases.growth.experiment._settings import SETTINGS_FILE
+from creases.errors import InputError
 from creases.growth.experiment._threshold import decide
 from creases.network import Network, read
 from creases.problems import Problem
@@ -196,65 +192,3 @@ def training_summary(net: Network, problem: Problem, rows: Ints) -> dict[str, An
         "ranges": np.stack([X.min(axis=0), X.max(axis=0)], axis=1).tolist(),
         "regions": {patterns[k].tobytes().hex(): int(counts[k]) for k in order},
     }
-
-
-def load(folder: str | Path) -> TableModel:
-    """Load the network that ``creases grow`` wrote into a folder, to predict and explain rows of its table.
-
-    The data file is not needed.
-
-    Examples
-    --------
-    >>> import creases
-    >>> model = creases.load("run")  # doctest: +SKIP
-    >>> model.predict("new.csv")  # doctest: +SKIP
-    """
-    folder = Path(folder)
-    description = _load_json(folder / names.DESCRIPTION_FILE, folder)
-    encoding_file = folder / names.ENCODING_FILE
-    try:
-        encoding = TableEncoding.from_dict(_load_json(encoding_file, folder)) if encoding_file.exists() else None
-        classes: Sequence[str] | None = description["classes"]
-        model = TableModel(
-            network=read(folder / names.MODEL_FILE),
-            features=tuple(description["inputs"]),
-            classes=None if classes is None else tuple(classes),
-            target=description["target"],
-            encoding=encoding,
-            center=np.asarray(description["trained_with"]["center"], np.float64),
-            spread=np.asarray(description["trained_with"]["spread"], np.float64),
-            ranges=np.asarray(description["ranges"], np.float64),
-            regions=description["regions"],
-            threshold=description.get("threshold") or 0.5,
-        )
-        _check_sizes(model)
-        return model
-    except (KeyError, TypeError, ValueError) as problem:
-        raise FileError(f"{folder / names.DESCRIPTION_FILE} is damaged or of another version ({problem})") from None
-
-
-def _check_sizes(model: TableModel) -> None:
-    """Refuse a description that does not belong to the network, or whose numbers are not finite."""
-    d, net = len(model.features), model.network
-    encoded = d if model.encoding is None else len(model.encoding.features)
-    if not d == net.n_in == encoded:
-        raise ValueError(f"{plural(d, 'input')} of the table, {encoded} encoded, {net.n_in} of the network")
-    if model.classes is not None and len(model.classes) != net.n_out:
-        raise ValueError(f"{len(model.classes)} classes, {plural(net.n_out, 'output')} of the network")
-    shapes = {"center": (d,), "spread": (d,), "ranges": (d, 2)}
-    for name, shape in shapes.items():
-        values = getattr(model, name)
-        if values.shape != shape or not np.isfinite(values).all():
-            raise ValueError(f"{name} must hold {' x '.join(map(str, shape))} finite numbers")
-    if not 0 < model.threshold < 1:
-        raise ValueError(f"threshold {model.threshold}")
-
-
-def _load_json(path: Path, folder: Path) -> Any:
-    try:
-        return parse_json(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        hint = f"; resume it: creases grow --resume {folder}" if (folder / SETTINGS_FILE).exists() else ""
-        raise FileError(f"{folder} holds no finished growth run (there is no {path.name} in it){hint}") from None
-    except (OSError, ValueError) as problem:
-        raise FileError(f"{path} is damaged ({problem})") from None

@@ -51,8 +51,20 @@ class ColumnEncoding:
             value["note"],
             value["left_out"],
             None if number is None else NumberFormat(**number),
-            None if date is None else DateFormat(date["format"], date["first"], tuple(date["parts"])),
-            None if words is None else (words[0], words[1]),
+            None if date is None else DateFormat(date["format"], date["first"], as_tuple(date["parts"], "parts")),
+            None if words is None else _as_pair(words),
         )
-        lists = {name: tuple(value[name]) for name in ("means", "levels", "rare")}
+        lists = {name: as_tuple(value[name], name) for name in ("means", "levels", "rare")}
         return cls(kind, value["use"], value["n_missing"], common=value["common"], **lists)
+
+
+def as_tuple(values: Any, name: str) -> tuple[Any, ...]:
+    """Return a list of a file as a tuple; text is no list of its letters."""
+    if not isinstance(values, list | tuple):
+        raise TypeError(f"{name} is {values!r}, not a list")
+    return tuple(values)
+
+
+def _as_pair(values: Any) -> tuple[Any, Any]:
+    first, second = as_tuple(values, "words")
+    return first, second

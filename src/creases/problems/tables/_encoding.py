@@ -14,8 +14,9 @@ from creases._typing import Floats
 from creases.errors import FileError, InputError
 from creases.problems._task import Task
 from creases.problems.tables import _transformer
-from creases.problems.tables._column_encoding import ColumnEncoding
+from creases.problems.tables._column_encoding import ColumnEncoding, as_tuple
 from creases.problems.tables._columns import Column
+from creases.problems.tables._encoding_checks import check_encoding
 from creases.problems.tables._files import row_columns
 from creases.problems.tables._kinds import ColumnKind, Kind
 
@@ -168,18 +169,19 @@ class TableEncoding:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> TableEncoding:
-        """Return the encoding of plain data."""
+        """Return the encoding of plain data; one whose parts do not match each other is refused."""
         try:
             if value["creases-encoding"] != _VERSION:
                 raise ValueError(f"version {value['creases-encoding']}, expected {_VERSION}")
             columns = tuple(ColumnEncoding.from_dict(column) for column in value["columns"])
-            classes = None if value["classes"] is None else tuple(value["classes"])
+            classes = None if value["classes"] is None else as_tuple(value["classes"], "classes")
             encoding = cls(columns, value["missing"], value["task"], classes)
-            if encoding.inputs:
-                _ = encoding._apply  # what cannot be applied is damaged
+            check_encoding(encoding, value["features"])
+            _ = encoding._apply  # what cannot be applied is damaged
             return encoding
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
-            raise FileError(f"the encoding of the table is damaged ({problem})") from None
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as problem:
+            why = f"there is no {problem}" if isinstance(problem, KeyError) else problem
+            raise FileError(f"the encoding of the table is damaged ({why})") from None
 
 
 def fit_encoding(
