@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 import creases
-from creases.errors import FileError
+from creases.errors import CreasesError, FileError
 from creases.growth import grow
 from growth_runs import Residual, classes, conv, mlp, normed, same_tensors, timeless
 
@@ -104,6 +104,75 @@ def test_a_checkpoint_with_a_forged_size_is_refused(part, name, value, tmp_path)
     torch.save(saved, path)
     with pytest.raises(FileError, match=r"cannot resume from .*run.pt: it is damaged"):
         grow(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
+
+
+def interrupted(path, **options):
+    """The checkpoint of a run that was stopped at the end of its second epoch, and the call that resumes it."""
+    call = {"how": "random", "when": 2, "budget": 6, "checkpoint": path, "checkpoint_seconds": 0, **options}
+
+    def strike(state):
+        if len(state.history.epochs) > 2:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        grow(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", callbacks=[strike], **call)
+    saved = torch.load(path, weights_only=True)
+    return saved, lambda: grow(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **call)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("exp_avg", None),
+        ("exp_avg", torch.zeros(7)),
+        ("exp_avg", torch.zeros(5, 3, 3)),
+        ("exp_avg_sq", "x"),
+        ("step", "x"),
+        ("step", torch.zeros(2)),
+    ],
+)
+def test_an_optimizer_state_that_does_not_fit_the_network_is_refused(name, value, tmp_path):
+    saved, resume = interrupted(tmp_path / "run.pt")
+    saved["optimizer"]["state"][0][name] = value
+    torch.save(saved, tmp_path / "run.pt")
+    with pytest.raises(FileError, match=r"cannot resume from .*run.pt: .*; delete it to begin again"):
+        resume()
+
+
+def test_a_scheduler_state_that_does_not_fit_is_refused(tmp_path):
+    def make(optimizer):
+        return torch.optim.lr_scheduler.StepLR(optimizer, 3)
+
+    saved, resume = interrupted(tmp_path / "run.pt", schedule=make)
+    saved["schedule"]["last_epoch"] = "x"
+    torch.save(saved, tmp_path / "run.pt")
+    with pytest.raises(FileError, match=r"cannot resume from .*run.pt: the optimizer cannot continue"):
+        resume()
+
+
+@pytest.mark.parametrize(
+    ("forge", "said"),
+    [
+        (lambda saved: saved["optimizer"]["param_groups"][0].update(lr="x"), "the optimizer's 'lr' is 'x'"),
+        (lambda saved: saved["optimizer"]["param_groups"][0].update(betas=(0.5,)), "the optimizer's 'betas'"),
+        (lambda saved: saved["optimizer"]["param_groups"][0].pop("eps"), "the optimizer's group has no 'eps'"),
+        (lambda saved: saved["optimizer"]["state"].update({99: {}}), "parameters that it does not have"),
+        (lambda saved: saved["spent"].update(steps="x"), "'x' is not a count of steps"),
+        (lambda saved: saved["spent"].update(epochs=float("nan")), "cannot be spent"),
+        (lambda saved: saved.update(stage_end=-1), "stage_end is not a count"),
+        (lambda saved: saved["best"].__setitem__(0, 99), "the best network is of epoch 99"),
+        (
+            lambda saved: saved["best"][1]["inserted"].append(["nowhere", 1]),
+            "must come from the same model, .* got 'nowhere'",
+        ),
+    ],
+)
+def test_a_forged_checkpoint_is_refused(forge, said, tmp_path):
+    saved, resume = interrupted(tmp_path / "run.pt", validation=0.2)
+    forge(saved)
+    torch.save(saved, tmp_path / "run.pt")
+    with pytest.raises(CreasesError, match=said):
+        resume()
 
 
 @pytest.mark.parametrize("optimizer", [make_sgd, make_groups, make_rprop, torch.optim.Adagrad, torch.optim.NAdam])

@@ -13,6 +13,7 @@ from torch import Tensor, nn, optim
 
 from creases._files import write_atomically
 from creases.errors import FileError, InputError
+from creases.growth._checkpoint_checks import check_groups
 from creases.network.surgery import (
     AFFINE_LAYERS,
     InsertedLayer,
@@ -59,12 +60,18 @@ class ModelState:
 
     def restore(self, model: nn.Module, example: Tensor, optimizer: optim.Optimizer | None = None) -> None:
         """Give a model these layers and widths (its optimizer's state follows) and these values."""
-        restore_layers(model, self.inserted, example, optimizer)
-        resize(model, self.widths, example, optimizer)
+        refused = ("checkpoint", "come from the same model")
+        try:
+            restore_layers(model, self.inserted, example, optimizer)
+            resize(model, self.widths, example, optimizer)
+        except InputError as problem:
+            if problem.param == "checkpoint":
+                raise
+            raise InputError(*refused, f"{problem}") from None
         try:
             model.load_state_dict(self.tensors)
         except RuntimeError as problem:
-            raise InputError("checkpoint", "come from the same model", f"{problem}") from None
+            raise InputError(*refused, f"{problem}") from None
 
 
 def restore_layers(
@@ -130,6 +137,7 @@ def load_optimizer_state(optimizer: optim.Optimizer, state: dict[str, Any]) -> N
     """
     groups = optimizer.param_groups
     optimizer.load_state_dict(state)
+    check_groups(groups, optimizer.param_groups)
     for group, loaded in zip(groups, optimizer.param_groups, strict=True):
         group.clear()
         group.update(loaded)
@@ -154,6 +162,7 @@ def load_checkpoint(path: str | Path) -> dict[str, Any]:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as problem:  # from a file that is something else torch's unpickler raises almost anything
         raise FileError(f"cannot read {path} as a checkpoint: {problem}") from None
-    if not isinstance(state, dict) or state.pop("creases-checkpoint", None) != _VERSION:
+    version = state.pop("creases-checkpoint", None) if isinstance(state, dict) else None
+    if not isinstance(version, int) or version != _VERSION:
         raise FileError(f"{path} is not a checkpoint of a growth run of this version")
     return state

@@ -23,24 +23,24 @@ _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, Overflow
 def check_history(history: Any) -> None:
     """Raise ValueError where a history is not what its class declares."""
     for name in ("epochs", "stages"):
-        _expect(_is_list(getattr(history, name), dict), f"{name} is not a list of entries")
+        expect(_is_list(getattr(history, name), dict), f"{name} is not a list of entries")
     for number, epoch in enumerate(history.epochs, 1):
-        _check_epoch(epoch, number)
+        check_epoch(epoch, number)
     for number, record in enumerate(history.records, 1):
         _check_record(record, f"growth step {number}")
     check_explanations(history)
     for number, stage in enumerate(history.stages, 1):
         _check_stage(stage, f"stage {number}")
     for name in ("growth_ended", "ended"):
-        _expect(isinstance(getattr(history, name), str), f"{name} is not text")
-    _expect(_is_count(history.idle), "idle is not a count")
+        expect(isinstance(getattr(history, name), str), f"{name} is not text")
+    expect(is_count(history.idle), "idle is not a count")
     share = history.growth_share
-    _expect(share is None or (_is_number(share) and 0 < share < 1), "growth_share is not a fraction")
+    expect(share is None or (is_number(share) and 0 < share < 1), "growth_share is not a fraction")
     kept = history.kept
-    _expect(kept is None or (_is_count(kept) and kept <= len(history.epochs)), "kept is not an epoch")
-    _expect(isinstance(history.setting, dict), "setting has no names")
-    _expect(all(isinstance(history.setting.get(name, ""), str) for name in ("loss", "budget")), "a setting is not text")
-    _expect(isinstance(history.refit, dict) and all(map(_is_number, history.refit.values())), "refit has no numbers")
+    expect(kept is None or (is_count(kept) and kept <= len(history.epochs)), "kept is not an epoch")
+    expect(isinstance(history.setting, dict), "setting has no names")
+    expect(all(isinstance(history.setting.get(name, ""), str) for name in ("loss", "budget")), "a setting is not text")
+    expect(isinstance(history.refit, dict) and all(map(is_number, history.refit.values())), "refit has no numbers")
 
 
 def check_explanations(history: Any, **names: Unpack[NameOptions]) -> None:
@@ -56,59 +56,63 @@ def check_explanations(history: Any, **names: Unpack[NameOptions]) -> None:
 def _check_classes(record: Any) -> None:
     for fold in fold_entries(record.explanation) if record.method == "fold" else []:
         classes = [fold["why"][name] for name in ("true", "predicted") if name in fold["why"]]
-        _expect(all(map(_is_count, classes)), f"there is no class {classes}")
+        expect(all(map(is_count, classes)), f"there is no class {classes}")
 
 
-def _check_epoch(epoch: Mapping[str, Any], number: int) -> None:
+def check_epoch(epoch: Mapping[str, Any], number: int) -> None:
+    """Raise ValueError where an epoch's entry is not what a run records."""
     where = f"epoch {number}"
-    _expect(all(_is_number(epoch[name]) for name in _NUMBERS), f"{where} has an entry that is not a number")
-    _expect(all(epoch[name] is None or _is_number(epoch[name]) for name in _PERHAPS), f"{where} has an entry of text")
-    _expect(all(_is_count(epoch[name]) for name in _COUNTS), f"{where} has a count that is not one")
-    _expect(epoch["epoch"] == number, f"{where} is numbered {epoch['epoch']}")
+    expect(all(is_number(epoch[name]) for name in _NUMBERS), f"{where} has an entry that is not a number")
+    expect(all(epoch[name] is None or is_number(epoch[name]) for name in _PERHAPS), f"{where} has an entry of text")
+    expect(all(is_count(epoch[name]) for name in _COUNTS), f"{where} has a count that is not one")
+    expect(epoch["epoch"] == number, f"{where} is numbered {epoch['epoch']}")
     _check_widths(epoch["widths"], where)
 
 
 def _check_stage(stage: Mapping[str, Any], where: str) -> None:
-    _expect(_is_count(stage["epoch"]) and _is_count(stage["steps"]), f"{where} has a time that is not a count")
-    _expect(all(_is_number(stage[name]) for name in _STAGE_NUMBERS), f"{where} has an entry that is not a number")
-    _expect(isinstance(stage["pays"], bool), f"{where} does not say whether it pays")
+    expect(is_count(stage["epoch"]) and is_count(stage["steps"]), f"{where} has a time that is not a count")
+    expect(all(is_number(stage[name]) for name in _STAGE_NUMBERS), f"{where} has an entry that is not a number")
+    expect(isinstance(stage["pays"], bool), f"{where} does not say whether it pays")
     _check_widths(stage["widths"], where)
 
 
 def _check_widths(widths: Any, where: str) -> None:
-    counts = isinstance(widths, dict) and all(map(_is_count, widths.values()))
-    _expect(counts, f"{where} has widths that are not counts")
+    counts = isinstance(widths, dict) and all(map(is_count, widths.values()))
+    expect(counts, f"{where} has widths that are not counts")
 
 
 def _check_record(record: Any, where: str) -> None:
     counts = (record.number, record.epoch, record.steps)
-    _expect(all(map(_is_count, counts)), f"{where} has a number or a time that is not a count")
-    _expect(record.action in ("grow", "deepen", "recycle", "revive"), f"{where} has the action {record.action!r}")
-    _expect(isinstance(record.place, str) and isinstance(record.method, str), f"{where} has a place that is not text")
-    _expect(_is_list(record.units, int) and _is_list(record.removed, int), f"{where} has units that are not numbers")
+    expect(all(map(is_count, counts)), f"{where} has a number or a time that is not a count")
+    expect(record.action in ("grow", "deepen", "recycle", "revive"), f"{where} has the action {record.action!r}")
+    expect(isinstance(record.place, str) and isinstance(record.method, str), f"{where} has a place that is not text")
+    expect(_is_list(record.units, int) and _is_list(record.removed, int), f"{where} has units that are not numbers")
     for pair in (record.width, record.parameters):
-        _expect(len(pair) == 2 and all(map(_is_count, pair)), f"{where} has a size that is not a pair of counts")
-    _expect(record.predicted is None or _is_number(record.predicted), f"{where} predicts no number")
+        expect(len(pair) == 2 and all(map(is_count, pair)), f"{where} has a size that is not a pair of counts")
+    expect(record.predicted is None or is_number(record.predicted), f"{where} predicts no number")
     for part in (record.before, record.after, record.later):
-        _expect(isinstance(part, dict), f"{where} has no losses")
-        _expect(all(value is None or _is_number(value) for value in part.values()), f"{where} has losses of text")
+        expect(isinstance(part, dict), f"{where} has no losses")
+        expect(all(value is None or is_number(value) for value in part.values()), f"{where} has losses of text")
     losses = [record.before["loss"], record.after["loss"], *([record.later["loss"]] if record.later else [])]
-    _expect(all(map(_is_number, losses)), f"{where} has no loss")
-    _expect(record.changed is None or _is_count(record.changed), f"{where} changes no count of decisions")
-    _expect(isinstance(record.undone, bool), f"{where} does not say whether it was undone")
-    _expect(isinstance(record.weights, dict) and isinstance(record.explanation, dict), f"{where} has no explanation")
+    expect(all(map(is_number, losses)), f"{where} has no loss")
+    expect(record.changed is None or is_count(record.changed), f"{where} changes no count of decisions")
+    expect(isinstance(record.undone, bool), f"{where} does not say whether it was undone")
+    expect(isinstance(record.weights, dict) and isinstance(record.explanation, dict), f"{where} has no explanation")
 
 
-def _expect(holds: bool, otherwise: str) -> None:
+def expect(holds: bool, otherwise: str) -> None:
+    """Raise ValueError unless a fact holds."""
     if not holds:
         raise ValueError(otherwise)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number, not a truth value."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_count(value: Any) -> bool:
+def is_count(value: Any) -> bool:
+    """Return whether a value is a whole number of at least 0 that fits into an array."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 

@@ -17,6 +17,7 @@ from creases.growth import _checkpoint as checkpoints
 from creases.growth import _distributed as ranks
 from creases.growth._budget import Budget
 from creases.growth._checkpoint import ModelState
+from creases.growth._checkpoint_checks import check_checkpoint
 from creases.growth._config import GrowthConfig
 from creases.growth._grower import Grower
 from creases.growth._loss_sum import Loss
@@ -25,10 +26,14 @@ from creases.growth._records import History, Record, explain_refit
 from creases.growth._refit import Refit
 from creases.growth._samples import DatasetSamples, InMemorySamples, Samples, as_samples
 from creases.growth._schedule import LearningRate
+from creases.growth._setting import MAY_CHANGE, check_setting
 from creases.growth._state import State, combine_seeds
 from creases.growth._training import train_epoch
 from creases.growth.policies._stages import Stages
 from creases.network.surgery import unwrap_module
+
+#: What to do about a checkpoint that cannot be used.
+_DELETE = "delete it to begin again, or pass another file"
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +115,7 @@ class Run:
         self.grower.stops.append(self._explain_refit)
         self.saved = 0.0  #: when
         self._steps = 0  # of the optimizer, in the history's count
+        self._resumed = False  # whether from the checkpoint
         more = {"budget": self.grower.state.meter.budget, "schedule": _schedule_name(config.schedule)}
         more |= {"data": _fingerprint(train), "batch_size": self.batch_size}
         more |= {"epoch_steps": config.epoch_steps, "validation": "none" if held is None else _fingerprint(held)}
@@ -134,8 +140,9 @@ class Run:
                 self._load(self.path, saved[0])
             except CreasesError:
                 raise
-            except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
-                raise FileError(f"cannot resume from {self.path}: it is damaged ({problem!r})") from problem
+            except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as problem:
+                raise FileError(f"cannot resume from {self.path}: it is damaged ({problem!r}); {_DELETE}") from problem
+            self._resumed = True
         else:
             self.grower.begin()
         self.saved = time.monotonic()
@@ -153,6 +160,7 @@ class Run:
             self.batch_size,
             self._epoch_steps(),
             seed=seed,
+            take_step=self._take_step,
             before_step=self._before_step,
             after_step=self._after_step,
         )
@@ -171,6 +179,19 @@ class Run:
             limits.append(max(when.steps_left(state), 1))
         return min(limits, default=None)
 
+    def _take_step(self) -> None:
+        """Take a step of the optimizer and its schedule; in a resumed run, blame the checkpoint where they fail."""
+        try:
+            self.optimizer.step()
+            self.rate.after_step()
+        except (CreasesError, torch.cuda.OutOfMemoryError):
+            raise
+        except Exception as problem:  # of any optimizer
+            if not self._resumed:
+                raise
+            why = f"the optimizer cannot continue from its state there ({problem!r})"
+            raise FileError(f"cannot resume from {self.path}: {why}; {_DELETE}") from problem
+
     def _before_step(self) -> bool:
         meter, refit = self.grower.state.meter, self.refit
         self.rate.before_step(meter.progress if refit is None else refit.schedule_progress(meter))
@@ -179,7 +200,6 @@ class Run:
     def _after_step(self, samples: int) -> None:
         state = self.grower.state
         state.meter.train(samples, state.flops // 2)
-        self.rate.after_step()
         self._steps += 1
         self.grower.observe_race(self._steps)
 
@@ -297,13 +317,15 @@ class Run:
 
     def _load(self, path: Path, saved: dict[str, Any]) -> None:
         state = self.grower.state
-        setting, before = state.history.setting, History.from_json(saved["history"]).setting
-        _check_setting(path, before, setting)
+        history = History.from_json(saved["history"])
+        setting, before = state.history.setting, history.setting
+        check_setting(path, before, setting)
+        check_checkpoint(saved, history)
         ModelState.from_dict(saved["model"]).restore(state.model, state.samples.example(), self.optimizer)
         checkpoints.load_optimizer_state(self.optimizer, saved["optimizer"])
         self.grower.load_state_dict(saved)
         self.refit = None if saved["refit"] is None else Refit.from_dict(saved["refit"])
-        if any(before[name] != setting[name] for name in _MAY_CHANGE):
+        if any(before[name] != setting[name] for name in MAY_CHANGE):
             self.history.ended = ""
             self._extend_refit()
         self.history.setting = setting
@@ -311,7 +333,18 @@ class Run:
         if saved["best"] is not None:
             epoch, network = saved["best"]
             self.best = (int(epoch), ModelState.from_dict(network))
+        self._try_networks()
         self._choose_samples()
+
+    def _try_networks(self) -> None:
+        """Restore the other networks of a checkpoint in a copy of the model, as the run may do later."""
+        race, example = self.grower.race, self.grower.state.samples.example()
+        states = [] if race is None else [race.before, race.rival]
+        states += [] if self.refit is None else [self.refit.start]
+        networks = [state.network for state in states if state is not None]
+        networks += [] if self.best is None else [self.best[1]]
+        for network in networks:
+            network.restore(deepcopy(self.grower.state.model), example)
 
     def finish(self) -> None:
         """Restore the best network, if ``keep`` asks for it and it is not the last one."""
@@ -325,10 +358,6 @@ class Run:
             history.ended += note
 
 
-#: Settings that may differ when a run is resumed: they let it run longer.
-_MAY_CHANGE = ("stop", "budget")
-
-
 def _copy(history: History) -> History:
     records = [replace(record) for record in history.records]
     return replace(history, epochs=list(history.epochs), records=records, stages=list(history.stages))
@@ -336,17 +365,6 @@ def _copy(history: History) -> History:
 
 def _schedule_name(schedule: Any) -> str:
     return schedule if isinstance(schedule, str) else type(schedule).__name__
-
-
-def _check_setting(path: Path, saved: dict[str, str], now: dict[str, str]) -> None:
-    for name in now.keys() - set(_MAY_CHANGE):
-        if saved.get(name) != now[name]:
-            raise InputError(
-                "checkpoint",
-                "come from a run with the same settings",
-                f"{path} with {name} = {saved.get(name)}, not {now[name]}",
-                "repeat the original call, or pass another file",
-            )
 
 
 def _split_samples(train: Any, validation: Any, model: nn.Module, seed: int) -> tuple[Any, Any]:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
+from pathlib import Path
 from typing import Any
 
+from creases.errors import InputError
 from creases.growth._config import GrowthConfig
 from creases.growth._loss_sum import Loss
 from creases.growth.policies._stop import Stop
 
 _OPTIONS = ("how", "where", "when", "growth_share", "growth_factor", "patience", "growth_patience", "recycle", "seed")
+
+#: Settings that may differ when a run is resumed: they let it run longer.
+MAY_CHANGE = ("stop", "budget")
 
 
 def describe_setting(loss: str | Loss, config: GrowthConfig, stops: Sequence[Stop]) -> dict[str, str]:
@@ -29,3 +34,15 @@ def _text(value: Any) -> str:
     if hasattr(value, "__dict__") and not is_dataclass(value):
         return type(value).__name__
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def check_setting(path: Path, saved: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Refuse the checkpoint of a run with other settings."""
+    for name in now.keys() - set(MAY_CHANGE):
+        if saved.get(name) != now[name]:
+            raise InputError(
+                "checkpoint",
+                "come from a run with the same settings",
+                f"{path} with {name} = {saved.get(name)}, not {now[name]}",
+                "repeat the original call, or pass another file",
+            )

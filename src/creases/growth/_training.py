@@ -41,17 +41,20 @@ def train_epoch(
     epoch_steps: int | None = None,
     *,
     seed: int,
+    take_step: Callable[[], Any] | None = None,
     before_step: Callable[[], bool] = lambda: True,
     after_step: Callable[[int], None] = lambda samples: None,
 ) -> tuple[Metrics, int]:
     """Train for one epoch; return the mean loss and the score of its batches, and the number of optimizer steps.
 
     The epoch ends when all samples were seen, after ``epoch_steps`` steps, or when ``before_step`` says no (after one
-    step at least). ``after_step`` is called with the number of samples of the step, over all ranks.
+    step at least). ``after_step`` is called with the number of samples of the step, over all ranks. ``take_step`` is
+    the optimizer's step unless given.
     """
     model.train()
     _seed(seed)  # of dropout and the like: the epoch does not depend on what was before
     sums, steps = _Sums(objective), 0
+    take_step = optimizer.step if take_step is None else take_step
     with closing(samples.epoch(batch_size, seed)) as batches:
         for x, target, total in islice(batches, epoch_steps):
             if not before_step() and steps:
@@ -64,7 +67,7 @@ def train_epoch(
                 (value / total).backward()  # type: ignore[no-untyped-call]
             sums.add(value, outputs, target, len(x))
             _share_gradients(model)
-            optimizer.step()
+            take_step()
             steps += 1
             after_step(total)
     return sums.metrics(None), steps
