@@ -59,7 +59,7 @@ class ColumnEncoding:
 
 
 def as_tuple(values: Any, name: str) -> tuple[Any, ...]:
-    """Return a list of a file as a tuple; text is no list of its letters."""
+    """Return a list of a file as a tuple; text is not a list of its letters."""
     if not isinstance(values, list | tuple):
         raise TypeError(f"{name} is {values!r}, not a list")
     return tuple(values)
