@@ -49,10 +49,19 @@ def test_a_linear_networks_direction_is_its_own_weight():
 def test_a_linear_network_keeps_its_accuracy_with_one_cluster_and_another_with_one_for_each_sample():
     x, y = digit_images()
     models = [network(kind, 0, x.shape[1:]) for kind in ("linear", "dense")]
-    found = cluster_images("digits", models, ["linear", "dense"], x[:20], (x[:20], y[:20]), k=(1, 20), jobs=1)
-    assert found.names == ["linear", "dense"]
-    assert found.compression["1"][0] == found.accuracy[0]
-    assert found.compression["20"] == found.accuracy
+    numbers = cluster_images("digits", models, ["linear", "dense"], x[:20], (x[:20], y[:20]), k=(1, 20), jobs=1)
+    assert numbers.names == ["linear", "dense"]
+    assert numbers.compression["1"][0] == numbers.accuracy[0]
+    assert numbers.compression["20"] == numbers.accuracy
+
+
+def test_clusters_go_on_with_the_networks_that_are_left():
+    x, y = digit_images()
+    models, data = [network("linear", seed, x.shape[1:]) for seed in (0, 1)], (x[:20], (x[:20], y[:20]))
+    whole = cluster_images("digits", models, ["a", "b"], *data, k=(1, 2), jobs=1)
+    first = cluster_images("digits", models[:1], ["a"], *data, k=(1, 2), jobs=1)
+    assert first != whole
+    assert cluster_images("digits", models, ["a", "b"], *data, k=(1, 2), jobs=1, before=first) == whole
 
 
 def test_a_judge_says_when_other_images_stood_in():

@@ -3,12 +3,14 @@
     python -m creases_reproduction.linearity.image_networks mnist --device cuda --out networks
     python -m creases_reproduction.linearity.image_clusters mnist --networks networks --out image_clusters_mnist.json
 
-needs the image files (see :func:`creases.problems.mnist`) and, for CIFAR-10, about 6 GB of memory.
+needs the image files (see :func:`creases.problems.mnist`) and, for CIFAR-10, about 6 GB of memory. Interrupted, it goes on
+with the networks that its file lacks.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
@@ -33,15 +35,16 @@ def cluster_images(
     device: str = "cpu",
     k: Sequence[int] = CLUSTERS,
     jobs: int = -1,
+    before: Measured | None = None,
     follow: Callable[[str, Measured], None] = lambda name, measured: None,
 ) -> Measured:
     """Measure the accuracy of networks at test images with coefficients of training images clustered to each k.
 
-    ``follow`` is called after each network.
+    ``before``: what is measured already, of the first networks; ``follow`` is called after each network.
     """
     train, x, labels = (part.to(device) for part in (train, *test))
-    result = Measured(data, [], len(train), len(x), len(train), compression={str(item): [] for item in k})
-    for model, name in zip(models, names, strict=True):
+    result = before or Measured(data, [], len(train), len(x), len(train), compression={str(item): [] for item in k})
+    for model, name in list(zip(models, names, strict=True))[len(result.names) :]:
         net = read(model.cpu(), x.shape[1:]).to(float32).to(device)
         compression = compress(coefficients(net, train), coefficients(net, x), x, labels, k=k, n_jobs=jobs)
         result.names.append(name)
@@ -63,11 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(arguments)
-    began, part = perf_counter(), plans(options.data)
+    part = plans(options.data)
     flags = (
         f"{options.data} --device {options.device} --networks networks --train {options.train} --out {options.out.name}"
     )
     command = f"python -m creases_reproduction.linearity.image_clusters {flags}"
+    before, seconds = _resume(options.out, command) if options.out.exists() else (None, 0.0)
+    began = perf_counter() - seconds
 
     def keep(name: str, measured: Measured) -> None:
         print(name, round(perf_counter() - began), flush=True)
@@ -76,7 +81,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     models = [load(options.networks, plan) for plan in part]
     samples, test = images(options.data, "train", options.train)[0], images(options.data, "test", options.test)
     names, where = [plan.name for plan in part], options.device
-    cluster_images(options.data, models, names, samples, test, device=where, jobs=options.jobs, follow=keep)
+    cluster_images(
+        options.data, models, names, samples, test, device=where, jobs=options.jobs, before=before, follow=keep
+    )
+
+
+def _resume(path: Path, command: str) -> tuple[Measured, float]:
+    """Return what a file of this command has, and the seconds it took."""
+    saved = json.loads(path.read_text())
+    if saved["about"]["command"] != command:
+        raise SystemExit(
+            f"{path} is of another command ({saved['about']['command']}); remove it, or choose another file"
+        )
+    return Measured(**saved["numbers"]), float(saved["about"]["seconds"])
 
 
 if __name__ == "__main__":
