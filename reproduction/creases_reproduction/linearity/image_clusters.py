@@ -3,8 +3,8 @@
     python -m creases_reproduction.linearity.image_networks mnist --device cuda --out networks
     python -m creases_reproduction.linearity.image_clusters mnist --networks networks --out image_clusters_mnist.json
 
-needs the image files (see :func:`creases.problems.mnist`) and, for CIFAR-10, about 6 GB of memory. Interrupted, it goes on
-with the networks that its file lacks.
+needs the image files (see :func:`creases.problems.mnist`) and, for CIFAR-10, about 6 GB of memory. Interrupted, it
+goes on with the networks that its file lacks.
 """
 
 from __future__ import annotations
