@@ -9,7 +9,7 @@ per edge. There is no linear program, and the parts tile the box whatever the ro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any
 
@@ -17,9 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
+from creases.regions._space.lattice.thread_cuts import ThreadCuts
+from creases.regions._threads import thread_count
 
 Ints = NDArray[np.integer]
 
+
+#: A complex with fewer faces is cut on one thread.
+THREADED = 2**16
 
 #: Capacity of even a small complex, in faces; reallocation costs more than memory that stays unused.
 ROOM = 16384
@@ -67,6 +72,7 @@ class Lattice:
         """
         self.counts = np.array([len(data), *(len(sizes) for sizes, _ in faces)], np.int64)
         self.ends = np.array([0, *(len(lists) for _, lists in faces)], np.int64)
+        self._gaps = np.zeros_like(self.ends)  # entries between what threads have written
         n, size = len(faces) + 1, 2 * int(self.counts.max()) + room  # the same capacity for vertices, faces and regions
         self.starts, self.sizes = np.empty((n, size), np.int64), np.empty((n, size), np.int32)
         self.lists = np.empty((n, 4 * int(self.ends.max()) + 8 * room), np.int32)
@@ -107,7 +113,8 @@ class Lattice:
         per_face = sum(array.itemsize for array in arrays)
         rows = self.n_vertices * (self.data.itemsize * self.data.shape[1] + self.keys.itemsize)
         regions = self.count * self.sides.itemsize * self.sides.shape[1]
-        return int(self.counts.sum() * per_face + self.ends.sum() * self.lists.itemsize + rows + regions)
+        entries = (self.ends - self._gaps).sum()
+        return int(self.counts.sum() * per_face + entries * self.lists.itemsize + rows + regions)
 
     def faces(self, k: int, ids: Ints | slice = slice(None)) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the sizes and facets, in sequence, of faces of dimension k >= 1."""
@@ -142,10 +149,17 @@ class Lattice:
             Number of regions from which on no more units are cut.
         """
         while start < stop and self.count <= limit:
-            start, is_full = _kernel().cut_by_units(
+            arrays: tuple[Any, ...] = (
                 (self.starts, self.sizes, self.lists), self.counts, self.ends, self.data, self.keys, self.creases,
-                self.sides, self._work, (column, unit, side), tolerance, start, stop, limit,
+                self.sides, self._work, (column, unit, side), tolerance,
             )  # fmt: skip
+            threads = 1 if self.counts.sum() < THREADED else thread_count()
+            cut = (
+                partial(_kernel().cut_by_units, *arrays)
+                if threads == 1
+                else ThreadCuts(threads, self._gaps, *arrays).cut
+            )
+            start, is_full = cut(start, stop, limit)
             if is_full:
                 self._grow()
         return start
@@ -177,11 +191,11 @@ class Lattice:
     def compact(self) -> None:
         """Free the space of lists that are no longer in use."""
         for k in range(2, self.n + 1):
-            if 2 * self.sizes[k, : self.counts[k]].sum() < self.ends[k]:
+            if 2 * self.sizes[k, : self.counts[k]].sum() < self.ends[k] - self._gaps[k]:
                 sizes, lists = self.faces(k)
                 self.starts[k, : len(sizes)] = np.cumsum(sizes) - sizes
                 self.lists[k, : len(lists)] = lists
-                self.ends[k] = len(lists)
+                self.ends[k], self._gaps[k] = len(lists), 0
 
     def part(self, regions: Ints) -> Lattice:
         """Return the complex of these regions alone, with all their faces."""

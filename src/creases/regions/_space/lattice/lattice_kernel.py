@@ -16,6 +16,7 @@ from creases._compiled import jit, jit_internal
 from creases.regions._space.lattice.words_kernel import (
     GROUP,
     all_words,
+    both_bits,
     crossed_faces,
     mask,
     select,
@@ -150,6 +151,7 @@ def split_faces(
     low_minus, low_cut = low_parts
     face_words, low_words, lowest_words = words
     visited = np.full(len(lowest_words) if touched else 1, -1, np.int32)
+    unused = len(low_lists) - 1  # written, never read
     for c in range(len(crossed)):
         f = crossed[c]
         lo, hi = starts[f], starts[f] + sizes[f]
@@ -157,7 +159,8 @@ def split_faces(
         starts[f] = end
         low_starts[between] = low_end
         upper = lower = new = np.uint64(0)
-        # Entries are written and kept where they count: branches would be mispredicted half of the time.
+        # Entries are written and kept where they count: branches would be mispredicted half of the time. (In the
+        # dimension below the place after those kept may be another thread's.)
         for i in range(lo, hi):
             g = lists[i]
             word = low_words[g]
@@ -168,7 +171,7 @@ def split_faces(
             upper |= select(word, is_upper)
             h = low_cut[g]
             h = h if is_cut else 0
-            low_lists[low_end] = h
+            low_lists[low_end if is_cut else unused] = h
             low_end += is_cut
             new |= select(lowest_words[h], is_cut)
             if touched and not is_cut:
@@ -235,12 +238,12 @@ def find_crossed(
     starts, sizes, lists = face
     column, units, unit = group
     while True:
-        met = signs_met(words[0], counts[0], unit)
+        met = signs_met(words[0], 0, counts[0], unit)
         if met == 1 or not met & 1:
             return met
         odd = -1
         for k in range(1, len(counts)):
-            n_crossed[k], entries[k] = crossed_faces(words[k], sizes[k], counts[k], unit, crossed[k])
+            n_crossed[k], entries[k] = crossed_faces(words[k], sizes[k], 0, counts[k], unit, crossed[k])
             if k == 2:
                 level = (starts[2], sizes[2], lists[2])
                 odd = odd_polygon(
@@ -279,7 +282,7 @@ def has_room(
                     largest = max(largest, 1 + sizes[k, f])
             faces += n_crossed[k + 1]
             room += entries[k + 1] * largest
-        if faces > sizes.shape[1] or room > lists.shape[1]:
+        if faces > sizes.shape[1] or room >= lists.shape[1]:
             return False
     return True
 
@@ -328,7 +331,7 @@ def cut_by_units(
             if not has_room(face, counts, ends, len(data), len(sides), n_crossed, entries, touched):
                 return start + u, True
             label_new(creases, counts, crossed[n - 1], n_crossed, unit)
-            both = np.uint64(1) << np.uint64(u) | np.uint64(1) << np.uint64(u + GROUP)
+            both = both_bits(u)
             edge, ids = (starts[1], sizes[1], lists[1]), crossed[1, : n_crossed[1]]
             cut_edges(
                 edge, counts[1], ids, data, counts[0], column + u, first, tolerance, keys, unit, minus[1], cut[1],
