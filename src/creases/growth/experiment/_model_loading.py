@@ -33,8 +33,9 @@ def load(folder: str | Path) -> TableModel:
     folder = Path(folder)
     path = folder / names.DESCRIPTION_FILE
     description = _load_json(path, folder)
+    network, encoding = read(folder / names.MODEL_FILE), _load_encoding(folder)
     try:
-        model = _create_model(description, read(folder / names.MODEL_FILE), _load_encoding(folder))
+        model = _create_model(description, network, encoding)
         _check_inputs(model)
         _check_outputs(model)
         _check_regions(model, description["units"])
