@@ -73,7 +73,7 @@ def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp
 def test_stages_of_growth_are_shown_with_both_losses(run, monkeypatch):
     gains = itertools.cycle([(1.0, 0.1), (0.1, 0.2)])  # the first pays, the second does not, ...
     monkeypatch.setattr("creases.growth._racing.compare_losses", lambda *losses: next(gains))
-    result = run("grow", "circle", "--out", "o", "--budget", 200, "--batch-size", 10, "--growth-patience", 1)
+    result = run("grow", "circle", "--out", "o", "--budget", 200, "--batch-size", 40, "--growth-patience", 1)
     assert result.exit_code == 0, result.output
     history = History.load("o/history.json")
     paid, failed = history.stages

@@ -66,8 +66,14 @@ def test_models_of_many_kinds_grow(make, shape, how):
     assert [name for name, _ in model.named_modules()] == [name for name, _ in before.named_modules()]
 
 
-@pytest.mark.parametrize("how", ["tiny", "fold", "gradmax", "random", "split", "search"])
-@pytest.mark.parametrize("kind", ["arrays", "loader"])
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        *(("arrays", how) for how in ("tiny", "fold", "gradmax", "random", "split", "search")),
+        *(("loader", how) for how in ("tiny", "fold")),
+        *(pytest.param("loader", how, marks=pytest.mark.thorough) for how in ("gradmax", "random", "split", "search")),
+    ],
+)
 def test_the_users_random_numbers_modes_hooks_and_gradients_are_left_alone(how, kind):
     model = nn.Sequential(*mlp(3, 2, 2, 2), nn.Dropout(0.1)).double().train()
     model[1].eval()

@@ -298,7 +298,7 @@ def test_layers_can_be_several_and_batches_any_size(moons: Any) -> None:
     assert GrowingClassifier(hidden=3, **{**SHORT, "budget": 2}).fit(X, y).history_.last["widths"] == {"hidden1": 3}
 
 
-@pytest.mark.parametrize("how", ["fold", "random"])
+@pytest.mark.parametrize("how", ["fold", pytest.param("random", marks=pytest.mark.thorough)])
 def test_a_constant_feature_counts_for_nothing(moons: Any, how: str) -> None:
     X = np.column_stack([moons[0], np.full(200, 7.0)])
     model = GrowingClassifier(how, **SHORT).fit(X, moons[1])
@@ -307,7 +307,9 @@ def test_a_constant_feature_counts_for_nothing(moons: Any, how: str) -> None:
     np.testing.assert_allclose(model.decision_function(moved), model.decision_function(X), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("size", [1e-200, 1e-6, 1e9, 1e200])
+@pytest.mark.parametrize(
+    "size", [1e-200, *(pytest.param(size, marks=pytest.mark.thorough) for size in (1e-6, 1e9)), 1e200]
+)
 def test_the_size_of_columns_makes_no_difference(moons: Any, size: float) -> None:
     X, y = moons
     model = GrowingClassifier(**{**SHORT, "budget": 20}).fit(X * [1, size], y)
