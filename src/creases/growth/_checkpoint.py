@@ -163,6 +163,6 @@ def load_checkpoint(path: str | Path) -> dict[str, Any]:
     except Exception as problem:  # from a file that is something else torch's unpickler raises almost anything
         raise FileError(f"cannot read {path} as a checkpoint: {problem}") from None
     version = state.pop("creases-checkpoint", None) if isinstance(state, dict) else None
-    if not isinstance(version, int) or version != _VERSION:
+    if not isinstance(state, dict) or not isinstance(version, int) or version != _VERSION:
         raise FileError(f"{path} is not a checkpoint of a growth run of this version")
     return state
