@@ -12,7 +12,8 @@ from conformance import check_line, check_plane, check_space
 from creases.network._reading.arrays import from_arrays
 from creases.regions._line.line import LinePartition, line
 from creases.regions._plane.plane import PlanePartition, plane
-from creases.regions._space.space import SpacePartition, space
+from creases.regions._space.partition import SpacePartition
+from creases.regions._space.space import space
 from reference import load_case
 
 NET = from_arrays(load_case("m2_16x2"))

@@ -17,7 +17,8 @@ from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays
 from creases.network.program._step import Step
 from creases.regions._space import forward_rows
-from creases.regions._space.space import SpacePartition, iter_space, space
+from creases.regions._space.partition import SpacePartition
+from creases.regions._space.space import iter_space, space
 from reference import exact_intervals, exact_regions, load_case, load_counts, lp_regions
 
 COUNTS = load_counts()

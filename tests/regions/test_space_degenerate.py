@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from conformance import assert_patterns_differ, assert_pieces, assert_sides
-from creases.regions._space.space import SpacePartition, space
+from creases.regions._space.partition import SpacePartition
+from creases.regions._space.space import space
 from reference import exact_intervals, exact_regions, lp_regions
 from strategies import Case, cases
 

@@ -38,7 +38,8 @@ from creases.regions._line.partition import LinePartition
 from creases.regions._plane.plane import PlanePartition, plane, plane_through
 from creases.regions._plane.tiles import PlaneTiles, plane_tiles
 from creases.regions._plane.warm_up import compile_kernels
-from creases.regions._space.space import SpacePartition, iter_space, space
+from creases.regions._space.partition import SpacePartition
+from creases.regions._space.space import iter_space, space
 from creases.regions._tropical import Tropical, tropical
 
 __all__ = [

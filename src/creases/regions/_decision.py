@@ -22,7 +22,8 @@ from creases.regions._incidence import f_vector, minimal_kind
 from creases.regions._polytope import region_polytope
 from creases.regions._space.boundary import ClassParts, split_by_class
 from creases.regions._space.lattice import Faces, number_faces
-from creases.regions._space.space import VERTEX_DIMENSIONS, SpacePartition, space
+from creases.regions._space.partition import SpacePartition
+from creases.regions._space.space import VERTEX_DIMENSIONS, space
 
 Shape = Literal["hyperoctahedron", "expanded simplex", "other", "unbounded", "cut off"]
 

@@ -16,7 +16,7 @@ from creases.regions._space.vertices import tournament
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 if TYPE_CHECKING:
-    from creases.regions._space.space import SpacePartition
+    from creases.regions._space.partition import SpacePartition
 
 
 @dataclass(frozen=True, eq=False)
