@@ -329,3 +329,18 @@ def test_weights_that_are_not_finite_are_named() -> None:
         InputError, match=r"net must have finite weights .* NaN or infinity in step 'linear0' \(linear\)"
     ):
         exact_plane(net, SQUARE, np.zeros(2), np.eye(2))
+
+
+def test_progress_counts_regions_within_a_bend_and_can_end_the_work() -> None:
+    net = read(load_case("m2_16x2"))
+    counts: list[int] = []
+    found = plane(net, SQUARE, exact=True, progress=lambda what, done, total: counts.append(done))
+    assert counts == sorted(counts)
+    assert len(counts) > len(net.bends)
+    assert counts[-1] == found.count
+
+    def stop(what: str, done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        plane(net, SQUARE, exact=True, progress=stop)

@@ -80,6 +80,18 @@ def test_a_line_beyond_the_limit_says_how_far_it_was() -> None:
     np.testing.assert_array_equal(whole.breakpoints, limited.breakpoints)
 
 
+def test_lines_beyond_the_limit_say_how_far_they_were() -> None:
+    net = creases.read(load_case("m2_128x3"))
+    A, B = np.tile([[-1.0, -1.0]], (600, 1)), np.tile([[1.0, 0.9]], (600, 1))
+    with pytest.raises(LimitError, match=r"max_memory=100000 reached with \d+ breakpoints so far; pass fewer segments"):
+        creases.regions.lines(net, A[:1], B[:1], max_memory=1e5)
+    affine = creases.read([([[1.0, 0.0]], [9.0]), ([[1.0]], [0.0])])  # between these points
+    with pytest.raises(LimitError, match="max_memory=55000 reached with 512 segments so far; pass fewer segments"):
+        creases.regions.lines(affine, A, B, max_memory=55_000)
+    whole, limited = (creases.regions.lines(net, A[:1], B[:1], max_memory=limit) for limit in (None, 1e9))
+    np.testing.assert_array_equal(whole.t, limited.t)
+
+
 def image_network() -> creases.Network:
     torch.manual_seed(0)
     layers = torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(4 * 36, 2)

@@ -17,13 +17,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._typing import Floats
+from creases._typing import Floats, Progress
 from creases.network import Network
 from creases.network.program import pack_sides
 from creases.regions._exact.mesh import ExactMesh, Triple
 from creases.regions._exact.program import ExactProgram
 from creases.regions._exact.rows import RegionRows
 from creases.regions._exact.sign_tests import SignTests
+from creases.regions._limits import no_progress
 from creases.regions._plane.mesh import Mesh
 from creases.regions._plane.plane import PlanePartition
 
@@ -37,7 +38,13 @@ class _Level:
     sides: list[NDArray[np.int16]] = field(default_factory=list)
 
 
-def exact_plane(net: Network, box: Floats, origin: Floats, basis: Floats) -> PlanePartition:
+#: Regions between two reports within a bend.
+STEP = 32
+
+
+def exact_plane(
+    net: Network, box: Floats, origin: Floats, basis: Floats, progress: Progress = no_progress
+) -> PlanePartition:
     """Return all regions of a network on the slice ``x = origin + basis t`` for t in a box, exactly.
 
     Parameters
@@ -48,6 +55,8 @@ def exact_plane(net: Network, box: Floats, origin: Floats, basis: Floats) -> Pla
         (2, 2): lower and upper end of each slice coordinate.
     origin, basis
         (n_in,) and (n_in, 2).
+    progress
+        Called with the number of regions so far.
 
     Returns
     -------
@@ -63,18 +72,21 @@ def exact_plane(net: Network, box: Floats, origin: Floats, basis: Floats) -> Pla
     mesh, rows = ExactMesh(np.asarray(box, np.float64)), RegionRows(program)
     levels = [_Level([[0, 2, 4, 6]], [0], [])]
     for bend in range(len(net.bends)):
-        levels.append(_pass_bend(mesh, rows, SignTests(program, bend), levels))
+        levels.append(_pass_bend(mesh, rows, SignTests(program, bend), levels, progress))
+        progress("finding regions", len(levels[-1].loops), None)
     sides = [np.concatenate([np.zeros(0, np.int16), *_ancestors(levels, r)[1]]) for r in range(len(levels[-1].loops))]
     return PlanePartition.from_mesh(
         net, box, origin, basis, _as_mesh(mesh, levels[-1].loops), pack_sides(net, np.array(sides))
     )
 
 
-def _pass_bend(mesh: ExactMesh, rows: RegionRows, tests: SignTests, levels: list[_Level]) -> _Level:
+def _pass_bend(mesh: ExactMesh, rows: RegionRows, tests: SignTests, levels: list[_Level], progress: Progress) -> _Level:
     """Return the regions after one more bend, children of one region next to each other."""
     mesh.positive, mesh.negative, doubt = tests.signs(mesh.coordinates())
     before, after = levels[-1], _Level()
     for region, loop in enumerate(before.loops):
+        if region and region % STEP == 0:
+            progress("finding regions", len(after.loops) + len(before.loops) - region, None)
         cutter = _Cutter(mesh, rows, tests, *_ancestors(levels, region))
         for part, sides in cutter.cut(loop, doubt):
             after.loops.append(part)

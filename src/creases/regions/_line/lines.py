@@ -17,6 +17,7 @@ from creases._typing import Floats, Ints, Progress
 from creases._validation import check_finite, check_points
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
+from creases.regions._limits import MemoryLimit
 from creases.regions._line.cuts import Cuts
 from creases.regions._line.line import Track, trace
 
@@ -47,10 +48,10 @@ class Polylines:
 class _Path(Track):
     """The segments as one path: vertex k is at ``t = k``."""
 
-    def __init__(self, net: Network, vertices: Floats) -> None:
+    def __init__(self, net: Network, vertices: Floats, memory: MemoryLimit) -> None:
         self.vertices, self.steps = vertices, np.diff(vertices, axis=0)
         longest = int(np.abs(self.steps).max(axis=1).argmax())
-        super().__init__(net, vertices[longest], self.steps[longest])
+        super().__init__(net, vertices[longest], self.steps[longest], memory)
 
     def inputs(self, t: Floats) -> Floats:
         k = np.minimum(t.astype(np.int64), len(self.steps) - 1)
@@ -65,7 +66,9 @@ class _Path(Track):
         return Cuts(cuts.first, *(entries[keep] for entries in cuts[1:]))
 
 
-def lines(net: NetworkLike, A: Any, B: Any, *, progress: Progress | None = None) -> Polylines:
+def lines(
+    net: NetworkLike, A: Any, B: Any, *, max_memory: float | None = None, progress: Progress | None = None
+) -> Polylines:
     """Return a network along many segments, each with its breakpoints.
 
     As exact as :func:`line`, and much faster than one call for each.
@@ -76,6 +79,9 @@ def lines(net: NetworkLike, A: Any, B: Any, *, progress: Progress | None = None)
         A network, torch module or file name; the geometry is in float64.
     A, B
         (n, d) first and second ends: ``x = a + t (b - a)``, t from 0 to 1.
+    max_memory
+        About how many bytes the work may hold; no limit by default. Beyond it :class:`creases.errors.LimitError` says
+        how many segments, or breakpoints of the segments in work, there were.
     progress
         Called with the number of segments that are done, and of all. An exception raised by it ends the computation.
 
@@ -93,18 +99,23 @@ def lines(net: NetworkLike, A: Any, B: Any, *, progress: Progress | None = None)
         check_finite(ends, name)
     if len(first) != len(second):
         raise InputError("B", f"have {plural(len(first), 'row')}, as A", f"{len(second)}")
-    parts = []
+    limit = MemoryLimit(max_memory, "pass fewer segments")
+    per_knot = 8 * (2 + 2 * net.n_in + net.n_out)  # t, its segment, the input twice (parts are joined) and the output
+    parts, knots = [], 0
     for k in range(0, len(first), CHUNK):
-        parts.append(_trace_chunk(net, first[k : k + CHUNK], second[k : k + CHUNK]))
+        limit.check(per_knot * knots, plural(k, "segment"))
+        parts.append(_trace_chunk(net, first[k : k + CHUNK], second[k : k + CHUNK], limit))
+        knots += len(parts[-1][0])
         if progress is not None:
             progress("following segments", min(k + CHUNK, len(first)), len(first))
+    limit.check(per_knot * knots, plural(len(first), "segment"))
     empty = (np.zeros(0), np.zeros((0, net.n_in)), np.zeros(0, np.int64))
     t, x, counts = (np.concatenate(arrays) for arrays in zip(empty, *parts, strict=True))
     values = np.asarray(net(x)).reshape(len(x), net.n_out)
     return Polylines(t, values, np.append(0, np.cumsum(counts)).astype(np.int64))
 
 
-def _trace_chunk(net: Network, A: Floats, B: Floats) -> tuple[Floats, Floats, Ints]:
+def _trace_chunk(net: Network, A: Floats, B: Floats, limit: MemoryLimit) -> tuple[Floats, Floats, Ints]:
     """Return the knots of some segments: t (K,), the inputs there (K, d), and how many each segment has (n,)."""
     n = len(A)
     reverse = np.arange(n) % 2 == 1
@@ -113,7 +124,7 @@ def _trace_chunk(net: Network, A: Floats, B: Floats) -> tuple[Floats, Floats, In
     knots, changes = np.arange(2.0 * n), np.zeros(2 * n, bool)
     if net.n_units and np.ptp(vertices, axis=0).any():
         with torch.no_grad():
-            knots, patterns = trace(_Path(net, vertices), knots)
+            knots, patterns = trace(_Path(net, vertices, limit), knots)
         changes = np.zeros(len(knots), bool)
         changes[1:-1] = (patterns[1:] != patterns[:-1]).any(axis=1)
     is_vertex = knots == np.floor(knots)

@@ -20,7 +20,7 @@ from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
 from creases.network.program import ForwardPass, pattern_pieces, unit_of_bit
 from creases.regions import _archive as archive
 from creases.regions._boundary import Boundary, output_term_sizes, plane_boundary
-from creases.regions._limits import MemoryLimit
+from creases.regions._limits import MemoryLimit, no_progress
 from creases.regions._locate import PatternIndex, pattern_at
 from creases.regions._plane.blocks import subdivide_by_changing_units, subdivide_in_blocks
 from creases.regions._plane.complex import (
@@ -231,11 +231,12 @@ def plane(
     exact
         Decide every sign in filtered exact arithmetic: no sliver is lost, no coincidence missed. Slower.
     max_memory
-        About how many bytes the work may hold, on a CPU and without ``exact``; no limit by default. Beyond it
-        :class:`creases.errors.LimitError` says how many regions there were; :func:`plane_tiles` needs little memory.
+        About how many bytes the work may hold; no limit by default. Beyond it :class:`creases.errors.LimitError` says
+        how many regions there were; :func:`plane_tiles` needs little memory. Not accepted with ``exact``, whose numbers
+        have no fixed size, and on a GPU, where torch raises its own error when memory is full.
     progress
         Called with the number of regions so far, after every bend and, in large partitions, within one; in small
-        ones of perceptrons at the end; not in exact arithmetic. An exception raised by it ends the computation.
+        ones of perceptrons at the end. An exception raised by it ends the computation.
 
     Examples
     --------
@@ -254,7 +255,7 @@ def plane(
     if exact:
         from creases.regions._exact import exact_plane
 
-        return exact_plane(net, bounds, start, directions)
+        return exact_plane(net, bounds, start, directions, progress or no_progress)
     start_mesh = box_mesh(bounds)
     if net.device.type == "cpu" and not _is_wide(net):
         small = subdivide_perceptron(net, start_mesh, start, directions, memory)
