@@ -12,6 +12,9 @@ from creases._validation import check_vector
 from creases.errors import InputError
 from creases.splines._spline import Pieces
 
+#: Smallest gap of x, and smallest weight, in parts of the largest: products of their squares do not underflow.
+SMALLEST = 1e-70
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -121,6 +124,12 @@ def merge_samples(x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) 
     distinct = places[first]
     distinct[0], distinct[-1] = low, high
     w = w[positive] / top
+    if (gap := np.diff(t).min(initial=1.0)) < SMALLEST:
+        expected = f"have different values at least {SMALLEST:g} of their range apart"
+        raise InputError("x", expected, f"{gap:.3g} of it", "merge samples, or remove those far away")
+    if w.min() < SMALLEST:
+        expected = f"be 0 or at least {SMALLEST:g} of the largest one"
+        raise InputError("weights", expected, f"{w.min():.3g} of it", "set negligible weights to 0")
     with np.errstate(over="ignore", invalid="ignore"):
         sums = np.bincount(which, weights=w).astype(np.float64)
         means = np.bincount(which, weights=w * values) / sums

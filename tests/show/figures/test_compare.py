@@ -147,6 +147,13 @@ def test_directions_and_gradients_are_the_images_of_their_numbers():
     assert below.images[0].get_array().tolist() == [[0.5, 0.0], [0.5, 0.5]]
 
 
+def test_names_of_images_are_texts():
+    image = np.zeros((2, 2))
+    assert plot_images([[image]], ["a"], np.array([], str)).axes[0].get_title() == ""
+    with pytest.raises(InputError, match="columns must be names, got 3 among them"):
+        plot_images([[image]], ["a"], [3])
+
+
 def test_spectra_are_roots_of_eigenvalues_above_rounding():
     _, _, found = sensitivities()
     (ax,) = plot_spectra(found).axes

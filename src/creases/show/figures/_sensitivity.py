@@ -84,6 +84,9 @@ def plot_images(
     Figure
         The figure with all images.
     """
+    for param, names in (("rows", rows), ("columns", columns)):
+        if wrong := [name for name in names if not isinstance(name, str)]:
+            raise InputError(param, "be names", f"{wrong[0]!r} among them")
     count = max((len(row) for row in images), default=0)
     if len(rows) != len(images) or (len(columns) and len(columns) != count) or not count:
         raise InputError(
@@ -99,7 +102,7 @@ def plot_images(
                 image = row[j] if j < len(row) else None
                 if image is not None:
                     ax.imshow(np.asarray(image, np.float64), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
-                if i == 0 and columns:
+                if i == 0 and len(columns):
                     ax.set_title(columns[j], fontsize=8)
             axes[i, 0].set_ylabel(rows[i], rotation=0, ha="right", va="center", fontsize=8)
     return figure
