@@ -159,6 +159,21 @@ def test_memory_limits_of_spaces_do_not_depend_on_the_number_of_threads(small_la
     assert len(held[0]) > 1
 
 
+def test_kernels_are_compiled_before_a_time_limit_counts(small_lattices) -> None:
+    from creases.regions._space.lattice import range_kernel
+
+    def compiled() -> dict[str, int]:
+        kernels = {name: getattr(range_kernel, name) for name in range_kernel.__all__ if name != "GROUP"}
+        return {name: len(kernel.signatures) for name, kernel in kernels.items()}
+
+    torch.set_num_threads(2)
+    vertices.load_kernels()
+    before = compiled()
+    assert all(before.values())
+    creases.space(creases.read(load_case("m3_16x2")))
+    assert compiled() == before
+
+
 def test_polygons_with_impossible_signs_are_cut_on_one_thread(small_lattices, monkeypatch) -> None:
     kernel = import_module("creases.regions._space.lattice.range_kernel")
     net = creases.read(load_case("m3_16x2"))

@@ -18,6 +18,7 @@ from creases._typing import Floats
 from creases.network import Network
 from creases.regions._space.forward_rows import ForwardRows
 from creases.regions._space.lattice import Lattice, box_lattice, join_lattices, merge_regions
+from creases.regions._threads import thread_count
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 #: A complex with more regions than this is split.
@@ -46,7 +47,8 @@ class Block:
 
 def load_kernels() -> None:
     """Load the compiled loops: on a machine that never ran them they take seconds to compile."""
-    box_lattice(np.array([[-1.0, 1.0]]), 1).cut(0, 0, 1, np.zeros(1), 0, 1)
+    for threads in {1, min(2, thread_count())}:
+        box_lattice(np.array([[-1.0, 1.0], [-1.0, 1.0]]), 1).cut(0, 0, 1, np.zeros(1), 0, 1, threads=threads)
 
 
 def box_block(net: Network, box: Floats) -> Block:

@@ -9,7 +9,7 @@ per edge. There is no linear program, and the parts tile the box whatever the ro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -134,6 +134,7 @@ class Lattice:
         start: int,
         stop: int,
         limit: int = np.iinfo(np.int64).max,
+        threads: int | None = None,
     ) -> int:
         """Cut by the zeros of columns of ``data``: units ``start`` to ``stop`` of a stage; return the first not done.
 
@@ -147,19 +148,19 @@ class Lattice:
             For every unit of the stage: values at new vertices within it are 0.
         limit
             Number of regions from which on no more units are cut.
+        threads
+            Number of threads; by default one for a small complex, for others as many as torch uses.
         """
         while start < stop and self.count <= limit:
             arrays: tuple[Any, ...] = (
                 (self.starts, self.sizes, self.lists), self.counts, self.ends, self.data, self.keys, self.creases,
                 self.sides, self._work, (column, unit, side), tolerance,
             )  # fmt: skip
-            threads = 1 if self.counts.sum() < THREADED else thread_count()
-            cut = (
-                partial(_kernel().cut_by_units, *arrays)
-                if threads == 1
-                else ThreadCuts(threads, self._gaps, *arrays).cut
-            )
-            start, is_full = cut(start, stop, limit)
+            number = threads or (1 if self.counts.sum() < THREADED else thread_count())
+            if number == 1:
+                start, is_full = _kernel().cut_by_units(*arrays, start, stop, limit)
+            else:
+                start, is_full = ThreadCuts(number, self._gaps, *arrays).cut(start, stop, limit)
             if is_full:
                 self._grow()
         return start
