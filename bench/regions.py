@@ -46,7 +46,7 @@ REFERENCE = {
 
 
 #: Networks of more inputs, whose regions in a box are found on several threads too.
-SPACES = [[4, 12, 12, 1], [5, 10, 10, 1], [5, 16, 16, 1]]
+SPACES = [[4, 12, 12, 1], [5, 10, 10, 1], [4, 24, 24, 1], [5, 16, 16, 1]]
 
 
 def layers_of(name: str) -> list[tuple[np.ndarray, np.ndarray]]:
