@@ -250,7 +250,7 @@ def plane(
     start, directions = check_slice(net, origin, basis)
     limit = MemoryLimit(max_memory, "choose a smaller box, or use plane_tiles, whose memory is bounded by one tile")
     if max_memory is not None and (exact or net.device.type != "cpu"):
-        raise InputError("max_memory", "be left out in exact arithmetic and on a GPU", f"{max_memory}")
+        raise InputError("max_memory", "be left out in exact arithmetic and on a GPU", f"{max_memory:g} bytes")
     memory = limit.block(MEMORY)
     if exact:
         from creases.regions._exact import exact_plane
