@@ -175,8 +175,10 @@ class TableEncoding:
                 raise ValueError(f"version {value['creases-encoding']}, expected {_VERSION}")
             columns = tuple(ColumnEncoding.from_dict(column) for column in value["columns"])
             classes = None if value["classes"] is None else as_tuple(value["classes"], "classes")
+            check_encoding(columns, value["missing"], value["task"], classes)
             encoding = cls(columns, value["missing"], value["task"], classes)
-            check_encoding(encoding, value["features"])
+            if value["features"] != [asdict(feature) for feature in encoding.features]:
+                raise ValueError("its features are not those of its columns")
             _ = encoding._apply  # what cannot be applied is damaged
             return encoding
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as problem:

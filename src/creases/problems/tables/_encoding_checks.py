@@ -3,48 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from creases.problems._task import Task
 from creases.problems.tables import _dates, _numbers
+from creases.problems.tables._column_encoding import ColumnEncoding
 from creases.problems.tables._kinds import ColumnKind, Kind
 from creases.problems.tables._transformer import LARGEST
-
-if TYPE_CHECKING:
-    from creases.problems.tables._column_encoding import ColumnEncoding
-    from creases.problems.tables._encoding import TableEncoding
 
 #: Kinds of columns that can be inputs.
 _INPUT_KINDS = ("number", "yes/no", "category", "date")
 
 
-def check_encoding(encoding: TableEncoding, features: Any) -> None:
-    """Raise ValueError where an encoding's parts are not what its class declares or do not match each other.
-
-    Parameters
-    ----------
-    encoding
-        The encoding.
-    features
-        Its features as the file lists them.
-    """
-    _expect(encoding.missing in ("indicate", "mean", "drop", "error"), f"there is no missing={encoding.missing!r}")
-    _expect(encoding.task in get_args(Task), f"there is no task {encoding.task!r}")
-    has_classes = encoding.classes is not None
-    _expect(has_classes != (encoding.task == "regression"), "a regression has classes, or a classification has none")
-    _expect(encoding.classes is None or _are_names(encoding.classes), "the classes are not different names")
-    for number, column in enumerate(encoding.columns):
+def check_encoding(columns: Sequence[ColumnEncoding], missing: Any, task: Any, classes: Sequence[Any] | None) -> None:
+    """Raise ValueError where the parts of an encoding are not what its class declares or do not match each other."""
+    _expect(missing in ("indicate", "mean", "drop", "error"), f"there is no missing={missing!r}")
+    _expect(task in get_args(Task), f"there is no task {task!r}")
+    _expect((classes is None) == (task == "regression"), "a regression has classes, or a classification has none")
+    _expect(classes is None or _are_names(classes), "the classes are not different names")
+    for number, column in enumerate(columns):
         _check_kind(column.kind, f"column {number}")
         _check_values(column, f"column {column.name!r}")
-    _expect(_are_names([column.name for column in encoding.columns]), "two columns have one name")
-    uses = [column.use for column in encoding.columns]
+    _expect(_are_names([column.name for column in columns]), "two columns have one name")
+    uses = [column.use for column in columns]
     _expect(uses.count("target") == 1 and "input" in uses, "there is no column to predict, or none to predict from")
-    expected = [asdict(feature) for feature in encoding.features]
-    _expect(features == expected, "its features are not those of its columns")
 
 
 def _check_kind(kind: ColumnKind, where: str) -> None:
