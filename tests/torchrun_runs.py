@@ -55,6 +55,7 @@ def run(model, data=None, loss="classification", **options) -> GrowthResult:
 
 #: Growth in stages, within one budget, and the learning rate annealed.
 STAGES = {"when": "stages", "where": "all", "growth_share": 0.7, "schedule": "cosine", "validation": 0.2}
+FOURFOLD = {**STAGES, "growth_factor": 4}
 
 
 def adamw(parameters):
@@ -83,6 +84,8 @@ CASES = {
     # Each fold is placed by what those before it left of the loss. After 25 on 80 samples little but noise is left, and
     # the rounding of sums over ranks decides where the next ones go: hence more samples and fewer units.
     "stages": lambda: run(mlp(3, 2, 2, seed=3), classes(201), how="fold", budget=90, max_units=12, **STAGES),
+    # GradMax has one unit where a stage asks for six: the others are random.
+    "filled": lambda: run(mlp(3, 2, 2, seed=3), classes(201), how="gradmax", budget=90, max_units=8, **FOURFOLD),
     "fewer than ranks in a batch": lambda: run(mlp(3, 2, 2, seed=3), classes(31), how="gradmax", batch_size=1),
 }
 
@@ -147,7 +150,7 @@ def main(folder: Path) -> None:
     outcomes["own share"] = outcome(own_share())
     outcomes["uneven share"] = outcome(own_share(80, uneven=True))
     outcomes["interrupted"] = outcome(interrupted(folder / "run.pt"))
-    outcomes["seconds"] = outcome(within("2 s"))
+    outcomes["seconds"] = outcome(within("4 s"))
     outcomes["multiply-adds"] = outcome(within("6e6 multiply-adds"))
     outcomes["other start"] = outcome(other_start())
     outcomes["other data"] = refused(other_data)

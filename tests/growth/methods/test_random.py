@@ -9,6 +9,7 @@ import creases
 from creases.errors import InputError
 from creases.growth._explanation import explain
 from creases.growth.methods._random import random_units
+from creases.network.surgery import find_place
 from first_order import apply_to_copy, data, loss, mean_loss, mlp
 from surgery_models import MODELS, built
 
@@ -38,6 +39,15 @@ def test_without_outgoing_weights_the_function_stays():
         apply_to_copy(model, proposal)(x), model(x), atol=1e-15
     )
     assert proposal.gain == 0.0
+
+
+def test_without_outgoing_weights_no_sample_is_needed():
+    model, batches = mlp(), data()
+    place = find_place(model, "0", X=batches[0])
+    alone = random_units(model, place, [], loss, count=3, fan_out=0.0)
+    assert torch.equal(alone.fan_in, random_units(model, place, batches, loss, count=3, fan_out=0.0).fan_in)
+    with pytest.raises(InputError, match="batches must have at least one sample"):
+        random_units(model, place, [], loss, count=3, fan_out=0.1)
 
 
 def test_the_seed_decides_and_torchs_random_numbers_are_left_alone():

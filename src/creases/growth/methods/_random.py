@@ -90,10 +90,10 @@ def random_units(
     check_number(fan_out, "fan_out")
     with ranks.fail_together():
         source = list(iterate_batches(batches))
-        if not source:
+        if not source and fan_out:
             raise InputError("batches", "have at least one sample")
         model = unwrap_module(model)
-        target = find_place(model, place, X=source[0][0])
+        target = find_place(model, place, X=source[0][0] if source else None)
     generator = torch.Generator().manual_seed(seed)
     producer = model.get_submodule(target.name)
     weight = producer.weight
