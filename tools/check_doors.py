@@ -4,9 +4,9 @@
 
 A room is a package right below ``creases``. Its door is its ``__init__``; packages in it whose names have no leading
 underscore are sub-doors. A module or package with a leading underscore is private to the room: only files of the same
-room may import it. ``creases._typing``, ``_text``, ``_validation``, ``_files``, ``_compiled`` and ``_versions`` are
-shared by all rooms. Also refused: ``import creases`` inside the package (a circle), a name of a door that shadows a
-module, and a module of a room that is neither private nor a door.
+room may import it. ``creases._typing``, ``_text``, ``_validation``, ``_files``, ``_file_checks``, ``_compiled`` and
+``_versions`` are shared by all rooms. Also refused: ``import creases`` inside the package (a circle), a name of a door
+that shadows a module, and a module of a room that is neither private nor a door.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack
 
+from creases._file_checks import expect, is_count, is_number
 from creases.growth._feature_names import NameOptions
 from creases.growth.methods._fold.explanation import fold_entries
 
@@ -98,22 +99,6 @@ def _check_record(record: Any, where: str) -> None:
     expect(record.changed is None or is_count(record.changed), f"{where} changes no count of decisions")
     expect(isinstance(record.undone, bool), f"{where} does not say whether it was undone")
     expect(isinstance(record.weights, dict) and isinstance(record.explanation, dict), f"{where} has no explanation")
-
-
-def expect(holds: bool, otherwise: str) -> None:
-    """Raise ValueError unless a fact holds."""
-    if not holds:
-        raise ValueError(otherwise)
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is a number, not a truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def is_count(value: Any) -> bool:
-    """Return whether a value is a whole number of at least 0 that fits into an array."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
 def _is_list(value: Any, kind: type) -> bool:

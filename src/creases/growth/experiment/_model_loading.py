@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from creases._file_checks import is_count
 from creases._files import parse_json
 from creases._text import plural
 from creases._typing import Floats
@@ -100,8 +101,7 @@ def _check_regions(model: TableModel, units: int) -> None:
         raise ValueError(f"{units} units, {net.n_units} of the network")
     length = 2 * net.pattern(model.center).shape[-1]
     for pattern, count in model.regions.items():
-        is_count = isinstance(count, int) and not isinstance(count, bool) and 1 <= count < 2**63
-        if len(pattern) != length or not is_count:
+        if len(pattern) != length or not is_count(count) or not count:
             raise ValueError(f"region {pattern!r} with {count!r} rows, for a network with {plural(units, 'unit')}")
 
 
