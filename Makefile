@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+PYTEST := $(BIN)/python -m pytest -q
 PIP_INSTALL := $(BIN)/python -m pip install -qq --no-compile -c constraints.txt
 
 # One thread per process: the tests run in $(JOBS) processes, the demo is small.
@@ -21,7 +22,7 @@ LOWEST := $(SURGERY) $(READING) tests/growth/test_cost.py tests/regions/test_bou
 KERNELS := $(addprefix src/creases/,splines/_fit.py boolean/_minimal.py certify/_ranges.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pages kernels thorough lowest lint format bench docs pictures reproduce viewer chromium clean
+.PHONY: help demo test kernels thorough random lowest lint format bench docs pictures reproduce viewer chromium clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,19 +30,19 @@ help: ## list what can be made
 demo: $(VENV)/installed ## set up, grow a small network, map it exactly, draw it
 	$(BIN)/creases demo
 
-test: $(VENV)/dev chromium ## set up, check and test everything but what takes long
-	$(MAKE) --no-print-directory --jobs 2 lint pages
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations 25 -m "not thorough" --ignore tests/web
+test: $(VENV)/dev ## set up, check and test everything but what takes long: five minutes on two cores
+	$(MAKE) --no-print-directory --jobs 2 lint kernels
+	$(PYTEST) -n $(JOBS) --dist worksteal --durations 25 -m "not thorough"
 
-# In one process: two browsers at a time are too slow to keep up with a run. They leave most of a core to the linters.
-pages: $(VENV)/dev chromium
-	$(BIN)/python -m pytest -q tests/web
+thorough: $(VENV)/dev chromium ## run the tests that take long: browsers, processes, damaged files, every claim
+	$(PYTEST) tests/web
+	$(PYTEST) -n $(JOBS) --dist loadgroup -m thorough --ignore tests/web
+
+random: $(VENV)/dev ## run the property tests with new random examples
+	$(PYTEST) -n $(JOBS) --dist worksteal --hypothesis-profile random -m "not thorough" tests
 
 kernels: $(VENV)/dev
-	$(BIN)/python -m pytest -q $(KERNELS)
-
-thorough: $(VENV)/dev ## run the tests that take long
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m thorough
+	@$(PYTEST) $(KERNELS)
 
 lowest: ## test with the lowest versions that pyproject.toml names, in an environment of its own
 	$(PYTHON) -m venv out/lowest

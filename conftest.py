@@ -1,6 +1,27 @@
 """Settings of all tests."""
 
 import gc
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).parent
+
+#: Folders whose tests take long: browsers, and every claim of the sources.
+THOROUGH_FOLDERS = (ROOT / "tests" / "web", ROOT / "reproduction")
+
+# Everybody tests the same examples; `make thorough` adds a run with random ones.
+settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
+settings.register_profile("random", deadline=None, print_blob=True)
+settings.load_profile("fixed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test of the folders that take long."""
+    for item in items:
+        if any(folder in item.path.parents for folder in THOROUGH_FOLDERS):
+            item.add_marker(pytest.mark.thorough)
 
 
 def pytest_collection_finish() -> None:
