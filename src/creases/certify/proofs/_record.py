@@ -1,0 +1,61 @@
+"""The tree of a search, recorded while it runs in whatever order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from creases.certify.proofs._format import Leaf, Lemma, Number, Split, Tree
+from creases.errors import RequestError
+
+
+class TreeRecord:
+    """A tree of splits that grows as a search runs; nodes are numbers, the root is 0.
+
+    Examples
+    --------
+    >>> record = TreeRecord()
+    >>> left, right = record.split(0, "unit", 3)
+    >>> record.close(right, Leaf("bounds"))
+    >>> record.close(left, Leaf("empty"))
+    >>> [type(node).__name__ for node in record.tree()]
+    ['Split', 'Leaf', 'Leaf']
+    """
+
+    def __init__(self) -> None:
+        self._nodes: list[Split | Leaf | None] = [None]
+        self._children: dict[int, tuple[int, int]] = {}
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        return len(self._nodes)
+
+    def split(
+        self, node: int, kind: Literal["input", "unit"], index: int, at: Number = 0.0, lemmas: Sequence[Lemma] = ()
+    ) -> tuple[int, int]:
+        """Split an open node; return its children: below and above, off and on."""
+        self._nodes[node] = Split(kind, index, at, tuple(lemmas))
+        first = len(self._nodes)
+        self._nodes += [None, None]
+        self._children[node] = first, first + 1
+        return first, first + 1
+
+    def close(self, node: int, leaf: Leaf) -> None:
+        """Make an open node a leaf."""
+        self._nodes[node] = leaf
+
+    def open_nodes(self) -> list[int]:
+        """Return the nodes that are neither split nor closed."""
+        return [number for number, node in enumerate(self._nodes) if node is None]
+
+    def tree(self) -> Tree:
+        """Return the tree, in preorder; no node may be open."""
+        nodes, stack = [], [0]
+        while stack:
+            number = stack.pop()
+            node = self._nodes[number]
+            if node is None:
+                raise RequestError(f"node {number} of the tree is open; close it before the tree is stored")
+            nodes.append(node)
+            stack.extend(reversed(self._children.get(number, ())))
+        return tuple(nodes)

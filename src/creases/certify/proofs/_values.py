@@ -1,0 +1,245 @@
+"""Proofs as JSON values and back, driven by the types of the format: whatever does not fit is refused."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from fractions import Fraction
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from creases._file_checks import expect, is_count, is_number
+from creases.certify.proofs._format import (
+    STATEMENTS,
+    ClaimProof,
+    Extended,
+    Leaf,
+    Lemma,
+    ModelMark,
+    Multipliers,
+    Number,
+    Proof,
+    Split,
+    Tree,
+)
+
+FORMAT, VERSION = "creases proof", 1
+
+#: A fraction as text; Python refuses to read integers of more than 4300 digits.
+_FRACTION = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
+
+
+# -- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def read_number(value: Any, where: str, *, infinite: bool = False) -> float | Fraction:
+    """Return a number of a file: a JSON number, a text ``p/q``, or ``inf`` and ``-inf`` where that is allowed."""
+    if isinstance(value, str):
+        if infinite and value in ("inf", "-inf"):
+            return float(value)
+        expect(_FRACTION.fullmatch(value) is not None, f'{where} must be a number or a text "p/q", got {value[:40]!r}')
+        denominator = value.partition("/")[2]
+        expect(denominator.strip("0") != "" or "/" not in value, f"{where} must not divide by 0, got {value[:40]!r}")
+        return Fraction(value)
+    expect(is_number(value), f"{where} must be a number, got {type(value).__name__}")
+    if isinstance(value, int):
+        return float(value) if abs(value) <= 2**53 else Fraction(value)
+    expect(math.isfinite(value), f"{where} must be finite, got {value}")
+    return float(value)
+
+
+def write_number(value: Any) -> float | str:
+    """Return a number as JSON has it."""
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    number = float(value)
+    if isinstance(value, int) and number != value:
+        return str(value)
+    return number if math.isfinite(number) else str(number)
+
+
+# -- any part ---------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def read_part(kind: Any, value: Any, where: str) -> Any:
+    """Return a JSON value as a part of the format; ValueError says where it does not fit."""
+    if kind in (Number, Extended):
+        return read_number(value, where, infinite=kind == Extended)
+    if kind is int:
+        expect(is_count(value), f"{where} must be a whole number from 0, got {value!r:.40}")
+        return value
+    if kind is str:
+        expect(isinstance(value, str), f"{where} must be a text")
+        return value
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        expect(isinstance(value, str) and value in arguments, f"{where} must be one of {arguments}, got {value!r:.40}")
+        return value
+    if origin in (Union, UnionType):  # of a part and None
+        return None if value is None else read_part(arguments[0], value, where)
+    if origin is tuple:
+        expect(isinstance(value, list), f"{where} must be a list")
+        if arguments[-1] is Ellipsis:
+            return tuple(read_part(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(value))
+        expect(len(value) == len(arguments), f"{where} must have {len(arguments)} entries, got {len(value)}")
+        return tuple(read_part(part, value[i], f"{where}[{i}]") for i, part in enumerate(arguments))
+    expect(is_dataclass(kind) and isinstance(value, dict), f"{where} must be an object")
+    return kind(**_read_fields(kind, value, where))
+
+
+def _read_fields(kind: Any, value: dict[str, Any], where: str) -> dict[str, Any]:
+    known = {each.name: each for each in fields(kind)}
+    strange = sorted(value.keys() - known.keys())
+    expect(not strange, f"{where} has an unknown entry {strange[:1]}")
+    missing = [name for name, each in known.items() if each.default is MISSING and name not in value]
+    expect(not missing, f"{where} has no {missing[:1]}")
+    return {name: read_part(_hints(kind)[name], part, f"{where}.{name}") for name, part in value.items()}
+
+
+def write_part(value: Any) -> Any:
+    """Return a part of the format as a JSON value."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, np.ndarray):
+        return write_part(value.tolist())
+    if isinstance(value, tuple | list):
+        return [write_part(item) for item in value]
+    if is_dataclass(value):
+        return {each.name: write_part(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, int | np.integer):
+        return int(value)
+    return write_number(value)
+
+
+# -- trees ------------------------------------------------------------------------------------------------------------
+
+_SPARSE = ("domain", "sides", "slopes", "box")
+
+
+def _write_multipliers(multipliers: Multipliers) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    if len(multipliers.rows):
+        record["rows"] = [write_number(value) for value in multipliers.rows]
+    for name in _SPARSE:
+        part: Mapping[int, Any] = getattr(multipliers, name)
+        if part:
+            record[name] = [[int(index) for index in part], [write_number(value) for value in part.values()]]
+    return record
+
+
+def _read_multipliers(record: dict[str, Any], where: str) -> Multipliers:
+    strange = sorted(record.keys() - {"rows", *_SPARSE})
+    expect(not strange, f"{where} has an unknown entry {strange[:1]}")
+    parts = {name: _read_sparse(record[name], f"{where}.{name}") for name in _SPARSE if name in record}
+    return Multipliers(rows=read_part(tuple[Number, ...], record.get("rows", []), f"{where}.rows"), **parts)
+
+
+def _read_sparse(value: Any, where: str) -> dict[int, float | Fraction]:
+    expect(isinstance(value, list) and len(value) == 2, f"{where} must be a list of numbers and one of their values")
+    indices = read_part(tuple[int, ...], value[0], where)
+    numbers = read_part(tuple[Number, ...], value[1], where)
+    expect(len(indices) == len(numbers), f"{where} has {len(indices)} numbers but {len(numbers)} values")
+    expect(len(set(indices)) == len(indices), f"{where} names a number twice")
+    return dict(zip(indices, numbers, strict=True))
+
+
+def _write_node(node: Split | Leaf) -> dict[str, Any]:
+    if isinstance(node, Split):
+        place: list[Any] = [node.kind, int(node.index)]
+        record: dict[str, Any] = {"split": [*place, write_number(node.at)] if node.kind == "input" else place}
+    else:
+        record = {"by": node.by} | _write_multipliers(node.multipliers)
+    if node.lemmas:
+        record["lemmas"] = [
+            {"unit": int(lemma.unit), "end": lemma.end} | _write_multipliers(lemma.multipliers) for lemma in node.lemmas
+        ]
+    return record
+
+
+def _read_node(value: Any, where: str) -> Split | Leaf:
+    expect(isinstance(value, dict), f"{where} must be an object")
+    record = dict(value)
+    lemmas = record.pop("lemmas", [])
+    expect(isinstance(lemmas, list), f"{where}.lemmas must be a list")
+    tightened = tuple(_read_lemma(lemma, f"{where}.lemmas[{i}]") for i, lemma in enumerate(lemmas))
+    if "split" not in record:
+        by = read_part(_hints(Leaf)["by"], record.pop("by", None), f"{where}.by")
+        return Leaf(by, _read_multipliers(record, where), tightened)
+    expect(set(record) == {"split"}, f"{where} must be either a split or a leaf")
+    place = record["split"]
+    is_input = isinstance(place, list) and place[:1] == ["input"] and len(place) == 3
+    is_unit = isinstance(place, list) and place[:1] == ["unit"] and len(place) == 2
+    expect(is_input or is_unit, f'{where}.split must be ["input", number, value] or ["unit", number]')
+    index = read_part(int, place[1], f"{where}.split")
+    return Split(place[0], index, read_number(place[2], f"{where}.split") if is_input else 0.0, tightened)
+
+
+def _read_lemma(value: Any, where: str) -> Lemma:
+    expect(isinstance(value, dict) and {"unit", "end"} <= value.keys(), f"{where} must have unit and end")
+    rest = {name: part for name, part in value.items() if name not in ("unit", "end")}
+    expect("rows" not in rest, f"{where} must have no rows")
+    end = read_part(_hints(Lemma)["end"], value["end"], f"{where}.end")
+    return Lemma(read_part(int, value["unit"], f"{where}.unit"), end, _read_multipliers(rest, where))
+
+
+# -- proofs -----------------------------------------------------------------------------------------------------------
+
+
+def proof_to_json(proof: Proof, creases: str) -> dict[str, Any]:
+    """Return a proof as a JSON value; ``creases`` is the version that writes it."""
+    kind = next(name for name, each in STATEMENTS.items() if isinstance(proof.statement, each))
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "creases": creases,
+        "model": write_part(proof.model),
+        "other": write_part(proof.other),
+        "statement": {"kind": kind} | write_part(proof.statement),
+        "proofs": [
+            {"claim": write_part(list(each.claim)), "tree": [_write_node(node) for node in each.tree]}
+            for each in proof.proofs
+        ],
+    }
+
+
+def proof_from_json(value: Any) -> Proof:
+    """Return the proof of a JSON value; ValueError says what does not fit."""
+    expect(isinstance(value, dict) and value.get("format") == FORMAT, f'it is not a "{FORMAT}"')
+    expect(
+        value.get("version") == VERSION, f"its version is {value.get('version')!r:.40}; this creases reads {VERSION}"
+    )
+    names = {"format", "version", "creases", "model", "other", "statement", "proofs"}
+    expect(value.keys() == names, f"it must have the entries {sorted(names)}")
+    statement = value["statement"]
+    expect(isinstance(statement, dict), "statement must be an object")
+    kind = statement.get("kind")
+    expect(isinstance(kind, str) and kind in STATEMENTS, f"statement.kind must be one of {list(STATEMENTS)}")
+    rest = {name: part for name, part in statement.items() if name != "kind"}
+    expect(isinstance(value["proofs"], list), "proofs must be a list")
+    proofs = tuple(_read_claim(part, f"proofs[{i}]") for i, part in enumerate(value["proofs"]))
+    return Proof(
+        read_part(ModelMark, value["model"], "model"),
+        read_part(STATEMENTS[kind], rest, "statement"),
+        proofs,
+        read_part(ModelMark | None, value["other"], "other"),
+    )
+
+
+def _read_claim(value: Any, where: str) -> ClaimProof:
+    expect(isinstance(value, dict) and value.keys() == {"claim", "tree"}, f"{where} must have claim and tree")
+    claim, tree = value["claim"], value["tree"]
+    fits = isinstance(claim, list) and all(isinstance(part, str) or is_count(part) for part in claim)
+    expect(fits, f"{where}.claim must be a list of words and whole numbers")
+    expect(isinstance(tree, list), f"{where}.tree must be a list")
+    nodes: Tree = tuple(_read_node(node, f"{where}.tree[{i}]") for i, node in enumerate(tree))
+    return ClaimProof(tuple(claim), nodes)
