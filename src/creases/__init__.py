@@ -25,6 +25,8 @@ of a few bits), ``problems`` (data), ``show`` (pictures), ``errors``.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from creases._display import provide_display
+
 if TYPE_CHECKING:
     from creases.growth import Grower, grow
     from creases.growth.estimators import GrowingClassifier, GrowingRegressor
@@ -85,6 +87,7 @@ _HOMES = {
     "creases.regions": ("bounds", "cell", "line", "plane", "plane_through", "space", "tropical"),
     "creases.show.notebook": ("report",),
 }
+provide_display(lambda: import_module("creases.show._display"))
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases import lab
 from creases._arguments import check_arguments
 from creases._typing import Ints
 from creases._validation import check_count, check_seed
@@ -21,6 +20,7 @@ from creases.boolean._swaps import swaps
 from creases.boolean.intervals._broken_lines import check_leak
 from creases.boolean.intervals._deep import layers_needed
 from creases.errors import InputError
+from creases.lab import Batch, train
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,9 +121,9 @@ def minimal_width(
             break
         shape = [n, *[width] * depth, 1]
         seeds = [_derive_seed(seed, functions[i], *shape) for i in remaining]
-        starts = [lab.Batch.initial(trials, shape, seed=start, leak=leak, init="he") for start in seeds]
-        done = lab.train(
-            lab.Batch.join(starts),
+        starts = [Batch.initial(trials, shape, seed=start, leak=leak, init="he") for start in seeds]
+        done = train(
+            Batch.join(starts),
             2 * all_inputs(n) - 1,
             np.repeat(tables[remaining], trials, axis=0),
             epochs=epochs,

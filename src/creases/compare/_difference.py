@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from creases._arguments import check_arguments
+from creases._display import to_html
 from creases.certify.differences import as_pair
 from creases.compare.differences._at_samples import SampleDifference, difference_at_samples
 from creases.compare.differences._in_box import BoxDifference, difference_in_box
@@ -30,8 +31,6 @@ class Difference:
         return all(part.empty for part in (self.samples, self.line, self.plane, self.box) if part is not None)
 
     def _repr_html_(self) -> str:
-        from creases.show.notebook import to_html
-
         return to_html(self)
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from creases._arguments import check_arguments
+from creases._display import to_html
 from creases._typing import Floats, Progress
 from creases.compare._classes import check_classes
 from creases.compare._coefficients import Coefficients, coefficients
@@ -42,8 +43,6 @@ class Similarity:
         return similarity_order(self.cka)
 
     def _repr_html_(self) -> str:
-        from creases.show.notebook import to_html
-
         return to_html(self)
 
     def to_dict(self) -> dict[str, Any]:

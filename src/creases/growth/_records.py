@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from creases._display import plot, to_html
 from creases._files import parse_json, write_atomically
 from creases._text import describe_change, plural
 from creases.errors import FileError
@@ -163,9 +164,7 @@ class History:
 
         ``axes`` are three axes to draw on, new ones by default; see :func:`creases.show.plot_growth_curves`.
         """
-        from creases.show import plot_growth_curves
-
-        return plot_growth_curves(self, axes=axes, kept_epoch=self.kept, score=self.measure)[0].figure
+        return plot(self, axes=axes)
 
     @property
     def measure(self) -> str:
@@ -194,8 +193,6 @@ class History:
         return steps_frame(self)
 
     def _repr_html_(self) -> str:
-        from creases.show.notebook import to_html
-
         return to_html(self)
 
     def to_json(self) -> str:

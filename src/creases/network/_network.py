@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from creases._arguments import check_arguments
+from creases._display import to_html
 from creases._validation import check_index
 from creases.errors import InputError
 from creases.network._formats.safetensors import program_from_bytes, program_to_bytes, save_program
@@ -44,8 +45,6 @@ class Network(Program):
     """
 
     def _repr_html_(self) -> str:
-        from creases.show.notebook import to_html
-
         return to_html(self)
 
     def unit(self, index: int) -> Unit:

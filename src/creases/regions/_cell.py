@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from creases._display import plot, to_html
 from creases._typing import Floats, Ints, Progress
 from creases._validation import check_box
 from creases.errors import InputError
@@ -219,13 +220,10 @@ class Cell:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Plot the region, in two dimensions: see :func:`creases.show.plot_cell`."""
-        from creases.show import plot_cell
-
-        return plot_cell(self, ax=ax)
+        axes: Axes = plot(self, ax=ax)
+        return axes
 
     def _repr_html_(self) -> str:
-        from creases.show.notebook import to_html
-
         return to_html(self)
 
     # -- files --------------------------------------------------------------------------------------------------------

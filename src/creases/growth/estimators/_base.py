@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from torch import nn
 
+from creases._display import to_html
 from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.explain import Columns
@@ -280,8 +281,6 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return "-".join(map(str, [self.n_features_in_, *self.hidden_, self._n_outputs]))
 
     def _repr_html_inner(self) -> str:  # by scikit-learn's _repr_html_, unless its display is text
-        from creases.show.notebook import to_html
-
         return to_html(self)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:

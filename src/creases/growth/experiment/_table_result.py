@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from creases._display import to_html
 from creases._text import plural
 from creases._typing import Floats
 from creases.errors import InputError
@@ -113,8 +114,6 @@ class TableResult:
         return f"TableResult({self.problem.name}: {self.network!r}, {plural(len(self.history.records), 'growth step')})"
 
     def _repr_html_(self) -> str:
-        from creases.show.notebook import to_html
-
         return to_html(self)
 
 

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._display import to_html
 from creases.network.program._bends import apply_sides, sides_at
 from creases.network.program._patterns import split_sides, unpack_sides
 from creases.network.program._program import Program
@@ -29,8 +30,6 @@ class Piece(NamedTuple):
     y: Any  #: (..., n_out)
 
     def _repr_html_(self) -> str:
-        from creases.show.notebook import to_html
-
         return to_html(self)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from creases._display import plot, to_html
 from creases._typing import Floats, Ints
 from creases._validation import check_index, check_numbers
 from creases.errors import InputError
@@ -148,13 +149,9 @@ class LinePartition:
 
     def plot(self, ax: Any = None) -> Any:
         """Plot the network along the line with its breakpoints; see :func:`creases.show.figures.plot_line`."""
-        from creases.show import plot_line
-
-        return plot_line(self, ax=ax)
+        return plot(self, ax=ax)
 
     def _repr_html_(self) -> str:
-        from creases.show.notebook import to_html
-
         return to_html(self)
 
     def save(self, path: str | Path) -> Path:

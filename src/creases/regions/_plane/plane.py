@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
+from creases._display import plot, to_html
 from creases._text import plural
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_index, check_points
@@ -186,8 +187,6 @@ class PlanePartition:
         return graph
 
     def _repr_html_(self) -> str:
-        from creases.show.notebook import to_html
-
         return to_html(self)
 
     def save(self, path: str | Path) -> Path:
@@ -201,9 +200,8 @@ class PlanePartition:
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Plot the partition: see :func:`creases.show.plot_plane`."""
-        from creases.show import plot_plane
-
-        return plot_plane(self, ax=ax, **options)
+        axes: Axes = plot(self, ax=ax, **options)
+        return axes
 
 
 @check_arguments("exact")

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from creases._display import plot, to_html
 from creases._text import plural
 from creases._typing import Floats
 from creases._validation import check_points
@@ -131,13 +132,10 @@ class SpacePartition:
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Plot the partition, in three dimensions: see :func:`creases.show.plot_space`."""
-        from creases.show import plot_space
-
-        return plot_space(self, ax=ax, **options)
+        axes: Axes = plot(self, ax=ax, **options)
+        return axes
 
     def _repr_html_(self) -> str:
-        from creases.show.notebook import to_html
-
         return to_html(self)
 
     def save(self, path: str | Path) -> Path:
