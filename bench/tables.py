@@ -49,8 +49,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import creases
-from creases.growth.experiment import TableSplit
-from creases.problems import Problem, read_table
+from creases.problems import Problem
+from creases.tables import TableSplit, read_table
 
 GRID = {"hidden_layer_sizes": [(32,), (100,)], "alpha": [1e-4, 1e-1]}
 

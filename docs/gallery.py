@@ -190,15 +190,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import creases
-from creases import explain, show
+from creases import show, tables
 
 patients = load_diabetes(as_frame=True, scaled=False)
 X = patients.data[["age", "bmi", "bp", "s5"]]
 model = MLPRegressor(hidden_layer_sizes=(2,), solver="lbfgs", alpha=1.0, max_iter=2000, random_state=1)
 net = creases.read(make_pipeline(StandardScaler(), model).fit(X, patients.target))
 
-effect = show.plot_effect(explain.effects(net, X, "bp", target="progression"))
-importance = show.plot_importance(explain.importance(net, X, target="progression"))
+effect = show.plot_effect(tables.effects(net, X, "bp", target="progression"))
+importance = show.plot_importance(tables.importance(net, X, target="progression"))
 """,
     ),
     Section(

@@ -18,7 +18,7 @@ import torch
 
 import creases
 from creases import problems, show
-from creases.growth.experiment import data_box
+from creases.tables import data_box
 
 DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures"

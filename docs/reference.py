@@ -25,6 +25,7 @@ ROOMS = (
     "certify",
     "explain",
     "growth",
+    "tables",
     "prune",
     "compare",
     "splines",

@@ -22,7 +22,7 @@ from api_objects import (
     plane,
     space,
 )
-from creases import certify, compare, explain, regions
+from creases import certify, compare, explain, regions, tables
 
 
 def network_calls() -> dict[str, Callable[[], Call]]:
@@ -151,7 +151,7 @@ def explain_calls() -> dict[str, Callable[[], Call]]:
             explain.attributions, {"net": net(), "x": X[0], "baseline": X[1], "output": 0, "names": ("a", "b")}
         ),
         "counterfactual": lambda: Call(
-            explain.counterfactual,
+            tables.counterfactual,
             {
                 "net": net(),
                 "row": X[0],
@@ -168,14 +168,14 @@ def explain_calls() -> dict[str, Callable[[], Call]]:
                 "budget": 1.0,
             },
         ),
-        "effects": lambda: Call(explain.effects, table | {"column": "a"}),
-        "importance": lambda: Call(explain.importance, table),
-        "interactions": lambda: Call(explain.interactions, table | {"max_pairs": 5, "max_columns": 2, "seed": 0}),
+        "effects": lambda: Call(tables.effects, table | {"column": "a"}),
+        "importance": lambda: Call(tables.importance, table),
+        "interactions": lambda: Call(tables.interactions, table | {"max_pairs": 5, "max_columns": 2, "seed": 0}),
         "scorecard": lambda: Call(
-            explain.scorecard, table | {"y": Y, "max_regions": 3, "max_terms": 2, "min_share": 0.1}
+            tables.scorecard, table | {"y": Y, "max_regions": 3, "max_terms": 2, "min_share": 0.1}
         ),
-        "Columns.from_data": lambda: Call(explain.Columns.from_data, {"X": X, "names": ("a", "b")}),
-        "Columns.unknown": lambda: Call(explain.Columns.unknown, {"names": ["a", "b"]}),
+        "Columns.from_data": lambda: Call(tables.Columns.from_data, {"X": X, "names": ("a", "b")}),
+        "Columns.unknown": lambda: Call(tables.Columns.unknown, {"names": ["a", "b"]}),
     }
 
 

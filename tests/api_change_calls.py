@@ -25,7 +25,7 @@ from api_objects import (
     x1,
     y1,
 )
-from creases import boolean, certify, explain, growth, lab, problems, prune, show, splines
+from creases import boolean, certify, growth, lab, problems, prune, show, splines, tables
 
 
 def change_calls() -> dict[str, Callable[[], Call]]:
@@ -152,8 +152,8 @@ def problem_calls() -> dict[str, Callable[[], Call]]:
         "equal_volume_radii": lambda: Call(problems.equal_volume_radii, {"d": 3, "r1": 0.5}),
         "get": lambda: Call(problems.get, {"name": "moons", "n": 9}),
         "match_outputs": lambda: Call(problems.match_outputs, {"problem": problems.moons(n=20), "outputs": 2}),
-        "parse_table": lambda: Call(problems.parse_table, {"text": text, "name": "it.csv"} | table),
-        "read_table": lambda: Call(problems.read_table, {"path": _frame(text)} | table),
+        "parse_table": lambda: Call(tables.parse_table, {"text": text, "name": "it.csv"} | table),
+        "read_table": lambda: Call(tables.read_table, {"path": _frame(text)} | table),
         "Problem": lambda: Call(problems.Problem, {"name": "p", "X": X, "y": Y, "features": ("a", "b")}),
     }
 
@@ -215,8 +215,8 @@ def show_calls() -> dict[str, Callable[[], Call]]:
         "plot_space": lambda: Call(show.plot_space, {"partition": space(), "gap": 0.1}),
         "plot_surface": lambda: Call(show.plot_surface, {"partition": plane(), "output": 0}),
         "plot_dual": lambda: Call(show.plot_dual, {"pieces": plane(), "output": 0, "color": "bias"}),
-        "plot_effect": lambda: Call(show.plot_effect, {"effect": explain.effects(net(), X, 0, **names), "output": 0}),
-        "plot_importance": lambda: Call(show.plot_importance, {"importance": explain.importance(net(), X, **names)}),
+        "plot_effect": lambda: Call(show.plot_effect, {"effect": tables.effects(net(), X, 0, **names), "output": 0}),
+        "plot_importance": lambda: Call(show.plot_importance, {"importance": tables.importance(net(), X, **names)}),
         "plot_network": lambda: Call(
             show.plot_network, {"model": model(2, 4, 3), "newest": [0], "features": ("a", "b"), "max_nodes": 5}
         ),

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import creases
-from creases import compare, explain, lab, splines
+from creases import compare, lab, splines, tables
 
 RNG = np.random.default_rng(0)
 BOX = [(-1.0, 1.0), (-1.0, 1.0)]
@@ -66,7 +66,7 @@ def coefficients() -> Any:
 
 @cache
 def columns() -> Any:
-    return explain.Columns.from_data(X, ("a", "b"))
+    return tables.Columns.from_data(X, ("a", "b"))
 
 
 @cache

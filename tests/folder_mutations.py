@@ -14,10 +14,12 @@ import torch
 from torch import nn
 
 import creases
-from creases import compare, lab, problems, splines
+from creases import compare, lab, problems, splines, tables
 from creases.certify.properties import read_vnnlib
 from creases.growth import GrowthConfig, History
-from creases.growth.experiment import (
+from creases.problems.images._idx import read_idx
+from creases.regions import PlaneTiles, plane_tiles
+from creases.tables import (
     DESCRIPTION_FILE,
     ENCODING_FILE,
     SETTINGS_FILE,
@@ -25,8 +27,6 @@ from creases.growth.experiment import (
     TableSplit,
     load_run,
 )
-from creases.problems.images._idx import read_idx
-from creases.regions import PlaneTiles, plane_tiles
 from mutations import Kind, Rng, flip_bytes, mutate_json, mutate_npz, use_history
 
 TABLE = "size,town,price\n" + "".join(f"{k}.5,{'Ulm' if k % 3 else 'Bonn'},{k * k}\n" for k in range(40))
@@ -75,7 +75,7 @@ def _use_problem(problem: Any) -> None:
 
 
 def _table_kinds(folder: Path) -> dict[str, Kind]:
-    frame = problems.read_table(_write(folder / "table.csv", TABLE.encode()))
+    frame = tables.read_table(_write(folder / "table.csv", TABLE.encode()))
     import pandas as pd
 
     pd.read_csv(io.StringIO(TABLE)).to_parquet(folder / "table.parquet")
@@ -84,7 +84,7 @@ def _table_kinds(folder: Path) -> dict[str, Kind]:
     header = bytes([0, 0, 8, 3]) + np.array([2, 28, 28], ">u4").tobytes()
     _write(folder / "images.gz", gzip.compress(header + images.tobytes()))
     _write(folder / "property.vnnlib", PROPERTY.encode())
-    read = problems.read_table
+    read = tables.read_table
     return {
         "table": Kind(folder / "table.csv", read, _use_problem, flip_bytes),
         "table in Parquet": Kind(folder / "table.parquet", read, _use_problem, flip_bytes),

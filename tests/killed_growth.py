@@ -16,8 +16,8 @@ from pathlib import Path
 import torch
 
 from creases.growth import GrowthConfig
-from creases.growth.experiment import Experiment, RunSettings
-from creases.growth.experiment import _experiment as experiments
+from creases.tables import Experiment, RunSettings
+from creases.tables._fit import experiment as experiments
 from killed_runs import ended
 
 SETTINGS = RunSettings("moons", config=GrowthConfig(budget=60, when=7))

@@ -18,8 +18,8 @@ import creases
 from creases import problems
 from creases.growth import GrowthConfig, History
 from creases.growth._checkpoint import load_checkpoint
-from creases.growth.experiment import Experiment, TableSplit
 from creases.regions import Cell, LinePartition, PlanePartition, SpacePartition
+from creases.tables import Experiment, TableSplit
 
 #: Numbers that indices, sizes and weights may be replaced by.
 EXTREMES = (-1, 0, 1, 2, 7, 255, 2**15, 2**31 - 1, -(2**31), 2**40, 10**6)

@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 
 from creases.cli import app
 from creases.errors import CreasesError
-from creases.problems import read_table
-from creases.problems.tables import TableEncoding
-from creases.problems.tables._columns import to_number
+from creases.tables import TableEncoding, read_table
+from creases.tables._reading.columns import to_number
 
 Rng = np.random.Generator
 

@@ -6,13 +6,13 @@ See     ``cell`` (one region), ``line``, ``plane``, ``plane_through``, ``space``
 Change  ``places`` of a torch module whose width can grow (each a ``Place``); ``widen``, ``deepen`` or ``remove`` there,
         with a ``Certificate`` of what it did to the function
 Grow    ``grow`` a model while it trains, each unit with its reason; ``Grower`` does the same in your own loop;
-        ``GrowingClassifier`` and ``GrowingRegressor`` do it for a table, as scikit-learn estimators;
-        ``load`` the network of a run of ``creases grow``, to predict and explain rows by column names
+Tables  ``fit_table`` grows a network on a table; ``GrowingClassifier`` and ``GrowingRegressor`` do it as scikit-learn
+        estimators; ``load`` the network of a run of ``creases grow``, to predict and explain rows by column names
 Report  ``report`` of any of these, inside a notebook or as an HTML file
 
 Submodules, imported on first use: ``network``, ``regions``, ``certify``, ``explain`` (exact attributions), ``growth``,
-``splines`` (one-dimensional networks), ``compare``, ``prune``, ``lab`` (many trainings at once), ``boolean`` (functions
-of a few bits), ``problems`` (data), ``show`` (pictures), ``errors``.
+``tables``, ``splines`` (one-dimensional networks), ``compare``, ``prune``, ``lab`` (many trainings at once),
+``boolean`` (functions of a few bits), ``problems`` (data), ``show`` (pictures), ``errors``.
 
 >>> import creases, torch
 >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
@@ -29,11 +29,10 @@ from creases._display import provide_display
 
 if TYPE_CHECKING:
     from creases.growth import Grower, grow
-    from creases.growth.estimators import GrowingClassifier, GrowingRegressor
-    from creases.growth.experiment import load
     from creases.network import Certificate, Network, Place, deepen, places, read, remove, widen
     from creases.regions import bounds, cell, line, plane, plane_through, space, tropical
     from creases.show.notebook import report
+    from creases.tables import GrowingClassifier, GrowingRegressor, fit_table, load
 
     __version__: str
 
@@ -47,6 +46,7 @@ __all__ = [
     "bounds",
     "cell",
     "deepen",
+    "fit_table",
     "grow",
     "line",
     "load",
@@ -75,14 +75,14 @@ _SUBMODULES = (
     "regions",
     "show",
     "splines",
+    "tables",
 )
 
 # Where each public name lives. Everything is imported on first use, so that `import creases` and the command line start
 # at once: torch, numba and scikit-learn take seconds.
 _HOMES = {
     "creases.growth": ("Grower", "grow"),
-    "creases.growth.estimators": ("GrowingClassifier", "GrowingRegressor"),
-    "creases.growth.experiment": ("load",),
+    "creases.tables": ("GrowingClassifier", "GrowingRegressor", "fit_table", "load"),
     "creases.network": ("Certificate", "Network", "Place", "deepen", "places", "read", "remove", "widen"),
     "creases.regions": ("bounds", "cell", "line", "plane", "plane_through", "space", "tropical"),
     "creases.show.notebook": ("report",),

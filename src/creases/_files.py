@@ -212,6 +212,14 @@ def remove_unfinished(folder: Path, names: Iterable[str]) -> None:
             (folder / temporary).unlink(missing_ok=True)
 
 
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file; raise a FileError that names it."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror}") from None
+
+
 def parse_json(text: str | bytes) -> Any:
     """Return the value of a JSON text; brackets without end raise ValueError too, not RecursionError."""
     try:

@@ -12,8 +12,8 @@ import pytest
 import creases
 from creases.cli import grow as verb
 from creases.growth import GrowthConfig, History
-from creases.growth.experiment import Experiment, RunSettings, load_run
-from creases.growth.experiment import _experiment as experiments
+from creases.tables import Experiment, RunSettings, load_run
+from creases.tables._fit import experiment as experiments
 
 FILES = {
     "model.safetensors",
@@ -94,7 +94,7 @@ def test_stages_of_growth_are_shown_with_both_losses(run, monkeypatch):
 
 
 def test_a_linear_model_that_is_as_good_is_kept_and_said_so(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("creases.growth.experiment._experiment.compare_losses", lambda *losses: (0.0, 1.0))
+    monkeypatch.setattr("creases.tables._fit.experiment.compare_losses", lambda *losses: (0.0, 1.0))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     rows = np.column_stack([X, X @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=120)])

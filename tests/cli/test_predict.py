@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import creases
 from creases.cli import app
 from creases.errors import FileError, InputError
-from creases.problems import read_table
+from creases.tables import read_table
 
 
 def invoke(*words):

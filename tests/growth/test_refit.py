@@ -11,8 +11,8 @@ from torch import nn
 
 from creases import problems
 from creases.growth import GrowthConfig, History, Run, grow
-from creases.growth.experiment import Experiment
 from creases.problems import Problem
+from creases.tables import Experiment
 from growth_runs import same_tensors, timeless
 
 ROWS, HELD, SEED = 120, 0.25, 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from creases.cli.console import note, print_table
 
 if TYPE_CHECKING:
-    from creases.problems.tables import TableEncoding
+    from creases.tables import TableEncoding
 
 #: Columns that are listed at most.
 LISTED = 40

@@ -19,7 +19,7 @@ def read_samples(
     An ``.npz`` file holds X and perhaps y. A table has as many columns as the network has inputs, or one more to
     predict: the last, or the target. Where this is no class, it is left out.
     """
-    from creases.problems import read_table
+    from creases.tables import read_table
 
     if not path.is_file():
         raise InputError("data", "be an existing file", str(path))
@@ -27,7 +27,7 @@ def read_samples(
         points, classes = arguments.read_data(path, n_in)
         return points, classes
     if target is None:
-        from creases.problems.tables import read_columns
+        from creases.tables import read_columns
 
         columns = read_columns(path, None)
         if len(columns) == n_in and not any(column.is_text for column in columns):

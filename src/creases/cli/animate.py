@@ -77,8 +77,8 @@ def animate_run(
       creases animate out/moons --out moons.gif --fps 8
     """
     from creases import show
-    from creases.growth.experiment import data_box, load_run
     from creases.show.report import choose_slices
+    from creases.tables import data_box, load_run
 
     check_outputs([out], (".gif", ".mp4"))
     load_kernels()

@@ -14,7 +14,7 @@ from creases.cli.console import out, print_table
 from creases.cli.grow import grow_into, interruptible, print_report
 from creases.errors import CreasesError
 from creases.growth import GrowthConfig
-from creases.growth.experiment import SETTINGS_FILE, RunSettings
+from creases.tables import SETTINGS_FILE, RunSettings
 
 if TYPE_CHECKING:
     from creases.cli.grow._report import Report
@@ -57,8 +57,8 @@ def is_demo(folder: Path) -> bool:
 
 def map_grown(report: Report) -> tuple[PlanePartition, dict[str, Any]]:
     """Every region of the grown network around the data, and the summary of them."""
-    from creases.growth.experiment import data_box
     from creases.regions import plane
+    from creases.tables import data_box
 
     load_kernels()
     start = perf_counter()

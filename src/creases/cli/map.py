@@ -168,9 +168,9 @@ def map_plane(
 
 def _map_run(folder: Path, columns: str | None, paths: list[Path], as_json: bool) -> None:
     """Map the network of a growth run on the slice that its report shows first."""
-    from creases.growth.experiment import load_run
     from creases.show import save_figure
     from creases.show.report import plot_run_map
+    from creases.tables import load_run
 
     with show_progress(2 + len(paths)) as begin:
         begin("reading the run")

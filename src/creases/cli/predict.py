@@ -15,7 +15,7 @@ from creases.cli.console import note, print_json, print_next, print_table, show_
 if TYPE_CHECKING:
     import pandas as pd
 
-    from creases.growth.experiment import TableModel
+    from creases.tables import TableModel
 
 #: Classes whose predictions are counted in the summary.
 COUNTED = 10
@@ -62,7 +62,7 @@ def predict_rows(
       creases predict out/iris new.csv --out predictions.csv
     """
     from creases._files import write_atomically
-    from creases.growth.experiment import load
+    from creases.tables import load
 
     check_outputs([out], (".csv",))
     with show_progress(3) as begin:

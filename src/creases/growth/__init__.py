@@ -5,36 +5,42 @@
 
 from typing import TYPE_CHECKING, Any
 
-from creases._text import format_number
+from creases.growth._budget import Budget
+from creases.growth._checkpoint import ModelState, load_checkpoint
 from creases.growth._config import GrowthConfig
 from creases.growth._explanation import explain
 from creases.growth._grow import GrowthResult, grow
 from creases.growth._grower import Grower
-from creases.growth._linear_start import linear_start
+from creases.growth._linear_start import LinearModel, linear_start
+from creases.growth._loop import drive
 from creases.growth._objective import objective
+from creases.growth._progress import Callback
 from creases.growth._proposal import DepthProposal, Proposal, apply
+from creases.growth._race import block_losses, compare_losses
+from creases.growth._record_checks import check_explanations
 from creases.growth._records import History, Record
 from creases.growth._recycle import RedundantUnit, redundant_units, remove_redundant
 from creases.growth._run import Run, RunState
 from creases.growth._samples import InMemorySamples
 from creases.growth._scaling import Scaling
 from creases.growth._state import State
-from creases.growth._training import measure
+from creases.growth._training import measure, train_epoch
 
 if TYPE_CHECKING:
     from creases.growth._lightning import GrowthCallback
-    from creases.growth.estimators import GrowingClassifier, GrowingRegressor
 
 __all__ = [
+    "Budget",
+    "Callback",
     "DepthProposal",
     "Grower",
-    "GrowingClassifier",
-    "GrowingRegressor",
     "GrowthCallback",
     "GrowthConfig",
     "GrowthResult",
     "History",
     "InMemorySamples",
+    "LinearModel",
+    "ModelState",
     "Proposal",
     "Record",
     "RedundantUnit",
@@ -43,22 +49,23 @@ __all__ = [
     "Scaling",
     "State",
     "apply",
+    "block_losses",
+    "check_explanations",
+    "compare_losses",
+    "drive",
     "explain",
-    "format_number",
     "grow",
     "linear_start",
+    "load_checkpoint",
     "measure",
     "objective",
     "redundant_units",
     "remove_redundant",
+    "train_epoch",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("GrowingClassifier", "GrowingRegressor"):
-        from creases.growth import estimators  # scikit-learn is slow to import
-
-        return getattr(estimators, name)
     if name == "GrowthCallback":
         from creases.growth._lightning import GrowthCallback  # imports Lightning, where it is installed
 

@@ -1,10 +1,10 @@
-"""``creases.grow``: training and growth in one, of a torch module or on a table."""
+"""``creases.grow``: training and growth of a torch module in one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple
 
 from torch import nn, optim
 from torch.optim.lr_scheduler import LRScheduler
@@ -22,23 +22,6 @@ from creases.growth.methods._evidence import GrowthMethod
 from creases.growth.policies._stop import Stop
 from creases.growth.policies._when import When
 from creases.growth.policies._where import Where
-from creases.problems import Problem
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from creases.growth.experiment import TableResult
-
-#: Options that only a run on a table has.
-_OF_TABLES = (
-    "hidden",
-    "validation_fraction",
-    "test_fraction",
-    "class_weight",
-    "threshold",
-    "standardize",
-    "device",
-)
 
 
 class GrowthResult(NamedTuple):
@@ -48,54 +31,10 @@ class GrowthResult(NamedTuple):
     history: History
 
 
-@overload
 def grow(
     model: nn.Module,
     data: Any,
     loss: str | Loss,
-    *,
-    how: str | GrowthMethod = ...,
-    where: str | Where = ...,
-    when: str | int | When = ...,
-    stop: Stop | Sequence[Stop] = ...,
-    budget: str | float | Budget = ...,
-    growth_share: str | float = ...,
-    growth_factor: float = ...,
-    max_units: int | None = ...,
-    max_parameters: int | None = ...,
-    patience: int = ...,
-    growth_patience: int | None = ...,
-    validation: Any = ...,
-    recycle: bool = ...,
-    optimizer: str | optim.Optimizer | MakeOptimizer = ...,
-    lr: float = ...,
-    schedule: str | LRScheduler | MakeScheduler = ...,
-    weight_decay: float = ...,
-    batch_size: str | int | None = ...,
-    epoch_steps: int | None = ...,
-    keep: Literal["best", "refit", "last"] = ...,
-    seed: int = ...,
-    checkpoint: str | Path | None = ...,
-    checkpoint_seconds: float = ...,
-    callbacks: Sequence[Callback] = ...,
-    tensorboard: str | Path | None = ...,
-    progress: bool | None = ...,
-) -> GrowthResult: ...
-
-
-@overload
-def grow(
-    model: pd.DataFrame | Problem,
-    data: str | int | None = ...,
-    loss: Literal["classification", "regression"] | None = ...,
-    **options: Any,
-) -> TableResult: ...
-
-
-def grow(  # type: ignore[misc]  # any options of a table are checked here
-    model: nn.Module | pd.DataFrame | Problem,
-    data: Any = None,
-    loss: str | Loss | None = None,
     *,
     how: str | GrowthMethod = GrowthConfig.how,
     where: str | Where = GrowthConfig.where,
@@ -123,14 +62,7 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
     callbacks: Sequence[Callback] = (),
     tensorboard: str | Path | None = None,
     progress: bool | None = None,
-    hidden: str | int | Sequence[int] = GrowthConfig.hidden,
-    validation_fraction: float = GrowthConfig.validation_fraction,
-    test_fraction: float = GrowthConfig.test_fraction,
-    class_weight: str | Mapping[str, float] | None = GrowthConfig.class_weight,
-    threshold: float | str = GrowthConfig.threshold,
-    standardize: bool = GrowthConfig.standardize,
-    device: str = GrowthConfig.device,
-) -> GrowthResult | TableResult:
+) -> GrowthResult:
     """Train a model in place, and grow it early in the run as long as growth lowers the held-out loss.
 
     A run has two phases and one budget. In the first phase, at most a share of the budget, the network grows in stages
@@ -147,15 +79,11 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
     Parameters
     ----------
     model
-        The module to train; its layers are widened in place. Or a table, as a DataFrame or a problem: then the network
-        starts as the linear model of its rows, as with ``creases grow FILE``, and with the same options it is the same
-        network, bit for bit.
+        The module to train; its layers are widened in place. For a table see :func:`creases.fit_table`.
     data
-        Training samples: ``(X, y)``, ``(X, y, weights)``, a problem, a Dataset or a DataLoader of pairs. For a table
-        the name or number of the column to predict, by default the last.
+        Training samples: ``(X, y)``, ``(X, y, weights)``, a problem, a Dataset or a DataLoader of pairs.
     loss
-        ``"classification"``, ``"regression"``, or a function of outputs and targets. For a table one of the first two,
-        by default what the column looks like.
+        ``"classification"``, ``"regression"``, or a function of outputs and targets.
     how
         A method's name (``"auto"``, ``"fold"``, ``"tiny"``, ``"gradmax"``, ``"random"``, ``"split"``, ...), an object
         such as ``Tiny(count=20)``, or a function of (model, place, evidence) to a proposal.
@@ -206,14 +134,11 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
         Folder for TensorBoard logs.
     progress
         Whether to show progress on stderr; by default at a terminal.
-    hidden, validation_fraction, test_fraction, class_weight, threshold, standardize, device
-        For a table: initial widths, validation and test fractions, class weights, decision threshold, whether columns
-        are standardized for training, and the device to train on; see :class:`creases.growth.GrowthConfig`.
 
     Returns
     -------
-    GrowthResult or TableResult
-        ``model, history``; for a table also ``predict``, ``network`` and more.
+    GrowthResult
+        ``model, history``.
 
     Examples
     --------
@@ -226,14 +151,6 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
     >>> model, history = creases.grow(model, problem, "classification", how="fold", where="0", budget=150)
     >>> model[0].out_features > 2
     True
-
-    A table with the name of the column to predict:
-
-    >>> import pandas as pd
-    >>> table = pd.DataFrame(problem.X, columns=["x", "y"]).assign(moon=["upper" if k else "lower" for k in problem.y])
-    >>> result = creases.grow(table, "moon", budget=5)
-    >>> result.predict(table[:2]).tolist(), result.network.n_in
-    (['upper', 'lower'], 2)
     """
     config = GrowthConfig(
         how=how,
@@ -256,48 +173,10 @@ def grow(  # type: ignore[misc]  # any options of a table are checked here
         epoch_steps=epoch_steps,
         keep=keep,
         seed=seed,
-        hidden=hidden,
-        validation_fraction=validation_fraction,
-        test_fraction=test_fraction,
-        class_weight=class_weight,
-        threshold=threshold,
-        standardize=standardize,
-        device=device,
     )
     if not isinstance(model, nn.Module):
-        of_modules = {"validation": validation, "checkpoint": checkpoint, "tensorboard": tensorboard}
-        return _grow_table(model, data, loss, config, of_modules, callbacks, progress)
-    _check_module_options(data, loss, config)
-    assert loss is not None
+        hint = "use creases.fit_table for a table"
+        raise InputError("model", "be a torch.nn.Module", type(model).__name__, hint)
     run = Run(model, data, loss, config, validation=validation, checkpoint=checkpoint)
     drive(run, checkpoint_seconds=checkpoint_seconds, callbacks=callbacks, tensorboard=tensorboard, progress=progress)
     return GrowthResult(run.grower.state.model, run.history)
-
-
-def _check_module_options(data: Any, loss: Any, config: GrowthConfig) -> None:
-    """Refuse what a module cannot do without, and what it has no use for."""
-    for name, value in (("data", data), ("loss", loss)):
-        if value is None:
-            raise InputError(name, "be given with a torch module")
-    for name in _OF_TABLES:
-        if getattr(config, name) != getattr(GrowthConfig, name):
-            raise InputError(name, "be given for a table only", f"{getattr(config, name)!r} with a torch module")
-
-
-def _grow_table(
-    table: Any,
-    target: Any,
-    task: Any,
-    config: GrowthConfig,
-    of_modules: Mapping[str, Any],
-    callbacks: Sequence[Callback],
-    progress: bool | None,
-) -> TableResult:
-    from creases.growth.experiment import grow_table  # scikit-learn is slow to import
-
-    if not isinstance(table, Problem) and not hasattr(table, "columns"):
-        raise InputError("model", "be a torch.nn.Module, a DataFrame or a problem", type(table).__name__)
-    for name, value in of_modules.items():
-        if value is not None:
-            raise InputError(name, "be given for a torch module only", f"{value!r} with a table")
-    return grow_table(table, target, config, task=task, callbacks=callbacks, progress=progress)

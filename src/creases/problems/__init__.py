@@ -5,8 +5,7 @@ Plane     ``sine``, ``quadratic``, ``circle``, ``overlapping_quadratic``; ``circ
           ``moons``, ``spirals``; ``make_problem`` from your own points
 Space     ``shells`` in any dimension
 Curves    ``curve``: functions of one input to fit, ``TARGETS``
-Tables    ``iris``, ``wine``, ``breast_cancer``, ``digits``, ``diabetes``; your own with ``read_table`` (a file) and
-          ``parse_table`` (its text); see :mod:`creases.problems.tables`
+Tables    ``iris``, ``wine``, ``breast_cancer``, ``digits``, ``diabetes``; your own: see :mod:`creases.tables`
 Images    ``mnist``, ``cifar10``; see :mod:`creases.problems.images`
 
 All but the images give a ``Problem``: X, y, names of features and classes.
@@ -23,7 +22,6 @@ from creases.problems._shells import dissertation_radii, equal_volume_radii, she
 from creases.problems._shipped import breast_cancer, diabetes, digits, iris, wine
 from creases.problems._toy import DISSERTATION_RADII, EQUAL_AREA_RADII, circle_annulus, xor, xor_circles
 from creases.problems.images import cifar10, mnist
-from creases.problems.tables import parse_table, read_table
 
 __all__ = [
     "DISSERTATION_RADII",
@@ -49,9 +47,7 @@ __all__ = [
     "moons",
     "names",
     "overlapping_quadratic",
-    "parse_table",
     "quadratic",
-    "read_table",
     "shells",
     "sine",
     "spirals",

@@ -18,7 +18,7 @@ def match_outputs(problem: Problem, outputs: int) -> Problem:
     """Renumber the classes of a problem as the outputs of a network, which may have more.
 
     Classes that are named 0, 1, ... are those outputs, even if the problem does not have all of them. Others (names, or
-    numbers beyond the outputs) are numbered in their order, as ``problems.read_table`` does. One output separates two
+    numbers beyond the outputs) are numbered in their order, as ``tables.read_table`` does. One output separates two
     classes. A regression problem is returned unchanged.
 
     Examples

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._typing import Floats
+from creases._typing import Floats, Task
 from creases._validation import check_finite, check_numbers
 from creases.errors import InputError
-from creases.problems._task import Task
-
-if TYPE_CHECKING:
-    from creases.problems.tables._encoding import TableEncoding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,7 +36,7 @@ class Problem:
     citation: str = ""  #: where they come from
     target: str = ""  #: name of the target
     rows: NDArray[np.int64] | None = None  #: (n,) numbers of the rows in their table, from 0; None if they are all
-    encoding: TableEncoding | None = None  #: of a table: its columns, and how they became numbers
+    encoding: Any = None  #: of a table: how its columns became numbers, a ``creases.tables.TableEncoding``
 
     def __post_init__(self) -> None:
         X = check_numbers(self.X, "X")

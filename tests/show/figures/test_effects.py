@@ -6,8 +6,8 @@ from matplotlib import pyplot as plt
 
 import creases
 from creases.errors import InputError
-from creases.explain import effects, importance
 from creases.show import plot_effect, plot_importance
+from creases.tables import effects, importance
 from table_networks import NAMES, random_net, table_rows
 
 

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 import creases
-from creases.explain import effects
-from creases.growth.experiment import Baseline, TableSplit, baselines
-from creases.problems import parse_table
 from creases.show.report._effects import _category_chart, _chart, _number_chart
 from creases.show.report._quality import _scores, confidence_sections, quality_sections
+from creases.tables import Baseline, TableSplit, baselines, effects, parse_table
 
 
 class Run:

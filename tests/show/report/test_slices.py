@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 import creases
-from creases.growth.experiment import TableSplit
-from creases.problems import parse_table
 from creases.show.report._columns import column_weights, find_columns
 from creases.show.report._run_map import plot_run_map
 from creases.show.report._slices import choose_slices, multiply_slices, slices_json
 from creases.show.viewer import project_on_slice
+from creases.tables import TableSplit, parse_table
 
 
 @pytest.fixture(scope="module")

@@ -107,7 +107,7 @@ def test_the_code_of_a_run_in_stages_makes_the_same_network(tmp_path, monkeypatc
 
 
 def test_the_code_of_a_run_that_keeps_the_linear_model_makes_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("creases.growth.experiment._experiment.LINEAR_MARGIN", 100.0)  # no network is so much better
+    monkeypatch.setattr("creases.tables._fit.experiment.LINEAR_MARGIN", 100.0)  # no network is so much better
     page = Page().start({**FORMULA, "formula": "0.3*x", "noise": 0.3}, epochs=20, hidden=[8]).work()
     assert (page.live.history.kept, page.run["kept"], page.run["moments"][-1]["epoch"]) == (0, 0, 0)
     X = page.live.data.problem.X

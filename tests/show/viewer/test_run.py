@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from creases.growth import GrowthConfig
-from creases.growth.experiment import Experiment, RunSettings, TableSplit
 from creases.problems import Problem
 from creases.show.viewer import epochs_json, moment_json, problem_json, record_json, run_json, to_json
+from creases.tables import Experiment, RunSettings, TableSplit
 
 SETTINGS = RunSettings("xor_circles", config=GrowthConfig(budget=60, when=15, hidden=(3,)))
 

@@ -8,7 +8,7 @@ from typing import Any
 from creases.cli.console import out, print_table
 from creases.cli.explain._subject import Subject
 from creases.errors import InputError
-from creases.explain import Counterfactual, counterfactual
+from creases.tables import Counterfactual, counterfactual
 
 #: Changes that are listed in a table instead of in a sentence, from this many on.
 TABLE = 5

@@ -12,11 +12,11 @@ from creases._typing import Floats
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
 from creases.errors import InputError
-from creases.explain import Columns
+from creases.tables import Columns
 
 if TYPE_CHECKING:
-    from creases.growth.experiment import TableSplit
     from creases.network import Network
+    from creases.tables import TableSplit
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ def load_subject(model_: str, input_: str | None, row: int | None, input_shape: 
 
 
 def _of_run(folder: Path, input_: str | None, row: int | None) -> Subject:
-    from creases.growth.experiment import load_run, shift_decision
+    from creases.tables import load_run, shift_decision
 
     run = load_run(folder)
     problem = run.data.problem

@@ -25,7 +25,7 @@ from creases.cli.grow._values import (
 )
 from creases.errors import InputError, RequestError
 from creases.growth import GrowthConfig
-from creases.growth.experiment import (
+from creases.tables import (
     ENCODING_FILE,
     SETTINGS_FILE,
     RunSettings,
@@ -292,7 +292,7 @@ def grow_into(
     """Start or resume a run, and write all its files; return the report and the files by name."""
     from creases.cli.grow._report import Report
     from creases.cli.grow._write import write
-    from creases.growth.experiment import Experiment, baselines
+    from creases.tables import Experiment, baselines
 
     problem = settings.load_problem()
     if show_columns and problem.encoding is not None:

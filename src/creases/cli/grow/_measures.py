@@ -8,9 +8,8 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from creases._text import plural
-from creases.growth import format_number
-from creases.growth.experiment import (
+from creases._text import format_number, plural
+from creases.tables import (
     Baseline,
     ClassificationMetrics,
     RegressionMetrics,

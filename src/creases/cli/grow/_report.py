@@ -13,10 +13,10 @@ from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from creases._text import plural
+from creases._text import format_number, plural
 from creases.cli.grow._measures import measure_parts
-from creases.growth import Record, format_number
-from creases.growth.experiment import Baseline, Experiment, RunSettings, TableSplit, compare_with_linear, describe_step
+from creases.growth import Record
+from creases.tables import Baseline, Experiment, RunSettings, TableSplit, compare_with_linear, describe_step
 
 #: Growth steps whose reasons are printed; all are in the report's file.
 PRINTED = 12

@@ -11,7 +11,7 @@ import numpy as np
 
 from creases._files import write_atomically, write_json
 from creases.cli.grow._report import Report, text
-from creases.growth.experiment import (
+from creases.tables import (
     DESCRIPTION_FILE,
     ENCODING_FILE,
     HISTORY_FILE,
@@ -62,7 +62,7 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
 
 def write_scorecard(net: Network, problem: Problem, path: Path) -> Path:
     """Write the regions that hold rows of the table, each with its linear function, as text."""
-    from creases.explain import scorecard
+    from creases.tables import scorecard
 
     features, classes, target = problem.features, problem.classes, problem.target or None
     card = scorecard(net, problem.X, problem.y, names=features, classes=classes, target=target)

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from creases import problems
 from creases.errors import InputError
-from creases.growth.experiment import resolve_data
-from creases.problems import match_outputs, read_table
+from creases.problems import match_outputs
 from creases.prune import evaluation_mode
+from creases.tables import read_table, resolve_data
 
 #: Fraction of the rows that is held out for validation.
 VALIDATION = 0.25

@@ -13,8 +13,8 @@ import numpy as np
 from creases._typing import Floats
 from creases._validation import check_count, check_number, check_seed
 from creases.errors import FileError, InputError
-from creases.problems import FORMULAS, INTERVAL, TARGETS, Problem, curve, read_table
-from creases.problems.tables import read_columns
+from creases.problems import FORMULAS, INTERVAL, TARGETS, Problem, curve
+from creases.tables import read_columns, read_table
 
 #: Number of points at which a fit is compared with a curve.
 TEST_POINTS = 1001

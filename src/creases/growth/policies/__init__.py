@@ -7,6 +7,7 @@ from creases.growth.policies._stages import Stages
 from creases.growth.policies._stop import NoImprovement, NothingToAdd, SizeLimit, Stop, Target
 from creases.growth.policies._when import Converged, Every, Plateau, When
 from creases.growth.policies._where import (
+    WHERE_POLICIES,
     At,
     EveryPlace,
     GainPerParameter,
@@ -17,6 +18,7 @@ from creases.growth.policies._where import (
 )
 
 __all__ = [
+    "WHERE_POLICIES",
     "At",
     "Converged",
     "Every",

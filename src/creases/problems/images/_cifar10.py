@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._files import read_bytes
 from creases._typing import Bytes
 from creases.errors import FileError
-from creases.problems.images._folder import data_folder, look, read_bytes, where
+from creases.problems.images._folder import data_folder, look, where
 from creases.problems.images._images import Images, Split, check_split
 from creases.problems.images._openml import fetch_images
 

@@ -36,11 +36,3 @@ def where(root: Path | None, places: tuple[str, ...]) -> str:
     if root is None:
         return f"no folder was given: set the environment variable {VARIABLE} or pass folder="
     return "looked in " + ", ".join(str(root / place) for place in places)
-
-
-def read_bytes(path: Path) -> bytes:
-    """Return the content of a file; raise a FileError that names it."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror}") from None

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._files import read_bytes
 from creases.errors import FileError
-from creases.problems.images._folder import read_bytes
 
 UNSIGNED_BYTE = 8
 _MAX_BYTES = 2**30  #: of a file when unpacked; MNIST's largest has 47 MB

@@ -9,8 +9,8 @@ from matplotlib.collections import LineCollection
 from creases._arguments import check_arguments
 from creases._text import format_number
 from creases._validation import check_count, check_index
-from creases.explain import CategoryEffect, Importance, NumberEffect
 from creases.show import style
+from creases.tables import CategoryEffect, Importance, NumberEffect
 
 #: Breakpoints of the mean that get a mark: those where it bends most.
 MARKED = 12
@@ -30,7 +30,7 @@ def plot_effect(
     Parameters
     ----------
     effect
-        What :func:`creases.explain.effects` returns.
+        What :func:`creases.tables.effects` returns.
     output
         Number of the output to plot.
     max_curves
@@ -46,9 +46,9 @@ def plot_effect(
     Examples
     --------
     >>> import creases
-    >>> from creases import explain, show
+    >>> from creases import show, tables
     >>> net = creases.read([([[1.0, 1.0]], [0.0]), ([[1.0]], [0.0])])
-    >>> effect = explain.effects(net, [[-1.0, 0.0], [3.0, -1.0]], "x0")
+    >>> effect = tables.effects(net, [[-1.0, 0.0], [3.0, -1.0]], "x0")
     >>> show.plot_effect(effect).get_xlabel()
     'x0'
     """
@@ -103,7 +103,7 @@ def plot_importance(importance: Importance, *, max_columns: int = 12, ax: Axes |
     Parameters
     ----------
     importance
-        What :func:`creases.explain.importance` returns.
+        What :func:`creases.tables.importance` returns.
     max_columns
         Columns to show.
     ax

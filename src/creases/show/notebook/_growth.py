@@ -7,9 +7,9 @@ from typing import Any
 
 from creases._text import plural
 from creases.growth import History
-from creases.growth.experiment import TableResult, describe_step
 from creases.show.notebook import _card as card
 from creases.show.style import class_color
+from creases.tables import TableResult, describe_step
 
 
 def history_html(history: History) -> str:

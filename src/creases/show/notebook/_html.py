@@ -8,13 +8,13 @@ from typing import Any
 from creases.compare import Difference, Similarity
 from creases.errors import InputError
 from creases.growth import History
-from creases.growth.experiment import TableResult
 from creases.network import Network, Piece
 from creases.regions import Cell, LinePartition, PlanePartition, SpacePartition
 from creases.show.notebook._comparison import difference_html, similarity_html
 from creases.show.notebook._growth import estimator_html, history_html, table_html
 from creases.show.notebook._network import network_html, piece_html
 from creases.show.notebook._regions import cell_html, line_html, plane_html, space_html
+from creases.tables import TableResult
 
 _KINDS: dict[type, Callable[[Any], str]] = {
     Network: network_html,

@@ -9,7 +9,6 @@ from creases._text import plural
 from creases._validation import check_box
 from creases.errors import InputError
 from creases.growth import History
-from creases.growth.experiment import describe_step
 from creases.network import Network
 from creases.regions import line, plane
 from creases.show.figures import plot_growth
@@ -19,6 +18,7 @@ from creases.show.report._rendering import render_themes
 from creases.show.report._sections import network_sections
 from creases.show.report._static_pages import write_sections
 from creases.show.report._subject import Section
+from creases.tables import describe_step
 
 #: The box of a network that is reported on, where none is given.
 BOX = (-1.0, 1.0)

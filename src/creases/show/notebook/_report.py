@@ -14,7 +14,6 @@ from creases._typing import Progress
 from creases._validation import check_count
 from creases.errors import InputError
 from creases.growth import GrowthConfig, History
-from creases.growth.experiment import SavedRun, TableResult
 from creases.network import as_network
 from creases.regions import LinePartition, PlanePartition
 from creases.show.notebook._pages import write_history_page, write_network_page
@@ -27,6 +26,7 @@ from creases.show.report import (
     write_sweep_report,
 )
 from creases.show.report._growth import write_run_report
+from creases.tables import SavedRun, TableResult
 
 #: Pixels of the frame: tall enough for the map and the curves beside it.
 HEIGHT = 720
@@ -126,7 +126,7 @@ def _code(result: TableResult) -> str:
     changed = [entry.name for entry in fields(config) if getattr(config, entry.name) != getattr(usual, entry.name)]
     options = "".join(f", {name}={getattr(config, name)!r}" for name in changed)
     target = f", {result.problem.target!r}" if result.problem.target else ""
-    return f"result = creases.grow(table{target}{options})\nresult.network.save('model.safetensors')"
+    return f"result = creases.fit_table(table{target}{options})\nresult.network.save('model.safetensors')"
 
 
 def _write_file(path: Path, out: Path, box: Any, progress: Progress | None) -> None:

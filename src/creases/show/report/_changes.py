@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from creases.explain import Columns, Counterfactual, counterfactual
-from creases.growth.experiment import TableSplit
 from creases.show.report._subject import Section
+from creases.tables import Columns, Counterfactual, TableSplit, counterfactual
 
 if TYPE_CHECKING:
     from creases.network import Network

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from creases._typing import Floats
-from creases.explain import importance
-from creases.growth.experiment import TableSplit
 from creases.problems import Problem
+from creases.tables import TableSplit, importance
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -53,7 +52,7 @@ def find_columns(problem: Problem) -> Columns:
 
     Examples
     --------
-    >>> from creases.problems import parse_table
+    >>> from creases.tables import parse_table
     >>> table = "size,color,kind\n1,red,a\n2,blue,b\n3,red,a\n4,red,b\n"
     >>> found = find_columns(parse_table(table))
     >>> found.numeric, [(column.name, column.levels, column.counts) for column in found.categories]
@@ -79,7 +78,7 @@ def find_columns(problem: Problem) -> Columns:
 
 
 def column_weights(net: Network, data: TableSplit) -> dict[str, float]:
-    """Return the importance of each column at the training rows, largest first: see :func:`creases.explain.importance`.
+    """Return the importance of each column at the training rows, largest first: see :func:`creases.tables.importance`.
 
     That is the mean size of the coefficient times the standard deviation of the column.
     """

@@ -14,7 +14,6 @@ from creases._files import open_npz
 from creases._typing import Floats
 from creases.compare.differences import PartitionDifference, difference_on_line, difference_on_plane
 from creases.errors import FileError
-from creases.growth.experiment import data_box
 from creases.network import Network, read
 from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.regions.geometry import slice_through
@@ -22,6 +21,7 @@ from creases.show.report._formatting import format_float, format_percent, plural
 from creases.show.report._rendering import render_themes
 from creases.show.report._subject import ROWS, Section, count_parameters
 from creases.show.viewer import line_frame, plane_frame
+from creases.tables import data_box
 
 #: Largest numbers of networks mapped, of their units, and of input columns of samples shown.
 NETWORKS, UNITS, COLUMNS = 8, 1000, 64

@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from creases._text import format_number
 from creases.errors import InputError
-from creases.explain import CategoryEffect, NumberEffect, Scorecard, ScorecardRegion, effects, interactions, scorecard
-from creases.growth import format_number
-from creases.growth.experiment import SavedRun
 from creases.show.report._formatting import format_percent, pluralize
 from creases.show.report._subject import Section
+from creases.tables import (
+    CategoryEffect,
+    NumberEffect,
+    SavedRun,
+    Scorecard,
+    ScorecardRegion,
+    effects,
+    interactions,
+    scorecard,
+)
 
 #: Largest number of columns with a bar, and with a chart; of pairs; of rows whose own curves are drawn.
 COLUMNS, CHARTS, PAIRS, CURVES = 15, 6, 8, 25

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from creases._typing import Progress
 from creases.errors import InputError
-from creases.growth.experiment import MODEL_FILE, SavedRun, Snapshot, TableSplit, baselines, data_box, load_run
 from creases.growth.methods.folding import fold_entries
 from creases.regions import line, plane
 from creases.show.report._growth_sections import DETAILS, growth_sections
@@ -23,6 +22,7 @@ from creases.show.report._page import write_page
 from creases.show.report._quality import headline
 from creases.show.report._slices import Slice, choose_slices, multiply_slices, slice_frame, slices_json
 from creases.show.viewer._run import moment_json, run_json
+from creases.tables import MODEL_FILE, SavedRun, Snapshot, TableSplit, baselines, data_box, load_run
 
 if TYPE_CHECKING:
     from creases.network import Network

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from creases._text import format_number
 from creases._typing import Floats
 from creases._versions import version
-from creases.growth import format_number
-from creases.growth.experiment import Baseline, SavedRun, data_box, describe_step, shift_decision
 from creases.show.report._changes import change_sections
 from creases.show.report._columns import column_weights
 from creases.show.report._effects import effect_sections
@@ -22,6 +21,7 @@ from creases.show.report._quality import confidence_sections, format_score, qual
 from creases.show.report._sections import network_sections
 from creases.show.report._subject import Section
 from creases.show.viewer._run import score_name
+from creases.tables import Baseline, SavedRun, data_box, describe_step, shift_decision
 
 if TYPE_CHECKING:
     from creases.growth import Record

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from creases._text import format_number
 from creases._typing import Floats
-from creases.growth import format_number
-from creases.growth.experiment import TableSplit
 from creases.problems import Problem
 from creases.show.report._columns import find_columns
 from creases.show.report._subject import Section
+from creases.tables import TableSplit
 
 if TYPE_CHECKING:
     from creases.network import Network

@@ -15,13 +15,14 @@ from creases._typing import Floats
 from creases._validation import check_box
 from creases.errors import FileError, InputError
 from creases.network import Network, read
-from creases.problems import Problem, match_outputs, read_table
+from creases.problems import Problem, match_outputs
 from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.show.report._formatting import format_integer
 from creases.show.report._sections import network_sections
 from creases.show.report._static_pages import check_html_name, write_viewer
 from creases.show.report._subject import ROWS, Section
 from creases.show.viewer import line_frame, plane_frame
+from creases.tables import read_table
 
 Partition = PlanePartition | LinePartition
 
@@ -162,7 +163,7 @@ def output_classes(net: Network, problem: Problem | None) -> tuple[str, ...] | N
 
 
 def _data_box(X: Floats) -> list[tuple[float, float]]:
-    from creases.growth.experiment import data_box
+    from creases.tables import data_box
 
     return data_box(X)
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from creases._text import format_number
 from creases._typing import Floats, Ints
-from creases.growth import format_number
-from creases.growth.experiment import Baseline, SavedRun, TableSplit, compare_with_linear
 from creases.show.report._formatting import format_percent, pluralize
 from creases.show.report._subject import Section
 from creases.show.viewer._run import score_name
+from creases.tables import Baseline, SavedRun, TableSplit, compare_with_linear
 
 if TYPE_CHECKING:
     from creases.network import Network

@@ -21,7 +21,7 @@ from creases.show.report._slices import Slice, choose_slices, multiply_slices
 from creases.show.viewer import project_on_slice
 
 if TYPE_CHECKING:
-    from creases.growth.experiment import SavedRun
+    from creases.tables import SavedRun
 
 #: Colors of the smallest and the largest value, by theme; as in the viewer.
 RAMPS = {"light": ("#FDEBB0", "#093E73"), "dark": ("#18385C", "#FFDE82")}
@@ -38,7 +38,7 @@ def plot_run_map(run: SavedRun, columns: str | None = None) -> tuple[Figure, Pla
     Parameters
     ----------
     run
-        A run of two or more inputs, as :func:`creases.growth.experiment.load_run` returns it.
+        A run of two or more inputs, as :func:`creases.tables.load_run` returns it.
     columns
         Two columns (``"length,width"``) to slice along; by default the two numeric columns that matter most.
 

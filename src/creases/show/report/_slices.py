@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._text import format_number
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.growth import format_number
-from creases.growth.experiment import TableSplit, data_box
 from creases.regions.geometry import slice_through
 from creases.show.report._columns import Category, column_weights, find_columns
 from creases.show.viewer._frames import line_frame, plane_frame, project_on_slice
+from creases.tables import TableSplit, data_box
 
 if TYPE_CHECKING:
     from creases.network import Network

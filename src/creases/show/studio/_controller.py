@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from creases.errors import CreasesError, RequestError
-from creases.growth.experiment import RunSettings
 from creases.problems import Problem
 from creases.show.studio._config_input import make_config
 from creases.show.studio._exports import Export, export
@@ -20,6 +19,7 @@ from creases.show.studio._model_view import ModelView
 from creases.show.studio._problem_input import make_problem, render_error, table_name
 from creases.show.viewer import epochs_json, problem_json
 from creases.show.viewer._run import score_name
+from creases.tables import RunSettings
 
 State = Literal["idle", "running", "paused", "ended"]
 

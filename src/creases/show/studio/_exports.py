@@ -64,8 +64,8 @@ def _export_code(request: ExportRequest) -> bytes:
 
 def _export_report(request: ExportRequest) -> bytes:
     """Return the report that ``creases report`` writes, as HTML."""
-    from creases.growth.experiment import SavedRun
     from creases.show.report._growth import write_run_report
+    from creases.tables import SavedRun
 
     live = request.live
     run = SavedRun(live.settings, live.data, live.history, tuple(live.snapshots), "")
@@ -78,8 +78,8 @@ def _export_report(request: ExportRequest) -> bytes:
 
 def _export_animation(request: ExportRequest) -> bytes:
     """Return the animation of the run on the first slice, with its curves and the network."""
-    from creases.growth.experiment import data_box
     from creases.show import animate_growth
+    from creases.tables import data_box
 
     live = request.live
     problem = live.data.problem

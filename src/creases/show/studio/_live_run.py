@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from creases.errors import CreasesError, RequestError
 from creases.growth import GrowthConfig, RunState
-from creases.growth.experiment import Experiment, RunSettings, Snapshots, TableSplit
 from creases.problems import Problem
 from creases.show.report._slices import multiply_slices, slices_json
 from creases.show.studio import _slices as views
 from creases.show.studio._limits import Limits
 from creases.show.studio._problem_input import check_integer
 from creases.show.viewer import epochs_json, final_epoch, moment_json, record_json, run_json
+from creases.tables import Experiment, RunSettings, Snapshots, TableSplit
 
 if TYPE_CHECKING:
     from creases.growth import History, Record, State

@@ -10,10 +10,10 @@ import numpy as np
 
 from creases import problems
 from creases.errors import CreasesError, InputError, RequestError
-from creases.growth.experiment import MIN_ROWS
 from creases.problems import Problem
 from creases.show.studio._formula import formula_problem
 from creases.show.studio._limits import Limits
+from creases.tables import MIN_ROWS, parse_table
 
 #: Labels of the library's parameters on the page.
 LABELS = {
@@ -131,7 +131,7 @@ def _make_table(spec: Mapping[str, Any], limits: Limits) -> Problem:
         raise RequestError(f"{name} is not a text file; save the table as CSV")
     if content.count("\n") > 2 * limits.rows:  # before anything is taken apart
         raise _too_many(name, f"more than {limits.rows} rows")
-    return problems.parse_table(content, name, target or None, **table_options(spec))
+    return parse_table(content, name, target or None, **table_options(spec))
 
 
 def table_options(spec: Mapping[str, Any]) -> dict[str, Any]:

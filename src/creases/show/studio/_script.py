@@ -18,7 +18,7 @@ def script(spec: Mapping[str, Any], live: LiveRun) -> str:
     imports, problem = _problem(spec, live)
     by_itself = live.history.ended and not live.by_hand and not live.undone and not live.budgets
     growth = "history = experiment.run()\n" if by_itself else _steered_growth(live)
-    imports += ["from creases.growth import GrowthConfig", "from creases.growth.experiment import Experiment"]
+    imports += ["from creases.growth import GrowthConfig", "from creases.tables import Experiment"]
     others = "import numpy as np\nimport torch\n" if "np." in problem else "import torch\n"
     return (
         f'"""Grow the network that the creases studio grew on {_plain(live.data.problem.name)}; needs creases."""\n\n'
@@ -41,7 +41,7 @@ def _problem(spec: Mapping[str, Any], live: LiveRun) -> tuple[list[str], str]:
         return ["from creases import problems"], f"problem = problems.get({spec['name']!r})\n"
     if kind == "csv":
         options = "".join(f", {name}={value!r}" for name, value in table_options(spec).items())
-        read = f"problems.read_table({live.settings.data!r}, {problem.target!r}{options})"
+        read = f"tables.read_table({live.settings.data!r}, {problem.target!r}{options})"
         return ["from creases import problems"], f"problem = {read}  # your file\n"
     parts = f"features={problem.features!r}, classes={problem.classes!r}"
     if kind == "draw":

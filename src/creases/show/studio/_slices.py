@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from creases.errors import InputError
-from creases.growth.experiment import TableSplit, data_box
 from creases.regions import line, plane
 from creases.show.report._slices import (
     Slice,
@@ -17,6 +16,7 @@ from creases.show.report._slices import (
     slice_through_rows,
     table_rows,
 )
+from creases.tables import TableSplit, data_box
 
 if TYPE_CHECKING:
     from creases.network import Network

@@ -79,8 +79,8 @@ def _warm_up(limits: Limits) -> Iterator[None]:
     This is done in parts, between which messages are handled.
     """
     from creases import problems
-    from creases.growth.experiment import RunSettings
     from creases.show.studio._live_run import LiveRun
+    from creases.tables import RunSettings
 
     yield
     live = LiveRun(problems.get("moons", n=20), RunSettings("moons"), limits)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.growth.experiment import TableSplit
 from creases.growth.methods.folding import fold_entries
 from creases.problems import Problem
+from creases.tables import TableSplit
 
 if TYPE_CHECKING:
     from creases.growth import History, Record
-    from creases.growth.experiment import RunSettings, Snapshot
-    from creases.problems.tables import TableEncoding
+    from creases.tables import RunSettings, Snapshot, TableEncoding
 
 Rows = NDArray[np.int64]
 

@@ -1,0 +1,83 @@
+"""Checks of a table's encoding that was read from a file, which may be damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any, get_args
+
+import numpy as np
+
+from creases._file_checks import expect, is_count, is_number
+from creases._typing import Task
+from creases.tables._encoding.column_encoding import ColumnEncoding
+from creases.tables._encoding.transformer import LARGEST
+from creases.tables._reading import dates, numbers
+from creases.tables._reading.kinds import ColumnKind, Kind
+
+#: Kinds of columns that can be inputs.
+_INPUT_KINDS = ("number", "yes/no", "category", "date")
+
+
+def check_encoding(columns: Sequence[ColumnEncoding], missing: Any, task: Any, classes: Sequence[Any] | None) -> None:
+    """Raise ValueError where the parts of an encoding are not what its class declares or do not match each other."""
+    expect(missing in ("indicate", "mean", "drop", "error"), f"there is no missing={missing!r}")
+    expect(task in get_args(Task), f"there is no task {task!r}")
+    expect((classes is None) == (task == "regression"), "a regression has classes, or a classification has none")
+    expect(classes is None or _are_names(classes), "the classes are not different names")
+    for number, column in enumerate(columns):
+        _check_kind(column.kind, f"column {number}")
+        _check_values(column, f"column {column.name!r}")
+    expect(_are_names([column.name for column in columns]), "two columns have one name")
+    uses = [column.use for column in columns]
+    expect(uses.count("target") == 1 and "input" in uses, "there is no column to predict, or none to predict from")
+
+
+def _check_kind(kind: ColumnKind, where: str) -> None:
+    expect(isinstance(kind.name, str) and isinstance(kind.note, str), f"{where} has a name or a note that is not text")
+    expect(kind.kind in get_args(Kind), f"{where} has the kind {kind.kind!r}")
+    expect(isinstance(kind.left_out, bool), f"{where} does not say whether it is left out")
+    has_format = "no date format" if kind.date is None else "a date format"
+    expect((kind.date is not None) == (kind.kind == "date"), f"{where} has the kind {kind.kind!r} and {has_format}")
+    if kind.date is not None:
+        parts, first = kind.date.parts, kind.date.first
+        expect(kind.date.format in dates.FORMATS, f"{where} has the date format {kind.date.format!r}")
+        known_parts = _are_names(parts) and 0 < len(parts) == len(set(parts) & set(dates.PARTS))
+        expect(known_parts, f"{where} has the parts of dates {parts}")
+        expect(date.fromisoformat(first).isoformat() == first, f"{where} begins on the day {first!r}")
+    if kind.number is not None:
+        known = replace(kind.number, unit="") in numbers.FORMATS and kind.number.unit in ("", *numbers.SIGNS)
+        expect(known, f"{where} has an unknown format of numbers")
+    if kind.words is not None:
+        expect(kind.kind == "yes/no" and _are_names(kind.words), f"{where} has the words {kind.words}")
+
+
+def _check_values(column: ColumnEncoding, where: str) -> None:
+    expect(column.use in ("input", "target", "left out"), f"{where} has the use {column.use!r}")
+    expect(is_count(column.n_missing), f"{where} has {column.n_missing!r} missing values")
+    expect(_are_names(column.levels) and _are_names(column.rare), f"{where} has values that are not different texts")
+    expect(isinstance(column.common, str), f"{where} has the most frequent value {column.common!r}")
+    is_input = column.use == "input"
+    expect(not is_input or column.kind.kind in _INPUT_KINDS, f"{where} is an input of the kind {column.kind.kind!r}")
+    is_category = is_input and column.is_category
+    date_format = column.kind.date
+    count = 0 if not is_input or is_category else 1 if date_format is None else len(date_format.parts)
+    expect(len(column.means) == count, f"{where} has {len(column.means)} means where {count} belong")
+    expect(all(map(_is_mean, column.means)), f"{where} has a mean that is not a number")
+    if is_category:
+        expect(list(column.levels) == sorted(column.levels), f"the values of {where} are not in order")
+        expect(set(column.rare) <= set(column.levels), f"{where} has rare values that it does not have")
+        common = [level for level in column.levels if level not in column.rare]
+        expect(column.common in common, f"{column.common!r}, the most frequent value of {where}, is not one")
+    else:
+        expect(not column.levels and not column.rare, f"{where} has values of a category")
+
+
+def _are_names(values: Sequence[Any]) -> bool:
+    """Return whether values are texts, each of them once."""
+    return all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
+
+
+def _is_mean(value: Any) -> bool:
+    return is_number(value) and bool(np.isfinite(float(value))) and abs(value) <= LARGEST

@@ -1,0 +1,270 @@
+"""The encoding of a table's columns as numbers: fitted once, stored as JSON, applied to new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from creases._text import plural
+from creases._typing import Floats, Task
+from creases.errors import FileError, InputError
+from creases.tables._encoding import transformer as _transformer
+from creases.tables._encoding.checks import check_encoding
+from creases.tables._encoding.column_encoding import ColumnEncoding, as_tuple
+from creases.tables._reading.columns import Column
+from creases.tables._reading.files import row_columns
+from creases.tables._reading.kinds import ColumnKind, Kind
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Missing = Literal["indicate", "mean", "drop", "error"]
+
+_VERSION = 1
+
+#: Columns that a message names at most.
+MAX_NAMED = 100
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A number that the network gets for each row, and where it comes from."""
+
+    name: str  #: as in ``Problem.features``: ``age``, ``town=Ulm``, ``town=other values``, ``age is missing``
+    column: str  #: the column of the table
+    kind: Literal["number", "yes/no", "date", "category", "missing"]  #: "missing" is 1 where the cell is missing
+    level: str = ""  #: of a category: its value; "" for a missing value or the pooled rare ones
+    unit: str = ""  #: of numbers, if known
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it takes more values than 0 and 1."""
+        return self.kind in ("number", "date")
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedRows:
+    """New rows as the network takes them."""
+
+    X: Floats  #: (n, d)
+    notes: tuple[str, ...]  #: what was unusual about them: unknown categories, new missing values
+
+
+@dataclass(frozen=True, eq=False)
+class TableEncoding:
+    r"""How the columns of a table become numbers.
+
+    It is what ``read_table`` fits; ``Problem.encoding`` holds it. ``transform`` encodes new rows in the same way, and
+    ``to_dict`` and ``from_dict`` store and restore it, bit for bit, without pickling. The work is scikit-learn's:
+    ``SimpleImputer`` and ``OneHotEncoder`` in a ``ColumnTransformer``.
+
+    Examples
+    --------
+    >>> from creases.tables import parse_table
+    >>> problem = parse_table("size,town,price\n1,Ulm,5.5\n2,Bonn,6.5\n,Ulm,5.7\n", "houses.csv")
+    >>> problem.encoding.kinds
+    {'size': 'number', 'town': 'category', 'price': 'number'}
+    >>> rows = problem.encoding.transform([{"size": "3", "town": "Rom"}])
+    >>> rows.X.tolist(), problem.features
+    ([[3.0, 0.0, 0.0, 0.0]], ('size', 'size is missing', 'town=Bonn', 'town=Ulm'))
+    >>> rows.notes
+    ("column 'town': 1 row with an unknown value ('Rom')",)
+    """
+
+    columns: tuple[ColumnEncoding, ...]  #: all columns, in the table's order
+    missing: Missing
+    task: Task
+    classes: tuple[str, ...] | None  #: names of the classes; None for a regression
+
+    @property
+    def inputs(self) -> tuple[ColumnEncoding, ...]:
+        """The columns that are used as inputs."""
+        return tuple(column for column in self.columns if column.use == "input")
+
+    @property
+    def target(self) -> str:
+        """The name of the column to predict."""
+        return next(column.name for column in self.columns if column.use == "target")
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """The kind of every column by its name."""
+        return {column.name: column.kind.kind for column in self.columns}
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Why columns are not used, by their names."""
+        return {column.name: f"{column.kind.kind}: {column.kind.note}" if column.kind.left_out else "not chosen"
+                for column in self.columns if column.use == "left out"}  # fmt: skip
+
+    @cached_property
+    def features(self) -> tuple[Feature, ...]:
+        """The numbers that the network gets, in their order."""
+        return tuple(feature for column in self.inputs for feature in self._features_of(column))
+
+    def _features_of(self, column: ColumnEncoding) -> list[Feature]:
+        kind, name = column.kind, column.name
+        if column.is_category:
+            return [Feature(feature, name, "category", level) for feature, level in _level_names(column, self.missing)]
+        if kind.date is not None:
+            units = {"days": "days", "hour": "h"}
+            names = zip(kind.date.names(name), kind.date.parts, strict=True)
+            result = [Feature(feature, name, "date", unit=units.get(part, "")) for feature, part in names]
+        elif kind.kind == "yes/no":
+            result = [Feature(f"{name}={kind.words[1]}" if kind.words else name, name, "yes/no")]
+        else:
+            result = [Feature(name, name, "number", unit=kind.unit)]
+        if column.n_missing and self.missing == "indicate":
+            result.append(Feature(f"{name} is missing", name, "missing"))
+        return result
+
+    @cached_property
+    def _apply(self) -> Any:
+        return _transformer.restore(self.inputs, self.missing)
+
+    def transform(self, rows: Any, *, header: bool | None = None) -> EncodedRows:
+        """Encode rows: a file, a DataFrame, a mapping or a list of them by column names, or an array (n, columns).
+
+        Columns that the network does not use are ignored, and need not be there. Missing values, cells that cannot be
+        read and unknown categories are encoded too, and said in ``notes``.
+        """
+        names = [column.name for column in self.inputs]
+        return self.transform_columns(row_columns(rows, names, header))
+
+    def transform_columns(self, columns: Sequence[Column]) -> EncodedRows:
+        """Encode rows that were read as columns."""
+        by_name = {column.name: column for column in columns}
+        absent = [column.name for column in self.inputs if column.name not in by_name]
+        if absent:
+            raise InputError("rows", f"have the columns {list_names(absent)}", list_names([*by_name]) or "none")
+        chosen = [by_name[column.name] for column in self.inputs]
+        check_finite(chosen, [column.kind for column in self.inputs])
+        notes = [note for column, raw in zip(self.inputs, chosen, strict=True) for note in _notes(column, raw)]
+        return EncodedRows(self._apply(chosen), tuple(notes))
+
+    def describe(self) -> pd.DataFrame:
+        """Return a table of the columns: name, kind, use, missing values, note."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [(c.name, c.kind.kind, c.use, c.n_missing, column_note(c)) for c in self.columns],
+            columns=["column", "kind", "use", "missing", "note"],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the encoding as plain data, ready for JSON."""
+        return {
+            "creases-encoding": _VERSION,
+            "missing": self.missing,
+            "task": self.task,
+            "classes": None if self.classes is None else list(self.classes),
+            "columns": [column.to_dict() for column in self.columns],
+            "features": [asdict(feature) for feature in self.features],
+        }
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> TableEncoding:
+        """Return the encoding of plain data; one whose parts do not match each other is refused."""
+        try:
+            if value["creases-encoding"] != _VERSION:
+                raise ValueError(f"version {value['creases-encoding']}, expected {_VERSION}")
+            columns = tuple(ColumnEncoding.from_dict(column) for column in value["columns"])
+            classes = None if value["classes"] is None else as_tuple(value["classes"], "classes")
+            check_encoding(columns, value["missing"], value["task"], classes)
+            encoding = cls(columns, value["missing"], value["task"], classes)
+            if value["features"] != [asdict(feature) for feature in encoding.features]:
+                raise ValueError("its features are not those of its columns")
+            _ = encoding._apply  # what cannot be applied is damaged
+            return encoding
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as problem:
+            why = f"there is no {problem}" if isinstance(problem, KeyError) else problem
+            raise FileError(f"the encoding of the table is damaged ({why})") from None
+
+
+def fit_encoding(
+    columns: Sequence[Column], kinds: Sequence[ColumnKind], uses: Sequence[Any], missing: Missing, **target: Any
+) -> TableEncoding:
+    """Return the encoding of a table's columns; ``target`` are its task and classes."""
+    chosen = [(column, kind) for column, kind, use in zip(columns, kinds, uses, strict=True) if use == "input"]
+    fitted = iter(_transformer.fit(chosen, missing))
+    encoded = []
+    for column, kind, use in zip(columns, kinds, uses, strict=True):
+        values = next(fitted) if use == "input" else {}
+        encoded.append(ColumnEncoding(kind, use, **({"n_missing": int(column.missing.sum())} | values)))
+    return TableEncoding(tuple(encoded), missing, **target)
+
+
+def number_encoding(names: Sequence[str], means: Floats) -> TableEncoding:
+    """Return the encoding of columns of numbers with these names; missing values become the means (d,)."""
+    columns = zip(names, means.tolist(), strict=True)
+    encoded = [ColumnEncoding(ColumnKind(name, "number"), "input", means=(mean,)) for name, mean in columns]
+    return TableEncoding(tuple(encoded), "mean", "regression", None)
+
+
+def check_finite(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> None:
+    """Refuse infinite numbers, which cannot be averaged, scaled or learned; name every column that has some."""
+    found = []
+    for column, kind in zip(columns, kinds, strict=True):
+        if kind.kind in ("number", "yes/no", "ID", "constant") and not column.is_date:
+            infinite = np.isinf(kind.numbers(column))
+            if infinite.any():
+                first = f"(the first in row {int(infinite.argmax())}, counted from 0)"
+                found.append(f"column {column.name!r} with {plural(int(infinite.sum()), 'infinite value')} {first}")
+    if found:
+        raise InputError(
+            "data",
+            "have finite numbers",
+            ", ".join(found[:MAX_NAMED]) + (f" and {len(found) - MAX_NAMED:,} more" if len(found) > MAX_NAMED else ""),
+            f"correct those cells, leave them empty, or leave {'the column' if len(found) == 1 else 'the columns'} out",
+        )
+
+
+def column_note(column: ColumnEncoding) -> str:
+    """Say what is special about a column."""
+    notes = [column.kind.note] if column.kind.note else []
+    if column.use == "input" and column.is_category:
+        shown = [level for level in column.levels if level not in column.rare and level]
+        notes.append(plural(len(shown), "value") + (f", {len(column.rare)} rare pooled" if column.rare else ""))
+    return "; ".join(notes)
+
+
+def _level_names(column: ColumnEncoding, missing: Missing) -> list[tuple[str, str]]:
+    names = [
+        (f"{column.name} is missing" if level == "" else f"{column.name}={level}", level)
+        for level in column.levels
+        if level not in column.rare and not (level == "" and missing == "mean")
+    ]
+    return names + ([(f"{column.name}=other values", "")] if column.rare else [])
+
+
+def _notes(column: ColumnEncoding, raw: Column) -> list[str]:
+    """Say what is unusual in a column of new rows."""
+    kind, notes = column.kind, []
+    gaps = raw.missing
+    if column.is_category:
+        texts = np.array(kind.texts(raw), object)
+        unknown = ~np.isin(texts, [*column.levels, ""])
+        if unknown.any():
+            first = texts[unknown.argmax()]
+            words = "an unknown value" if unknown.sum() == 1 else "unknown values"
+            notes.append(f"{plural(int(unknown.sum()), 'row')} with {words} ({first!r})")
+        gaps = texts == ""
+    else:
+        read = np.isnat(kind.date.parse(raw)) if kind.date is not None else np.isnan(kind.numbers(raw))
+        flaws = read & ~gaps
+        if flaws.any():
+            first, what = raw.values[flaws.argmax()], "dates" if kind.date is not None else "numbers"
+            notes.append(f"{plural(int(flaws.sum()), 'cell')} read as missing, not {what} ({str(first)!r})")
+    if gaps.any() and not column.n_missing:
+        notes.append(f"{plural(int(gaps.sum()), 'missing value')}, where the training table had none")
+    return [f"column {column.name!r}: {note}" for note in notes]
+
+
+def list_names(names: Sequence[str]) -> str:
+    """List names of columns: ``'a', 'b' and 7 more``."""
+    more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(map(repr, names[:MAX_NAMED])) + more

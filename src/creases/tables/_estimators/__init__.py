@@ -1,0 +1,1 @@
+"""Estimators for tables that keep scikit-learn's conventions."""

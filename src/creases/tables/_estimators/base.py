@@ -1,0 +1,317 @@
+"""What the two estimators share: parameters, data, training with growth, and its explanation."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from torch import nn
+
+from creases._display import to_html
+from creases._typing import Floats, Ints
+from creases.errors import InputError
+from creases.growth import Budget, Grower, GrowthConfig, History, train_epoch
+from creases.growth.methods import GrowthMethod
+from creases.network import Network, read
+from creases.tables._estimators import summary as _summary
+from creases.tables._explain.columns import Columns
+from creases.tables._fit.experiment import Experiment
+from creases.tables._split.scaler import IncrementalScaler
+from creases.tables._split.split import TableSplit
+
+#: More epochs than any run has.
+UNLIMITED = 10**9
+
+#: Samples to validate with: rows and their classes or targets.
+Validation = tuple[ArrayLike, ArrayLike]
+
+
+class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+    """A network for tables that starts as a linear model and grows while that lowers the held-out loss."""
+
+    _task: Literal["classification", "regression"]
+
+    def __init__(
+        self,
+        how: str | GrowthMethod = GrowthConfig.how,
+        *,
+        hidden: str | int | Sequence[int] = GrowthConfig.hidden,
+        max_units: int | None = GrowthConfig.max_units,
+        max_parameters: int | None = GrowthConfig.max_parameters,
+        weight_decay: float = GrowthConfig.weight_decay,
+        lr: float = GrowthConfig.lr,
+        batch_size: str | int | None = GrowthConfig.batch_size,
+        budget: str | float | Budget = GrowthConfig.budget,
+        growth_share: str | float = GrowthConfig.growth_share,
+        patience: int = GrowthConfig.patience,
+        growth_patience: int | None = GrowthConfig.growth_patience,
+        early_stopping: bool = True,
+        validation_fraction: float = GrowthConfig.validation_fraction,
+        standardize: bool = GrowthConfig.standardize,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.how = how
+        self.hidden = hidden
+        self.max_units = max_units
+        self.max_parameters = max_parameters
+        self.weight_decay = weight_decay
+        self.lr = lr
+        self.batch_size = batch_size
+        self.budget = budget
+        self.growth_share = growth_share
+        self.patience = patience
+        self.growth_patience = growth_patience
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.standardize = standardize
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- training -----------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        validation: Validation | None = None,
+    ) -> Self:
+        """Train and grow a new network.
+
+        Parameters
+        ----------
+        X
+            (n, d) rows of numbers.
+        y
+            (n,) classes, or (n,) or (n, m) targets.
+        sample_weight
+            (n,) non-negative weights of the rows. A row of weight 2 is the same as one that occurs twice.
+        validation
+            Rows and their classes or targets for early stopping, ``(X, y)``; by default ``validation_fraction`` of the
+            rows are held out.
+        """
+        config = self._make_config()
+        rows, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, **self._checks)
+        targets = self._make_targets(y, None)
+        weight = _check_weights(sample_weight, rows)
+        held = None
+        if validation is not None:
+            rows, targets, weight, held = self._append(rows, targets, weight, validation)
+        self._table_columns = Columns.from_data(rows, self._names_of_features())
+        data = self._split(rows, targets, weight, config, held)
+        if self._task == "classification" and (data.rows.y == data.rows.y[0]).all():
+            raise InputError("sample_weight", "leave rows of at least 2 classes with a positive weight", "one class")
+        self._scaler = IncrementalScaler()
+        data = data.rescale(self._scaler) if config.standardize else data
+        experiment = Experiment(data, config)
+        history = experiment.run(progress=bool(self.verbose))
+        self._seed, self._scaling = config.seed, data.scaling
+        self._model, self._optimizer = experiment.model, experiment.optimizer
+        self._threshold = experiment.threshold
+        self._finish(history)
+        return self
+
+    def _append(
+        self, X: Floats, y: Floats, weight: Floats, validation: Validation
+    ) -> tuple[Floats, Floats, Floats, Ints]:
+        """Append the validation rows, and return their numbers too."""
+        X_held, y_held = validate_data(self, *validation, dtype=np.float64, reset=False, **self._checks)
+        targets = self._make_targets(y_held, self._known)
+        held = np.arange(len(X), len(X) + len(X_held))
+        weights = np.concatenate([weight, np.full(len(X_held), weight.max())])
+        return np.vstack([X, X_held]), np.vstack([y, targets]), weights, held
+
+    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
+        """Train for one epoch on these rows; grow, looking at them, if the loss is on a plateau."""
+        first = not hasattr(self, "module_")
+        config = self._make_config(None if first else self._seed, partial=True)
+        X, y = validate_data(self, X, y, dtype=np.float64, reset=first, **self._checks)
+        targets = self._make_targets(y, classes if first else self._known)
+        data = self._split(X, targets, _check_weights(sample_weight, X), config)
+        columns = Columns.from_data(X, self._names_of_features())
+        self._table_columns = columns if first else self._table_columns.merge(columns)
+        if first:
+            self._scaler = IncrementalScaler()
+        data = data.rescale(self._scaler) if config.standardize else data
+        experiment = Experiment(data, config, fit=first)
+        if first:
+            self._threshold = 0.5 if isinstance(config.threshold, str) else float(config.threshold)
+            self._seed, self._model = config.seed, experiment.model
+            self._optimizer = config.make_optimizer(self._model)
+        self._scaling = data.scaling
+        history = History() if first else self._continue(config)
+        train = data.samples("train")
+        assert train is not None
+        assert self._optimizer is not None
+        grower = Grower.from_config(self._model, self._optimizer, train, self._task, config)
+        history.setting = grower.history.setting
+        grower.resume(history, other_data=True)
+        epoch = len(history.epochs)
+        options: dict[str, Any] = {"batch_size": config.batch_rows(len(train)), "seed": self._seed + epoch}
+        with torch.random.fork_rng(devices=[]), experiment.single_thread():
+            metrics, steps = train_epoch(self._model, self._optimizer, train, grower.state.objective, **options)
+            grower.step(metrics, steps=steps + history.steps)
+        history.ended, history.kept = "", len(history.epochs)  # there is always a next batch
+        self._model.eval()
+        self._finish(history)
+        return self
+
+    def _continue(self, config: GrowthConfig) -> History:
+        """Return the history so far; after :meth:`fit`, let the network grow again, at its first learning rate."""
+        history = self.history_
+        if history.ended:
+            for record in history.records:
+                record.undone = not history.keeps(record)
+            assert self._optimizer is not None
+            for group in self._optimizer.param_groups:
+                group["lr"] = config.lr
+        history.ended = history.growth_ended = ""
+        return history
+
+    def _make_config(self, seed: int | None = None, *, partial: bool = False) -> GrowthConfig:
+        """Return the parameters as a configuration; they are checked here, not in ``__init__``."""
+        if seed is None:
+            is_random = not isinstance(self.random_state, Integral)
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1) if is_random else self.random_state)
+        config = GrowthConfig(
+            how=self.how,
+            hidden=self.hidden,
+            max_units=self.max_units,
+            max_parameters=self.max_parameters,
+            weight_decay=self.weight_decay,
+            lr=self.lr,
+            batch_size=self.batch_size,
+            budget=self.budget,
+            growth_share=self.growth_share,
+            patience=self.patience,
+            growth_patience=self.growth_patience,
+            validation_fraction=self.validation_fraction,
+            test_fraction=0.0,
+            standardize=bool(self.standardize),
+            seed=seed,
+            **self._decision_options,
+        )
+        if partial:  # each call sees other rows: nothing is held out, redundant for some may be needed for others
+            config = replace(config, when="plateau", schedule="constant", budget=UNLIMITED, growth_patience=None)
+            return replace(config, validation_fraction=0.0, recycle=False)
+        return config if self.early_stopping else replace(config, validation_fraction=0.0)
+
+    def _split(
+        self, X: Floats, y: Floats, weight: Floats, config: GrowthConfig, held: Ints | None = None
+    ) -> TableSplit:
+        return TableSplit.from_arrays(
+            X,
+            y,
+            weight=weight,
+            task=self._task,
+            n_outputs=self._n_outputs,
+            config=config,
+            validation=held,
+            classes=self._known,
+        )
+
+    def _finish(self, history: History) -> None:
+        """Set the fitted attributes."""
+        self.history_ = history
+        self.n_iter_ = len(history.epochs)
+        self.loss_curve_ = [epoch["loss"] for epoch in history.epochs]
+        self.module_ = self._scaling.fold_into(self._model)
+
+    # -- results ------------------------------------------------------------------------------------------------------
+
+    def _outputs(self, X: ArrayLike) -> Floats:
+        """Return the network's outputs (n, m) for rows of the user's data."""
+        check_is_fitted(self, "module_")
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        with torch.no_grad():
+            return np.asarray(self.module_(torch.tensor(rows)).numpy())
+
+    @property
+    def network_(self) -> Network:
+        """The fitted function, scaling included, as a :class:`creases.Network`: its regions, pieces, boundaries."""
+        check_is_fitted(self, "module_")
+        return read(self.module_)
+
+    @property
+    def hidden_(self) -> tuple[int, ...]:
+        """Widths of the hidden layers as they are now."""
+        check_is_fitted(self, "module_")
+        return tuple(layer.out_features for layer in self.module_.modules() if isinstance(layer, nn.Linear))[:-1]
+
+    def explain(self, step: int | None = None) -> str:
+        """Explain how the network grew, with the names of classes and features, in the data's own units.
+
+        Parameters
+        ----------
+        step
+            The number, from 1, of a growth step to explain alone. Rows are counted from 0.
+        """
+        check_is_fitted(self, "module_")
+        return _summary.explain_history(self.history_, self._names(), self._architecture(), step)
+
+    def summary(self) -> str:
+        """Return the growth steps as a table: when, where, and the loss and score after training."""
+        check_is_fitted(self, "module_")
+        return _summary.summary_table(self.history_)
+
+    def _names(self) -> dict[str, Any]:
+        return {"features": self._names_of_features(), "scaling": self._scaling, "instance": "row"}
+
+    def _names_of_features(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(self.n_features_in_)])
+        return [str(name) for name in names]
+
+    def _architecture(self) -> str:
+        """Return the network's widths from inputs to outputs."""
+        return "-".join(map(str, [self.n_features_in_, *self.hidden_, self._n_outputs]))
+
+    def _repr_html_inner(self) -> str:  # by scikit-learn's _repr_html_, unless its display is text
+        return to_html(self)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        return bundle | ({"text/html": self._repr_html_inner()} if "text/html" in bundle else {})
+
+    # -- what differs -------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def _checks(self) -> dict[str, Any]:
+        """Options of scikit-learn's checks of y."""
+
+    @property
+    def _known(self) -> Any:
+        """Classes known from earlier calls."""
+        return None
+
+    @property
+    def _decision_options(self) -> dict[str, Any]:
+        """Options of the configuration that only a classifier has."""
+        return {}
+
+    @property
+    @abstractmethod
+    def _n_outputs(self) -> int:
+        """Outputs of the network."""
+
+    @abstractmethod
+    def _make_targets(self, y: Any, classes: Any) -> Floats:
+        """Return y as numbers (n, m)."""
+
+
+def _check_weights(sample_weight: Any, X: Floats) -> Floats:
+    weight: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():
+        raise InputError("sample_weight", "have at least one positive entry")
+    return weight

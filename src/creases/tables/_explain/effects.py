@@ -1,0 +1,233 @@
+"""The effect of one column on the outputs, exactly: curves of single rows, and their mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from creases._arguments import check_arguments
+from creases._typing import Floats, Ints
+from creases.errors import InputError
+from creases.network import NetworkLike
+from creases.regions import lines
+from creases.tables._explain.table import Column, ScalingLike, Table, find_column, make_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A curve bends where its slope changes by more than this share of the largest slope.
+FLAT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class NumberEffect:
+    """The outputs as functions of a column of numbers, all others left as they are; :func:`effects` returns it.
+
+    The curve of row i (its individual conditional expectation) has the knots ``starts[i]`` to ``starts[i + 1]`` and is
+    linear between them; its mean over the rows (the partial dependence) has the knots ``grid``.
+    """
+
+    column: str
+    outputs: tuple[str, ...]  #: (q,)
+    values: Floats  #: (n,) the column's value in each row
+    knots: Floats  #: (K,) values of the column, rising within each row's curve
+    heights: Floats  #: (K, q) outputs at the knots
+    starts: Ints  #: (n + 1,)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest value of the column."""
+        return float(self.knots[0]), float(self.knots[self.starts[1] - 1])
+
+    @cached_property
+    def _inner(self) -> Ints:
+        """Knots that are breakpoints, not ends of curves."""
+        inner = np.ones(len(self.knots), bool)
+        inner[self.starts[:-1]] = inner[self.starts[1:] - 1] = False
+        return np.flatnonzero(inner)
+
+    @property
+    def breakpoints(self) -> Floats:
+        """Values of the column, rising, where the mean bends: where the curve of some row does."""
+        return np.unique(self.knots[self._inner])
+
+    @cached_property
+    def grid(self) -> Floats:
+        """Knots of the mean (G,): its limits and all breakpoints."""
+        low, high = self.limits
+        return np.concatenate([[low], self.breakpoints, [high]])
+
+    @cached_property
+    def mean(self) -> Floats:
+        """The mean over the rows (G, q) at the knots ``grid``: the exact partial dependence, linear between them."""
+        n, inner = len(self.starts) - 1, self._inner
+        first = self.starts[:-1]
+        slopes = np.diff(self.heights, axis=0) / np.diff(self.knots)[:, None].clip(min=1e-300)
+        change = np.zeros((len(self.grid), self.heights.shape[1]))
+        change[0] = slopes[first].sum(axis=0) / n
+        np.add.at(change, np.searchsorted(self.grid, self.knots[inner]), (slopes[inner] - slopes[inner - 1]) / n)
+        steps = np.cumsum(change, axis=0)[:-1] * np.diff(self.grid)[:, None]
+        start = self.heights[first].mean(axis=0)
+        return np.concatenate([start[None], start + np.cumsum(steps, axis=0)])
+
+    @property
+    def bends(self) -> Floats:
+        """How much the slope of the mean changes (G - 2, q) at each breakpoint."""
+        slopes = np.diff(self.mean, axis=0) / np.diff(self.grid)[:, None]
+        return np.diff(slopes, axis=0)
+
+    def curve(self, row: int) -> tuple[Floats, Floats]:
+        """Return the knots (k,) and heights (k, q) of one row's curve."""
+        knots = slice(self.starts[row], self.starts[row + 1])
+        return self.knots[knots], self.heights[knots]
+
+    def __call__(self, x: Any) -> Floats:
+        """Return the mean (n, q) at values (n,) of the column, within its limits."""
+        x = np.asarray(x, np.float64).reshape(-1)
+        return np.stack([np.interp(x, self.grid, height) for height in self.mean.T], axis=1)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the mean as a table: a row for each knot, a column for each output."""
+        import pandas as pd
+
+        return pd.DataFrame(self.mean, index=pd.Index(self.grid, name=self.column), columns=list(self.outputs))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the mean as JSON-able data."""
+        mean = {"grid": self.grid.tolist(), "mean": self.mean.tolist()}
+        return {"column": self.column, "outputs": list(self.outputs), **mean}
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryEffect:
+    """The outputs for each category of a column, all others left as they are; :func:`effects` returns it."""
+
+    column: str
+    outputs: tuple[str, ...]  #: (q,)
+    categories: tuple[str, ...]  #: (c,)
+    counts: Ints  #: (c,) rows of each category
+    heights: Floats  #: (n, c, q) outputs of each row in each category
+
+    @property
+    def mean(self) -> Floats:
+        """The mean over the rows (c, q): the partial dependence."""
+        return np.asarray(self.heights.mean(axis=0))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the mean as a table: a row for each category, a column for each output."""
+        import pandas as pd
+
+        index = pd.Index(self.categories, name=self.column)
+        return pd.DataFrame(self.mean, index=index, columns=list(self.outputs))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the mean as JSON-able data."""
+        mean = {"categories": list(self.categories), "rows": self.counts.tolist(), "mean": self.mean.tolist()}
+        return {"column": self.column, "outputs": list(self.outputs), **mean}
+
+
+@check_arguments("column", "names", "classes")
+def effects(
+    net: NetworkLike,
+    X: Any,
+    column: str | int,
+    *,
+    names: Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
+    target: str | None = None,
+    scaling: ScalingLike | None = None,
+) -> NumberEffect | CategoryEffect:
+    """Return the exact effect of a column: the outputs of every row as the column changes, and their mean.
+
+    As the network is piecewise linear, so is the curve of each row [1]_ and so is the mean of the curves, the partial
+    dependence [2]_. All breakpoints are computed; nothing is sampled on a grid. A column of numbers runs from its least
+    to its largest value in the table. For a category, the outputs are those with each category in turn.
+
+    For two classes the output is the log-odds of the second; for more, each class has its score above the mean of all
+    classes, since what all scores share decides nothing.
+
+    Parameters
+    ----------
+    net, X, names, classes, target, scaling
+        As for :func:`scorecard`.
+    column
+        A column by its name (``"species"``), or an input by name or number.
+
+    References
+    ----------
+    .. [1] Goldstein, Kapelner, Bleich, Pitkin, "Peeking inside the black box: visualizing statistical learning with
+       plots of individual conditional expectation", J. Comp. Graph. Statistics 24(1), 2015.
+    .. [2] J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29(5),
+       2001.
+
+    Examples
+    --------
+    >>> import creases
+    >>> from creases.tables import effects
+    >>> net = creases.read([([[1.0, 1.0]], [0.0]), ([[1.0]], [0.0])])  # relu(x0 + x1)
+    >>> effect = effects(net, [[-1.0, 0.0], [3.0, -1.0]], "x0")
+    >>> effect.breakpoints.tolist(), effect.mean[:, 0].tolist()
+    ([0.0, 1.0], [0.0, 0.0, 0.5, 2.5])
+    """
+    table = make_table(net, X, names=names, classes=classes, target=target, scaling=scaling, scores="above the mean")
+    entry = find_column(table, column)
+    return _number_effect(table, entry) if entry.categories is None else _category_effect(table, entry)
+
+
+def _number_effect(table: Table, column: Column) -> NumberEffect:
+    (k,) = column.inputs
+    values = table.X[:, k]
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        raise InputError("column", "vary over the rows", f"{column.name!r}, which is {low:g} in every row")
+    first, second = table.X.copy(), table.X.copy()
+    first[:, k], second[:, k] = low, high
+    curves = lines(table.net, table.to_network(first), table.to_network(second))
+    knots = np.where(curves.t == 1, high, low + curves.t * (high - low))
+    heights = table.show_outputs(curves.values)
+    keep = _bending(knots, heights, curves.starts)
+    starts = np.append(0, np.cumsum(np.bincount(curves.segment[keep], minlength=len(values)))).astype(np.int64)
+    knots = _join_close(knots[keep], 1e-11 * (high - low))
+    return NumberEffect(column.name, table.outputs, values, knots, heights[keep], starts)
+
+
+def _join_close(knots: Floats, tolerance: float) -> Floats:
+    """Return knots (K,) with those equal that differ by rounding only: rows that bend at the same crease."""
+    values, inverse = np.unique(knots, return_inverse=True)
+    group = np.append(0, np.cumsum(np.diff(values) > tolerance))
+    first = np.append(True, np.diff(group) > 0)
+    last = np.append(np.diff(group) > 0, True)
+    middle = (values[first] + values[last]) / 2
+    middle[0], middle[-1] = values[0], values[-1]  # the limits stay as they are
+    return np.asarray(middle[group][inverse.reshape(-1)])
+
+
+def _bending(knots: Floats, heights: Floats, starts: Ints) -> Ints:
+    """Return the knots that are ends of curves, or where the slope changes by more than rounding.
+
+    At others units change side whose bends cancel, such as the mirrored pairs that make up a linear function.
+    """
+    slopes = np.diff(heights, axis=0) / np.diff(knots)[:, None].clip(min=1e-300)
+    ends = np.zeros(len(knots), bool)
+    ends[starts[:-1]] = ends[starts[1:] - 1] = True
+    change = np.zeros(len(knots))
+    change[1:-1] = np.abs(np.diff(slopes, axis=0)).max(axis=1)
+    within = np.abs(slopes)[~(ends[1:] & ends[:-1] & (np.diff(knots) <= 0))]
+    return np.flatnonzero(ends | (change > FLAT * within.max(initial=0)))
+
+
+def _category_effect(table: Table, column: Column) -> CategoryEffect:
+    assert column.categories is not None
+    inputs = list(column.inputs)
+    heights = []
+    for k in inputs:
+        rows = table.X.copy()
+        rows[:, inputs] = 0.0
+        rows[:, k] = 1.0
+        heights.append(table.evaluate(rows))
+    counts = (table.X[:, inputs] == 1).sum(axis=0).astype(np.int64)
+    return CategoryEffect(column.name, table.outputs, column.categories, counts, np.stack(heights, axis=1))

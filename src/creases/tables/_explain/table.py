@@ -1,0 +1,216 @@
+"""A network and the rows of a table: names, columns of inputs, and outputs as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import torch
+
+from creases._typing import Floats, Ints
+from creases._validation import as_array, check_finite, check_points
+from creases.errors import InputError
+from creases.network import Network, NetworkLike, as_network
+
+
+class ScalingLike(Protocol):
+    """The scaling ``(x - center) / spread`` of a network's inputs and targets, as :class:`creases.growth.Scaling`."""
+
+    @property
+    def center(self) -> Floats: ...
+    @property
+    def spread(self) -> Floats: ...
+    @property
+    def target_center(self) -> float | Floats: ...
+    @property
+    def target_spread(self) -> float | Floats: ...
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: one input, or the inputs of 0 and 1 that stand for its categories."""
+
+    name: str
+    inputs: tuple[int, ...]
+    categories: tuple[str, ...] | None = None  #: None for a column of numbers; else one for each input
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A network in float64, rows in the table's own units, and the names of both."""
+
+    net: Network
+    scaling: ScalingLike | None
+    X: Floats  #: (n, d)
+    names: tuple[str, ...]  #: (d,) of the inputs
+    classes: tuple[str, ...] | None
+    mix: Floats  #: (q, m) what is shown are these mixtures of the network's outputs
+    outputs: tuple[str, ...]  #: (q,) names of what is shown
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the table that the inputs come from."""
+        return group_columns(self.names, self.X)
+
+    @cached_property
+    def spread(self) -> Floats:
+        """Standard deviations (d,) of the inputs over the rows."""
+        return np.asarray(self.X.std(axis=0))
+
+    @cached_property
+    def values(self) -> Floats:
+        """What is shown (n, q) at the rows, computed by the network itself."""
+        return self.evaluate(self.X)
+
+    def to_network(self, X: Floats) -> Floats:
+        """Return rows (n, d) as the network takes them."""
+        return X if self.scaling is None else np.asarray((X - self.scaling.center) / self.scaling.spread)
+
+    def evaluate(self, X: Floats) -> Floats:
+        """Return what is shown (n, q) at rows (n, d)."""
+        return self.show_outputs(np.asarray(self.net(self.to_network(X))).reshape(len(X), -1))
+
+    def show_outputs(self, raw: Floats) -> Floats:
+        """Return what is shown (n, q) for outputs of the network (n, m)."""
+        if self.scaling is not None:
+            raw = raw * self.scaling.target_spread + self.scaling.target_center
+        return np.asarray(raw @ self.mix.T)
+
+    def pieces(self, X: Floats) -> tuple[Floats, Floats]:
+        """Return the affine functions that hold at rows (n, d): coefficients (n, q, d) and offsets (n, q)."""
+        J, y = self.net.piece(self.to_network(X))
+        J, y = np.asarray(J), np.asarray(y)
+        if self.scaling is not None:
+            size = np.broadcast_to(np.asarray(self.scaling.target_spread, np.float64), y.shape[1])
+            J = J * size[:, None] / self.scaling.spread
+            y = y * size + self.scaling.target_center - J @ self.scaling.center
+        return np.asarray(self.mix @ J), np.asarray(y @ self.mix.T)
+
+    def half_spaces(self, Q: Floats, p: Floats) -> tuple[Floats, Floats]:
+        """Return half-spaces ``Q x <= p`` of the network's inputs in the table's own units."""
+        if self.scaling is None:
+            return Q, p
+        Q = Q / self.scaling.spread
+        return Q, np.asarray(p + Q @ self.scaling.center)
+
+    def decide(self, values: Floats) -> Ints:
+        """Return the class numbers (n,) for what is shown (n, q)."""
+        if values.shape[1] == 1:
+            return (values[:, 0] > 0).astype(np.int64)
+        return np.asarray(values.argmax(axis=1), np.int64)
+
+
+def make_table(
+    net: NetworkLike,
+    X: Any,
+    *,
+    names: Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
+    target: str | None = None,
+    scaling: ScalingLike | None = None,
+    scores: Literal["as they are", "above the mean"] = "as they are",
+) -> Table:
+    """Check a network, rows and names; see :func:`creases.tables.scorecard`.
+
+    Two classes are shown as one function, the log-odds of the second. For more of them ``scores`` says whether to
+    subtract the mean over the classes, which changes no decision and no probability.
+    """
+    work = as_network(net).to("cpu").to(torch.float64)
+    if names is None and hasattr(X, "columns"):  # a data frame
+        names = [str(name) for name in X.columns]
+    rows = check_points(X.to_numpy(np.float64) if hasattr(X, "to_numpy") else X, work.n_in, "X")
+    if not len(rows):
+        raise InputError("X", "have at least one row", "none")
+    check_finite(rows, "X")
+    names = tuple(f"x{k}" for k in range(work.n_in)) if names is None else tuple(map(str, names))
+    if len(names) != work.n_in:
+        raise InputError("names", f"be {work.n_in}, one for each input of the network", f"{len(names)}")
+    labels = None if classes is None else tuple(map(str, classes))
+    if labels is not None and len(labels) != max(work.n_out, 2):
+        raise InputError("classes", f"be {max(work.n_out, 2)}, as the network's outputs decide", f"{len(labels)}")
+    mix, shown = _shown_outputs(work.n_out, labels, target, scores)
+    return Table(work, scaling, rows, names, labels, mix, shown)
+
+
+def _shown_outputs(m: int, classes: tuple[str, ...] | None, target: str | None, scores: str) -> tuple[Floats, Any]:
+    """Return how the outputs are mixed for show (q, m), and the names of the mixtures."""
+    if classes is None:
+        name = target or "output"
+        return np.eye(m), (name,) if m == 1 else tuple(f"{name} {k}" for k in range(m))
+    if len(classes) == 2:
+        return (np.array([[-1.0, 1.0]]) if m == 2 else np.eye(1)), (f"log-odds of {classes[1]}",)
+    if scores == "as they are":
+        return np.eye(m), classes
+    return np.eye(m) - 1 / m, tuple(f"score of {name}" for name in classes)
+
+
+def group_columns(names: Sequence[str], X: Floats) -> tuple[Column, ...]:
+    """Return the columns behind inputs: those called ``color=red``, ``color=blue``, ... of 0 and 1 are one.
+
+    Examples
+    --------
+    >>> X = np.array([[1.5, 1.0, 0.0], [2.5, 0.0, 1.0]])
+    >>> [(column.name, column.categories) for column in group_columns(["age", "color=red", "color=blue"], X)]
+    [('age', None), ('color', ('red', 'blue'))]
+    """
+    members: dict[str, list[int]] = {}
+    for k, name in enumerate(names):
+        before, sign, _ = name.partition("=")
+        members.setdefault(f"{before.strip()}=" if sign else name, []).append(k)
+    columns = []
+    for key, inputs in members.items():
+        name = key.removesuffix("=")
+        part = X[:, inputs]
+        one_hot = key.endswith("=") and len(inputs) > 1 and name not in members
+        if one_hot and ((part == 0) | (part == 1)).all() and (part.sum(axis=1) <= 1).all():
+            categories = tuple(names[k].partition("=")[2].strip() for k in inputs)
+            columns.append(Column(name, tuple(inputs), categories))
+        else:
+            columns += [Column(readable_name(names[k]), (k,)) for k in inputs]
+    return tuple(columns)
+
+
+def readable_name(name: str) -> str:
+    """Return the name of an input as a reader sees it: ``species = Adelie`` for ``species=Adelie``."""
+    before, sign, after = name.partition("=")
+    return f"{before.strip()} = {after.strip()}" if sign else name
+
+
+def find_column(table: Table, column: str | int) -> Column:
+    """Return a column by its name, by the name of an input, or by the number of an input."""
+    for entry in table.columns:
+        known = {entry.name} if entry.categories is None else {entry.name, *(table.names[k] for k in entry.inputs)}
+        if column in known or (not isinstance(column, str) and column in entry.inputs):
+            return entry
+        if entry.categories is None and column == table.names[entry.inputs[0]]:
+            return entry
+    names = [entry.name for entry in table.columns]
+    more = ", ..." if len(names) > 12 else ""
+    raise InputError("column", f"be one of {', '.join(names[:12])}{more}, or the number of an input", repr(column))
+
+
+def check_targets(y: Any, table: Table) -> Ints | Floats | None:
+    """Return y as class numbers (n,) or as targets (n, q) in the table's own units; names of classes are looked up."""
+    if y is None:
+        return None
+    array = np.atleast_1d(as_array(y.to_numpy() if hasattr(y, "to_numpy") else y, "y"))
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if len(array) != len(table.X):
+        raise InputError("y", f"have {len(table.X)} entries, one for each row of X", f"{len(array)}")
+    if table.classes is None:
+        try:
+            return np.asarray(array, np.float64).reshape(len(array), -1)
+        except ValueError:
+            raise InputError("y", "be numbers", repr(array.flat[0]), "name the classes of a classifier") from None
+    if array.dtype.kind in "iub" or (array.dtype.kind == "f" and (array == np.floor(array)).all()):
+        numbers = array.astype(np.int64)
+        if numbers.size and numbers.min() >= 0 and numbers.max() < len(table.classes):
+            return numbers
+    index = {name: k for k, name in enumerate(table.classes)}
+    unknown = [value for value in array.tolist() if str(value) not in index]
+    if unknown:
+        raise InputError("y", f"have classes among {', '.join(table.classes)}", repr(unknown[0]))
+    return np.array([index[str(value)] for value in array.tolist()], np.int64)

@@ -1,0 +1,1 @@
+"""From rows to a network: the linear model, growth from it, the decision threshold."""

@@ -1,0 +1,93 @@
+"""The probability from which the second of two classes is predicted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from scipy.special import expit, logit
+
+from creases._typing import Bools, Floats, Ints
+from creases.tables._split.split import TableSplit
+
+if TYPE_CHECKING:
+    from creases.network import Network
+
+
+def decide(outputs: Floats, threshold: float = 0.5) -> Ints:
+    """Return the classes (n,) for the network's outputs (n, n_classes), one logit for each class.
+
+    Of two classes, the second is decided where its probability is above the threshold; of more, the largest output
+    decides.
+    """
+    if outputs.shape[1] == 2 and threshold != 0.5:
+        return (outputs[:, 1] - outputs[:, 0] > logit(threshold)).astype(np.int64)
+    return np.asarray(outputs.argmax(axis=1), np.int64)
+
+
+def shift_decision(net: Network, threshold: float) -> Network:
+    """Return a network of two outputs whose larger output decides as the threshold does: with another last offset.
+
+    Examples
+    --------
+    >>> import creases
+    >>> net = creases.read([([[1.0], [0.0]], [0.0, 0.0])])
+    >>> shift_decision(net, 0.5) is net
+    True
+    >>> shift_decision(net, 0.75)([-1.0]).round(4).tolist()  # probability 0.73 of the second class
+    [-1.0, -1.0986]
+    """
+    if net.n_out != 2 or threshold == 0.5:
+        return net
+    last = net.steps[-1]
+    offset = torch.zeros(2, dtype=net.dtype) if last.offset is None else last.offset
+    shift = torch.tensor([0.0, -float(logit(threshold))], dtype=offset.dtype, device=offset.device)
+    step = replace(last, tensors={**last.tensors, "offset": offset + shift})
+    return type(net)([*net.steps[:-1], step], net.input_shape)
+
+
+def choose_threshold(net: Network, data: TableSplit, threshold: float | str) -> float:
+    """Return the threshold: as given, or the best on the rows to validate with by a score.
+
+    Parameters
+    ----------
+    net
+        The network, for rows in the data's own units.
+    data
+        The split; of its rows to validate with each counts by its weight, without the weights of classes.
+    threshold
+        A number, or ``"f1"``, ``"balanced_accuracy"`` or ``"accuracy"``, the score to maximize. Candidates are halfway
+        between neighboring probabilities; of equally good ones the middle is taken. Without rows to validate with, or
+        where these are of one class, it is 0.5.
+    """
+    if not isinstance(threshold, str):
+        return float(threshold)
+    rows = data.parts[1]
+    y = data.rows.y[rows, 0].astype(np.int64)
+    if len(np.unique(y)) < 2:
+        return 0.5
+    outputs = np.asarray(net(data.rows.X[rows]))
+    log_odds = outputs[:, 1] - outputs[:, 0]
+    weight = data.rows.weight[rows] / (1.0 if data.class_weights is None else data.class_weights[y])
+    values = np.unique(log_odds)
+    cuts = np.concatenate([[min(values[0] - 1, 0.0)], (values[1:] + values[:-1]) / 2, [max(values[-1] + 1, 0.0)]])
+    scores = _scores(log_odds, y == 1, weight, cuts, threshold)
+    best = np.flatnonzero(scores >= scores.max() - 1e-12)
+    return float(np.clip(expit(cuts[best[len(best) // 2]]), 1e-6, 1 - 1e-6))
+
+
+def _scores(log_odds: Floats, positive: Bools, weight: Floats, cuts: Floats, rule: str) -> Floats:
+    """Return a score (k,) for each cut (k,), the second class being decided above it."""
+    order = np.argsort(log_odds, kind="stable")
+    below = np.searchsorted(log_odds[order], cuts, side="right")
+    hits = np.append(0.0, np.cumsum((weight * positive)[order]))
+    others = np.append(0.0, np.cumsum((weight * ~positive)[order]))
+    missed, rejected = hits[below], others[below]
+    correct, accepted = hits[-1] - missed, others[-1] - rejected
+    if rule == "f1":
+        return np.asarray(2 * correct / (2 * correct + accepted + missed))
+    if rule == "balanced_accuracy":
+        return np.asarray((correct / hits[-1] + rejected / others[-1]) / 2)
+    return np.asarray((correct + rejected) / (hits[-1] + others[-1]))

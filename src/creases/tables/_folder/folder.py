@@ -1,0 +1,96 @@
+"""The folder of a growth run: its files, and how it is prepared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import filelock
+
+from creases._files import remove_unfinished
+from creases.errors import FileError, InputError
+from creases.tables._fit.snapshots import clear_snapshots
+from creases.tables._folder.settings import SETTINGS_FILE
+
+CHECKPOINT_FILE = "checkpoint.pt"
+SNAPSHOTS_FOLDER = "snapshots"
+MODEL_FILE = "model.safetensors"  #: the network, for rows in the table's own units
+DESCRIPTION_FILE = "model.json"  #: names of its inputs and classes, its scores
+ENCODING_FILE = "encoding.json"  #: how the columns of the table become the network's inputs
+ONNX_FILE = "model.onnx"  #: the network as ONNX
+METRICS_FILE = "metrics.json"  #: every measure of the network, and of the baselines on the test rows
+SCORECARD_FILE = "scorecard.txt"  #: the network on one page: its regions that hold rows, each a linear function
+HISTORY_FILE = "history.json"  #: every epoch and every growth step
+PICTURE_FILE = "growth.png"  #: the regions, the learning curves
+REPORT_FILE = "report.txt"  #: the result as text
+
+LOCK_FILE = "lock"  #: held while a process runs in the folder
+
+RUN_FILES = (
+    SETTINGS_FILE,
+    CHECKPOINT_FILE,
+    SNAPSHOTS_FOLDER,
+    MODEL_FILE,
+    DESCRIPTION_FILE,
+    ENCODING_FILE,
+    ONNX_FILE,
+    METRICS_FILE,
+    SCORECARD_FILE,
+    HISTORY_FILE,
+    PICTURE_FILE,
+    REPORT_FILE,
+)
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a run's folder, made if missing; refuse one that another run is using.
+
+    What interrupted writes left in the folder is removed. The system releases the lock when the process ends, even if
+    it is killed.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise FileError(f"{folder} is a file; pass a folder")
+    lock = filelock.FileLock(folder / LOCK_FILE)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        hint = "wait for it, stop it, or choose another folder"
+        raise InputError("folder", "not be in use", f"{folder}, which another process is using", hint) from None
+    except OSError as problem:
+        raise FileError(f"cannot write to {folder}: {problem.strerror}") from None
+    try:
+        remove_unfinished(folder, RUN_FILES)
+        yield
+    finally:
+        (folder / LOCK_FILE).unlink(missing_ok=True)
+        lock.release()
+
+
+def prepare_folder(folder: Path, *, force: bool) -> None:
+    """Make the folder of a new run; refuse one that holds another run, or with ``force`` remove its files."""
+    if folder.exists() and not folder.is_dir():
+        raise FileError(f"{folder} is a file; pass a folder")
+    present = [name for name in RUN_FILES if (folder / name).exists()]
+    if present and not force:
+        hint = "overwrite it with {0}, or choose another folder"
+        if SETTINGS_FILE in present:
+            hint = "resume it with {1}, " + hint
+        got = f"{folder} with {present[0]}" + (" of a growth run" if SETTINGS_FILE in present else "")
+        settings = [("force", True), ("resume", str(folder))]
+        raise InputError("folder", "not contain a growth run or files of the same names", got, hint, settings)
+    try:
+        for name in present:
+            _remove(folder / name)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise FileError(f"cannot write to {folder}: {problem.strerror}") from None
+
+
+def _remove(path: Path) -> None:
+    if path.name == SNAPSHOTS_FOLDER and path.is_dir():
+        clear_snapshots(path)
+    else:
+        path.unlink()

@@ -1,0 +1,155 @@
+"""Loading the network of a growth run with the names of its table; files that do not match each other are refused."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from creases._file_checks import is_count
+from creases._files import parse_json
+from creases._text import plural
+from creases._typing import Floats
+from creases.errors import FileError
+from creases.network import Network, read
+from creases.tables._encoding.encoding import TableEncoding
+from creases.tables._folder import folder as names
+from creases.tables._folder.settings import SETTINGS_FILE
+from creases.tables._model.table_model import TableModel
+
+
+def load(folder: str | Path) -> TableModel:
+    """Load the network that ``creases grow`` wrote into a folder, to predict and explain rows of its table.
+
+    The data file is not needed.
+
+    Examples
+    --------
+    >>> import creases
+    >>> model = creases.load("run")  # doctest: +SKIP
+    >>> model.predict("new.csv")  # doctest: +SKIP
+    """
+    folder = Path(folder)
+    path = folder / names.DESCRIPTION_FILE
+    description = _load_json(path, folder)
+    network, encoding = read(folder / names.MODEL_FILE), _load_encoding(folder)
+    try:
+        model = _create_model(description, network, encoding)
+        _check_inputs(model)
+        _check_outputs(model)
+        _check_regions(model, description["units"])
+        _check_encoding(model, description["task"])
+        return model
+    except KeyError as problem:
+        raise FileError(f"{path} is damaged or of another version: there is no {problem}; {_hint(folder)}") from None
+    except (TypeError, ValueError, AttributeError, OverflowError) as problem:
+        raise FileError(f"{path} is damaged or of another version ({problem}); {_hint(folder)}") from None
+
+
+def _create_model(description: dict[str, Any], network: Network, encoding: TableEncoding | None) -> TableModel:
+    trained, classes = description["trained_with"], description["classes"]
+    return TableModel(
+        network=network,
+        features=_as_names(description["inputs"], "inputs"),
+        classes=None if classes is None else _as_names(classes, "classes"),
+        target=description["target"],
+        encoding=encoding,
+        center=np.asarray(trained["center"], np.float64),
+        spread=np.asarray(trained["spread"], np.float64),
+        ranges=np.asarray(description["ranges"], np.float64),
+        regions=description["regions"],
+        threshold=0.5 if (threshold := description["threshold"]) is None else threshold,
+    )
+
+
+def _check_inputs(model: TableModel) -> None:
+    """Refuse inputs that are not those of the network, or whose numbers are not finite."""
+    d = len(model.features)
+    if d != model.network.n_in:
+        raise ValueError(f"{plural(d, 'input')} of the table, {model.network.n_in} of the network")
+    _check_numbers(model.center, "center", (d,))
+    _check_numbers(model.spread, "spread", (d,))
+    _check_numbers(model.ranges, "ranges", (d, 2))
+    if not (model.spread > 0).all() or not (model.ranges[:, 0] <= model.ranges[:, 1]).all():
+        raise ValueError("spread must be above 0, and ranges from the least to the largest value")
+
+
+def _check_numbers(values: Floats, name: str, shape: tuple[int, ...]) -> None:
+    if values.shape != shape or not np.isfinite(values).all():
+        raise ValueError(f"{name} must hold {' x '.join(map(str, shape))} finite numbers")
+
+
+def _check_outputs(model: TableModel) -> None:
+    """Refuse a target and classes that are not those of the network."""
+    n_out, threshold = model.network.n_out, model.threshold
+    if not isinstance(model.target, str):
+        raise TypeError(f"the target is {model.target!r}")
+    if model.classes is None and n_out != 1:
+        raise ValueError(f"one target, {n_out} outputs of the network")
+    if model.classes is not None and len(model.classes) != n_out:
+        raise ValueError(f"{len(model.classes)} classes, {plural(n_out, 'output')} of the network")
+    if isinstance(threshold, bool) or not 0 < threshold < 1:
+        raise ValueError(f"threshold {threshold}")
+
+
+def _check_regions(model: TableModel, units: int) -> None:
+    """Refuse regions that are not of a network with as many units."""
+    net = model.network
+    if units != net.n_units:
+        raise ValueError(f"{units} units, {net.n_units} of the network")
+    length = 2 * net.pattern(model.center).shape[-1]
+    for pattern, count in model.regions.items():
+        if len(pattern) != length or not is_count(count) or not count:
+            raise ValueError(f"region {pattern!r} with {count!r} rows, for a network with {plural(units, 'unit')}")
+
+
+def _check_encoding(model: TableModel, task: str) -> None:
+    """Refuse a description of another table than the encoding's."""
+    if task != ("regression" if model.classes is None else "classification"):
+        raise ValueError(f"the task is {task!r}")
+    if model.encoding is None:
+        return
+    encoded = tuple(feature.name for feature in model.encoding.features)
+    pairs = {
+        "inputs": (model.features, encoded),
+        "classes": (model.classes or (), model.encoding.classes or ()),
+        "target": ((model.target,), (model.encoding.target,)),
+    }
+    for what, (described, expected) in pairs.items():
+        for ours, theirs in zip_longest(described, expected):
+            if ours != theirs:
+                raise ValueError(f"{what}: {ours!r}, but {theirs!r} in {names.ENCODING_FILE}")
+
+
+def _as_names(values: Any, what: str) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise TypeError(f"the {what} are not a list of names")
+    return tuple(values)
+
+
+def _load_encoding(folder: Path) -> TableEncoding | None:
+    """Return how the table was encoded; None for a built-in problem, whose folder has no such file."""
+    path = folder / names.ENCODING_FILE
+    if not path.exists():
+        return None
+    encoding = _load_json(path, folder)
+    try:
+        return TableEncoding.from_dict(encoding)
+    except FileError as problem:
+        raise FileError(f"{path}: {problem}; {_hint(folder)}") from None
+
+
+def _load_json(path: Path, folder: Path) -> Any:
+    try:
+        return parse_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        hint = f"; resume it: creases grow --resume {folder}" if (folder / SETTINGS_FILE).exists() else ""
+        raise FileError(f"{folder} holds no finished growth run (there is no {path.name} in it){hint}") from None
+    except (OSError, ValueError) as problem:
+        raise FileError(f"{path} is damaged ({problem}); {_hint(folder)}") from None
+
+
+def _hint(folder: Path) -> str:
+    return f"write it again with: creases grow --resume {folder}"

@@ -1,0 +1,115 @@
+"""A growth run read back from its folder, finished or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from creases._text import plural
+from creases.errors import FileError
+from creases.growth import History, check_explanations, load_checkpoint
+from creases.network import read
+from creases.tables._fit.snapshots import Snapshot, load_snapshots
+from creases.tables._fit.threshold import choose_threshold
+from creases.tables._folder import folder as names
+from creases.tables._folder.settings import SETTINGS_FILE, RunSettings
+from creases.tables._split.split import TableSplit
+
+if TYPE_CHECKING:
+    from creases.network import Network
+
+
+@dataclass(frozen=True, eq=False)
+class SavedRun:
+    """A growth run, as far as it has come."""
+
+    settings: RunSettings
+    data: TableSplit
+    history: History
+    snapshots: tuple[Snapshot, ...]  #: in order; the last is of the network kept, or the latest of an unfinished run
+    digest: str  #: of the data's file; "" for a built-in problem
+
+    @property
+    def net(self) -> Network:
+        """The network that was kept; of an unfinished run the latest one."""
+        return self.snapshots[-1].net
+
+    @property
+    def threshold(self) -> float:
+        """Probability above which that network predicts the second of two classes."""
+        return choose_threshold(self.net, self.data, self.settings.config.threshold)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of that network."""
+        return self.snapshots[-1].epoch
+
+
+def load_run(folder: Path) -> SavedRun:
+    """Read the run in a folder; of one that was stopped or killed, what it had saved."""
+    settings = RunSettings.load(folder)
+    history = _load_history(folder)
+    data = TableSplit.from_problem(settings.load_problem(), settings.config)
+    _check_history(history, data, folder)
+    path = folder / names.SNAPSHOTS_FOLDER
+    ahead = len(history.epochs)  # snapshots after the last checkpoint will be taken again
+    snapshots = [
+        snapshot
+        for snapshot in (load_snapshots(path) if path.is_dir() else [])
+        if snapshot.epoch <= ahead and (history.ended or snapshot.kind != "end")
+    ]
+    resume = f"creases grow --resume {folder}"
+    if history.ended and (not snapshots or snapshots[-1].kind != "end"):
+        if not (folder / names.MODEL_FILE).exists():
+            raise FileError(f"{folder} lacks the final network; recreate it with: {resume}")
+        net = read(folder / names.MODEL_FILE)
+        snapshots.append(Snapshot(len(snapshots), history.best_epoch, "end", None, net, 0))
+    if not snapshots:
+        raise FileError(f"{folder} holds no network yet; resume the run: {resume}")
+    for snapshot in snapshots:
+        _check_network(snapshot, data, folder)
+    return SavedRun(settings, data, history, tuple(snapshots), settings.digest())
+
+
+def _check_history(history: History, data: TableSplit, folder: Path) -> None:
+    """Refuse a history of other columns or classes than the data's, or that explains what they do not have."""
+    problem = data.problem
+    classes = None if problem.classes is None else list(problem.classes)
+    try:
+        for name, expected in (("features", list(problem.features)), ("classes", classes)):
+            if history.setting.get(name, expected) != expected:  # a checkpoint does not name them
+                raise ValueError(f"it has other {name}")
+        check_explanations(history, **data.names)
+    except ValueError as reason:
+        what = f"the history of the run in {folder} does not belong to its data: {reason}"
+        raise FileError(f"{what}; start another run") from None
+
+
+def _check_network(snapshot: Snapshot, data: TableSplit, folder: Path) -> None:
+    """Refuse a network of other inputs or outputs than the data's."""
+    net, d = snapshot.net, data.problem.X.shape[1]
+    if (net.n_in, net.n_out) != (d, data.n_outputs):
+        got = f"{plural(net.n_in, 'input')} and {plural(net.n_out, 'output')}"
+        expected = f"{plural(d, 'input')} and {plural(data.n_outputs, 'output')}"
+        raise FileError(
+            f"the network of epoch {snapshot.epoch} in {folder} does not belong to its data: it has {got}, "
+            f"the data in {SETTINGS_FILE} need {expected}; start another run"
+        )
+
+
+def _load_history(folder: Path) -> History:
+    """Return the history at the end; of a run in progress or interrupted, that of the last checkpoint."""
+    path, checkpoint = folder / names.HISTORY_FILE, folder / names.CHECKPOINT_FILE
+    histories = [History.load(path)] if path.exists() else []
+    if checkpoint.exists():
+        try:
+            histories.append(History.from_json(load_checkpoint(checkpoint)["history"]))
+        except KeyError:
+            raise FileError(f"{checkpoint} is damaged: it holds no history") from None
+    if not histories:
+        raise FileError(
+            f"the run in {folder} ({SETTINGS_FILE}) has not reached its first checkpoint; resume it: "
+            f"creases grow --resume {folder}"
+        )
+    return max(histories, key=lambda history: len(history.epochs))  # of equals the first: it says which was kept

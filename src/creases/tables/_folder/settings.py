@@ -1,0 +1,130 @@
+"""The settings of a growth run on a table: where the data come from and how to train, saved to resume the run."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from creases import problems
+from creases._files import parse_json, write_json
+from creases.errors import FileError, InputError
+from creases.growth import GrowthConfig
+from creases.problems import Problem
+from creases.tables._reading.table import read_table
+
+_VERSION = 3
+SETTINGS_FILE = "run.json"  #: in the run's folder
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """All that a growth run depends on: a table, how to read it, and the configuration."""
+
+    data: str  #: a file, by its absolute path, or the name of a built-in problem
+    target: str | None = None
+    task: Literal["classification", "regression"] | None = None
+    missing: Literal["indicate", "mean", "drop", "error"] = "indicate"
+    header: bool | None = None
+    inputs: tuple[str, ...] | None = None  #: columns to predict from; None for all that can be used
+    drop: tuple[str, ...] = ()  #: columns to leave out
+    categorical: tuple[str, ...] = ()  #: columns whose numbers are categories
+    config: GrowthConfig = field(default_factory=GrowthConfig)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the data are in a file."""
+        return Path(self.data).is_absolute()
+
+    def load_problem(self) -> Problem:
+        """Return the problem that the settings name."""
+        if self.is_file:
+            names = ("task", "missing", "header", "inputs", "drop", "categorical")
+            options: dict[str, Any] = {name: getattr(self, name) for name in names}
+            return read_table(self.data, self.target, **options)
+        for name in ("target", "task", "inputs", "drop", "categorical"):
+            if getattr(self, name):
+                raise InputError(name, "not be given for a built-in problem", f"{getattr(self, name)!r}")
+        return problems.get(self.data)
+
+    def digest(self) -> str:
+        """Return a digest of the data's file; "" for a built-in problem."""
+        if not self.is_file:
+            return ""
+        try:
+            with Path(self.data).open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as problem:
+            raise FileError(f"cannot read {self.data}: {problem.strerror}") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every setting by its name, those of the configuration included."""
+        source = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "config"}
+        return source | asdict(self.config)
+
+    def command(self, folder: str) -> str:
+        """Return the command that makes this run in a folder; a data file goes by its name alone."""
+        words = [Path(self.data).name if self.is_file else self.data]
+        usual = RunSettings(self.data).to_dict()
+        for name, value in self.to_dict().items():
+            option = name.replace("_", "-")
+            if value == usual[name]:
+                continue
+            if isinstance(value, bool):
+                words.append(f"--{'' if value else 'no-'}{option}")
+            else:
+                text = _option_text(value)
+                words += [f"--{option}", "all" if value is None else text]
+        return shlex.join(["creases", "grow", *words, "--out", folder])
+
+    def save(self, folder: Path) -> None:
+        """Write the settings into the run's folder, with a digest of the data."""
+        source = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "config"}
+        value = {"creases-run": _VERSION, **source, "config": self.config.to_dict(), "digest": self.digest()}
+        write_json(value, folder / SETTINGS_FILE)
+
+    @classmethod
+    def load(cls, folder: Path) -> RunSettings:
+        """Read the settings of the run in a folder; data that have changed since are refused."""
+        try:
+            saved = parse_json((folder / SETTINGS_FILE).read_text())
+            if (version := saved.pop("creases-run")) != _VERSION:
+                raise ValueError(f"version {version}, expected {_VERSION}")
+            digest = saved.pop("digest")
+            for name in ("inputs", "drop", "categorical"):
+                saved[name] = None if saved[name] is None else tuple(saved[name])
+            settings = cls(**{**saved, "config": GrowthConfig.from_dict(saved["config"])})
+            changed = settings.digest() != digest
+        except FileNotFoundError:
+            raise FileError(f"{folder} holds no growth run (there is no {SETTINGS_FILE} in it)") from None
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
+            raise FileError(f"{folder / SETTINGS_FILE} is damaged ({problem})") from None
+        if changed:
+            raise FileError(f"{settings.data} has changed since the run in {folder} began; start another run")
+        return settings
+
+
+def _option_text(value: Any) -> str:
+    """Return the value of an option as the command line takes it: ``4,4`` for widths, ``yes=5`` for weights."""
+    if isinstance(value, dict):
+        return ",".join(f"{name}={weight:g}" for name, weight in value.items())
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def resolve_data(data: str) -> str:
+    """Return the absolute path of a file, or the name of a built-in problem."""
+    path = Path(data).expanduser()
+    if path.is_file():
+        return str(path.resolve())
+    if path.suffix or "/" in data:
+        raise FileError(f"there is no file {data}")
+    name = data.replace("-", "_")
+    if name not in problems.names():
+        try:
+            problems.get(name)
+        except InputError as problem:  # it knows which names are close
+            expected = problem.expected.removeprefix("be ")
+            raise InputError("data", f"be a file or {expected}", repr(data), problem.hint) from None
+    return name

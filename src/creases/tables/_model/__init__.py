@@ -1,0 +1,1 @@
+"""A network with the names of its table."""

@@ -1,0 +1,142 @@
+"""Text files with one row per line: encoding, separator, names, cells."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+from creases._text import plural
+from creases.errors import FileError, InputError
+from creases.tables._reading.columns import Column, from_texts, to_number
+
+DELIMITERS = (",", ";", "\t", "|")
+
+#: Lines from which the separator is chosen.
+PROBE_LINES = 50
+
+#: Lines or columns that a message names at most.
+NAMED = 10
+
+BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+def decode(content: bytes, path: Path) -> str:
+    """Return the text of a file: UTF-8 or UTF-16 by its byte order mark, else UTF-8, else Windows-1252."""
+    marked = (name for mark, name in BYTE_ORDER_MARKS.items() if content.startswith(mark))
+    encoding = next(marked, "") or _utf16_without_mark(content) or "utf-8"
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        if encoding != "utf-8":
+            raise FileError(f"cannot read {path}: it is damaged {encoding.upper()} text") from None
+        text = content.decode("cp1252", errors="replace")  # what Excel writes in the West; latin-1 is a part of it
+    if "\0" in text:
+        raise FileError(f"cannot read {path}: it is not text; save the table as CSV")
+    return text
+
+
+def _utf16_without_mark(content: bytes) -> str:
+    """Return the kind of UTF-16 by where the zero bytes are, as separators are ASCII; "" if there are few."""
+    head = content[:2000]
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if max(even, odd) < len(head) / 8:
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
+def csv_columns(text: str, path: Path, header: bool | None) -> list[Column]:
+    """Return the columns of the text of a CSV file; ``path`` is its name in messages."""
+    text = text.removeprefix("\ufeff")
+    if not text.strip():
+        raise InputError(str(path), "have a row of column names and rows of values", "an empty file")
+    try:
+        reader = csv.reader(
+            io.StringIO(text, newline=""), delimiter=find_delimiter(text), skipinitialspace=True, strict=True
+        )
+        lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise FileError(f"cannot read {path}: it is not in CSV format ({error})") from None
+    if not lines:
+        raise InputError(str(path), "have rows of values", "only separators")
+    names = _names(path, lines[0][1], header)
+    body = lines if names is None else lines[1:]
+    if names is None:
+        names = [""] * len(lines[0][1])
+    elif body and all(len(row) == len(names) + 1 for _, row in body) and any(row[-1].strip() for _, row in body):
+        names = ["", *names]  # R writes no name above the names of the rows
+    cells = [_fit(row, len(names)) for _, row in body]
+    _check_lengths(path, names, [line for line, _ in body], cells)
+    columns = zip(*cells, strict=True) if cells else ((),) * len(names)
+    return [from_texts(name, column) for name, column in zip(distinct_names(names), columns, strict=True)]
+
+
+def find_delimiter(text: str) -> str:
+    """Return the separator that gives the first lines the same number of cells, as many as possible."""
+    lines = [line for line in islice(io.StringIO(text, newline=None), PROBE_LINES) if line.strip()]
+
+    def score(delimiter: str) -> tuple[bool, int]:
+        try:
+            counts = [len(row) for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True) if row]
+        except csv.Error:
+            return False, 0
+        return counts[0] > 1 and len(set(counts)) == 1, counts[0]
+
+    return max(DELIMITERS, key=score)
+
+
+def _fit(row: list[str], width: int) -> list[str]:
+    """Return a row without the empty cells behind its last column, which separators at the ends of lines make."""
+    while len(row) > width and not row[-1].strip():
+        row = row[:-1]
+    return row
+
+
+def _check_lengths(path: Path, names: Sequence[str], lines: Sequence[int], cells: Sequence[Sequence[str]]) -> None:
+    wrong = [(line, len(row)) for line, row in zip(lines, cells, strict=True) if len(row) != len(names)]
+    if not wrong:
+        return
+    listing = ", ".join(f"{line} with {count}" for line, count in wrong[:NAMED])
+    more = f" and {plural(len(wrong) - NAMED, 'more line')}" if len(wrong) > NAMED else ""
+    what = "line" if len(wrong) == 1 else "lines"
+    raise InputError(
+        f"every line of {path}",
+        f"have {plural(len(names), 'cell')}, as the first",
+        f"{what} {listing}{more}",
+        f"correct {'that line' if len(wrong) == 1 else 'those lines'}",
+    )
+
+
+def _names(path: Path, first: list[str], header: bool | None) -> list[str] | None:
+    """Return the column names if the first row has them, None if it is data."""
+    first = [cell.strip() for cell in first]
+    numbers = sum(to_number(cell) is not None for cell in first)
+    if header is None:
+        if 0 < numbers < len(first) - first.count(""):
+            raise InputError(
+                "data",
+                "have a first row of names or of data",
+                f"{path} with both numbers and text in it: {', '.join(first)[:80]}",
+                "say which with {0} or {1}",
+                [("header", True), ("header", False)],
+            )
+        header = numbers == 0
+    return first if header else None
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Return names without repetition: a column without a name is numbered, a repeated name gets a number behind it."""
+    result: list[str] = []
+    taken = {name for name in names if name}
+    used: set[str] = set()
+    for k, name in enumerate(names):
+        name = name or f"column {k}"
+        candidate, number = name, 2
+        while candidate in used or (candidate != name and candidate in taken):
+            candidate, number = f"{name} ({number})", number + 1
+        used.add(candidate)
+        result.append(candidate)
+    return result

@@ -1,0 +1,119 @@
+"""Dates as tables write them, and as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._typing import Floats
+from creases.tables._reading.columns import Column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ISO = "ISO8601"
+
+_DAYS = (
+    "%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y",
+    "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%b %d %Y", "%b %d, %Y", "%B %d, %Y", "%B %d %Y", "%b %Y", "%B %Y",
+)  # fmt: skip
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+
+#: Formats in the order of preference: where both fit, the month is before the day in 1/2/2020.
+FORMATS = (ISO, *(day + time for time in _TIMES for day in _DAYS))
+
+#: A column is dates with flaws if at least this share of its cells are dates; of fewer cells all must be.
+MOSTLY, MIN_CELLS = 0.9, 20
+
+#: What a date becomes, in this order; what never changes is left out.
+PARTS = ("year", "month", "weekday", "hour", "days")
+
+
+@dataclass(frozen=True)
+class DateFormat:
+    """How a column writes its dates, and which numbers they become."""
+
+    format: str = ISO  #: of pandas
+    first: str = ""  #: the earliest day of the table, ISO 8601
+    parts: tuple[str, ...] = PARTS
+
+    def names(self, column: str) -> tuple[str, ...]:
+        """Return the names of the numbers."""
+        return tuple(f"{column} {f'days since {self.first}' if part == 'days' else part}" for part in self.parts)
+
+    def parse(self, column: Column) -> NDArray[Any]:
+        """Return the moments (n,) of a column as datetime64[us], NaT for what is missing or no date."""
+        if column.is_date:
+            return column.values
+        texts = column.values if column.is_text else [None] * len(column.values)
+        return _moments(list(texts), self.format)
+
+    def numbers(self, moments: NDArray[Any]) -> Floats:
+        """Return the numbers (n, parts) of moments (n,); weekdays count from 0 for Monday, days have fractions."""
+        import pandas as pd
+
+        series = pd.Series(moments)
+        days = (series - pd.Timestamp(self.first)) / pd.Timedelta(days=1)
+        values = {
+            "year": series.dt.year,
+            "month": series.dt.month,
+            "weekday": series.dt.day_of_week,
+            "hour": series.dt.hour,
+            "days": days,
+        }
+        return np.stack([values[part].to_numpy(np.float64) for part in self.parts], axis=1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self) | {"parts": list(self.parts)}
+
+
+def find_dates(column: Column) -> DateFormat | None:
+    """Return how a column writes dates and which of their parts vary; None if it has none."""
+    if not column.is_date:
+        form = _find_format(column)
+        if form is None:
+            return None
+    else:
+        form = ISO
+    moments = DateFormat(form).parse(column)
+    present = moments[~np.isnat(moments)]
+    first = str(present.min().astype("datetime64[D]"))
+    draft = DateFormat(form, first)
+    varies = np.ptp(draft.numbers(present), axis=0) > 0
+    parts = [part for part, changes in zip(PARTS, varies, strict=True) if changes]
+    return DateFormat(form, first, tuple(parts or ["days"]))
+
+
+def is_day_first_unclear(column: Column, form: DateFormat) -> bool:
+    """Return whether a column of dates could be read with the day before the month too."""
+    if "%m/%d" not in form.format or not column.is_text:
+        return False
+    other = _moments(column.present.tolist(), form.format.replace("%m/%d", "%d/%m"))
+    return not np.isnat(other).any()
+
+
+def _find_format(column: Column) -> str | None:
+    texts = [text for text in column.values if text is not None]
+    if not any(character.isdigit() for character in texts[0]) or max(map(len, texts[:50])) < 6:
+        return None
+    sample = texts[:: max(1, len(texts) // 50)]
+    for need in (1.0, MOSTLY if len(texts) >= MIN_CELLS else 1.0):
+        for form in FORMATS:
+            if np.isnat(_moments(sample, form)).mean() > 2 * (1 - need):
+                continue
+            if (~np.isnat(_moments(texts, form))).mean() >= need:
+                return form
+    return None
+
+
+def _moments(texts: Sequence[str | None], form: str) -> NDArray[Any]:
+    import pandas as pd
+
+    series: pd.Series[Any] = pd.Series(texts, dtype=object)
+    moments = pd.to_datetime(series, format=form, errors="coerce", utc=True)
+    return np.asarray(moments.dt.tz_localize(None).to_numpy(), "datetime64[us]")

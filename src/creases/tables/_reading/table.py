@@ -1,0 +1,374 @@
+"""Tables as problems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from operator import index
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._arguments import check_arguments
+from creases._text import plural
+from creases._typing import Floats, Task
+from creases._validation import check_choice
+from creases.errors import InputError
+from creases.problems import Problem
+from creases.tables._encoding.encoding import MAX_NAMED, Missing, check_finite, fit_encoding, list_names
+from creases.tables._reading.columns import Column
+from creases.tables._reading.csv_file import csv_columns
+from creases.tables._reading.files import frame_columns, read_raw_columns
+from creases.tables._reading.kinds import MAX_LEVELS, ColumnKind, detect_kinds, format_level
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Names = Sequence[str | int]
+
+#: Columns that a message describes one by one; more are only named.
+DETAILED = 10
+
+
+@check_arguments("inputs", "drop", "categorical")
+def read_table(
+    path: str | Path | pd.DataFrame,
+    target: str | int | None = None,
+    *,
+    task: Task | None = None,
+    missing: Missing = "indicate",
+    header: bool | None = None,
+    inputs: Names | None = None,
+    drop: Names = (),
+    categorical: Names = (),
+) -> Problem:
+    r"""Read a table from a CSV, Parquet or NPZ file, or a DataFrame, as a problem.
+
+    The kind of every column is detected:
+
+    - numbers are used unchanged, also those with decimal commas, thousands separators, percent or currency signs;
+    - yes/no columns become 0 and 1;
+    - categories (text) become a column of 0 and 1 for each value, named ``column=value``; values in fewer than ten rows
+      and less than a hundredth of them are pooled as ``column=other values``, as are all but the 19 most frequent;
+    - dates become year, month, weekday, hour and days since the first one, as far as these vary;
+    - IDs, free text, constant and empty columns are left out.
+
+    ``Problem.encoding`` has the kinds (``kinds``, ``describe()``), what was left out and why (``left_out``), where
+    every feature comes from (``features``), and encodes new rows in the same way (``transform``). It is fitted to all
+    rows and does not look at the target.
+
+    Empty cells, ``NA``, ``N/A``, ``NaN``, ``null`` (in any case), ``None`` and ``?`` are missing values; ``none`` is
+    text, as in pandas. A column without a name is numbered, a repeated name gets a number behind it.
+
+    Parameters
+    ----------
+    path
+        ``.csv``, ``.tsv`` or ``.txt``: cells separated by commas, semicolons, tabs or bars, as UTF-8, UTF-16 or
+        Windows-1252 (Latin-1). ``.parquet`` or ``.pq``. ``.npz``: 1-D arrays are columns; a 2-D array ``X`` is columns
+        X0, X1, ..., or named by an array ``features``. Or a DataFrame, whose index is ignored.
+    target
+        The column to predict: its name, or its number (from 0; negative from the end). Default: the column ``y`` of
+        an NPZ file, else the last.
+    task
+        ``"classification"`` or ``"regression"``. Default: classification if the target is text or yes/no, or whole
+        numbers with at most 20 different values that on average occur at least twice.
+    missing
+        What to do with missing values. ``"indicate"``: fill in the mean and add a column that is 1 where the value is
+        missing; for categories, missing is a value of its own. ``"mean"``: fill in the mean, or the most frequent
+        value of a category. ``"drop"``: drop rows that have any. ``"error"``: refuse them. Rows without a target are
+        dropped, except with ``"error"``.
+    header
+        Whether the first row of a CSV file has the names of the columns. Default: it does if it has no number; it does
+        not if it has nothing else.
+    inputs
+        Columns to predict from, by name or number, even if they look like an ID or text; other columns are left out.
+        Default: all that can be used.
+    drop
+        Columns to leave out, by name or number.
+    categorical
+        Columns whose values are categories even though they are numbers.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from creases.tables import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "flowers.csv")
+    ...     _ = file.write_text("length;color;bought;kind\n1,5;red;2.1.2024;rose\n0,5;blue;9.1.2024;violet\n")
+    ...     table = read_table(file, "kind")
+    >>> table.features
+    ('length', 'color=blue', 'color=red', 'bought days since 2024-01-02')
+    >>> table.encoding.kinds
+    {'length': 'number', 'color': 'category', 'bought': 'date', 'kind': 'category'}
+
+    A DataFrame works as well:
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [31, 42, 25], "member": ["yes", "no", "yes"], "spent": [10.5, 7.25, 9.0]})
+    >>> read_table(frame, "spent").features
+    ('age', 'member=yes')
+    """
+    _check_options(task, missing)
+    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "categorical": categorical}
+    if isinstance(path, str | Path):
+        return _problem(Path(path), read_raw_columns(Path(path), header), target, task, missing, **options)
+    if not hasattr(path, "columns") or not hasattr(path, "iloc"):
+        raise InputError("path", "be the name of a file or a DataFrame", type(path).__name__)
+    return _problem(Path("table"), frame_columns(path), target, task, missing, **options)
+
+
+@check_arguments("text", "name", "header", "inputs", "drop", "categorical")
+def parse_table(
+    text: str,
+    name: str = "table.csv",
+    target: str | int | None = None,
+    *,
+    task: Task | None = None,
+    missing: Missing = "indicate",
+    header: bool | None = None,
+    inputs: Names | None = None,
+    drop: Names = (),
+    categorical: Names = (),
+) -> Problem:
+    r"""Return the text of a CSV file as a problem; ``name`` is its file name, the rest as in :func:`read_table`.
+
+    Examples
+    --------
+    >>> from creases.tables import parse_table
+    >>> parse_table("length,kind\n1.5,rose\n0.5,violet\n1.4,rose\n", "flowers.csv")
+    <Problem flowers: 3 x 1, 2 classes>
+    """
+    _check_options(task, missing)
+    path = Path(name)
+    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "categorical": categorical}
+    return _problem(path, csv_columns(text, path, header), target, task, missing, **options)
+
+
+def _check_options(task: str | None, missing: str) -> None:
+    if task is not None:
+        check_choice(task, ("classification", "regression"), "task")
+    check_choice(missing, ("indicate", "mean", "drop", "error"), "missing")
+
+
+def _problem(
+    path: Path,
+    columns: list[Column],
+    target: str | int | None,
+    task: Task | None,
+    missing: Missing,
+    *,
+    inputs: Names | None,
+    drop: Names,
+    categorical: Names,
+) -> Problem:
+    """Return the columns of a table as a problem."""
+    _check_table(path, columns)
+    position = _find_column(columns, target, path)
+    chosen = _chosen_columns(path, columns, position, inputs, drop)
+    forced = {columns[_find_column(columns, name, path, "categorical")].name for name in categorical}
+    names = {columns[k].name for k in chosen} if inputs is not None else set()
+    kinds = detect_kinds(columns, categorical=forced, wanted=names | {columns[position].name})
+    if all(kinds[k].left_out for k in chosen):  # a number that looks like an ID is better than nothing
+        kinds = [replace(kind, kind="number", note="", left_out=False) if kind.is_counter else kind for kind in kinds]
+    uses = ["left out"] * len(columns)
+    for k in chosen:
+        uses[k] = "left out" if kinds[k].left_out else "input"
+    uses[position] = "target"
+    _check_inputs(path, columns, kinds, uses, inputs)
+    used = [k for k, use in enumerate(uses) if use != "left out"]
+    columns = _read_cells(columns, kinds)
+    check_finite([columns[k] for k in used], [kinds[k] for k in used])
+    columns, rows, changes = _handle_missing(path, columns, uses, missing)
+    y, classes = _encode_target(columns[position], kinds[position], task)
+    target_facts = {"task": "regression" if classes is None else "classification", "classes": classes}
+    encoding = fit_encoding(columns, kinds, uses, missing, **target_facts)
+    X = encoding.transform_columns([columns[k] for k in used]).X
+    return Problem(
+        name=path.stem,
+        X=X,
+        y=y,
+        features=tuple(feature.name for feature in encoding.features),
+        classes=classes,
+        description=f"{plural(len(y), 'row')} of {path.name}, predicting {columns[position].name!r}{changes}",
+        target=columns[position].name,
+        rows=rows,
+        encoding=encoding,
+    )
+
+
+def _check_table(path: Path, columns: Sequence[Column]) -> None:
+    if not columns or len(columns[0].values) == 0:
+        raise InputError(str(path), "have rows of values", "none")
+    if len(columns) == 1:
+        raise InputError(str(path), "have at least two columns, an input and a target", f"only {columns[0].name!r}")
+
+
+def _chosen_columns(path: Path, columns: Sequence[Column], target: int, inputs: Names | None, drop: Names) -> list[int]:
+    """Return the positions of the columns that may be inputs."""
+    dropped = {_find_column(columns, name, path, "drop") for name in drop}
+    if target in dropped:
+        raise InputError("drop", "not hold the target", repr(columns[target].name))
+    if inputs is None:
+        return [k for k in range(len(columns)) if k != target and k not in dropped]
+    positions = [_find_column(columns, name, path, "inputs") for name in inputs]
+    if not positions or len(set(positions)) < len(positions) or target in positions:
+        raise InputError("inputs", "be different columns without the target", f"{list(inputs)}")
+    if clash := dropped & set(positions):
+        raise InputError("drop", "not hold inputs", repr(columns[min(clash)].name))
+    return sorted(positions)
+
+
+def _check_inputs(
+    path: Path, columns: Sequence[Column], kinds: Sequence[ColumnKind], uses: list[Any], inputs: Names | None
+) -> None:
+    """Refuse a table without a usable input or target, and inputs that were chosen but cannot be used."""
+    target = kinds[uses.index("target")]
+    if target.left_out or target.kind == "date":
+        got = f"{target.name!r} with {'dates' if target.kind == 'date' else target.note}"
+        raise InputError("target", "be a column of numbers or classes", got)
+    unused = [kind for kind, use in zip(kinds, uses, strict=True) if use == "left out" and kind.left_out]
+    listing = _list_unused(unused)
+    if inputs is not None and any(kind.name in {columns[_find_column(columns, name, path)].name for name in inputs}
+                                  for kind in unused):  # fmt: skip
+        raise InputError("inputs", "be columns with values", listing)
+    if "input" not in uses:
+        raise InputError(
+            str(path),
+            "have a column to predict from",
+            listing or f"only {target.name!r}",
+            "to use one anyway, set {0}" if listing else "",
+            [("inputs", unused[0].name)] if listing else (),
+        )
+
+
+def _list_unused(kinds: Sequence[ColumnKind]) -> str:
+    """List columns that cannot be used, each with its reason, or many of them by their kinds."""
+    if len(kinds) <= DETAILED:
+        return ", ".join(f"column {kind.name!r} ({kind.kind}: {kind.note})" for kind in kinds)
+    names: dict[str, list[str]] = {}
+    for kind in kinds:
+        names.setdefault(kind.kind, []).append(kind.name)
+    return "; ".join(f"columns that are {what} ({list_names(group)})" for what, group in names.items())
+
+
+def _find_column(columns: Sequence[Column], target: str | int | None, path: Path, param: str = "target") -> int:
+    """Return the position of the target column, or of a column of another parameter."""
+    names = [column.name for column in columns]
+    if target is None:
+        return names.index("y") if path.suffix.lower() == ".npz" and "y" in names else len(names) - 1
+    if isinstance(target, str) and target in names:
+        return names.index(target)
+    try:
+        position = int(target) if isinstance(target, str) else index(target)
+    except (ValueError, TypeError):
+        close = get_close_matches(str(target), names, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        listing = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+        raise InputError(param, f"be a column of {path}", repr(target), f"{hint}it has: {listing}") from None
+    if not -len(names) <= position < len(names):
+        raise InputError(param, f"be a column of {path}, from 0 to {len(names) - 1}", f"{position}")
+    return position % len(names)
+
+
+def _read_cells(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> list[Column]:
+    """Return the columns with their numbers and dates read, so that cells that are none count as missing."""
+    result = []
+    for column, kind in zip(columns, kinds, strict=True):
+        if kind.date is not None:
+            column = replace(column, values=kind.date.parse(column))
+        elif column.is_text and kind.number is not None:
+            column = replace(column, values=kind.numbers(column))
+        result.append(column)
+    return result
+
+
+def _handle_missing(
+    path: Path, columns: list[Column], uses: Sequence[str], missing: Missing
+) -> tuple[list[Column], NDArray[np.int64] | None, str]:
+    """Refuse missing values, or drop rows: those without a target, or those with any missing value.
+
+    Return the columns, the numbers of the rows that are left (None if all are), and what to say about it.
+    """
+    used = [column for column, use in zip(columns, uses, strict=True) if use != "left out"]
+    target = columns[uses.index("target")]
+    report = missing_report(used)
+    if missing == "error" and report:
+        raise InputError(
+            "data",
+            "have no missing values",
+            report,
+            "fill them in, drop those rows with {0}, or add an indicator column with {1}",
+            [("missing", "drop"), ("missing", "indicate")],
+        )
+    lacking = used if missing == "drop" else [target]
+    complete = ~np.any([column.missing for column in lacking], axis=0)
+    if complete.all():
+        return columns, None, _say_filled(used, missing)
+    if not complete.any():
+        if missing == "drop":
+            raise InputError(
+                "missing", "leave some rows", f"'drop' with missing values in {report}", "leave columns out first"
+            )
+        raise InputError("target", "have values", f"none in column {target.name!r} of {path}")
+    dropped = plural(int((~complete).sum()), "row")
+    why = "missing values" if missing == "drop" else f"no {target.name!r}"
+    left = [column.rows(complete) for column in columns]
+    filled = _say_filled([column for column, use in zip(left, uses, strict=True) if use == "input"], missing)
+    return left, np.flatnonzero(complete), f"; {dropped} with {why} dropped{filled}"
+
+
+def _say_filled(columns: Sequence[Column], missing: Missing) -> str:
+    gaps = int(sum(column.missing.sum() for column in columns))
+    if not gaps or missing not in ("indicate", "mean"):
+        return ""
+    said = "marked by indicator columns" if missing == "indicate" else "filled with the column mean"
+    return f"; {plural(gaps, 'missing value')} {said}"
+
+
+def missing_report(columns: Sequence[Column]) -> str:
+    """List the columns with missing values: ``'age' 3 (the first in row ...), 'cabin' 1 (...)``; empty if none."""
+    parts = []
+    for column in columns:
+        gaps = column.missing
+        if gaps.any():
+            first = f"(the first in row {int(gaps.argmax())}, counted from 0)"
+            parts.append(f"{column.name!r} {int(gaps.sum())} {first}")
+    more = f" and {plural(len(parts) - MAX_NAMED, 'more column')}" if len(parts) > MAX_NAMED else ""
+    return ", ".join(parts[:MAX_NAMED]) + more
+
+
+def _encode_target(
+    column: Column, kind: ColumnKind, task: Task | None
+) -> tuple[NDArray[np.int64] | Floats, tuple[str, ...] | None]:
+    """Return class numbers and the names of the classes, or values and None."""
+    levels, n = column.levels(), len(column.values)
+    is_integer = not column.is_text and bool((column.values == np.round(column.values)).all())
+    few = len(levels) <= MAX_LEVELS and 2 * len(levels) <= n
+    if len(levels) == 1:
+        raise InputError(
+            "target", "have different values", f"{levels[0]!r} in all {plural(n, 'row')} of column {column.name!r}"
+        )
+    if task is None:
+        is_classes = column.is_text or kind.kind == "category" or (is_integer and few)
+        task = "classification" if is_classes else "regression"
+    if task == "regression":
+        if column.is_text:
+            raise InputError(
+                "target",
+                "be numbers for regression",
+                f"text in column {column.name!r} ({column.values[0]!r})",
+                "use {0}",
+                [("task", "classification")],
+            )
+        return column.values, None
+    if len(levels) == n > 2 or (len(levels) > MAX_LEVELS and not column.is_text and not is_integer):
+        count = f"{len(levels)} different values in {plural(n, 'row')} of column {column.name!r}"
+        if column.is_text:
+            raise InputError("target", "be classes", count, "predict another column")
+        raise InputError("target", "be classes", count, "use {0}", [("task", "regression")])
+    number = {level: k for k, level in enumerate(levels)}
+    y = np.array([number[value] for value in column.values.tolist()], np.int64)
+    return y, tuple(format_level(level) if is_integer else str(level) for level in levels)

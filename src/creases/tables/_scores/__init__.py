@@ -1,0 +1,1 @@
+"""Measures of a network and of simple models on the same rows."""

@@ -1,0 +1,250 @@
+"""Scores of a network on the parts of its data, compared with simple baselines."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from creases._text import format_number, plural
+from creases._typing import Floats, Ints
+from creases.tables._fit.threshold import decide
+from creases.tables._scores.metrics import (
+    ClassificationMetrics,
+    RegressionMetrics,
+    classification_metrics,
+    regression_metrics,
+)
+from creases.tables._split.split import TableSplit
+
+if TYPE_CHECKING:
+    from creases.network import Network
+
+Metrics = ClassificationMetrics | RegressionMetrics
+
+#: Names of the constant models.
+CONSTANT = ("most frequent class", "mean of the target")
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """A model with its score on each part of the data: accuracy, or R^2."""
+
+    name: str
+    predictions: NDArray[Any] = field(repr=False)  #: (n,) for all rows
+    train: float
+    validation: float
+    test: float
+    error: float | None  #: root of the mean squared error on the test rows, in the target's own units; for regression
+    probabilities: Floats | None = field(default=None, repr=False)  #: (n, classes) for all rows
+    metrics: Metrics | None = None  #: on the test rows; None if there are none
+
+
+@dataclass(frozen=True, eq=False)
+class BaselineWarning:
+    """A baseline that the network does not beat on the test rows, and what to try."""
+
+    baseline: str
+    text: str
+    hint: str  #: what to try; ``{0}``, ``{1}``, ... stand for ``settings``
+    settings: tuple[tuple[str, object], ...] = ()
+
+    def render(self, setting: Callable[[str, object], str] = lambda param, value: f"{param}={value!r}") -> str:
+        """Return the warning as text; ``setting`` writes a parameter with its value."""
+        advice = self.hint.format(*(setting(param, value) for param, value in self.settings))
+        return f"{self.text} {advice}".strip()
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+def baselines(net: Network, data: TableSplit, *, threshold: float = 0.5) -> list[Baseline]:
+    """Return the scores of the network, of a linear model, of boosted trees and of a constant, in this order.
+
+    The others are scikit-learn's, fitted to the rows that the network was trained and validated on, with the same
+    weights of classes.
+
+    Parameters
+    ----------
+    net
+        The network, for rows in the data's own units.
+    data
+        The rows, split.
+    threshold
+        Probability above which the network predicts the second of two classes.
+    """
+    problem = data.problem
+    outputs = np.asarray(net(problem.X))
+    if problem.classes is None:
+        network = score_model("grown network", outputs[:, 0], data)
+    else:
+        network = score_model("grown network", decide(outputs, threshold), data, softmax(outputs, axis=1))
+    rows = np.sort(np.concatenate([data.train, data.validation]))
+    X, y = data.scaling.inputs(problem.X), problem.y
+    weight = None if data.class_weights is None else data.class_weights[y[rows]]
+    scores = [network]
+    for name, model in _simple_models(problem.classes is not None):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a fit that has not quite converged: it is a yardstick
+            model.fit(X[rows], y[rows], sample_weight=None if name in CONSTANT else weight)
+            probabilities = None if problem.classes is None else _probabilities(model, X, len(problem.classes))
+            scores.append(score_model(name, model.predict(X), data, probabilities))
+    return scores
+
+
+def compare_with_linear(scores: Sequence[Baseline], data: TableSplit) -> str:
+    """Compare the network with the linear model on the test rows, in a sentence; "" for a regression."""
+    net, linear = scores[:2]
+    if data.problem.classes is None:
+        return ""
+    right, other = ((model.predictions == data.problem.y)[data.test] for model in (net, linear))
+    gained, lost = int((right & ~other).sum()), int((other & ~right).sum())
+    if gained == lost == 0:
+        return f"On the {len(data.test)} test rows the network makes the same errors as {linear.name}."
+    return (
+        f"On the {len(data.test)} test rows the network corrects {plural(gained, 'error')} of {linear.name} and makes "
+        f"{plural(lost, 'new error')}."
+    )
+
+
+def baseline_warnings(scores: Sequence[Baseline], data: TableSplit) -> list[BaselineWarning]:
+    """Return which baselines the network does not beat on the test rows.
+
+    A constant must be beaten; of the others, those count that are better by more than one standard error of the
+    difference. Classes are compared by accuracy, with weights of classes by balanced accuracy.
+    """
+    net, *others = scores
+    if len(data.test) < 2:
+        return []
+    result = []
+    for model in others:
+        ours, theirs, measure = _row_scores(net, data), _row_scores(model, data), _measure(data)
+        gap = theirs.mean() - ours.mean()
+        error = (theirs - ours).std(ddof=1) / np.sqrt(len(ours))
+        if model.name in CONSTANT:
+            if gap >= 0:
+                result.append(_constant_warning(model, net, data, measure))
+        elif gap > max(error, 1e-9):
+            numbers = f"{measure} {_number(model, data)} on the test rows; the network has {_number(net, data)}"
+            result.append(BaselineWarning(model.name, f"{model.name} has {numbers}.", "", ()))
+    return result
+
+
+def _constant_warning(model: Baseline, net: Baseline, data: TableSplit, measure: str) -> BaselineWarning:
+    problem = data.problem
+    if problem.classes is None:
+        text = f"The mean of the target alone has {measure} {_number(model, data)} on the test rows; the network has "
+        return BaselineWarning(model.name, f"{text}{_number(net, data)}.", "It has learned nothing that generalizes.")
+    name = problem.classes[int(model.predictions[0])]
+    text = f"The majority class ({name}) alone has {measure} {_number(model, data)} on the test rows; the network has "
+    hint = "It has learned nothing that generalizes."
+    settings: tuple[tuple[str, object], ...] = ()
+    if data.class_weights is None:
+        hint = "Try {0}, and judge by F1 or ROC AUC"
+        settings = (("class_weight", "balanced"),)
+        if len(problem.classes) == 2:
+            hint, settings = "Try {0} or {1}, and judge by F1 or ROC AUC", (*settings, ("threshold", "f1"))
+        hint += "."
+    return BaselineWarning(model.name, f"{text}{_number(net, data)}.", hint, settings)
+
+
+def _measure(data: TableSplit) -> str:
+    if data.problem.classes is None:
+        return "RMSE"
+    return "accuracy" if data.class_weights is None else "balanced accuracy"
+
+
+def _number(model: Baseline, data: TableSplit) -> str:
+    if isinstance(model.metrics, RegressionMetrics):
+        return format_number(model.metrics.rmse)
+    assert model.metrics is not None
+    metrics = model.metrics
+    return f"{metrics.accuracy if data.class_weights is None else metrics.balanced_accuracy:.3f}"
+
+
+def _row_scores(model: Baseline, data: TableSplit) -> Floats:
+    """Return scores (n,) of the test rows whose mean is what models are compared by; more is better."""
+    y, predictions = data.problem.y[data.test], model.predictions[data.test]
+    if data.problem.classes is None:
+        return np.asarray(-((predictions - y) ** 2), np.float64)
+    right: Floats = (predictions == y).astype(np.float64)
+    if data.class_weights is None:
+        return right
+    counts = np.bincount(y)
+    return np.asarray(right * len(y) / ((counts > 0).sum() * counts[y]))
+
+
+def _simple_models(classification: bool) -> list[tuple[str, Any]]:
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.linear_model import LogisticRegression, Ridge
+
+    if classification:
+        linear = ("LogisticRegression", LogisticRegression(max_iter=1000))
+        boosting = ("HistGradientBoosting", HistGradientBoostingClassifier(random_state=0))
+        return [linear, boosting, (CONSTANT[0], DummyClassifier(strategy="most_frequent"))]
+    boosting = ("HistGradientBoosting", HistGradientBoostingRegressor(random_state=0))
+    return [("Ridge", Ridge()), boosting, (CONSTANT[1], DummyRegressor())]
+
+
+def _probabilities(model: Any, X: Floats, n_classes: int) -> Floats:
+    """Return probabilities (n, n_classes); 0 for classes that the model has not seen."""
+    probabilities = np.zeros((len(X), n_classes))
+    probabilities[:, model.classes_.astype(np.int64)] = model.predict_proba(X)
+    return probabilities
+
+
+def score_model(
+    name: str, predictions: NDArray[Any], data: TableSplit, probabilities: Floats | None = None
+) -> Baseline:
+    """Return a model's scores from its predictions (n,) and probabilities (n, classes) for all rows."""
+    y, regression = data.problem.y, data.problem.classes is None
+    train, held, test = (_score(predictions, y, rows, regression) for rows in (data.train, data.validation, data.test))
+    error = float(np.sqrt(np.mean((predictions - y)[data.test] ** 2))) if regression else None
+    metrics = part_metrics(predictions, probabilities, data, data.test)
+    return Baseline(name, predictions, train, held, test, error, probabilities, metrics)
+
+
+def part_metrics(
+    predictions: NDArray[Any], probabilities: Floats | None, data: TableSplit, rows: Ints
+) -> Metrics | None:
+    """Return the measures on some rows of the table; None if there are none."""
+    if not len(rows):
+        return None
+    y, classes = data.problem.y[rows], data.problem.classes
+    if classes is None:
+        return regression_metrics(y, predictions[rows])
+    return classification_metrics(
+        y, predictions[rows], None if probabilities is None else probabilities[rows], len(classes)
+    )
+
+
+def metrics_summary(scores: Sequence[Baseline], data: TableSplit, threshold: float = 0.5) -> dict[str, Any]:
+    """Return all measures as JSON-able data: of the network on each part, of the baselines on the test rows."""
+    net, *others = scores
+    parts = {"train": data.train, "validation": data.validation, "test": data.test}
+    measures = {name: part_metrics(net.predictions, net.probabilities, data, rows) for name, rows in parts.items()}
+    classes = data.problem.classes
+    return {
+        "creases-metrics": 1,
+        "task": data.task,
+        "classes": None if classes is None else list(classes),
+        "threshold": None if classes is None else threshold,
+        "class_weights": None if data.class_weights is None else data.class_weights.tolist(),
+        "network": {name: None if part is None else part.to_dict() for name, part in measures.items()},
+        "baselines": {model.name: None if model.metrics is None else model.metrics.to_dict() for model in others},
+        "warnings": [str(warning) for warning in baseline_warnings(scores, data)],
+    }
+
+
+def _score(predictions: NDArray[Any], y: NDArray[Any], rows: Ints, regression: bool) -> float:
+    from sklearn.metrics import accuracy_score, r2_score
+
+    if len(rows) < 1 + regression:
+        return float("nan")
+    return float((r2_score if regression else accuracy_score)(y[rows], predictions[rows]))

@@ -1,0 +1,19 @@
+"""The command that makes a run again; that it gives the same settings is tested with ``creases grow``."""
+
+from creases.growth import GrowthConfig
+from creases.tables import RunSettings
+
+
+def test_a_file_goes_by_its_name_and_every_option_of_tables_is_said():
+    given = RunSettings(
+        data="/far/away/my table.csv",
+        target="what is it",
+        task="regression",
+        missing="drop",
+        header=False,
+        config=GrowthConfig(device="cuda"),
+    )
+    assert given.command("o") == (
+        "creases grow 'my table.csv' --target 'what is it' --task regression --missing drop --no-header --device cuda "
+        "--out o"
+    )

@@ -1,0 +1,178 @@
+"""``creases.grow``, the estimators, ``creases grow`` and the studio make the same network, bit for bit.
+
+All get the same rows (scaled, sorted, without duplicates), the same split, seed and configuration.
+"""
+
+import inspect
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from typer.testing import CliRunner
+
+import creases
+from creases import GrowingClassifier, GrowingRegressor, problems
+from creases.cli import app
+from creases.growth import GrowthConfig, History
+from creases.problems import Problem
+from creases.show.studio._config_input import make_config
+from creases.show.studio._limits import Limits
+from creases.show.studio._live_run import LiveRun
+from creases.tables import Experiment, RunSettings, TableSplit
+from creases.tables._fit.experiment import initial_network
+from creases.tables._fit.linear_model import fit_linear_model
+from creases.tables._split.rows import merge_duplicates
+
+SHARED: dict[str, Any] = {"budget": 40, "growth_share": 0.7, "standardize": False}
+SEED = 0
+
+pytestmark = pytest.mark.filterwarnings("ignore:budget=:sklearn.exceptions.ConvergenceWarning")
+
+
+def prepared(name: str) -> Problem:
+    """A problem whose rows are scaled, differ and are sorted as an experiment sorts them."""
+    source = problems.get(name)
+    X = source.X[:, :2]  # of iris: no network gets these right
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = source.y if source.classes is not None else (source.y - source.y.mean()) / source.y.std()
+    rows = merge_duplicates(X, y[:, None].astype(float), np.ones(len(y)))
+    kept = rows.weight == 1
+    features = tuple(f"x{k}" for k in range(X.shape[1]))
+    return Problem(name, rows.X[kept], rows.y[kept, 0], features, source.classes, target="y")
+
+
+def noisy_circle() -> Problem:
+    """A circle among two columns of noise, every eighth label wrong: a network beats the linear model and overfits."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = ((np.hypot(X[:, 0], X[:, 1]) > 1.1) ^ (rng.random(300) < 0.12)).astype(float)
+    rows = merge_duplicates(X, y[:, None], np.ones(300))
+    return Problem("noisy circle", rows.X, rows.y[:, 0].astype(int), ("a", "b", "c", "d"), ("in", "out"), target="y")
+
+
+def same(model: nn.Module, other: nn.Module) -> bool:
+    pairs = zip(model.state_dict().values(), other.state_dict().values(), strict=True)
+    return all(torch.equal(a, b) for a, b in pairs)
+
+
+def trace(history: History) -> list[Any]:
+    """Losses and growth steps, without times and without the numbers of rows in explanations."""
+    epochs = [(epoch["loss"], epoch["validation_loss"], epoch["parameters"]) for epoch in history.epochs]
+    records = [(record.epoch, record.place, record.units, record.weights, record.undone) for record in history.records]
+    return [*epochs, *records, history.stages, history.growth_ended, history.refit]
+
+
+@pytest.fixture(scope="module", params=["moons", "iris", "sine_curve"])
+def problem(request: pytest.FixtureRequest) -> Problem:
+    return prepared(request.param)
+
+
+@pytest.fixture(scope="module")
+def how(problem: Problem) -> str:
+    return "random" if problem.name == "iris" else "fold"
+
+
+@pytest.fixture(scope="module")
+def experiment(problem: Problem, how: str) -> Experiment:
+    experiment = Experiment.from_problem(problem, GrowthConfig(how=how, seed=SEED, **SHARED))
+    experiment.run(progress=False)
+    assert experiment.history.stages
+    return experiment
+
+
+@pytest.fixture(scope="module")
+def early_stopped(problem: Problem, experiment: Experiment) -> Experiment:
+    """The experiment without retraining, which never trains on rows that a user gives to validate with."""
+    if not experiment.history.refit:
+        return experiment
+    experiment = Experiment.from_problem(problem, replace(experiment.config, keep="best"))
+    experiment.run(progress=False)
+    return experiment
+
+
+def split(problem: Problem, data: TableSplit) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """The rows to train on and to validate with."""
+    train, held = ((problem.X[rows], problem.y[rows]) for rows in (data.train, data.validation))
+    return train, held
+
+
+def test_grow_makes_the_network_of_the_experiment(
+    problem: Problem, how: str, early_stopped: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = early_stopped
+    if experiment.history.kept == 0:  # the linear model, which creases.grow does not know
+        monkeypatch.setattr(Experiment, "_keep_linear_model", lambda self, judged: False)
+        experiment = Experiment.from_problem(problem, experiment.config)
+        experiment.run(progress=False)
+    data = experiment.data
+    model = initial_network(data, experiment.config, fit_linear_model(data, data.train))
+    train, held = split(problem, data)
+    if data.task == "regression":
+        train, held = ((X, y[:, None]) for X, y in (train, held))
+    options = {name: value for name, value in SHARED.items() if name != "standardize"}
+    _, history = creases.grow(model, train, data.task, how=how, validation=held, seed=SEED, progress=False, **options)
+    assert same(model, experiment.model)
+    assert trace(history) == trace(experiment.history)
+
+
+def test_the_estimator_makes_the_network_of_the_experiment(
+    problem: Problem, how: str, early_stopped: Experiment
+) -> None:
+    experiment = early_stopped
+    estimator = GrowingRegressor if problem.classes is None else GrowingClassifier
+    train, held = split(problem, experiment.data)
+    model = estimator(how, random_state=SEED, **SHARED).fit(*train, validation=held)
+    assert same(model.module_, experiment.data.scaling.fold_into(experiment.model))
+    assert trace(model.history_) == trace(experiment.history)
+
+
+def test_the_estimator_retrains_on_all_rows_as_the_experiment_does() -> None:
+    problem, shared = noisy_circle(), {"how": "random", "budget": 80, "standardize": False}
+    experiment = Experiment.from_problem(problem, GrowthConfig(seed=1, test_fraction=0.0, **shared))
+    experiment.run(progress=False)
+    model = GrowingClassifier(random_state=1, **shared).fit(problem.X, problem.y)
+    assert experiment.history.refit
+    assert experiment.history.kept == len(experiment.history.epochs)
+    assert same(model.module_, experiment.data.scaling.fold_into(experiment.model))
+    assert trace(model.history_) == trace(experiment.history)
+
+
+def test_the_command_line_makes_the_network_of_the_experiment(
+    problem: Problem, how: str, experiment: Experiment, tmp_path: Path
+) -> None:
+    columns = {name: problem.X[:, k] for k, name in enumerate(problem.features)}
+    np.savez(tmp_path / "table.npz", **columns, y=problem.y)
+    words = ["grow", tmp_path / "table.npz", "--target", "y", "--task", problem.task, "--out", tmp_path / "run"]
+    words += ["--how", how, "--seed", SEED, "--budget", SHARED["budget"], "--growth-share", 0.7, "--no-standardize"]
+    result = CliRunner().invoke(app, list(map(str, words)))
+    assert result.exit_code == 0, result.output
+    network = creases.read(tmp_path / "run" / "model.safetensors")
+    assert np.array_equal(network(problem.X), experiment.network(problem.X))
+    history = History.load(tmp_path / "run" / "history.json")
+    assert trace(history) == trace(History.from_json(experiment.history.to_json()))
+
+
+def test_the_studio_makes_the_network_of_the_experiment(problem: Problem, experiment: Experiment) -> None:
+    live = LiveRun(problem, RunSettings(problem.name, config=experiment.config), Limits())
+    while not live.history.ended:
+        live.epoch()
+    assert same(live.state.model, experiment.model)
+    assert trace(live.history) == trace(experiment.history)
+
+
+def test_all_share_their_defaults() -> None:
+    defaults = asdict(GrowthConfig())
+    for estimator in (GrowingClassifier(), GrowingRegressor()):
+        shared = {name: value for name, value in estimator.get_params().items() if name in defaults}
+        assert shared == {name: defaults[name] for name in shared}
+    assert make_config({}, Limits()) == GrowthConfig()
+    for function in (creases.grow, creases.growth.Grower):
+        given = inspect.signature(function).parameters.values()
+        shared = {parameter.name: parameter.default for parameter in given if parameter.name in defaults}
+        shared.pop("optimizer")  # the caller's own in a Grower
+        assert shared == {name: defaults[name] for name in shared}
+        assert len(shared) > 8
