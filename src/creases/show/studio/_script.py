@@ -41,8 +41,8 @@ def _problem(spec: Mapping[str, Any], live: LiveRun) -> tuple[list[str], str]:
         return ["from creases import problems"], f"problem = problems.get({spec['name']!r})\n"
     if kind == "csv":
         options = "".join(f", {name}={value!r}" for name, value in table_options(spec).items())
-        read = f"tables.read_table({live.settings.data!r}, {problem.target!r}{options})"
-        return ["from creases import problems"], f"problem = {read}  # your file\n"
+        read = f"read_table({live.settings.data!r}, {problem.target!r}{options})"
+        return ["from creases.tables import read_table"], f"problem = {read}  # your file\n"
     parts = f"features={problem.features!r}, classes={problem.classes!r}"
     if kind == "draw":
         points = "\n".join(f"    {point}," for point in problem.X.tolist())
