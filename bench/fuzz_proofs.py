@@ -77,7 +77,6 @@ def _check(record: Any, case: Any) -> Any:
     if record.proof is None:
         return record
     from creases.certify.proofs import check_proof
-
     from proof_cases import build
 
     nets = [case.net(), build(case.other)] if record.kind in ("largest difference", "decisions") else [case.net()]
