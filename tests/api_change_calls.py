@@ -58,7 +58,6 @@ def change_calls() -> dict[str, Callable[[], Call]]:
                 "schedule": "cosine",
                 "weight_decay": 0.1,
                 "batch_size": 4,
-                "epoch_steps": 2,
                 "keep": "last",
                 "seed": 0,
             },

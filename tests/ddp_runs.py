@@ -14,7 +14,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from creases.errors import InputError
 from creases.growth import Grower
-from growth_runs import classes, mlp, normed
+from growth_runs import classes, mlp, normed, round_robin
 
 STEPS, GROWTH = 40, (12, 24)
 X, Y = classes()
@@ -54,7 +54,7 @@ def train(kind: str) -> dict:
     forward = wrap(model, kind)
     average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.9))
     grower = Grower(
-        forward, optimizer, (X, Y), "classification", how="gradmax", where="round robin", when=10**6,
+        forward, optimizer, (X, Y), "classification", how="gradmax", where=round_robin, when=10**6,
         companions=[average],
     )  # fmt: skip
     x, y = X[rank::size], Y[rank::size]

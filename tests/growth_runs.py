@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from unittest.mock import patch
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from creases.growth import Grower, History, Record, State
+from creases.growth import Grower, GrowthResult, History, Record, State, grow
+from creases.growth import _loop as loop
 from creases.growth._budget import Budget, Meter
 from creases.growth._objective import objective
 from creases.growth._samples import as_samples
 from creases.growth.methods._registry import resolve_method
 from creases.growth.policies._where import resolve_where
+from creases.network.surgery import Place
 
 
 def mlp(*widths: int, seed: int = 0, bend=nn.ReLU, dropout: float = 0.0, dtype=torch.float64) -> nn.Sequential:
@@ -114,14 +117,26 @@ def record(epoch: int, place: str = "0", action: str = "grow", steps: int = 0, *
     return Record(**{**known, **more})
 
 
-def state(
-    model=None, data=None, *, how="random", where="round robin", history=None, due=True, budget=100, **more
-) -> State:
+def round_robin(state: State) -> list[Place]:
+    """A policy of a user's own: the places in turn."""
+    names = [place.name for place in state.places]
+    grown = [record.place for record in state.history.records if record.place in names]
+    start = names.index(grown[-1]) + 1 if grown else 0
+    return [*state.places[start:], *state.places[:start]]
+
+
+def grow_and_save(*arguments, checkpoint_seconds: float = 0.0, **options) -> GrowthResult:
+    """A run whose checkpoint is written at the end of every epoch."""
+    with patch.object(loop, "CHECKPOINT_SECONDS", checkpoint_seconds):
+        return grow(*arguments, **options)
+
+
+def state(model=None, data=None, *, how="random", where=None, history=None, due=True, budget=100, **more) -> State:
     """A run's state as policies get it."""
     model, data = model or mlp(3, 2, 2, 2), data or classes()
     found = as_samples(data, model)
     goal = objective("classification" if not data[1].is_floating_point() else "regression", weighted=found.weighted)
-    policies = (resolve_method(how), resolve_where(where))
+    policies = (resolve_method(how), resolve_where(where or round_robin))
     meter = Meter(Budget.parse(budget), found.size)
     return State(model, None, found, goal, *policies, history or History(), 0, meter, due=due, **more)
 

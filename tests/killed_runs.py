@@ -17,11 +17,10 @@ from pathlib import Path
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-from creases.growth import grow
 from creases.growth._checkpoint import load_checkpoint
 from creases.growth._records import History
 from creases.growth.policies import SizeLimit
-from growth_runs import classes, mlp, timeless
+from growth_runs import classes, grow_and_save, mlp, round_robin, timeless
 
 
 def groups(model):
@@ -35,7 +34,7 @@ def fold(checkpoint, **options):
     """Folds, Adam, the best of the validation losses."""
     model = mlp(3, 2, 2, seed=3, dtype=torch.float32)
     given = {"how": "fold", "when": 4, "budget": 40, "lr": 0.02, "validation": 0.3, "batch_size": 40}
-    return grow(model, classes(), "classification", checkpoint=checkpoint, **given, **options)
+    return grow_and_save(model, classes(), "classification", checkpoint=checkpoint, **given, **options)
 
 
 def tiny(checkpoint, **options):
@@ -43,24 +42,26 @@ def tiny(checkpoint, **options):
     model = mlp(3, 2, 2, 2, seed=3, dropout=0.1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     given = {"how": "tiny", "when": "plateau", "budget": 50, "optimizer": optimizer, "batch_size": 40}
-    given |= {"stop": SizeLimit(parameters=150), "checkpoint_seconds": 0}
-    return grow(model, classes(), "classification", checkpoint=checkpoint, **given, **options)
+    given |= {"stop": SizeLimit(parameters=150)}
+    return grow_and_save(model, classes(), "classification", checkpoint=checkpoint, **given, **options)
 
 
 def loader(checkpoint, **options):
     """A shuffling DataLoader, AdamW with two groups, units of chance at every place in its turn."""
     model = mlp(3, 2, 2, 2, seed=3)
     data = DataLoader(TensorDataset(*classes()), batch_size=25, shuffle=True)
-    given = {"how": "random", "where": "round robin", "when": 3, "budget": 40, "optimizer": groups(model)}
-    return grow(model, data, "classification", checkpoint=checkpoint, checkpoint_seconds=0.2, **given, **options)
+    given = {"how": "random", "where": round_robin, "when": 3, "budget": 40, "optimizer": groups(model)}
+    return grow_and_save(
+        model, data, "classification", checkpoint=checkpoint, checkpoint_seconds=0.2, **given, **options
+    )
 
 
 def stages(checkpoint, **options):
     """Stages against training on, the learning rate annealed, every epoch written."""
     model = mlp(3, 2, 2, seed=3, dropout=0.1)
     given = {"how": "fold", "budget": 150, "growth_share": 0.8, "validation": 0.3, "batch_size": 30}
-    given |= {"growth_patience": None, "checkpoint_seconds": 0}
-    return grow(model, classes(), "classification", checkpoint=checkpoint, **given, **options)
+    given |= {"growth_patience": None}
+    return grow_and_save(model, classes(), "classification", checkpoint=checkpoint, **given, **options)
 
 
 VARIANTS = {"fold": fold, "tiny": tiny, "loader": loader, "stages": stages}

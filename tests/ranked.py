@@ -13,7 +13,6 @@ from creases.growth import _distributed as ranks
 from creases.growth.methods._first_order.statistics import statistics
 from creases.growth.methods._gradmax import gradmax
 from creases.growth.methods._random import random_units
-from creases.growth.methods._steepest_split import steepest_split
 from creases.growth.methods._tiny.tiny import tiny
 from first_order import conv, data, loss, mlp, place_of
 
@@ -31,7 +30,6 @@ def cases(rank, world):
         ("tiny second", mlp(nn.SELU), (3,), tiny, {"tau": 1e-9, "fallback": "second", "count": 2, "solver": "svd"}),
         ("gradmax", mlp(nn.ReLU), (3,), gradmax, {"count": 2}),
         ("random", mlp(nn.ReLU), (3,), random_units, {"count": 2, "fan_out": 1.0}),
-        ("split", mlp(nn.Tanh), (3,), steepest_split, {"count": 2}),
         ("tiny float32", mlp(nn.SELU, (3, 3, 3, 2)).float(), (3,), tiny, {"tau": 0, "count": 3}),
     ]:
         x, y = data(shape, 90)

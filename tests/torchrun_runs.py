@@ -12,9 +12,9 @@ from torch import nn
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from creases.errors import InputError
-from creases.growth import GrowthResult, grow
+from creases.growth import GrowthResult
 from creases.growth import _distributed as ranks
-from growth_runs import Residual, classes, conv, mlp, timeless, values
+from growth_runs import Residual, classes, conv, grow_and_save, mlp, round_robin, timeless, values
 
 
 def dead():
@@ -49,8 +49,8 @@ def unused():
 
 
 def run(model, data=None, loss="classification", **options) -> GrowthResult:
-    given = {"when": 3, "where": "bottleneck", "budget": 10, "lr": 0.02, "schedule": "constant", "batch_size": 30}
-    return grow(model, classes(101) if data is None else data, loss, **{**given, **options})
+    given = {"when": 3, "where": round_robin, "budget": 10, "lr": 0.02, "schedule": "constant", "batch_size": 30}
+    return grow_and_save(model, classes(101) if data is None else data, loss, **{**given, **options})
 
 
 #: Growth in stages, within one budget, and the learning rate annealed.
@@ -72,8 +72,8 @@ CASES = {
     "fold": lambda: run(mlp(3, 2, 2, seed=3), how="fold", budget=20, validation=0.2),
     "fold, regression": lambda: run(mlp(1, 2, 1), values(53), "regression", how="fold", budget=15),
     "gradmax": lambda: run(Residual(), how="gradmax", budget=15),
-    "random": lambda: run(mlp(3, 2, 2, 2, seed=3), how="random", where="gain"),
-    "split": lambda: run(mlp(3, 2, 2, 2, seed=3), how="split", where="round robin"),
+    "random": lambda: run(mlp(3, 2, 2, 2, seed=3), how="random", where=round_robin),
+    "split": lambda: run(mlp(3, 2, 2, 2, seed=3), how="split", where=round_robin),
     "depth": lambda: run(mlp(3, 3, 2, seed=3), how="tiny", where="width or depth"),
     "dead": lambda: run(dead(), how="random"),
     "duplicates": lambda: run(duplicates(), how="random", budget=7),
@@ -123,7 +123,7 @@ def interrupted(path: Path) -> GrowthResult:
         if len(state.history.epochs) == 6:
             raise InterruptedError
 
-    options = {"how": "tiny", "checkpoint": mine, "checkpoint_seconds": 0}
+    options = {"how": "tiny", "checkpoint": mine}
     with suppress(InterruptedError):
         run(mlp(3, 2, 2, 2, seed=3), callbacks=[strike], **options)
     assert mine.exists() == (ranks.rank() == 0)

@@ -3,8 +3,11 @@
 import pytest
 import torch
 
+from creases.growth import History
 from creases.growth.methods import GradMax
 from creases_reproduction.tiny import bottlenecks
+from creases_reproduction.tiny.bottlenecks import round_robin
+from growth_runs import mlp, record, state
 
 
 @pytest.fixture
@@ -30,3 +33,19 @@ def test_convolutions_grow_beside_a_twin_of_their_size(few_images):
     assert grown.growth_steps >= 1
     assert twin.widths == grown.widths
     assert grown.points[-1][1] > 1058  # parameters; the network of the best epoch may be smaller
+
+
+def test_round_robin_takes_each_place_in_its_turn():
+    seen, history = [], History()
+    for epoch in range(5):
+        run = state(mlp(3, 2, 2, 2, 2), history=history)
+        order = [place.name for place in round_robin(run)]
+        assert sorted(order) == ["0", "2", "4"]
+        seen.append(order[0])
+        history.records.append(record(epoch, order[0]))
+    assert seen == ["0", "2", "4", "0", "2"]
+
+
+def test_round_robin_goes_on_after_a_place_that_is_no_more():
+    history = History(records=[record(1, "0"), record(2, "gone")])
+    assert [place.name for place in round_robin(state(mlp(3, 2, 2, 2), history=history))] == ["2", "0"]

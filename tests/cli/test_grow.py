@@ -236,8 +236,8 @@ def test_a_run_is_not_resumed_on_other_data(run, orchard):
         (("grow", "moons", "--out", "o", "--lr", "0"), "--lr must be a finite number above 0, got 0"),
         (("grow", "moons", "--out", "o", "--test-fraction", "0.9"), "--validation-fraction must leave rows to train on, got 0.15, with test_fraction 0.9"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--max-parameters", "3"), "--max-parameters must be at least 12, the size of the network at the start, got 3"),  # noqa: E501
-        (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where must be 'all', 'bottleneck', 'round robin', 'gain', 'width or depth', 'hidden1', got 'elsewhere'"),  # noqa: E501
-        (("grow", "moons", "--out", "o", "--when", "never"), "--when must be a number of epochs, a function, or one of"),  # noqa: E501
+        (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where must be 'all', 'width or depth', 'hidden1', got 'elsewhere'"),  # noqa: E501
+        (("grow", "moons", "--out", "o", "--when", "never"), "--when must be a number of epochs, a function, 'stages' or 'plateau'"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--device", "abacus"), "--device must be a device that torch can use, got 'abacus'"),  # noqa: E501
         (("grow", "--resume", "o"), "o holds no growth run (there is no run.json in it)"),
         (("grow", "moons", "--resume", "o"), "DATA must not be given with --resume: a run keeps its settings"),
@@ -267,7 +267,7 @@ def test_a_damaged_run_file_is_named(run, tmp_path):
 
 
 #: Methods that only the thorough tests run from the command line.
-OTHERS = ("gradmax", "random", "search")
+OTHERS = ("gradmax", "random")
 
 
 @pytest.mark.parametrize("how", ["tiny", "split", *(pytest.param(how, marks=pytest.mark.thorough) for how in OTHERS)])
@@ -333,7 +333,7 @@ def test_a_class_with_one_row_and_few_rows_are_no_obstacle(run, tmp_path):
                 validation_fraction=0.1,
                 test_fraction=0.3,
                 seed=5,
-                where="round robin",
+                where="width or depth",
                 optimizer="adam",
             ),
         ),

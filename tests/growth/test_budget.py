@@ -16,7 +16,7 @@ from creases.growth import _budget as budgets
 from creases.growth._budget import Budget, Meter
 from creases.growth._config import AUTO_STEPS, MAX_EPOCHS, MIN_EPOCHS
 from creases.growth._cost import count_cost
-from growth_runs import adam, classes, conv, mlp, same_tensors, trained
+from growth_runs import adam, classes, conv, mlp, round_robin, same_tensors, trained
 
 amounts = st.floats(1e-3, 1e15)
 
@@ -184,7 +184,7 @@ def test_a_training_step_costs_three_forward_passes(make, shape):
 
 def test_growth_steps_are_charged():
     data = classes(60)
-    options = {"how": "gradmax", "when": 2, "where": "bottleneck", "recycle": False, "budget": 5, "progress": False}
+    options = {"how": "gradmax", "when": 2, "where": round_robin, "recycle": False, "budget": 5, "progress": False}
     model, history = grow(mlp(3, 2, 2), data, "classification", **options)
     training = {True: 0, False: 0}
     for epoch, before in zip(history.epochs, [{"multiply_adds": 0}, *history.epochs], strict=False):

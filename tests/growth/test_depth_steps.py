@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from creases.growth import DepthProposal, Grower, GrowthConfig, History, Run
 from creases.growth.methods import Tiny
 from creases.growth.policies import SizeLimit, WidthOrDepth
+from creases.growth.policies._depth import held_out_gain, new_layer
 from creases.network.surgery import Place
 from growth_runs import mlp, same_tensors, state, timeless
 
@@ -89,7 +90,7 @@ def test_with_several_layers_the_options_are_in_order():
     assert len(layers) == 2
     assert layers == sorted(layers, key=lambda layer: layer.gain / layer.multiply_adds, reverse=True)
     costs = {"0": (2 + 6), "2": (3 + 1)}
-    gains = {p.name: at.held_out_gain(p, max(1, round(layers[0].multiply_adds / costs[p.name]))) for p in at.places}
+    gains = {p.name: held_out_gain(at, p, max(1, round(layers[0].multiply_adds / costs[p.name]))) for p in at.places}
     names = [option.name for option in options if isinstance(option, Place)]
     assert names == sorted(gains, key=gains.get, reverse=True)
     assert (options[0] is layers[0]) == (layers[0].gain > max(gains.values()))
@@ -99,7 +100,7 @@ def test_places_without_a_layer_to_insert_are_still_options():
     model, (x, y) = mlp(1, 3, 1, bend=torch.nn.Tanh), wide_target()[1]
     at = state(model, (x, y), how="random", where="width or depth")
     assert [option.name for option in at.where(at)] == ["0"]
-    assert at.propose_depth(at.places[0]) is None
+    assert new_layer(at, at.places[0]) is None
 
 
 def run_on(model, data, **options) -> Run:

@@ -11,7 +11,7 @@ from creases.growth._growth_steps import grow_places
 from creases.growth._training import Metrics
 from creases.growth.methods import Random, Split
 from creases.growth.policies import NothingToAdd, SizeLimit
-from growth_runs import adam, classes, mlp, trained
+from growth_runs import adam, classes, mlp, round_robin, trained
 
 # limits of size
 
@@ -30,7 +30,7 @@ def test_a_limit_of_size_is_never_exceeded_and_is_used(how, limit, recycle):
         "classification",
         how=how,
         when=3,
-        where="bottleneck",
+        where=round_robin,
         stop=SizeLimit(**limit),
         recycle=recycle,
     )
@@ -64,7 +64,7 @@ def test_a_place_whose_gain_is_below_tau_is_passed_over():
         found = Random()(model, place, evidence)
         return Proposal(*(found.method, found.place, found.fan_in, found.bias, found.fan_out), worth[place.name], {})
 
-    options = {"when": 1, "where": "round robin", "recycle": False}
+    options = {"when": 1, "where": round_robin, "recycle": False}
     grower = Grower(model, None, data, "classification", how=how, stop=NothingToAdd(tau=0.1), **options)
     assert grower.step().place == "2"
 

@@ -14,21 +14,18 @@ from creases.growth.methods._registry import resolve_method
 from creases.growth.methods.expressivity import bottleneck, statistics
 from creases.growth.policies import (
     At,
-    Converged,
     Every,
-    GainPerParameter,
-    LargestBottleneck,
     NoImprovement,
     NothingToAdd,
     Plateau,
-    RoundRobin,
     SizeLimit,
     Target,
+    largest_bottleneck,
 )
 from creases.growth.policies._stop import resolve_stops
 from creases.growth.policies._when import resolve_when
 from creases.growth.policies._where import resolve_where
-from growth_runs import classes, epochs, mlp, record, state, values
+from growth_runs import classes, epochs, mlp, record, round_robin, state, values
 
 losses = st.lists(st.floats(-10, 10), min_size=1, max_size=30)
 
@@ -45,23 +42,7 @@ def test_the_largest_bottleneck_comes_first():
     batches, _ = run.evidence.draw(1000)
     lack = {one.name: bottleneck(statistics(run.model, one, batches, run.objective.loss)) for one in run.places}
     assert set(lack) == {"0", "2"}
-    assert names(LargestBottleneck()(run)) == sorted(lack, key=lambda name: -lack[name])
-
-
-def test_round_robin_takes_each_place_in_its_turn():
-    seen, history = [], History()
-    for epoch in range(5):
-        run = state(mlp(3, 2, 2, 2, 2), history=history)
-        order = names(RoundRobin()(run))
-        assert sorted(order) == ["0", "2", "4"]
-        seen.append(order[0])
-        history.records.append(record(epoch, order[0]))
-    assert seen == ["0", "2", "4", "0", "2"]
-
-
-def test_round_robin_goes_on_after_a_place_that_is_no_more():
-    history = History(records=[record(1, "0"), record(2, "gone")])
-    assert names(RoundRobin()(state(mlp(3, 2, 2, 2), history=history))) == ["2", "0"]
+    assert names(largest_bottleneck(run)) == sorted(lack, key=lambda name: -lack[name])
 
 
 def test_one_place_or_some_in_their_order_and_no_other():
@@ -74,23 +55,7 @@ def test_one_place_or_some_in_their_order_and_no_other():
         At("6")(run)
 
 
-def test_gain_per_parameter_divides_what_a_proposal_predicts_by_what_it_costs():
-    run = state(mlp(3, 2, 6, 2), how="tiny")
-    worth = {}
-    for place in run.places:
-        proposal = run.propose(place)
-        worth[place.name] = proposal.gain / (place.cost * proposal.count)
-    assert names(GainPerParameter()(run)) == sorted(worth, key=lambda name: -worth[name])
-
-
-def test_gain_per_parameter_takes_the_gradient_where_a_method_changes_nothing_at_once():
-    run = state(mlp(3, 2, 2, 2), how="gradmax")
-    first = GainPerParameter()(run)[0]
-    size = {place.name: run.propose(place).explanation["gradient"] / place.cost for place in run.places}
-    assert first.name == max(size, key=size.get)
-
-
-@pytest.mark.parametrize("policy", [LargestBottleneck(), RoundRobin(), At(("2", "0")), GainPerParameter()])
+@pytest.mark.parametrize("policy", [largest_bottleneck, At(("2", "0"))])
 def test_the_same_state_gives_the_same_places(policy):
     run = state(how="tiny")
     assert names(policy(run)) == names(policy(run)) == names(policy(state(how="tiny")))
@@ -124,15 +89,6 @@ def test_every_n_epochs_and_every_n_steps():
     for n, wanted in [(4, False), (5, True), (6, True)]:
         history = History(epochs=epochs(*[1.0] * n, steps=7), records=[record(2, steps=14)])
         assert Every(steps=20)(state(history=history)) is wanted
-
-
-def test_converged_compares_the_last_epochs_with_those_before():
-    policy = Converged(tolerance=0.01, window=3)
-    assert not policy(state(history=History(epochs=epochs(*[1.0] * 5))))
-    assert policy(state(history=History(epochs=epochs(*[1.0] * 6))))
-    assert not policy(state(history=History(epochs=epochs(1, 0.9, 0.8, 0.7, 0.6, 0.5))))
-    assert not policy(state(history=History(epochs=epochs(-1, -1.1, -1.2, -1.3, -1.4, -1.5))))
-    assert policy(state(history=History(epochs=epochs(5, 4, 3, 1, 1, 1, 1, 1, 1))))
 
 
 # stop
@@ -234,7 +190,7 @@ def test_no_improvement_goes_by_the_score_where_that_is_asked_for():
 
 def test_nothing_to_add_says_why_for_every_place():
     x, y = classes()
-    run = state(mlp(3, 2, 2, 2), (x, y), how=lambda model, place, evidence: _none(model, place), where="round robin")
+    run = state(mlp(3, 2, 2, 2), (x, y), how=lambda model, place, evidence: _none(model, place), where=round_robin)
     run.history.epochs = epochs(0.5)
     assert NothingToAdd(patience=1)(run) == "no unit is worth adding ('0': for a test; '2': for a test)"
 
@@ -272,13 +228,13 @@ def test_functions_of_the_state_take_the_place_of_every_policy():
 @pytest.mark.parametrize(
     ("make", "wrong", "says"),
     [
-        (resolve_when, "sometimes", "when must be a number of epochs, a function, or one of"),
+        (resolve_when, "sometimes", "when must be a number of epochs, a function, 'stages' or 'plateau'"),
         (resolve_when, 2.5, "when must be a number of epochs"),
         (resolve_when, True, "when must be a number of epochs"),
         (resolve_when, 0, "Every must have either epochs or steps, a positive integer"),
         (resolve_when, Plateau, "when must be a number of epochs"),
         (resolve_where, ["0", "2"], r"where must be one of .* At\(\('0', '2'\)\)"),
-        (resolve_where, RoundRobin, "where must be one of"),
+        (resolve_where, At, "where must be one of"),
         (resolve_method, "magic", "how must be a function or one of 'auto', 'tiny', 'fold'.*got 'magic'"),
         (resolve_method, ["tiny"], "how must be a function"),
         (resolve_method, Random, "how must be a function"),
@@ -296,7 +252,7 @@ def test_policies_leave_the_model_and_the_random_numbers_alone():
     run = state(mlp(1, 2, 2, 1), values(), how="tiny", history=History(epochs=epochs(0.5)))
     before = [tensor.clone() for tensor in run.model.state_dict().values()]
     numbers = torch.random.get_rng_state()
-    for policy in (LargestBottleneck(), GainPerParameter(), NothingToAdd(1e-3), SizeLimit(flops=10**6)):
+    for policy in (largest_bottleneck, NothingToAdd(1e-3), SizeLimit(flops=10**6)):
         policy(run)
     assert torch.equal(numbers, torch.random.get_rng_state())
     assert all(torch.equal(a, b) for a, b in zip(before, run.model.state_dict().values(), strict=True))

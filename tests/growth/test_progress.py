@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-import pytest
-
 import creases
-from creases.errors import InputError
 from creases.growth import grow
 from growth_runs import classes, mlp
 
@@ -39,22 +34,3 @@ def test_a_line_says_how_far_the_run_is():
     assert line.startswith("epoch 1, loss ")
     assert "validation" in line
     assert line.endswith("widths 2-2, 20 parameters")
-
-
-def test_tensorboard_gets_curves_and_texts(tmp_path):
-    pytest.importorskip("tensorboard")
-    run(tensorboard=tmp_path, validation=0.2)
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    events = EventAccumulator(str(tmp_path)).Reload()
-    assert set(events.Tags()["scalars"]) == {
-        *("loss", "score", "validation_loss", "validation_score", "parameters", "width/0", "width/2")
-    }
-    assert len(events.Scalars("loss")) == 10
-    assert any("growth" in tag for tag in events.Tags()["tensors"])
-
-
-def test_tensorboard_that_is_missing_is_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(InputError, match=r"TensorBoard is not installed, .* run pip install tensorboard"):
-        run(tensorboard=tmp_path)

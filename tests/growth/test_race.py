@@ -16,14 +16,27 @@ from torch.optim.swa_utils import AveragedModel
 
 import creases
 import creases.growth._racing as growing
-from creases.growth import Grower, GrowthConfig, History, Run, grow
+from creases.growth import Grower, GrowthConfig, History, Run
 from creases.growth._growth_steps import grow_places
 from creases.growth._objective import objective
 from creases.growth._race import BLOCKS, MIN_GAIN, Race, average_weights, block_losses, compare_losses
 from creases.growth._samples import as_samples
 from creases.growth._training import measure
 from creases.growth.policies import SizeLimit, _stages
-from growth_runs import Residual, adam, classes, conv, mlp, normed, same_tensors, timeless, trained, values
+from growth_runs import (
+    Residual,
+    adam,
+    classes,
+    conv,
+    grow_and_save,
+    mlp,
+    normed,
+    round_robin,
+    same_tensors,
+    timeless,
+    trained,
+    values,
+)
 
 OPTIONS = {"how": "random", "growth_share": 0.8, "batch_size": 20, "budget": 24, "schedule": "constant", "lr": 0.03}
 
@@ -280,12 +293,12 @@ def test_a_stage_that_pays_keeps_the_network_that_was_grown_at_its_beginning(ver
 def test_growth_pays_where_two_units_cannot_learn_and_not_where_there_is_nothing_to_learn():
     options = {"budget": 250, "growth_share": 0.5, "how": "fold", "schedule": "cosine", "lr": 0.02, "progress": False}
     held = classes(400, seed=8)
-    _, history = grow(mlp(3, 2, 2, seed=1), classes(200), "classification", validation=held, **options)
+    _, history = grow_and_save(mlp(3, 2, 2, seed=1), classes(200), "classification", validation=held, **options)
     assert history.stages[0]["pays"]
     assert history.last["widths"]["0"] >= 8
     x, _ = held
     noise = torch.randint(0, 2, (400,), generator=torch.Generator().manual_seed(0))
-    _, history = grow(
+    _, history = grow_and_save(
         mlp(3, 2, 2, seed=1), (x[:60], noise[:60]), "classification", validation=(x[60:], noise[60:]), **options
     )
     assert not all(stage["pays"] for stage in history.stages)
@@ -472,7 +485,7 @@ class Stopped(Exception):
     [
         (lambda: mlp(3, 2, 2, seed=1, dropout=0.2), {"how": "fold", "budget": 24}),
         (lambda: mlp(3, 2, 2, 2, seed=1), {"how": "gradmax", "budget": "6e5 multiply-adds", "schedule": "cosine"}),
-        (lambda: mlp(3, 1, 1, 2, seed=0), {"how": "tiny", "budget": 20, "where": "round robin"}),
+        (lambda: mlp(3, 1, 1, 2, seed=0), {"how": "tiny", "budget": 20, "where": round_robin}),
         (
             lambda: mlp(3, 3, 2),
             {"budget": 16, "schedule": lambda optimizer: torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.99)},
@@ -482,7 +495,7 @@ class Stopped(Exception):
 def test_stopped_and_resumed_after_every_epoch_a_race_ends_the_same(make, options, tmp_path):
     given_ = {**OPTIONS, "validation": 0.2, "growth_patience": None, "progress": False, **options}
     calls: list[int] = []
-    whole = grow(make(), classes(100), "classification", callbacks=[lambda state: calls.append(1)], **given_)
+    whole = grow_and_save(make(), classes(100), "classification", callbacks=[lambda state: calls.append(1)], **given_)
     assert whole.history.stages
     path, struck, races = tmp_path / "run.pt", 0, 0
     while True:
@@ -494,12 +507,11 @@ def test_stopped_and_resumed_after_every_epoch_a_race_ends_the_same(make, option
             seen.append(1)
 
         try:
-            again = grow(
+            again = grow_and_save(
                 make(),
                 classes(100),
                 "classification",
                 checkpoint=path,
-                checkpoint_seconds=0,
                 callbacks=[strike],
                 **given_,
             )
@@ -554,7 +566,7 @@ def test_any_run_in_stages_ends_whole(widths, n, one_class, held, budget, batch,
     options = {"how": how, "budget": budget, "batch_size": batch, "keep": keep, "growth_share": 0.8}
     options |= {"validation": None if held is None else classes(held, seed=5), "optimizer": optimizer}
     data = (x, torch.zeros_like(y) if one_class else y)
-    history = grow(net, data, "classification", progress=False, **options).history
+    history = grow_and_save(net, data, "classification", progress=False, **options).history
     assert history.ended.startswith("the budget of")
     assert [epoch["epoch"] for epoch in history.epochs] == list(range(1, len(history.epochs) + 1))
     assert 1 <= history.kept <= len(history.epochs)

@@ -28,7 +28,7 @@ STAGE = {
 def histories() -> dict[str, History]:
     """One short run by every method."""
     found = {}
-    for how in ("tiny", "fold", "gradmax", "random", "split", "search"):
+    for how in ("tiny", "fold", "gradmax", "random", "split"):
         model = mlp(3, 2, 2, 2, seed=5)
         grown = grow(model, classes(), "classification", how=how, when=4, budget=13, lr=0.02, validation=0.2)
         found[how] = grown.history
@@ -171,7 +171,6 @@ def test_a_file_of_endless_brackets_is_refused(tmp_path):
         ("tiny", ("explanation", "share_of_goal"), "x"),
         ("gradmax", ("explanation", "start"), "x"),
         ("split", ("explanation", "split"), 7),
-        ("search", ("explanation", "tried"), None),
         ("fold", ("explanation", "why", "true"), "x"),
         ("fold", ("explanation", "why", "features"), [[1.0], 2.0]),
         ("fold", ("explanation", "where"), {}),

@@ -10,10 +10,10 @@ import torch
 from torch import nn
 
 from creases import problems
-from creases.growth import GrowthConfig, History, Run, grow
+from creases.growth import GrowthConfig, History, Run
 from creases.problems import Problem
 from creases.tables import Experiment
-from growth_runs import same_tensors, timeless
+from growth_runs import grow_and_save, same_tensors, timeless
 
 ROWS, HELD, SEED = 120, 0.25, 1
 
@@ -110,7 +110,7 @@ def test_only_keep_refit_retrains(keep: str) -> None:
 
 def test_stopped_in_the_middle_it_ends_the_same(overfitted: Run, tmp_path: Path) -> None:
     refit = overfitted.history.refit
-    options = {**OPTIONS, "validation": HELD, "checkpoint": tmp_path / "run.pt", "checkpoint_seconds": 0}
+    options = {**OPTIONS, "validation": HELD, "checkpoint": tmp_path / "run.pt"}
     for stop in (refit["growth"] + 1, refit["begun"], refit["begun"] + 1):
 
         def strike(state: Any, at: int = stop) -> None:
@@ -118,8 +118,8 @@ def test_stopped_in_the_middle_it_ends_the_same(overfitted: Run, tmp_path: Path)
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            grow(make(), flipped(), "classification", callbacks=[strike], **options)
-    again = grow(make(), flipped(), "classification", **options)
+            grow_and_save(make(), flipped(), "classification", callbacks=[strike], **options)
+    again = grow_and_save(make(), flipped(), "classification", **options)
     assert same_tensors(overfitted.grower.state.model, again.model)
     assert timeless(overfitted.history) == timeless(again.history)
 

@@ -16,8 +16,7 @@ from torch import nn
 
 import creases
 from creases.errors import CreasesError, FileError
-from creases.growth import grow
-from growth_runs import Residual, classes, conv, mlp, normed, same_tensors, timeless
+from growth_runs import Residual, classes, conv, grow_and_save, mlp, normed, same_tensors, timeless
 
 TESTS = Path(__file__).parents[1]
 PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  # the creases that is tested here
@@ -39,8 +38,8 @@ def resumed_at_every(stops, make, path, data, **options):
                 raise Stopped
 
         with pytest.raises(Stopped):
-            grow(make(), data, "classification", checkpoint=path, checkpoint_seconds=0, callbacks=[strike], **options)
-    return grow(make(), data, "classification", checkpoint=path, **options)
+            grow_and_save(make(), data, "classification", checkpoint=path, callbacks=[strike], **options)
+    return grow_and_save(make(), data, "classification", checkpoint=path, **options)
 
 
 @pytest.mark.parametrize(
@@ -53,13 +52,13 @@ def resumed_at_every(stops, make, path, data, **options):
         ("gradmax", normed, (3,)),
         ("split", Residual, (3,)),
         pytest.param("random", lambda: mlp(3, 1, 1, 2, seed=0), (3,), marks=pytest.mark.thorough),
-        ("search", lambda: mlp(3, 2, 2, bend=nn.LeakyReLU), (3,)),
+        ("fold", lambda: mlp(3, 2, 2, bend=nn.LeakyReLU), (3,)),
     ],
 )
 def test_stopped_after_any_epoch_a_run_ends_the_same(how, make, shape, tmp_path):
     data = classes(60, shape)
     options = {"how": how, "when": 2, "budget": 8, "lr": 0.02, "batch_size": 25, "validation": 0.2}
-    whole = grow(make(), data, "classification", **options)
+    whole = grow_and_save(make(), data, "classification", **options)
     again = resumed_at_every((1, 2, 3, 6), make, tmp_path / "run.pt", data, **options)
     assert whole.history.records
     assert same_tensors(whole.model, again.model)
@@ -83,12 +82,12 @@ def make_rprop(parameters):
 def test_a_checkpoint_that_lacks_a_part_is_refused(name, tmp_path):
     path = tmp_path / "run.pt"
     options = {"how": "random", "when": 2, "budget": 3, "validation": 0.2, "checkpoint": path}
-    grow(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
+    grow_and_save(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
     saved = torch.load(path, weights_only=True)
     del saved[name]
     torch.save(saved, path)
     with pytest.raises(FileError, match=rf"cannot resume from .*run.pt: it is damaged \(KeyError\('{name}'\)\)"):
-        grow(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
+        grow_and_save(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
 
 
 @pytest.mark.parametrize(
@@ -98,26 +97,26 @@ def test_a_checkpoint_that_lacks_a_part_is_refused(name, tmp_path):
 def test_a_checkpoint_with_a_forged_size_is_refused(part, name, value, tmp_path):
     path = tmp_path / "run.pt"
     options = {"how": "random", "when": 2, "budget": 3, "checkpoint": path}
-    grow(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
+    grow_and_save(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
     saved = torch.load(path, weights_only=True)
     (saved["model"] if part == "widths" else saved)[part][name] = value
     torch.save(saved, path)
     with pytest.raises(FileError, match=r"cannot resume from .*run.pt: it is damaged"):
-        grow(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
+        grow_and_save(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
 
 
 def interrupted(path, **options):
     """The checkpoint of a run that was stopped at the end of its second epoch, and the call that resumes it."""
-    call = {"how": "random", "when": 2, "budget": 6, "checkpoint": path, "checkpoint_seconds": 0, **options}
+    call = {"how": "random", "when": 2, "budget": 6, "checkpoint": path, **options}
 
     def strike(state):
         if len(state.history.epochs) > 2:
             raise Stopped
 
     with pytest.raises(Stopped):
-        grow(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", callbacks=[strike], **call)
+        grow_and_save(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", callbacks=[strike], **call)
     saved = torch.load(path, weights_only=True)
-    return saved, lambda: grow(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **call)
+    return saved, lambda: grow_and_save(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **call)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +178,7 @@ def test_a_forged_checkpoint_is_refused(forge, said, tmp_path):
 def test_the_optimizers_memory_is_resumed_with_its_groups(optimizer, tmp_path):
     data = classes(60)
     options = {"how": "random", "when": 2, "budget": 7, "batch_size": 25, "optimizer": optimizer}
-    whole = grow(mlp(3, 2, 2), data, "classification", **options)
+    whole = grow_and_save(mlp(3, 2, 2), data, "classification", **options)
     again = resumed_at_every((1, 2, 4), lambda: mlp(3, 2, 2), tmp_path / "run.pt", data, **options)
     assert same_tensors(whole.model, again.model)
 

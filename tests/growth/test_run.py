@@ -51,7 +51,7 @@ def test_epochs_by_hand_are_those_of_grow():
     assert timeless(run.history) == timeless(whole.history)
 
 
-@pytest.mark.parametrize("how", ["fold", "tiny", "gradmax", "random", "split", "search"])
+@pytest.mark.parametrize("how", ["fold", "tiny", "gradmax", "random", "split"])
 def test_grow_now_adds_units_before_it_is_time(how):
     run = begun(how=how, when=100)
     epochs(run, 10)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch.optim.lr_scheduler import CosineAnnealingWarmRestarts, LambdaLR, OneCycleLR, StepLR
 
 from creases.errors import InputError
-from creases.growth import Grower, GrowthConfig, grow
-from growth_runs import adam, classes, mlp, same_tensors, trained
+from creases.growth import Grower, GrowthConfig
+from growth_runs import adam, classes, grow_and_save, mlp, same_tensors, trained
 
 #: Growth in stages that one of 90 epochs of 3 steps has time for.
 STAGES = {"when": "stages", "how": "random", "growth_share": 0.8, "budget": 90, "batch_size": 20}
@@ -32,7 +32,7 @@ def groups(model) -> Watched:
 
 
 def run(model, optimizer, n=60, **options):
-    return grow(model, classes(n), "classification", optimizer=optimizer, progress=False, **options)
+    return grow_and_save(model, classes(n), "classification", optimizer=optimizer, progress=False, **options)
 
 
 @given(st.integers(1, 12), st.sampled_from([7, 20, 60]), st.sampled_from([1, 3, 10**6]))
@@ -142,7 +142,7 @@ def test_a_run_that_is_resumed_has_the_rates_of_the_one_that_was_left_alone(sche
     options = {"schedule": schedule, "when": 2, "how": "random", "batch_size": 20, "budget": 6}
     models, optimizers = zip(*((model, groups(model)) for model in (mlp(3, 2, 2) for _ in range(3))), strict=True)
     run(models[0], optimizers[0], **options)
-    checkpoint = {"checkpoint": tmp_path / "run.pt", "checkpoint_seconds": 0}
+    checkpoint = {"checkpoint": tmp_path / "run.pt"}
     with pytest.raises(Stopped):
         run(models[1], optimizers[1], callbacks=[strike], **checkpoint, **options)
     run(models[2], optimizers[2], **checkpoint, **options)

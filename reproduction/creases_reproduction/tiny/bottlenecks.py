@@ -23,7 +23,8 @@ from torch import Tensor, nn
 from creases._files import write_atomically
 from creases.growth import InMemorySamples, State, grow, measure, objective
 from creases.growth.methods import GradMax, Tiny
-from creases.growth.policies import Plateau, Stop
+from creases.growth.policies import Plateau, Stop, largest_bottleneck
+from creases.network.surgery import Place
 from creases.problems import cifar10
 
 Data = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -85,7 +86,7 @@ def train_model(
         aside += time.perf_counter() - start
 
     usual: dict[str, Any] = {"how": "tiny", "optimizer": "adam", "lr": 1e-3, "batch_size": 100, "growth_patience": None}
-    usual |= {"when": Plateau(), "where": "bottleneck", "schedule": "constant", "budget": epochs}
+    usual |= {"when": Plateau(), "where": largest_bottleneck, "schedule": "constant", "budget": epochs}
     stop = [*stop, _after(epochs)]  # epochs may be shorter than those of the budget
     found, history = grow(model, data[0], "classification", stop=stop, seed=seed, callbacks=[follow], **usual | options)
     curve.seconds = time.perf_counter() - began - aside
@@ -95,6 +96,14 @@ def train_model(
     curve.parameters = sum(parameter.numel() for parameter in found.parameters())
     curve.growth_steps, curve.ended = len(history.records), history.ended
     return curve
+
+
+def round_robin(state: State) -> Sequence[Place]:
+    """Return the places in turn: first the one after that which grew last."""
+    names = [place.name for place in state.places]
+    grown = [record.place for record in state.history.records if record.place in names]
+    start = names.index(grown[-1]) + 1 if grown else 0
+    return [*state.places[start:], *state.places[:start]]
 
 
 def never(state: State) -> bool:
@@ -123,7 +132,7 @@ def cifar10_curves(
         data,
         f"grown by {name}",
         seed,
-        **common | {"how": how, "when": _until(max_parameters), "where": "round robin"},
+        **common | {"how": how, "when": _until(max_parameters), "where": round_robin},
     )
     twin = convolutions(grown.widths, seed).to(device)
     return [grown, train_model(twin, data, f"fixed twin of {name}", seed, **common | {"when": never})]

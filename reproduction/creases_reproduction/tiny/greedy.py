@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from creases.growth import Proposal, apply
-from creases.growth.methods import tiny, train_by_growth
+from creases.growth.methods import tiny
 from creases.growth.methods.expressivity import optimal_units, statistics
 from creases.network.surgery import places
 from creases.problems import digits
@@ -20,6 +20,7 @@ from creases_reproduction.experiment import Scale
 from creases_reproduction.images import accuracy
 from creases_reproduction.judges import count_failures, judge_cases
 from creases_reproduction.tiny.bottlenecks import perceptron
+from creases_reproduction.tiny.train_by_growth import train_by_growth
 
 square = nn.functional.mse_loss
 SMALL = 1e-3  #: factor of the fan-in of a unit that is to be small

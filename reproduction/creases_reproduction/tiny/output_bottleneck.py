@@ -9,10 +9,11 @@ import torch
 from torch import nn
 
 from creases.growth import Proposal, apply
-from creases.growth.methods.expressivity import bottleneck, optimal_units, output_bottleneck, statistics
+from creases.growth.methods.expressivity import bottleneck, optimal_units, statistics
 from creases.network.surgery import places
 from creases_reproduction.claim import Claim, Judgement, Numbers
 from creases_reproduction.experiment import Scale
+from creases_reproduction.tiny.output_jacobian import output_bottleneck
 from creases_reproduction.tiny.theorems import Case, case, loss
 
 CASES = {"quick": 3, "full": 40}

@@ -38,6 +38,13 @@ THRESHOLD_SCORES = ("f1", "balanced_accuracy", "accuracy")
 
 _OPTIMIZERS = ("adamw", "adam")
 
+#: Values of options that earlier versions had, and may have saved.
+_RETIRED = {
+    "how": ("steepest_split", "search"),
+    "where": ("bottleneck", "round robin", "gain"),
+    "when": ("converged",),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class GrowthConfig:
@@ -49,14 +56,14 @@ class GrowthConfig:
     ----------
     how
         Growth method: ``"auto"`` (folds in layers of few inputs, random units in others), ``"fold"``, ``"tiny"``,
-        ``"gradmax"``, ``"split"``, ``"steepest_split"``, ``"random"``, ``"search"``, a method object, or a function of
-        (model, place, evidence) to a proposal.
+        ``"gradmax"``, ``"split"``, ``"random"``, a method object, or a function of (model, place, evidence) to a
+        proposal.
     where
-        Layers to grow: ``"all"``, ``"bottleneck"``, ``"round robin"``, ``"gain"``, a layer's name, or a function of the
-        state. ``"width or depth"`` also inserts layers, where that lowers the held-out loss more per multiply-add.
+        Layers to grow: ``"all"``, a layer's name, or a function of the state. ``"width or depth"`` also inserts layers,
+        where that lowers the held-out loss more per multiply-add.
     when
-        Time to grow: ``"stages"`` (geometric growth early in the run), ``"plateau"``, ``"converged"``, a number of
-        epochs, or a function of the state.
+        Time to grow: ``"stages"`` (geometric growth early in the run), ``"plateau"``, a number of epochs, or a function
+        of the state.
     stop
         Further reasons to stop, such as ``Target(score=0.99)``; policies or functions of the state to a reason.
     budget
@@ -88,8 +95,6 @@ class GrowthConfig:
         Weight decay of AdamW. Biases and other parameters of one axis do not decay.
     batch_size
         Samples in a batch; ``"auto"`` is an eighth of them, between 32 and 200; None is all.
-    epoch_steps
-        Optimizer steps in an epoch; by default an epoch ends when all samples were seen.
     keep
         ``"best"``: with validation data, return the network with the lowest validation loss, smoothed over epochs.
         ``"refit"``: the same, but if that loss is past its best half-way through the training after growth, return to
@@ -140,7 +145,6 @@ class GrowthConfig:
     schedule: str | LRScheduler | MakeScheduler = "cosine"
     weight_decay: float = 0.3
     batch_size: str | int | None = "auto"
-    epoch_steps: int | None = None
     keep: Literal["best", "refit", "last"] = "refit"
     hidden: str | int | Sequence[int] = "auto"
     standardize: bool = True
@@ -159,7 +163,7 @@ class GrowthConfig:
         check_budget(self.budget)
         check_schedule(self.schedule)
         check_count(self.patience, "patience")
-        for name in ("max_units", "max_parameters", "growth_patience", "epoch_steps"):
+        for name in ("max_units", "max_parameters", "growth_patience"):
             if getattr(self, name) is not None:
                 check_count(getattr(self, name), name)
         if isinstance(self.optimizer, str) or not (
@@ -251,11 +255,19 @@ class GrowthConfig:
 
     @classmethod
     def from_dict(cls, options: Mapping[str, Any]) -> Self:
-        """Return the configuration that :meth:`to_dict` wrote."""
+        """Return the configuration that :meth:`to_dict` wrote, in this version or an earlier one.
+
+        Values that no longer exist load as the defaults; a history's own ``setting`` keeps what the run was made with.
+        """
+        options = {name: value for name, value in options.items() if not _is_retired(name, value)}
         unknown = sorted(set(options) - {field.name for field in fields(cls)})
         if unknown:
             raise InputError("options", "be names of the configuration", repr(unknown[0]))
         return cls(**options)
+
+
+def _is_retired(name: str, value: Any) -> bool:
+    return name == "epoch_steps" or (isinstance(value, str) and value in _RETIRED.get(name, ()))
 
 
 def _can_fuse(model: nn.Module) -> bool:

@@ -54,13 +54,10 @@ def grow(
     schedule: str | LRScheduler | MakeScheduler = GrowthConfig.schedule,
     weight_decay: float = GrowthConfig.weight_decay,
     batch_size: str | int | None = GrowthConfig.batch_size,
-    epoch_steps: int | None = GrowthConfig.epoch_steps,
     keep: Literal["best", "refit", "last"] = GrowthConfig.keep,
     seed: int = GrowthConfig.seed,
     checkpoint: str | Path | None = None,
-    checkpoint_seconds: float = 30.0,
     callbacks: Sequence[Callback] = (),
-    tensorboard: str | Path | None = None,
     progress: bool | None = None,
 ) -> GrowthResult:
     """Train a model in place, and grow it early in the run as long as growth lowers the held-out loss.
@@ -88,10 +85,9 @@ def grow(
         A method's name (``"auto"``, ``"fold"``, ``"tiny"``, ``"gradmax"``, ``"random"``, ``"split"``, ...), an object
         such as ``Tiny(count=20)``, or a function of (model, place, evidence) to a proposal.
     where
-        ``"all"``, ``"bottleneck"``, ``"round robin"``, ``"gain"``, ``"width or depth"`` (new layers too), a place's
-        name, or a function of the state to places.
+        ``"all"``, ``"width or depth"`` (new layers too), a place's name, or a function of the state to places.
     when
-        ``"stages"``, ``"plateau"``, ``"converged"``, a number of epochs, or a function of the state.
+        ``"stages"``, ``"plateau"``, a number of epochs, or a function of the state.
     stop
         Policies such as ``Target(score=0.99)`` and ``SizeLimit(parameters=500)``, or functions of the state.
     budget
@@ -116,9 +112,6 @@ def grow(
         optimizer, or a function that makes one, stepped after every optimizer step.
     batch_size
         Samples in a batch; ``"auto"`` is an eighth of them, between 32 and 200; None is all.
-    epoch_steps
-        Optimizer steps in an epoch, so that growth need not wait for all samples; by default an epoch ends when all
-        were seen.
     keep
         "best": with validation data, return the network with the lowest validation loss, smoothed over epochs.
         "refit": the same, but if that loss is past its best half-way through the training after growth, retrain from
@@ -126,12 +119,10 @@ def grow(
     seed
         Seed of the training and of every random choice in growth.
     checkpoint
-        File to save the run to after growth steps and every ``checkpoint_seconds``. If it exists, the run resumes from
-        it (pass the model that the run began with).
+        File to save the run to after growth steps and every 30 seconds. If it exists, the run resumes from it (pass the
+        model that the run began with).
     callbacks
         Called with the run's :class:`creases.growth.State` at the end of every epoch.
-    tensorboard
-        Folder for TensorBoard logs.
     progress
         Whether to show progress on stderr; by default at a terminal.
 
@@ -170,7 +161,6 @@ def grow(
         schedule=schedule,
         weight_decay=weight_decay,
         batch_size=batch_size,
-        epoch_steps=epoch_steps,
         keep=keep,
         seed=seed,
     )
@@ -178,5 +168,5 @@ def grow(
         hint = "use creases.fit_table for a table"
         raise InputError("model", "be a torch.nn.Module", type(model).__name__, hint)
     run = Run(model, data, loss, config, validation=validation, checkpoint=checkpoint)
-    drive(run, checkpoint_seconds=checkpoint_seconds, callbacks=callbacks, tensorboard=tensorboard, progress=progress)
+    drive(run, callbacks=callbacks, progress=progress)
     return GrowthResult(run.grower.state.model, run.history)

@@ -25,10 +25,8 @@ from creases.growth._samples import as_samples
 from creases.growth._setting import describe_setting
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
-from creases.growth.methods._evidence import GrowthMethod, task_of
-from creases.growth.methods._fold.crease_search import CreaseSearch
-from creases.growth.methods._fold.fold import Fold
-from creases.growth.methods._registry import refusal, resolve_method
+from creases.growth.methods._evidence import GrowthMethod
+from creases.growth.methods._registry import check_evidence, refusal, resolve_method
 from creases.growth.policies._stages import Stages
 from creases.growth.policies._stop import (
     GROWTH_STOPS,
@@ -170,7 +168,7 @@ class Grower(Racing):
         n = samples.size
         self.batch_size = config.batch_rows(n or 1) if samples.batch_size is None else samples.batch_size
         steps = -(-n // self.batch_size) if n and self.batch_size else None
-        meter = Meter(config.resolve_budget(config.epoch_steps or steps), n)
+        meter = Meter(config.resolve_budget(steps), n)
         self.state = State(
             model, optimizer, samples, goal, method, where, history, config.seed, meter, followers, self.stops
         )
@@ -207,8 +205,7 @@ class Grower(Racing):
         for part, name in ((state.samples, "data"), (self.validation, "validation")):
             if part is not None:
                 state.objective.check(_outputs(state.model, part.example(), name), part.arrays(MAX_SAMPLES).y, name)
-        if isinstance(state.how, Fold | CreaseSearch):
-            task_of(state.evidence, "fold" if isinstance(state.how, Fold) else "search")
+        check_evidence(state.how, state.evidence)
         places = state.where(state) if isinstance(state.where, At) else state.places
         refused = {place.name: refusal(state.how, state.model, place) for place in places}
         if all(refused.values()):

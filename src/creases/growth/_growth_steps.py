@@ -21,8 +21,7 @@ from creases.growth._recycle import RedundantUnit, redundant_units, remove_redun
 from creases.growth._revive import dead_units, revive_units
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
-from creases.growth.methods._random import Random
-from creases.growth.methods._registry import refusal
+from creases.growth.methods._registry import filler, refusal
 from creases.growth.policies._stop import SizeLimit, Stop, available_units, is_worth_adding
 from creases.growth.policies._where import At, EveryPlace
 from creases.network.surgery import Place, find_place
@@ -121,7 +120,7 @@ def _widen_place(state: State, place: Place, count: int) -> Record | None:
     if not proposal.count:
         why = proposal.explanation.get("reason", "")
         note: dict[str, Any] = {"asked": proposal.method, "instead": why}
-        proposal, missing = state.call_method(state.model, place, Random(count=missing, fan_out=0.0)), 0
+        proposal, missing = state.call_method(state.model, place, filler(missing)), 0
         proposal = replace(proposal, explanation={**proposal.explanation, **note})
     elif missing:
         note = {"supplied": proposal.count, "filled": missing}
@@ -134,8 +133,8 @@ def _add_units(state: State, proposal: Proposal, missing: int) -> None:
     place = apply(proposal, state.model, optimizer=state.optimizer).place
     if missing:
         assert place is not None
-        filler = state.call_method(state.model, place, Random(count=missing, fan_out=0.0))
-        apply(filler, state.model, optimizer=state.optimizer)
+        random = state.call_method(state.model, place, filler(missing))
+        apply(random, state.model, optimizer=state.optimizer)
 
 
 def insert_layer(state: State, proposal: DepthProposal) -> Record:

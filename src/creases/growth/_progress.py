@@ -1,14 +1,12 @@
-"""The progress of a growth run: a line at the terminal, and curves for TensorBoard."""
+"""The progress of a growth run at the terminal."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from creases.errors import InputError
 from creases.growth import _distributed as ranks
 from creases.growth._state import State
 
@@ -54,37 +52,3 @@ def progress_line(state: State) -> str:
     parts += [f"validation {last['validation_score']:.3g}"] if last["validation_score"] is not None else []
     widths = "-".join(str(width) for width in last["widths"].values())
     return ", ".join([*parts, f"widths {widths}", f"{last['parameters']} parameters"])
-
-
-@contextmanager
-def tensorboard_writer(folder: str | Path | None) -> Iterator[Callback | None]:
-    """Provide a callback that writes the run's curves and the texts of growth steps for TensorBoard."""
-    if folder is None or ranks.rank() != 0:
-        yield None
-        return
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise InputError(
-            "tensorboard", "be None if TensorBoard is not installed", repr(folder), "run pip install tensorboard"
-        ) from None
-    writers: list[SummaryWriter] = []
-
-    def write(state: State) -> None:
-        last = state.history.last
-        if not writers:  # a resumed run writes again what came after the checkpoint
-            writers.append(SummaryWriter(str(folder), purge_step=last["epoch"]))
-        writer = writers[0]
-        for name in ("loss", "score", "validation_loss", "validation_score", "parameters"):
-            if last[name] is not None:
-                writer.add_scalar(name, last[name], last["epoch"])
-        for place, width in last["widths"].items():
-            writer.add_scalar(f"width/{place}", width, last["epoch"])
-        if state.record is not None:
-            writer.add_text("growth", state.record.explain(), last["epoch"])
-
-    try:
-        yield write
-    finally:
-        for writer in writers:
-            writer.close()

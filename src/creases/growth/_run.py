@@ -118,7 +118,7 @@ class Run:
         self._resumed = False  # whether from the checkpoint
         more = {"budget": self.grower.state.meter.budget, "schedule": _schedule_name(config.schedule)}
         more |= {"data": _fingerprint(train), "batch_size": self.batch_size}
-        more |= {"epoch_steps": config.epoch_steps, "validation": "none" if held is None else _fingerprint(held)}
+        more |= {"validation": "none" if held is None else _fingerprint(held)}
         more |= {"optimizer": type(self.optimizer).__name__, "keep": config.keep}
         self.grower.history.setting |= {name: str(value) for name, value in more.items()}
         _check_ranks(self.grower.history.setting)
@@ -173,11 +173,10 @@ class Run:
     def _epoch_steps(self) -> int | None:
         """Return the optimizer steps of the next epoch, at most: it ends where a stage is measured."""
         state, when = self.grower.state, self.grower.when
-        limits = [] if self.config.epoch_steps is None else [self.config.epoch_steps]
         countable = self.batch_size and state.meter.n_samples  # otherwise an epoch is the least that can be counted
         if isinstance(when, Stages) and not state.history.growth_ended and countable:
-            limits.append(max(when.steps_left(state), 1))
-        return min(limits, default=None)
+            return max(when.steps_left(state), 1)
+        return None
 
     def _take_step(self) -> None:
         """Take a step of the optimizer and its schedule; in a resumed run, blame the checkpoint where they fail."""

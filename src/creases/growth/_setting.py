@@ -38,6 +38,8 @@ def _text(value: Any) -> str:
 
 def check_setting(path: Path, saved: Mapping[str, str], now: Mapping[str, str]) -> None:
     """Refuse the checkpoint of a run with other settings."""
+    now = {**now, "epoch_steps": "None"}  # an option of earlier versions
+    saved = {"epoch_steps": "None", **saved}
     for name in now.keys() - set(MAY_CHANGE):
         if saved.get(name) != now[name]:
             raise InputError(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import overload
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, overload
 
 import torch
 from torch import Tensor, nn, optim
@@ -21,12 +21,7 @@ from creases.growth._objective import Objective
 from creases.growth._proposal import DepthProposal, Proposal
 from creases.growth._records import History, Record
 from creases.growth._samples import InMemorySamples, Samples
-from creases.growth.methods._depth import propose_depth
 from creases.growth.methods._evidence import Evidence, GrowthMethod
-from creases.growth.methods._first_order.statistics import sample_size, statistics
-from creases.growth.methods._fold.outcome import unrepaired_rows
-from creases.growth.methods._tiny.bottleneck import bottleneck
-from creases.growth.methods._tiny.tiny import Tiny, enough_samples
 from creases.network.surgery import (
     Place,
     copy_sharing_parameters,
@@ -35,6 +30,8 @@ from creases.network.surgery import (
     places,
     without_side_effects,
 )
+
+T = TypeVar("T")
 
 #: Samples in memory on which a growth step is measured, at most.
 MAX_INSPECTED = 2_000
@@ -61,10 +58,7 @@ class State:
     last_epoch: tuple[int, float] = (0, 0.0)  #: optimizer steps of the last epoch, and its share of the budget
     due: bool = False  #: whether it is time to grow, by the policy ``when``
     record: Record | None = None  #: of the growth step at the end of this epoch, for callbacks
-    _proposals: dict[str, Proposal] = field(default_factory=dict)
-    _layers: dict[str, DepthProposal | None] = field(default_factory=dict)
-    _gains: dict[tuple[str, int], float] = field(default_factory=dict)
-    _bottlenecks: dict[str, float] = field(default_factory=dict)
+    _results: dict[Hashable, Any] = field(default_factory=dict)  # of the current weights
     _unit_flops: dict[str, int] = field(default_factory=dict)
     _places: list[Place] | None = None
     _inspected: Samples | None = None
@@ -135,8 +129,8 @@ class State:
     def evidence(self) -> Evidence:
         """Return the evidence for growth methods, with the seed of this growth step."""
         seed = combine_seeds(self.seed, len(self.history.records), 1, self.history.idle)
-        tried = unrepaired_rows(record.explanation for record in self.history.records if record.method == "fold")
-        return Evidence(self.samples, self.objective, seed, tried)
+        earlier = [record.explanation for record in self.history.records]
+        return Evidence(self.samples, self.objective, seed, earlier)
 
     def flops_per_unit(self, place: Place) -> int:
         """Return by how much :attr:`flops` grows with one more unit at a place."""
@@ -157,9 +151,14 @@ class State:
         """
         if isinstance(place, DepthProposal):
             return place
-        if place.name not in self._proposals:
-            self._proposals[place.name] = self.call_method(self.model, place)
-        return self._proposals[place.name]
+        return self.once(("proposal", place.name), lambda: self.call_method(self.model, place))
+
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return the result of a computation, made once until the network is trained further or changes its size."""
+        if key not in self._results:
+            self._results[key] = compute()
+        result: T = self._results[key]
+        return result
 
     def call_method(self, model: nn.Module, place: Place, how: GrowthMethod | None = None) -> Proposal:
         """Return the proposal of the method, or of another one, for a place of a model: the same on every rank."""
@@ -171,45 +170,9 @@ class State:
             raise InputError("how", "return a Proposal", type(proposal).__name__)
         return ranks.from_first(proposal)
 
-    def propose_depth(self, place: Place) -> DepthProposal | None:
-        """Return a new layer after a place's nonlinearity, computed once; None where none lowers the held-out loss."""
-        if place.name not in self._layers:
-            batches, validation = self.evidence.draw(enough_samples(self.model, place))
-            try:
-                layer = propose_depth(self.model, place, batches, self.objective.loss, validation=validation)
-            except (InputError, ReadError):
-                layer = None
-            chosen = [layer if layer is not None and layer.gain > 0 else None]
-            self._layers[place.name] = ranks.from_first(chosen)[0]
-        return self._layers[place.name]
-
-    def held_out_gain(self, place: Place, units: int) -> float:
-        """Return by how much so many of TINY's units at a place lower the mean loss on held-out samples at once."""
-        if (place.name, units) not in self._gains:
-            how = replace(self.how if isinstance(self.how, Tiny) else Tiny(), count=units)
-            search = self.call_method(self.model, place, how).explanation.get("line_search", {})
-            self._gains[place.name, units] = float(search.get("gain", 0.0))
-        return self._gains[place.name, units]
-
-    def bottleneck(self, place: Place) -> float:
-        """Return the expressivity bottleneck behind a place (the TINY paper, eq. 2); 0 where it is not defined."""
-        if place.name not in self._bottlenecks:
-            self._bottlenecks[place.name] = self._measure_bottleneck(place)
-        return self._bottlenecks[place.name]
-
-    def _measure_bottleneck(self, place: Place) -> float:
-        explanation = self._proposals[place.name].explanation if place.name in self._proposals else {}
-        if "bottleneck" in explanation:
-            return float(explanation["bottleneck"])
-        try:
-            batches, _ = self.evidence.draw(sample_size(self.model, place))
-            return ranks.from_first(bottleneck(statistics(self.model, place, batches, self.objective.loss)))
-        except (InputError, ReadError):
-            return 0.0
-
     def clear_proposals(self) -> None:
-        """Forget proposals and bottlenecks, which training makes obsolete."""
-        self._proposals, self._layers, self._gains, self._bottlenecks = {}, {}, {}, {}
+        """Forget proposals, and what else :meth:`once` computed: training makes it obsolete."""
+        self._results = {}
 
     def clear(self) -> None:
         """Forget all that was computed for the model before it changed its size."""

@@ -17,7 +17,7 @@ from creases.growth.methods import METHODS, Evidence
 from creases.growth.methods._registry import refusal
 from creases.network.surgery import places
 
-FUNCTIONS = {"random": methods.random_units, "search": methods.crease_search}
+FUNCTIONS = {"random": methods.random_units}
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "auto"])  # a choice between two others
@@ -39,7 +39,7 @@ def conv_models():
     }
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name != "search"])
+@pytest.mark.parametrize("name", list(METHODS))
 @pytest.mark.parametrize("kind", conv_models())
 def test_the_check_without_data_says_what_the_method_would_say(name, kind):
     model = conv_models()[kind].double()

@@ -71,7 +71,7 @@ def test_the_exported_code_makes_the_same_network_and_tells_the_same(ended, tmp_
 @pytest.mark.parametrize("problem", [TABLE, DRAWN], ids=["table", "drawn"])
 def test_the_code_of_a_steered_run_makes_the_same_network(problem, tmp_path, monkeypatch):
     (tmp_path / "mine.csv").write_text(CSV)
-    page = Page().start(problem, when="6", hidden=[2, 2], how="tiny", where="bottleneck", seed=4).work(6)
+    page = Page().start(problem, when="6", hidden=[2, 2], how="tiny", where="hidden2", seed=4).work(6)
     page.send("pause")
     assert len(page.run["records"]) == 1
     page.send("undo")

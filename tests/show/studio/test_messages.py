@@ -25,7 +25,7 @@ MESSAGES: list[dict[str, Any]] = [
         "do": "start",
         "problem": FORMULA,
         "how": "fold",
-        "where": "gain",
+        "where": "hidden1",
         "when": "10",
         "hidden": [2],
         "seed": 0,

@@ -54,8 +54,6 @@ class Method(StrEnum):
     gradmax = "gradmax"
     random = "random"
     split = "split"  # type: ignore[assignment]  # a member, not str's method
-    steepest_split = "steepest_split"
-    search = "search"
 
 
 class Optimizer(StrEnum):
@@ -139,16 +137,16 @@ def grow_table(
         str,
         method_option(
             metavar="PLACE",
-            help="Where to grow: all, bottleneck, round-robin, gain, width-or-depth, or a layer: hidden1, ...",
-            autocompletion=complete_words("all", "bottleneck", "round-robin", "gain", "width-or-depth", "hidden1"),
+            help="Where to grow: all, width-or-depth, or a layer: hidden1, ...",
+            autocompletion=complete_words("all", "width-or-depth", "hidden1"),
         ),
     ] = "all",
     when: Annotated[
         str,
         method_option(
             metavar="WHEN",
-            help="When to grow: stages, plateau, converged, or every N epochs.",
-            autocompletion=complete_words("stages", "plateau", "converged"),
+            help="When to grow: stages, plateau, or every N epochs.",
+            autocompletion=complete_words("stages", "plateau"),
         ),
     ] = "stages",
     hidden: Annotated[

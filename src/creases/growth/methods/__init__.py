@@ -11,37 +11,29 @@ from creases.growth._cost import charge, count_cost
 from creases.growth.methods._auto import Auto
 from creases.growth.methods._depth import propose_depth
 from creases.growth.methods._evidence import Evidence, GrowthMethod
-from creases.growth.methods._fold.crease_search import CreaseSearch, crease_search
 from creases.growth.methods._fold.fold import Fold, fold
 from creases.growth.methods._gradmax import GradMax, gradmax
 from creases.growth.methods._random import Random, random_units
 from creases.growth.methods._registry import METHODS
 from creases.growth.methods._split import Split, split
-from creases.growth.methods._steepest_split import SteepestSplit, steepest_split
 from creases.growth.methods._tiny.tiny import Tiny, tiny
-from creases.growth.methods._tiny.train_by_growth import train_by_growth
 
 __all__ = [
     "METHODS",
     "Auto",
-    "CreaseSearch",
     "Evidence",
     "Fold",
     "GradMax",
     "GrowthMethod",
     "Random",
     "Split",
-    "SteepestSplit",
     "Tiny",
     "charge",
     "count_cost",
-    "crease_search",
     "fold",
     "gradmax",
     "propose_depth",
     "random_units",
     "split",
-    "steepest_split",
     "tiny",
-    "train_by_growth",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -26,7 +26,7 @@ class Evidence:
     samples: Samples
     objective: Objective
     seed: int  #: a different one for every growth step
-    tried: frozenset[int] = frozenset()  #: numbers of samples that were folded at before and are as wrong as then
+    earlier: Sequence[Mapping[str, Any]] = ()  #: explanations of the growth steps so far
 
     def draw(self, n: int) -> tuple[list[Pair], list[Pair] | None]:
         """Draw n samples at random, in batches, and as many others for validation; each rank gets its share."""
@@ -43,6 +43,24 @@ class PlaceCheck(Protocol):
 
     def check(self, model: nn.Module, place: Place) -> str:
         """Return why the method cannot grow a place, in one sentence; "" where it can."""
+
+
+@runtime_checkable
+class EvidenceCheck(Protocol):
+    """A method that needs something of the samples or the loss."""
+
+    def check_evidence(self, evidence: Evidence) -> None:
+        """Refuse evidence that the method cannot use."""
+
+
+@runtime_checkable
+class OutcomeReview(Protocol):
+    """A method whose explanations say what became of its units after training."""
+
+    def review(
+        self, explanation: Mapping[str, Any], units: Sequence[int], model: nn.Module, evidence: Evidence
+    ) -> Mapping[str, Any]:
+        """Return the explanation of units, by their numbers at the place, with their outcome so far."""
 
 
 def message_of(check: Callable[[], Any]) -> str:

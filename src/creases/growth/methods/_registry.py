@@ -8,13 +8,11 @@ from torch import nn
 
 from creases.errors import InputError
 from creases.growth.methods._auto import Auto
-from creases.growth.methods._evidence import GrowthMethod, PlaceCheck
-from creases.growth.methods._fold.crease_search import CreaseSearch
+from creases.growth.methods._evidence import Evidence, EvidenceCheck, GrowthMethod, OutcomeReview, PlaceCheck
 from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._gradmax import GradMax
 from creases.growth.methods._random import Random
 from creases.growth.methods._split import Split
-from creases.growth.methods._steepest_split import SteepestSplit
 from creases.growth.methods._tiny.tiny import Tiny
 from creases.network.surgery import Place, copy_sharing_parameters, unwrap_module
 
@@ -26,8 +24,6 @@ METHODS: Mapping[str, Callable[[], GrowthMethod]] = {
     "gradmax": GradMax,
     "random": Random,
     "split": Split,
-    "steepest_split": SteepestSplit,
-    "search": CreaseSearch,
 }
 
 
@@ -47,3 +43,22 @@ def refusal(how: str | GrowthMethod, model: nn.Module, place: Place) -> str:
     """
     method = resolve_method(how)
     return method.check(copy_sharing_parameters(unwrap_module(model)), place) if isinstance(method, PlaceCheck) else ""
+
+
+def check_evidence(how: GrowthMethod, evidence: Evidence) -> None:
+    """Refuse samples or a loss that a method cannot use."""
+    if isinstance(how, EvidenceCheck):
+        how.check_evidence(evidence)
+
+
+def reviewer(how: GrowthMethod, name: str) -> OutcomeReview | None:
+    """Return what reviews the units of the method of that name, with the options of ``how`` if it is that method."""
+    method = METHODS[name]() if name in METHODS else None
+    if not isinstance(method, OutcomeReview):
+        return None
+    return how if isinstance(how, type(method)) else method
+
+
+def filler(count: int) -> GrowthMethod:
+    """Return the method for units in place of those that another did not supply: random ones without effect."""
+    return Random(count=count, fan_out=0.0)

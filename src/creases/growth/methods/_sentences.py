@@ -112,16 +112,6 @@ def _split(e: Mapping[str, Any]) -> str:
     return f"units {_numbers(e['split'])} were copied {noise}; each copy gets half of the outgoing weights"
 
 
-def _steepest(e: Mapping[str, Any]) -> str:
-    are = f"unit {e['split'][0]} is" if len(e["split"]) == 1 else f"units {_numbers(e['split'])} are"
-    down = f"smallest eigenvalue {min(e['eigenvalues']):.3g}"
-    return f"{are} at a saddle point that splitting escapes ({down}); {_predicted(e['gain'])} (second order)"
-
-
-def _search(e: Mapping[str, Any]) -> str:
-    return f"it has the largest gradient, {e['gradient']:.3g}, of {e['tried']} candidate creases through the data"
-
-
 def _predicted(gain: float) -> str:
     return f"the mean loss is predicted to {'rise' if gain < 0 else 'fall'} by {abs(gain):.3g}"
 
@@ -135,16 +125,7 @@ SENTENCES = {
     "gradmax": _gradmax,
     "random": _random,
     "split": _split,
-    "steepest_split": _steepest,
-    "search": _search,
     "depth": _depth,
 }
-_NAMES = {
-    "tiny": "TINY",
-    "fold": "Fold",
-    "gradmax": "GradMax",
-    "split": "Split",
-    "steepest_split": "Steepest split",
-    "search": "Search",
-}
+_NAMES = {"tiny": "TINY", "fold": "Fold", "gradmax": "GradMax", "split": "Split"}
 DETAILS = {"tiny": _tiny_details, "depth": _depth_details}

@@ -3,32 +3,20 @@
 Each is a small object; a function of the run's state (:class:`creases.growth.State`) can replace it.
 """
 
+from creases.growth.policies._depth import WidthOrDepth, largest_bottleneck
 from creases.growth.policies._stages import Stages
 from creases.growth.policies._stop import NoImprovement, NothingToAdd, SizeLimit, Stop, Target
-from creases.growth.policies._when import Converged, Every, Plateau, When
-from creases.growth.policies._where import (
-    WHERE_POLICIES,
-    At,
-    EveryPlace,
-    GainPerParameter,
-    LargestBottleneck,
-    RoundRobin,
-    Where,
-    WidthOrDepth,
-)
+from creases.growth.policies._when import Every, Plateau, When
+from creases.growth.policies._where import WHERE_POLICIES, At, EveryPlace, Where
 
 __all__ = [
     "WHERE_POLICIES",
     "At",
-    "Converged",
     "Every",
     "EveryPlace",
-    "GainPerParameter",
-    "LargestBottleneck",
     "NoImprovement",
     "NothingToAdd",
     "Plateau",
-    "RoundRobin",
     "SizeLimit",
     "Stages",
     "Stop",
@@ -36,4 +24,5 @@ __all__ = [
     "When",
     "Where",
     "WidthOrDepth",
+    "largest_bottleneck",
 ]

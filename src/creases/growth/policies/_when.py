@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from creases.errors import InputError
@@ -62,37 +62,12 @@ class Every:
         return bool(since) and state.history.last["steps"] - start >= self.steps
 
 
-@dataclass(frozen=True)
-class Converged:
-    """Grow when the mean loss of the last epochs is within ``tolerance`` of that of as many before them."""
-
-    tolerance: float = 1e-3
-    window: int = 5  #: epochs
-
-    def __call__(self, state: State) -> bool:
-        """Return whether to grow now."""
-        losses = [epoch["loss"] for epoch in state.history.since_growth()]
-        if len(losses) < 2 * self.window:
-            return False
-        now = sum(losses[-self.window :]) / self.window
-        before = sum(losses[-2 * self.window : -self.window]) / self.window
-        return bool(before - now <= self.tolerance * abs(before))
-
-
-#: From the patience of a run to the policy of each name.
-WHEN_POLICIES: Mapping[str, Callable[[int], When]] = {
-    "plateau": lambda patience: Plateau(patience, validation=True),
-    "converged": lambda patience: Converged(),
-}
-
-
 def resolve_when(when: str | int | When, patience: int = Plateau.patience) -> When:
     """Return the policy of that name; a number is that of epochs between growth steps."""
     if callable(when) and not isinstance(when, type):
         return when
     if isinstance(when, int) and not isinstance(when, bool):
         return Every(epochs=when)
-    if not isinstance(when, str) or when not in WHEN_POLICIES:
-        names = ["stages", *WHEN_POLICIES]  # the configuration knows the parameters of stages
-        raise InputError("when", f"be a number of epochs, a function, or one of {names}", repr(when))
-    return WHEN_POLICIES[when](patience)
+    if not isinstance(when, str) or when != "plateau":  # "stages" has further options, which the configuration knows
+        raise InputError("when", "be a number of epochs, a function, 'stages' or 'plateau'", repr(when))
+    return Plateau(patience, validation=True)

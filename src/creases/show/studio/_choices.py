@@ -36,16 +36,11 @@ _METHODS = {
     "fold": "Fold at a typical mistake",
     "tiny": "TINY: best first-order update",
     "gradmax": "GradMax: largest gradient norm",
-    "search": "Search: best of many candidates",
     "split": "Split a unit",
-    "steepest_split": "Split along the steepest curvature",
     "random": "Random units",
 }
 _WHERE = {
     "all": "All layers",
-    "bottleneck": "At the bottleneck",
-    "round-robin": "Round-robin",
-    "gain": "Layer with the largest gain",
     "width-or-depth": "Wider or deeper, whichever gains more",
 }
 _WHEN = {

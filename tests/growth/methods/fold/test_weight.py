@@ -9,7 +9,7 @@ from torch import nn
 
 from creases.errors import InputError
 from creases.growth import apply
-from creases.growth.methods import crease_search, fold
+from creases.growth.methods import fold
 from creases.growth.methods.folding import fold_outcome
 from creases.problems import get
 
@@ -55,14 +55,6 @@ def test_weights_are_relative(task: Any) -> None:
     _close(fold(model, "0", X, y, loss=task, weight=weight), fold(model, "0", X, y, loss=task, weight=weight / 7))
     even = fold(model, "0", X, y, loss=task, weight=np.full(len(X), 0.3))
     _close(even, fold(model, "0", X, y, loss=task))
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_a_search_with_weights_is_that_of_instances_that_come_so_often(task: Any) -> None:
-    model, X, y, weight = _case(task, 1)
-    once = crease_search(model, "0", X, y, loss=task, weight=weight, points=10**6)
-    often = crease_search(model, "0", X.repeat(weight, axis=0), y.repeat(weight), loss=task, points=10**6)
-    _close(once, often)
 
 
 def test_what_became_of_a_fold_is_told_with_its_weights() -> None:

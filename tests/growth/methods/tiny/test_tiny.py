@@ -16,7 +16,6 @@ from creases.growth._proposal import apply
 from creases.growth.methods._first_order.gains import choose_signs
 from creases.growth.methods._first_order.statistics import sample_size, statistics
 from creases.growth.methods._tiny.tiny import tiny
-from creases.growth.methods._tiny.train_by_growth import train_by_growth
 from first_order import apply_to_copy, conv, data, loss, mean_loss, mlp, place_of, slope
 from surgery_models import Branches
 
@@ -299,20 +298,6 @@ def test_where_no_linear_correlation_is_left_others_are_found(fallback, bend):
     small = mean_loss(apply_to_copy(model, proposal.scale(1.0, 1e-5)), x, y, nn.MSELoss())
     assert (mean_loss(model, x, y, nn.MSELoss()) - small) / 1e-5 == pytest.approx(proposal.gain, rel=1e-3)
     assert "no linear correlation helps" in explain(proposal.explanation)
-
-
-def test_a_network_can_be_trained_by_growth_alone():
-    x = torch.linspace(-2, 2, 200, dtype=torch.float64)[:, None]
-    y = torch.sin(2 * x)
-    ones = torch.cat([x, torch.ones_like(x)], 1)
-    line = float((y - ones @ torch.linalg.lstsq(ones, y).solution).square().mean())
-    model = mlp(nn.ReLU, (1, 1, 1))
-    weights = [parameter.detach().clone() for parameter in model.parameters()]
-    done = train_by_growth(model, ["0"], (x, y), nn.MSELoss(), steps=50, tau=1e-4, fallback="random", count=4)
-    assert mean_loss(model, x, y, nn.MSELoss()) < 0.15 * line
-    assert len(model[0].weight) == 1 + sum(proposal.count for proposal in done)
-    assert torch.equal(model[0].weight[:1], weights[0])
-    assert torch.equal(model[2].weight[:, :1], weights[2])
 
 
 def test_samples_grow_with_the_square_root_of_the_widths():

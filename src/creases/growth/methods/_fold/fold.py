@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -24,7 +24,9 @@ from creases.growth.methods._fold.explanation import (
     RejectedCandidate,
     explain_folds,
     explain_refusal,
+    fold_entries,
 )
+from creases.growth.methods._fold.outcome import fold_outcome, unrepaired_rows
 from creases.growth.methods._fold.patch_fold import check_patches, patch_fold
 from creases.growth.methods._fold.patch_sample import LOOK
 from creases.growth.methods._fold.predictions import decisions, residuals
@@ -70,10 +72,11 @@ class Fold:
         arrays, task = drop_unweighted(evidence.samples.arrays(limit)), task_of(evidence, "fold")
         options: dict[str, Any] = {"count": self.count, "eps": self.eps, "k": self.k, "restarts": self.restarts}
         rows = torch.arange(len(arrays.X)) if arrays.rows is None else arrays.rows
+        tried = unrepaired_rows(known for known in evidence.earlier if known.get("method") == "fold")
         options |= {
             "point": "effective or sample",
             "seed": evidence.seed,
-            "tried": np.flatnonzero(np.isin(rows.numpy(), sorted(evidence.tried))),
+            "tried": np.flatnonzero(np.isin(rows.numpy(), sorted(tried))),
         }
         model = copy_sharing_parameters(model)
         proposal = fold(model, place, arrays.X, arrays.y, loss=task, weight=arrays.weight, **options)
@@ -81,6 +84,23 @@ class Fold:
             sizes = {**proposal.explanation["samples"], "of": len(evidence.samples)}
             proposal = replace(proposal, explanation={**proposal.explanation, "samples": sizes})
         return renumber_proposal(proposal, arrays)
+
+    def check_evidence(self, evidence: Evidence) -> None:
+        """Refuse losses other than the cross-entropy and the squared error."""
+        task_of(evidence, "fold")
+
+    def review(
+        self, explanation: Mapping[str, Any], units: Sequence[int], model: nn.Module, evidence: Evidence
+    ) -> Mapping[str, Any]:
+        """Return the explanation of folds with their outcome so far, on the samples they were made for."""
+        if not fold_entries(explanation):
+            return explanation
+        example = evidence.samples.example()
+        place = find_place(model, explanation["place"], X=example)
+        sample = drop_unweighted(evidence.samples.arrays(self.sample_limit(model, place)))
+        rows = None if sample.rows is None else sample.rows.numpy()
+        options: dict[str, Any] = {"units": units, "rows": rows, "input_shape": example.shape[1:]}
+        return fold_outcome(explanation, model, sample.X, sample.y, weight=sample.weight, **options)
 
 
 def fold(

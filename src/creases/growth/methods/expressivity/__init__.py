@@ -13,11 +13,9 @@ from creases.growth.methods._tiny.bottleneck import (
 )
 from creases.growth.methods._tiny.growth_sample import gather_sample
 from creases.growth.methods._tiny.line_search import line_search
-from creases.growth.methods._tiny.output_bottleneck import OutputBottleneck, output_bottleneck
 
 __all__ = [
     "NewUnits",
-    "OutputBottleneck",
     "PlaceObserver",
     "Statistics",
     "best_move",
@@ -26,7 +24,6 @@ __all__ = [
     "gather_sample",
     "line_search",
     "optimal_units",
-    "output_bottleneck",
     "projected_pairs",
     "sample_size",
     "statistics",

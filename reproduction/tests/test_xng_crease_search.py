@@ -9,8 +9,8 @@ import torch
 
 from creases.errors import InputError
 from creases.growth import apply
-from creases.growth.methods import crease_search
 from creases.problems import circle
+from creases_reproduction.xng.crease_search import crease_search
 from fold_models import cost, data, perceptron, train_briefly
 
 
@@ -42,12 +42,12 @@ def test_no_other_crease_through_an_instance_has_a_larger_gradient_in_the_plane(
     assert crease_search(model, "0", X, y).explanation["gradient"] == pytest.approx(max(sizes))
 
 
-def test_search_is_the_same_for_the_same_seed_and_takes_regression():
+def test_a_search_is_the_same_for_the_same_seed():
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(50, 3))
+    X, y = data(50, 3, 2, rng)
     model = perceptron([3, 2, 2], rng)
-    one, two = (crease_search(model, "0", X, np.abs(X[:, :2]), loss="regression", points=10, seed=4) for _ in range(2))
+    one, two = (crease_search(model, "0", X, y, points=10, seed=4) for _ in range(2))
     assert torch.equal(one.fan_in, two.fan_in)
     assert one.explanation["tried"] == 720
     with pytest.raises(InputError, match="points must be a positive integer, got 0"):
-        crease_search(model, "0", X, np.abs(X[:, :2]), loss="regression", points=0)
+        crease_search(model, "0", X, y, points=0)

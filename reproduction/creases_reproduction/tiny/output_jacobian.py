@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +12,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vmap
 
 from creases.errors import InputError
-from creases.growth._loss_sum import Loss, LossSum
-from creases.growth.methods._first_order.observation import Batches, frozen_copy, iterate_batches
-from creases.network.surgery import unwrap_module, without_side_effects
+from creases.growth import objective
+from creases.network.surgery import without_side_effects
 
 _MAX_PARAMETERS = 8000  # a triangular factor of 512 MB in float64
 _ROWS = 2048  # of the Jacobian computed at a time
@@ -28,7 +29,13 @@ class OutputBottleneck:
     change: dict[str, Tensor]  #: the shortest best d theta, by parameter name
 
 
-def output_bottleneck(model: nn.Module, batches: Batches, loss: Loss, *, cutoff: float = 1e-10) -> OutputBottleneck:
+def output_bottleneck(
+    model: nn.Module,
+    batches: Iterable[tuple[Tensor, Any]],
+    loss: Callable[[Any, Any], Tensor],
+    *,
+    cutoff: float = 1e-10,
+) -> OutputBottleneck:
     """Return the expressivity bottleneck at the output over all parameters of a model (Definition 3.1) [1]_.
 
     ``min over d theta of |J d theta - V_goal|^2 / n`` with J the Jacobian of the outputs with respect to all
@@ -55,14 +62,12 @@ def output_bottleneck(model: nn.Module, batches: Batches, loss: Loss, *, cutoff:
     Examples
     --------
     >>> import torch
-    >>> from creases.growth.methods.expressivity import output_bottleneck
     >>> x = torch.tensor([[0.0], [1.5], [torch.pi], [4.5]], dtype=torch.float64)
     >>> line = torch.nn.Linear(1, 1).double()  # no change of it reaches all four points
-    >>> found = output_bottleneck(line, (x, 2 * torch.sin(x) + x), torch.nn.MSELoss())
+    >>> found = output_bottleneck(line, [(x, 2 * torch.sin(x) + x)], torch.nn.MSELoss())
     >>> found.rank, 0 < found.lack < found.goal
     (2, True)
     """
-    model = unwrap_module(model)
     parameters = {name: value.detach() for name, value in model.named_parameters() if value.requires_grad}
     count = sum(value.numel() for value in parameters.values())
     if not 0 < count <= _MAX_PARAMETERS:
@@ -72,12 +77,12 @@ def output_bottleneck(model: nn.Module, batches: Batches, loss: Loss, *, cutoff:
             f"{count:,}",
             "the bottleneck of one layer, bottleneck(statistics(...)), has no such limit",
         )
-    twin, loss_sum = frozen_copy(model), LossSum(loss)
+    twin, loss_sum = copy.deepcopy(model).eval().requires_grad_(False), objective(loss).loss_sum
     device = next(iter(parameters.values())).device
     factor = torch.zeros(0, count + 1, dtype=torch.float64, device=device)
     samples = 0
     with without_side_effects():
-        for x, target in iterate_batches(batches):
+        for x, target in batches:
             samples += len(x)
             goals = _goals(twin, loss_sum, x, target)
             step = max(1, _ROWS // goals[0].numel())
@@ -90,7 +95,7 @@ def output_bottleneck(model: nn.Module, batches: Batches, loss: Loss, *, cutoff:
     return _solve(factor, samples, parameters, cutoff)
 
 
-def _goals(twin: nn.Module, loss_sum: LossSum, x: Tensor, target: Any) -> Tensor:
+def _goals(twin: nn.Module, loss_sum: Callable[[Any, Any, int], Tensor], x: Tensor, target: Any) -> Tensor:
     """Return V_goal (n, *outputs) in float64: minus the gradient of each sample's loss at its outputs."""
     with torch.enable_grad():
         outputs = twin(x).detach().requires_grad_()

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import cycle
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
-from creases._validation import check_count
-from creases.errors import InputError
-from creases.growth._loss_sum import Loss
-from creases.growth._proposal import Proposal, apply
-from creases.growth.methods._first_order.observation import Batches, iterate_batches
-from creases.growth.methods._tiny.tiny import tiny
-from creases.network.surgery import Place, find_place, unwrap_module
+from creases.growth import Proposal, apply
+from creases.growth.methods import tiny
+from creases.network.surgery import find_place
 
 
 def train_by_growth(
     model: nn.Module,
-    places: Sequence[Place | str],
-    batches: Batches,
-    loss: Loss,
+    names: Sequence[str],
+    batches: Sequence[tuple[Tensor, Tensor]],
+    loss: Callable[[Tensor, Tensor], Tensor],
     *,
     steps: int,
     **options: Any,
@@ -30,14 +26,14 @@ def train_by_growth(
 
     Parameters
     ----------
-    model, places
-        A module, and its places (or their names) in the order in which they grow.
+    model, names
+        A module, and the names of its places in the order in which they grow.
     batches, loss
-        As in :func:`statistics`; every growth step runs through all batches once.
+        As in :func:`creases.growth.methods.tiny`; every growth step runs through all batches once.
     steps
         Growth steps at most; it ends earlier when no place gets a unit any more.
     **options
-        Of :func:`tiny`. By default units approximate all of V_goal (``project=False``), as no weight is trained, and
+        Of ``tiny``. By default units approximate all of V_goal (``project=False``), as no weight is trained, and
         every unit above ``tau`` is taken, as printed (``above_noise=False``, ``ridge=0``, ``fallback=None``).
 
     Returns
@@ -45,12 +41,7 @@ def train_by_growth(
     list of Proposal
         The proposals that were applied, in order.
     """
-    if not places:
-        raise InputError("places", "have at least one place")
-    check_count(steps, "steps")
-    model = unwrap_module(model)
-    names = [place if isinstance(place, str) else place.name for place in places]
-    example = next(iterate_batches(batches))[0]
+    example = batches[0][0]
     defaults = {"project": False, "fallback": None, "above_noise": False, "ridge": 0.0}
     done: list[Proposal] = []
     idle = 0
