@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 from torch.optim.swa_utils import AveragedModel
@@ -352,6 +352,7 @@ def test_the_winner_of_a_race_trains_alone_for_the_rest_of_a_long_stage(monkeypa
     st.booleans(),
 )
 @settings(max_examples=6, deadline=None)
+@example("1e5 multiply-adds", 0.375, 2.0, 1, True)
 def test_growth_ends_within_its_share(budget, share, factor, width, validated):
     options = {"growth_share": share, "growth_factor": factor, "budget": budget, "growth_patience": None}
     held = classes(30, seed=4) if validated else None

@@ -81,7 +81,7 @@ class Racing(ABC):
             hook(state)
         state.stage_end = history.last["steps"] + race.steps
         self._grow_or_end(stages.widening(state))
-        if state.record is not None and state.meter.progress > stages.share_of(state):
+        if state.record is not None and not stages.has_room(state, race.steps):
             history.growth_ended = "a growth step costs more than growth's share of the budget leaves"
             self._undo(race)
         elif state.record is None:

@@ -39,6 +39,9 @@ GAIN_PER_DOUBLING = 0.015
 #: Multiply-adds that a computer does in the time it takes to start a training step: small networks are no cheaper.
 STEP_OVERHEAD = 5_000_000
 
+#: Rounding of sums of shares of a budget.
+ROUNDING = 1e-7
+
 #: Epochs that the largest network has to have left; a larger one would not be trained.
 MIN_EPOCHS = 10
 
@@ -140,6 +143,14 @@ class Stages:
             return f"its share of the budget ({share:.0%} of {state.meter.budget}) is spent"
         return ""
 
+    def has_room(self, state: State, steps: int) -> bool:
+        """Return whether so many steps of the network as it is now fit into growth's share.
+
+        A growth step, which is not planned, may have taken what they need. Seconds are known only afterwards.
+        """
+        step = 0.0 if state.meter.budget.unit == "seconds" else state.step_progress
+        return state.meter.progress + steps * step <= self.share_of(state) + ROUNDING
+
     def _min_steps(self, state: State) -> int:
         """Return the optimizer steps of a stage, at least; an epoch where a stage cannot end within one."""
         usual, step = self._usual_steps(state), state.step_progress
@@ -162,7 +173,7 @@ class Stages:
         return ratio ** (times * (number - 1)), ratio ** (times * grown)
 
     def least_gain(self, state: State, flops: int) -> float:
-        """Return the fraction of the loss that a stage must take away to pay for a network dearer than before.
+        """Return the fraction of the loss that a stage must take away to justify the larger network's cost.
 
         ``flops``: operations of a forward pass before; those after are the state's.
         """
