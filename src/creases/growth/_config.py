@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from inspect import Parameter, signature
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypedDict, TypeVar
 
 from torch import nn, optim
 from torch.optim.lr_scheduler import LRScheduler
@@ -20,6 +21,8 @@ from creases.growth.policies._stages import Stages
 from creases.growth.policies._stop import NoImprovement, SizeLimit, Stop, as_stops
 from creases.growth.policies._when import When, resolve_when
 from creases.growth.policies._where import Where, resolve_where
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: What makes an optimizer for a model's parameters.
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], optim.Optimizer]
@@ -44,6 +47,35 @@ _RETIRED = {
     "where": ("bottleneck", "round robin", "gain"),
     "when": ("converged",),
 }
+
+
+class GrowthOptions(TypedDict, total=False):
+    """The options of :class:`GrowthConfig` for growth in a training loop of your own."""
+
+    how: str | GrowthMethod
+    where: str | Where
+    when: str | int | When
+    stop: Stop | Sequence[Stop]
+    budget: str | float | Budget
+    growth_share: str | float
+    growth_factor: float
+    max_units: int | None
+    max_parameters: int | None
+    patience: int
+    growth_patience: int | None
+    recycle: bool
+    seed: int
+
+
+class RunOptions(GrowthOptions, total=False):
+    """The options of :class:`GrowthConfig` for a run of training and growth."""
+
+    optimizer: str | optim.Optimizer | MakeOptimizer
+    lr: float
+    schedule: str | LRScheduler | MakeScheduler
+    weight_decay: float
+    batch_size: str | int | None
+    keep: Literal["best", "refit", "last"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,6 +296,30 @@ class GrowthConfig:
         if unknown:
             raise InputError("options", "be names of the configuration", repr(unknown[0]))
         return cls(**options)
+
+
+def takes_options(options: type[Any]) -> Callable[[F], F]:
+    """Return a decorator for a function of ``**options``: its signature shows each one with its default."""
+
+    def decorate(function: F) -> F:
+        shown = signature(function)
+        own = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        more = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(GrowthConfig, name), annotation=annotation)
+            for name, annotation in options.__annotations__.items()
+        ]
+        function.__signature__ = shown.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+def config_of(options: Mapping[str, Any], kind: type[Any], caller: str) -> GrowthConfig:
+    """Return the configuration with some options; refuse names that are not of this kind, as Python does."""
+    for name in options:
+        if name not in kind.__annotations__:
+            raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
+    return GrowthConfig(**options)
 
 
 def _is_retired(name: str, value: Any) -> bool:

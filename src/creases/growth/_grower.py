@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from torch import Tensor, nn, optim
 
 from creases.errors import InputError
 from creases.growth._budget import Budget, Meter
-from creases.growth._config import GrowthConfig
+from creases.growth._config import GrowthConfig, GrowthOptions, config_of, takes_options
 from creases.growth._cost import count_cost
 from creases.growth._followers import Followers
 from creases.growth._growth_steps import MAX_SAMPLES, grow_places, recycle_units, revive_layer
@@ -25,7 +25,6 @@ from creases.growth._samples import as_samples
 from creases.growth._setting import describe_setting
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
-from creases.growth.methods._evidence import GrowthMethod
 from creases.growth.methods._registry import check_evidence, refusal, resolve_method
 from creases.growth.policies._stages import Stages
 from creases.growth.policies._stop import (
@@ -37,15 +36,14 @@ from creases.growth.policies._stop import (
     is_worth_adding,
     resolve_stops,
 )
-from creases.growth.policies._when import When
-from creases.growth.policies._where import At, Where, resolve_where
+from creases.growth.policies._where import At, resolve_where
 from creases.network.surgery import check_optimizer, copy_sharing_parameters, without_side_effects
 
 
 class Grower(Racing):
     """Grows a model while you train it; call :meth:`step` at the end of every epoch.
 
-    Options that are not listed are those of :func:`creases.grow`. It never touches the learning rate.
+    It never touches the learning rate.
 
     Parameters
     ----------
@@ -54,15 +52,16 @@ class Grower(Racing):
         (``torch.compile``) or wrapped in DistributedDataParallel: pass the wrapper, so that it follows the growth.
     data
         Training samples: ``(X, y)``, ``(X, y, weights)``, a problem, a Dataset or a DataLoader of pairs.
-    budget
-        Total budget, for the stages and for ``history.ended``: the number of epochs that you will train, including
-        those of networks that are not kept.
     validation
         Validation samples, never used for training or growth.
     companions
         Copies of the model that follow its growth, such as ``torch.optim.swa_utils.AveragedModel(model)``, or a target
         network: units are added and removed in them too. New units get the same weights there, and changes of existing
         weights are applied to theirs; otherwise you update them.
+    **options
+        ``how``, ``where``, ``when``, ``stop``, ``budget``, ``recycle``, ``seed``, ...: those of
+        :class:`creases.growth.GrowthConfig` that concern growth. The budget is for the stages and for
+        ``history.ended``: the number of epochs that you will train, including those of networks that are not kept.
 
     Notes
     -----
@@ -89,6 +88,7 @@ class Grower(Racing):
     True
     """
 
+    @takes_options(GrowthOptions)
     def __init__(
         self,
         model: nn.Module,
@@ -96,37 +96,11 @@ class Grower(Racing):
         data: Any,
         loss: str | Loss,
         *,
-        how: str | GrowthMethod = GrowthConfig.how,
-        where: str | Where = GrowthConfig.where,
-        when: str | int | When = GrowthConfig.when,
-        stop: Stop | Sequence[Stop] = GrowthConfig.stop,
-        budget: str | float | Budget = GrowthConfig.budget,
-        growth_share: str | float = GrowthConfig.growth_share,
-        growth_factor: float = GrowthConfig.growth_factor,
-        max_units: int | None = GrowthConfig.max_units,
-        max_parameters: int | None = GrowthConfig.max_parameters,
-        patience: int = GrowthConfig.patience,
-        growth_patience: int | None = GrowthConfig.growth_patience,
         validation: Any = None,
-        recycle: bool = GrowthConfig.recycle,
         companions: Sequence[nn.Module] = (),
-        seed: int = GrowthConfig.seed,
+        **options: Unpack[GrowthOptions],
     ) -> None:
-        config = GrowthConfig(
-            how=how,
-            where=where,
-            when=when,
-            stop=stop,
-            budget=budget,
-            growth_share=growth_share,
-            growth_factor=growth_factor,
-            max_units=max_units,
-            max_parameters=max_parameters,
-            patience=patience,
-            growth_patience=growth_patience,
-            recycle=recycle,
-            seed=seed,
-        )
+        config = config_of(options, GrowthOptions, "Grower")
         self._prepare(model, optimizer, data, loss, config, validation, companions)
 
     @classmethod

@@ -1,0 +1,59 @@
+"""The options of a run: spelt once, and read from what earlier versions saved."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import get_type_hints
+
+import pytest
+
+from creases.errors import InputError
+from creases.growth import Grower, GrowthConfig, grow
+from creases.growth._config import GrowthOptions, RunOptions
+from growth_runs import classes, mlp
+
+
+@pytest.mark.parametrize(
+    "retired",
+    [
+        {"how": "steepest_split"},
+        {"how": "search"},
+        {"where": "bottleneck"},
+        {"where": "round robin"},
+        {"where": "gain"},
+        {"when": "converged"},
+        {"epoch_steps": 3},
+    ],
+)
+def test_values_that_no_longer_exist_load_as_the_defaults(retired):
+    assert GrowthConfig.from_dict({**retired, "budget": 7, "seed": 3}) == GrowthConfig(budget=7, seed=3)
+
+
+def test_names_that_never_existed_are_refused():
+    with pytest.raises(InputError, match="options must be names of the configuration, got 'epochs'"):
+        GrowthConfig.from_dict({"epochs": 3})
+
+
+@pytest.mark.parametrize("kind", [GrowthOptions, RunOptions])
+def test_options_have_the_types_of_the_configuration(kind):
+    types = get_type_hints(GrowthConfig)
+    assert get_type_hints(kind) == {name: types[name] for name in kind.__annotations__}
+
+
+@pytest.mark.parametrize(("function", "kind"), [(grow, RunOptions), (Grower, GrowthOptions)])
+def test_a_signature_shows_every_option_with_its_default(function, kind):
+    parameters = signature(function).parameters
+    assert {name: parameters[name].default for name in kind.__annotations__} == {
+        name: getattr(GrowthConfig, name) for name in kind.__annotations__
+    }
+
+
+@pytest.mark.parametrize("name", ["epochs", "hidden", "tensorboard"])
+def test_names_that_are_no_option_are_refused(name):
+    with pytest.raises(TypeError, match=rf"grow\(\) got an unexpected keyword argument '{name}'"):
+        grow(mlp(3, 2, 2), classes(), "classification", **{name: 3})
+
+
+def test_options_of_training_are_not_those_of_a_loop_of_ones_own():
+    with pytest.raises(TypeError, match=r"Grower\(\) got an unexpected keyword argument 'lr'"):
+        Grower(mlp(3, 2, 2), None, classes(), "classification", lr=0.1)
