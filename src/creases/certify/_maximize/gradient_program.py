@@ -14,7 +14,8 @@ from creases._typing import Floats
 from creases.certify._milp import Encoding, encode_network
 from creases.certify.propagation import Interval
 from creases.certify.propagation._gradients import gradient_bounds
-from creases.certify.propagation._linear import LinearBounds, transpose_step
+from creases.certify.propagation._linear import LinearBounds
+from creases.certify.propagation._transposes import transpose_step
 from creases.network import Network
 
 

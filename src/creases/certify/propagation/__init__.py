@@ -2,7 +2,8 @@
 
 ``value_bounds`` is interval arithmetic; ``linear_value_bounds`` adds linear bounds carried backwards (CROWN),
 ``lp_value_bounds`` linear programs over the convex relaxation of the bends, ``exact_value_bounds`` the partition of the
-box. ``tight_value_bounds`` takes the tightest of them that a network's size allows.
+box. ``tight_value_bounds`` takes the tightest of them that a network's size allows. The first two hold in real
+arithmetic: what rounding may change is added to them.
 """
 
 from creases.certify.propagation._intervals import Interval, output_change_bound, value_bounds

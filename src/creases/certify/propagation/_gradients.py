@@ -1,4 +1,7 @@
-"""Bounds of a network's coefficients over boxes: intervals carried backwards through the slopes that units may have."""
+"""Bounds of a network's coefficients over boxes: intervals carried backwards through the slopes that units may have.
+
+They hold in real arithmetic: what rounding may add is added.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from creases.certify.propagation._intervals import Interval
-from creases.certify.propagation._linear import LinearBounds, transpose_step
+from creases.certify.propagation._intervals import Interval, add_down, add_up
+from creases.certify.propagation._linear import LinearBounds
+from creases.certify.propagation._rounding import backward_terms, gamma, underflow
+from creases.certify.propagation._transposes import transpose_step
 from creases.network.program import Step
 
 
@@ -39,7 +44,9 @@ def gradient_bounds(bounds: LinearBounds, rows: Tensor) -> dict[int, Interval]:
             back = [_bend_back(bounds, i, G)] if step.is_bend else _affine_back(bounds, step, G)
             for value, part in zip(step.inputs, back, strict=True):
                 known = gradients.get(value)
-                gradients[value] = part if known is None else Interval(known.low + part.low, known.high + part.high)
+                if known is not None:
+                    part = Interval(add_down(known.low, part.low), add_up(known.high, part.high))
+                gradients[value] = part
     if 0 not in gradients:
         zero = rows.new_zeros(boxes, k, *net.input_shape)
         gradients[0] = Interval(zero, zero)
@@ -61,20 +68,31 @@ def slope_bounds(bounds: LinearBounds, i: int) -> Interval:
 
 
 def _bend_back(bounds: LinearBounds, i: int, G: Interval) -> Interval:
-    slopes = [end[:, None] for end in slope_bounds(bounds, i)]
+    step, slopes = bounds.net.steps[i], [end[:, None] for end in slope_bounds(bounds, i)]
     low, high = G
-    if bounds.net.steps[i].op == "choice":
+    if step.op == "choice":
         low, high = low.unsqueeze(-1), high.unsqueeze(-1)
     products = torch.stack([end * slope for end in (low, high) for slope in slopes])
-    return Interval(products.amin(0), products.amax(0))
+    least, most = products.amin(0), products.amax(0)
+    if step.op == "choice" or step.leak is None:
+        return Interval(least, most)  # slopes of 0 and 1: no rounding
+    lost = underflow(step, G)
+    return Interval(least - gamma(1) * least.abs() - lost, most + gamma(1) * most.abs() + lost)
 
 
 def _affine_back(bounds: LinearBounds, step: Step, G: Interval) -> list[Interval]:
     shapes = [bounds.net.shapes[value] for value in step.inputs]
-    center, radius = (G.low + G.high) / 2, (G.high - G.low) / 2
+    terms = backward_terms(step, shapes)
+    if not terms:
+        lows, highs = (transpose_step(step, shapes, end) for end in G)
+        return [Interval(low, high) for low, high in zip(lows, highs, strict=True)]
+    center = (G.low + G.high) / 2
+    radius = torch.maximum(G.high - center, center - G.low)
+    room = (1 + 2 * gamma(terms)) * radius + gamma(terms) * center.abs()  # rounding as a further radius
     centers = transpose_step(step, shapes, center)
-    radii = transpose_step(_magnitudes(step), shapes, radius)
-    return [Interval(c - r, c + r) for c, r in zip(centers, radii, strict=True)]
+    lost = underflow(step, [center, radius])
+    radii = [part + gamma(terms) * part + lost for part in transpose_step(_magnitudes(step), shapes, room)]
+    return [Interval(add_down(c, -r), add_up(c, r)) for c, r in zip(centers, radii, strict=True)]
 
 
 def _magnitudes(step: Step) -> Step:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from creases.certify.propagation._rounding import UNIT, forward_terms, gamma, linear_error, underflow
 from creases.errors import InputError
 from creases.network import Network
 from creases.network.program import AFFINE_OPS, Step
@@ -37,8 +38,8 @@ class Interval(NamedTuple):
 def value_bounds(net: Network, box: Tensor | None, known: Mapping[int, Interval] | None = None) -> list[Interval]:
     """Bound the input and the output of every step by interval arithmetic.
 
-    Exact for values that are affine in the input; after the first bend the bounds hold but may be wide. Rounding errors
-    are not accounted for.
+    Exact up to rounding for values that are affine in the input; after the first bend the bounds hold but may be wide.
+    They hold in real arithmetic: rounding errors are added to them.
 
     Parameters
     ----------
@@ -110,7 +111,9 @@ def _propagate_bend(step: Step, z: Interval) -> Interval:
         return Interval(z.low.clamp(min=0), z.high.clamp(min=0))
     ends = [_leaky_relu(end, step.leak) for end in z]
     inner = torch.where(z.straddles_zero, torch.zeros_like(z.low), ends[0])  # abs has its minimum at 0
-    return Interval(torch.minimum(torch.minimum(*ends), inner), torch.maximum(torch.maximum(*ends), inner))
+    least, most = torch.minimum(torch.minimum(*ends), inner), torch.maximum(torch.maximum(*ends), inner)
+    lost = underflow(step, z)
+    return Interval(least - gamma(1) * least.abs() - lost, most + gamma(1) * most.abs() + lost)
 
 
 def _leaky_relu(z: Tensor, leak: Tensor) -> Tensor:
@@ -127,20 +130,49 @@ def _propagate_affine(step: Step, inputs: Sequence[Interval]) -> Interval:
         )
     low, high = _linear_range(step, inputs)
     offset = step.offset
-    return Interval(low, high) if offset is None else Interval(low + offset, high + offset)
+    if offset is None:
+        return Interval(low, high)
+    return Interval(add_down(low, offset), add_up(high, offset))
+
+
+def add_up(a: Tensor, b: Tensor) -> Tensor:
+    """Return a number that is not less than the sum."""
+    total = a + b
+    return total + 2 * UNIT * total.abs()  # a sum of two numbers is rounded relative to itself and does not underflow
+
+
+def add_down(a: Tensor, b: Tensor) -> Tensor:
+    """Return a number that is not larger than the sum."""
+    total = a + b
+    return total - 2 * UNIT * total.abs()
 
 
 def _linear_range(step: Step, inputs: Sequence[Interval]) -> tuple[Tensor, Tensor]:
-    """Return the range of the linear part; an entry without a bound counts only where its weight is not 0."""
+    """Return the range of the linear part; an entry without a bound counts only where its weight is not 0.
+
+    Errors are relative to the terms at each end: a sum of numbers that are not negative stays so.
+    """
     lows, highs = ([_finite(end) for end in ends] for ends in zip(*inputs, strict=True))
     low = _apply_by_sign(step, lows, [-end for end in highs])
     high = _apply_by_sign(step, highs, [-end for end in lows])
+    terms = forward_terms(step, [end.shape[1:] for end in lows])
+    if terms:
+        low_sizes, high_sizes = ([end.abs() for end in ends] for ends in (lows, highs))
+        low = low - _end_error(step, low_sizes, high_sizes, terms)
+        high = high + _end_error(step, high_sizes, low_sizes, terms)
     if all(end.isfinite().all() for part in inputs for end in part):
         return low, high
     no_low, no_high = ([end.isinf().to(end.dtype) for end in ends] for ends in zip(*inputs, strict=True))
     low[_apply_by_sign(step, no_low, no_high) > 0] = -torch.inf
     high[_apply_by_sign(step, no_high, no_low) > 0] = torch.inf
     return low, high
+
+
+def _end_error(step: Step, plus: Sequence[Tensor], minus: Sequence[Tensor], terms: int) -> Tensor:
+    """Bound the rounding error of ``_apply_by_sign`` from the sizes of its arguments."""
+    if step.op == "interpolate":
+        return linear_error(step, [torch.maximum(*pair) for pair in zip(plus, minus, strict=True)], terms)
+    return gamma(terms) * _apply_by_sign(step, plus, minus) + underflow(step, [*plus, *minus])
 
 
 def _finite(end: Tensor) -> Tensor:

@@ -3,7 +3,11 @@
 Intervals go forward, each term of a value at its worst. Then each bend that may be on either of its sides is enclosed
 between two lines (its chord, and a line that it never falls below), and the bounds of a value become affine functions
 of the input, carried back through the transposes of the network's own linear maps. What the paths through a network
-have in common cancels; where no unit changes side in the box the bounds are exact.
+have in common cancels; where no unit changes side in the box the bounds are exact up to rounding.
+
+All bounds hold in real arithmetic. Coefficients are what was computed, whatever their rounding errors: what the
+rounding of a step may change is a sum of products of coefficients and of the sizes of the step's terms over the box,
+which is added to the constant.
 
 References
 ----------
@@ -13,15 +17,17 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping
 from math import prod
 
 import torch
 from torch import Tensor
 
-from creases.certify.propagation._intervals import Interval, propagate_boxes
+from creases.certify.propagation._intervals import Interval, add_up, propagate_boxes
+from creases.certify.propagation._rounding import UNDERFLOW, UNIT, backward_terms, gamma, linear_error
+from creases.certify.propagation._transposes import transpose_step
 from creases.network import Network
-from creases.network.program import Step
 
 Line = tuple[Tensor, Tensor]  # slope and intercept
 
@@ -51,14 +57,31 @@ def linear_value_bounds(net: Network, box: Tensor) -> dict[int, Interval]:
 
 
 class LinearBounds:
-    """Bounds of all values of a network over each of b boxes (b, n_in, 2), computed step by step."""
+    """Bounds of all values of a network over each of b boxes, computed step by step."""
 
-    def __init__(self, net: Network, boxes: Tensor) -> None:
+    def __init__(self, net: Network, boxes: Tensor, known: Mapping[int, Interval] | None = None) -> None:
+        """Bound the values over boxes.
+
+        Parameters
+        ----------
+        net
+            In float64, on the CPU.
+        boxes
+            (b, n_in, 2), finite.
+        known
+            Bounds (b, *shape) of what enters some bends, by the number of the value: those of larger boxes, or sides
+            that are given (0 at one end).
+        """
         self.net = net
+        self._known = known or {}
+        self.low, self.high = boxes.unbind(2)  # (b, n_in)
         self.center, self.radius = boxes.mean(dim=2), (boxes[:, :, 1] - boxes[:, :, 0]) / 2  # (b, n_in)
         self.entering: dict[int, Interval] = {}  #: (b, *shape) of each bend's input, by the number of the step
         self.values: list[Interval] = []  #: (b, *shape) of every value, by intervals from the last bends
         self.leads: dict[int, Tensor] = {}  # of each choice: by how much any candidate can exceed the reference one
+        self._errors: list[Tensor] = []  # (b, size) of each value but the input; see _value_errors
+        self._bend_lines: dict[int, tuple[Line, Line]] = {}
+        self._uses = Counter(value for step in net.steps for value in step.inputs)
         with torch.no_grad():
             self.output = self._forward(boxes)  #: (b, *shape), by intervals after the last bend
 
@@ -81,7 +104,11 @@ class LinearBounds:
         for i, step in enumerate(self.net.steps):
             inputs = [values[value] for value in step.inputs]
             if step.is_bend:
-                inputs = [self.tighten(step.inputs[0], inputs[0])]
+                number = step.inputs[0]
+                if number in self._known:
+                    values[number] = values[number].intersect(self._known[number])
+                values[number] = self.tighten(number, values[number])
+                inputs = [values[number]]
                 self.entering[i] = inputs[0]
                 if step.op == "choice":
                     self.leads[i] = self._leads(step.inputs[0], inputs[0].low)
@@ -126,9 +153,11 @@ class LinearBounds:
         return torch.cat(parts, dim=1)
 
     def worst(self, G: Tensor, constant: Tensor) -> Tensor:
-        """Return the largest value (b, k) of affine functions ``G x + constant`` (b, k, n_in) over each box."""
-        reach = torch.einsum("bkn,bn->bk", G, self.center) + torch.einsum("bkn,bn->bk", G.abs(), self.radius)
-        return constant + reach
+        """Return no less than the largest value (b, k) of ``G x + constant`` (b, k, n_in) over each box."""
+        up, down = G.clamp(min=0), G.clamp(max=0)
+        reach = _dot(up, self.high) + _dot(down, self.low)
+        size = torch.maximum(self.low.abs(), self.high.abs())
+        return add_up(constant, reach + gamma(2 * G.shape[2]) * _dot(up - down, size) + UNDERFLOW)
 
     def linear_upper(self, rows: Tensor, value: int | None = None) -> tuple[Tensor, Tensor]:
         """Return affine functions of the input that rows times a value (by default the output) never exceed.
@@ -147,22 +176,85 @@ class LinearBounds:
         value = len(self.net.steps) if value is None else value
         boxes, k = len(self.center), rows.shape[-2]
         coefficients = {value: rows.expand(boxes, k, -1).reshape(boxes, k, *self.net.shapes[value])}
-        constant = rows.new_zeros(boxes, k)
+        constant, size, error = (rows.new_zeros(boxes, k) for _ in range(3))
+        errors = self._value_errors(value)
         for i in reversed(range(value)):
             G = coefficients.pop(i + 1, None)
             if G is None:
                 continue
             step = self.net.steps[i]
-            if step.is_bend:
-                back, terms = self.bend_back(i, G)
-            else:
-                terms = G * step.offset if step.offset is not None else G.new_zeros(boxes, k, 1)
-                back = transpose_step(step, [self.net.shapes[v] for v in step.inputs], G)
-            constant += terms.flatten(2).sum(2)
+            if i + 1 in errors:
+                error = error + _dot(G.flatten(2).abs(), errors[i + 1])
+            back, more, lost = self._bend_terms(i, G) if step.is_bend else self._affine_terms(i, G)
+            if more is not None:
+                constant, size = constant + more, size + more.abs()
+            if lost is not None:
+                error = error + lost
             for v, part in zip(step.inputs, back, strict=True):
                 coefficients[v] = coefficients[v] + part if v in coefficients else part
         G = coefficients.get(0, rows.new_zeros(boxes, k, *self.net.input_shape)).flatten(2)
-        return G, constant
+        return G, add_up(constant, (1 + gamma(2 * value + 1)) * error + gamma(value + 1) * size)  # sums over steps
+
+    def _affine_terms(self, i: int, G: Tensor) -> tuple[list[Tensor], Tensor | None, Tensor | None]:
+        """Return coefficients of a step's inputs, what is added to the constant, and what rounding adds to that."""
+        step = self.net.steps[i]
+        back = transpose_step(step, [self.net.shapes[v] for v in step.inputs], G)
+        return back, None if step.offset is None else G.flatten(2) @ step.offset.expand(step.shape).flatten(), None
+
+    def _bend_terms(self, i: int, G: Tensor) -> tuple[list[Tensor], Tensor | None, Tensor | None]:
+        """As ``_affine_terms``, for a bend."""
+        step, n = self.net.steps[i], prod(self.net.steps[i].shape)
+        if step.op == "relu" and (step.leak is None or bool((step.leak <= 1).all())):
+            (above, intercept), (below, _) = self._lines(i)
+            up = G.clamp(min=0)
+            more = _dot(up.flatten(2), intercept.flatten(1))
+            back = torch.addcmul(G * below[:, None], up, (above - below)[:, None])
+            return [back], more, gamma(n) * more + UNDERFLOW
+        back, terms = self.bend_back(i, G)
+        terms = terms.flatten(2)
+        return back, terms.sum(2), gamma(n) * terms.abs().sum(2) + UNDERFLOW
+
+    def _lines(self, i: int) -> tuple[Line, Line]:
+        """Return the lines above and below a bend of relus over each box."""
+        if i not in self._bend_lines:
+            self._bend_lines[i] = relu_lines(*self.entering[i], self.net.steps[i].leak)
+        return self._bend_lines[i]
+
+    def _value_errors(self, last: int) -> dict[int, Tensor]:
+        """Return what rounding adds (b, size) for each unit of a coefficient, by the number of the value up to a last.
+
+        When a coefficient of a value is replaced by those of the inputs of its step, the products of its transpose
+        round, the constant does, and so did the bend or the sum that the coefficient came from.
+        """
+        for v in range(len(self._errors) + 1, last + 1):
+            step = self.net.steps[v - 1]
+            size = self.values[v].size
+            error = 8 * UNIT * size + UNDERFLOW
+            if step.op == "relu":  # the slopes are at most 1, or the leak
+                entering = self.entering[v - 1].size
+                error = error + 8 * UNIT * (entering if step.leak is None else entering * (1 + step.leak.abs()))
+            elif step.op == "choice":
+                error = error + 8 * UNIT * self.entering[v - 1].size.amax(-1)
+            else:
+                shapes = [self.net.shapes[u] for u in step.inputs]
+                terms = backward_terms(step, shapes)
+                if terms:
+                    error = error + linear_error(step, [self.values[u].size for u in step.inputs], terms)
+                if step.offset is not None:
+                    error = error + gamma(size[0].numel()) * step.offset.abs()
+            self._errors.append(error.flatten(1))
+        return self._without_movements(last)
+
+    def _without_movements(self, last: int) -> dict[int, Tensor]:
+        """Return the errors with those of steps that only move coefficients at their inputs: fewer products."""
+        errors = {v: self._errors[v - 1] for v in range(1, last + 1)}
+        for v in range(last, 0, -1):
+            step = self.net.steps[v - 1]
+            u = step.inputs[0]
+            is_movement = step.op == "reshape" or (step.op == "add" and self.net.shapes[u] == step.shape)
+            if is_movement and len(step.inputs) == 1 and u and self._uses[u] == 1:
+                errors[u] = errors[u] + errors.pop(v)
+        return errors
 
     def bend_back(self, i: int, G: Tensor) -> tuple[list[Tensor], Tensor]:
         """Return coefficients (b, k, *shape) of a bend's input in place of its output, and the constant terms."""
@@ -170,25 +262,36 @@ class LinearBounds:
         if step.op == "choice":
             return _choice_back(G, low[:, None], high[:, None], self.leads[i][:, None])
         (above, above_intercept), (below, below_intercept) = (
-            [part[:, None] for part in line] for line in relu_lines(low, high, step.leak)
+            [part[:, None] for part in line] for line in self._lines(i)
         )
         up, down = G.clamp(min=0), G.clamp(max=0)
         return [up * above + down * below], up * above_intercept + down * below_intercept
 
 
+def _dot(rows: Tensor, x: Tensor) -> Tensor:
+    """Return rows (b, k, n) times one x (b, n) for each box: (b, k)."""
+    return torch.bmm(rows, x.unsqueeze(2)).squeeze(2)
+
+
 def relu_lines(low: Tensor, high: Tensor, leak: Tensor | None) -> tuple[Line, Line]:
-    """Return lines above and below a relu over an interval: its chord, and one through 0 along one of its sides."""
+    """Return lines above and below a relu over an interval: its chord, and one through 0 along one of its sides.
+
+    The chord's slope is rounded; its intercept is such that the line with that slope is beyond the relu at both ends.
+    """
     a = torch.zeros_like(low) if leak is None else leak.expand_as(low)
     at_low, at_high = torch.where(low > 0, low, a * low), torch.where(high > 0, high, a * high)
     bent = (low < 0) & (high > 0)
     only = torch.where(low >= 0, 1.0, a)
     slope = torch.where(bent, (at_high - at_low) / (high - low).clamp(min=1e-300), only)
-    intercept = torch.where(bent, at_low - slope * low, 0.0)
-    tangent = torch.where(bent, torch.where(high > -low, 1.0, a), only)
+    left, right = (a - slope) * low, (1.0 - slope) * high
+    tangent = torch.where(bent, torch.where(high >= -low, 1.0, a), only)
     convex = a <= 1  # else it is steeper below 0, concave, and its chord is below it
-    zero = torch.zeros_like(intercept)
-    above = torch.where(convex, slope, tangent), torch.where(convex, intercept, zero)
-    below = torch.where(convex, tangent, slope), torch.where(convex, zero, intercept)
+    zero = torch.zeros_like(low)
+    over, under = torch.maximum(left, right), torch.minimum(left, right)
+    over = torch.where(bent, over + gamma(1) * over.abs() + UNDERFLOW, zero)
+    under = torch.where(bent, under - gamma(1) * under.abs() - UNDERFLOW, zero)
+    above = torch.where(convex, slope, tangent), torch.where(convex, over, zero)
+    below = torch.where(convex, tangent, slope), torch.where(convex, zero, under)
     return above, below
 
 
@@ -202,7 +305,10 @@ def _choice_back(G: Tensor, low: Tensor, high: Tensor, lead: Tensor) -> tuple[li
     width = (s_high - s_low).clamp(min=1e-300)
     slope = ((s_high - top) / width).clamp(0, 1)
     slope = torch.where(top <= s_low, 1.0, slope)
-    intercept = torch.where(top <= s_low, 0.0, torch.where(top >= s_high, top, s_high - slope * s_high))
+    ends = [torch.maximum(end, top) - slope * end for end in (s_low, s_high)]
+    size = torch.maximum(top.abs(), torch.maximum(s_low.abs(), s_high.abs()))
+    intercept = torch.maximum(*ends) + gamma(2) * size + UNDERFLOW
+    intercept = torch.where(top <= s_low, 0.0, intercept)
     # Alternatively it is at most z_s plus the lead of the others: take the line that is lower in the middle.
     middle, lead = (s_low + s_high) / 2, lead.unsqueeze(-1)
     lower = middle + lead < slope * middle + intercept
@@ -211,14 +317,3 @@ def _choice_back(G: Tensor, low: Tensor, high: Tensor, lead: Tensor) -> tuple[li
     back = torch.zeros(*G.shape, K, dtype=G.dtype)
     back.scatter_(-1, s.expand(*G.shape, 1), up * slope + down)
     return [back], (up * intercept).squeeze(-1)
-
-
-def transpose_step(step: Step, shapes: Sequence[tuple[int, ...]], G: Tensor) -> list[Tensor]:
-    """Apply the transpose of an affine step's linear part to rows (b, k, *shape): for each input (b, k, *its shape)."""
-    if step.op == "linear":
-        return [G @ step.tensors["weight"]]
-    flat = G.flatten(0, 1)
-    with torch.enable_grad():
-        xs = [torch.zeros(len(flat), *shape, dtype=G.dtype, requires_grad=True) for shape in shapes]
-        parts = torch.autograd.grad(step.linear(xs), xs, flat)
-    return [part.reshape(*G.shape[:2], *part.shape[1:]) for part in parts]
