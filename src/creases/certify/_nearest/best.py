@@ -7,14 +7,13 @@ import time
 import numpy as np
 
 from creases._typing import Bools, Floats
+from creases.certify._nearest.exact import distance_above, exact_margin
 from creases.certify._nearest.projection import project
 from creases.certify._nearest.question import Goal, Question, dual_length
+from creases.certify._nearest.rounding import Rounding
 
-#: An input counts as a different decision when its margin exceeds this share of the size of the outputs' terms.
-MARGIN_ROUNDING = 1e-13
-
-#: A margin within this share of the size of the terms is a tie.
-TIE = 1e-11
+#: Points are moved beyond the boundary by at most this share of their distance.
+FAR = 1e-8
 
 #: Local searches cross at most this many creases of a region.
 CROSSINGS = 4
@@ -27,51 +26,50 @@ class Best:
         self.question = question
         self.distance = np.inf
         self.point: Floats | None = None
-        self.size = self._term_size(question.x)
-
-    def _term_size(self, x: Floats) -> float:
-        net, v = self.question.layers, np.abs(x)[None]
-        for layer in net.layers:
-            z = v @ np.abs(layer.W).T + np.abs(layer.c)
-            v = np.concatenate([v, np.maximum(1.0, np.abs(layer.leak)) * z], axis=1)
-        return float((v @ np.abs(net.W).T + np.abs(net.c)).max(initial=1e-300))
 
     def settle(self, point: Floats) -> None:
         """Take an input that is known to have a different decision, or to tie."""
-        self.point, self.distance = point, self.question.distance(point)
+        self.point, self.distance = point, distance_above(self.question, point)
 
     def offer(self, u: Floats, sides: Bools | None = None) -> bool:
-        """Take an input u (n,) if it is nearer and its decision differs, or does after a tiny step."""
+        """Take an input u (n,) if it is nearer and its decision differs or ties, perhaps after a tiny step."""
         question = self.question
         point = question.to_point(u)
-        distance = question.distance(point)
-        if distance >= self.distance or not self._is_allowed(point):
+        if question.distance(point) >= self.distance or not question.allows(point):
             return False
-        margin, strict = question.margin(point), MARGIN_ROUNDING * self.size
-        if margin < strict:
-            better = self._nudge(point, sides, strict - margin)
+        margin, error = self._margin(point)
+        if margin < error:
+            better = self._nudge(point, sides, margin, error)
             if better is not None:
-                point, distance = better, question.distance(better)
-            elif margin < -TIE * self.size:
+                point = better
+            elif margin < -error or not self._holds_exactly(point):
                 return False
-        if distance >= self.distance:
+        if distance_above(question, point) >= self.distance:
             return False
         self.settle(point)
         return True
 
-    def _is_allowed(self, point: Floats) -> bool:
-        return all(abs(point[list(group)].sum() - 1.0) < 1e-9 for group in self.question.one_hot)
+    def _margin(self, point: Floats) -> tuple[float, float]:
+        """Return by how much the decision at an input differs, and a bound of the error of that."""
+        question = self.question
+        rounding = Rounding(question.layers, np.abs(point))
+        errors = [rounding.outputs(goal.G, goal.g).max() for goal in question.goals]
+        return question.margin(point), float(max(errors))
 
-    def _nudge(self, point: Floats, sides: Bools | None, missing: float) -> Floats | None:
+    def _holds_exactly(self, point: Floats) -> bool:
+        margin = exact_margin(self.question, point)
+        return margin is not None and margin >= 0
+
+    def _nudge(self, point: Floats, sides: Bools | None, margin: float, error: float) -> Floats | None:
         """Return a point a rounding error further on whose decision certainly differs, None if there is none."""
         question = self.question
-        if missing > 1e-8 * self.size:
-            return None
         u = question.to_local(point)
         z, at = question.local.values(u[None])
         goal = max(question.goals, key=lambda goal: goal.margins(z)[0])
         row = goal.G[(goal.G @ z[0] + goal.g).argmin()][None]
         low, high = question.limits
+        missing = 2 * error - margin
+        size = question.length(u)
         for pattern in [at] if sides is None else [sides[None], at]:
             gradient = question.local.gradients(pattern, row)[0]
             free = ~question.whole & np.where(gradient > 0, u < high, u > low)
@@ -80,12 +78,12 @@ class Best:
                 speed = float(way @ way)
                 if speed <= 0:
                     continue
-                for factor in (2.0, 20.0, 2000.0):
+                for factor in (1.0, 2.0, 20.0, 2000.0):
                     step = factor * missing / speed
-                    if step * np.linalg.norm(way) > 1e-9 * max(question.length(u), 1e-300) and factor > 2:
+                    if step * np.linalg.norm(way) > FAR * size:
                         break
                     moved = question.to_point(u + step * way)
-                    if question.margin(moved) >= MARGIN_ROUNDING * self.size:
+                    if question.margin(moved) >= 1.5 * error and question.allows(moved):
                         return moved
         return None
 
@@ -159,8 +157,7 @@ def find_changes(question: Question, best: Best, deadline: float, seed: int = 0)
     directions /= np.array([question.length(row) for row in directions])[:, None]
     for level in range(-2, 8 if starts else 30):
         points = np.clip(reach * 2.0**level * directions, low, high)
-        if question.whole.any():
-            points = np.array([round_columns(question, row) for row in points])
+        points = round_columns(question, points)
         hits = points[question.local_margins(points) >= 0]
         if len(hits):
             starts += list(_shorten(question, hits[:16]))
@@ -176,15 +173,17 @@ def find_changes(question: Question, best: Best, deadline: float, seed: int = 0)
 
 
 def round_columns(question: Question, u: Floats) -> Floats:
-    """Return u (n,) with whole numbers in integer columns, and 1 in the largest column of each one-hot group."""
+    """Return u (..., n) with whole numbers in integer columns, and 1 in the largest column of each one-hot group."""
     if not question.whole.any():
         return u
-    point = question.x.copy()
-    point[question.columns] += u / question.weights[question.columns]
+    point = np.tile(question.x, (*u.shape[:-1], 1))
+    point[..., question.columns] += u / question.weights[question.columns]
     for group in question.one_hot:
         columns = list(group)
-        point[columns] = np.eye(len(columns))[point[columns].argmax()]
-    return question.to_local(question.to_point(question.to_local(point)))
+        point[..., columns] = np.eye(len(columns))[point[..., columns].argmax(axis=-1)]
+    point[..., question.integer] = np.round(point[..., question.integer])
+    point = np.clip(point, question.low, question.high)
+    return (question.weights * (point - question.x))[..., question.columns]
 
 
 def _shorten(question: Question, u: Floats) -> Floats:

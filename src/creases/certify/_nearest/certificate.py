@@ -96,11 +96,6 @@ def fractions(values: Any) -> Exact:
     return out.reshape(array.shape)
 
 
-def exact_margin(question: Question, point: Floats) -> Fraction:
-    """Return by how much the decision at an input differs, in rational arithmetic."""
-    return _ExactNetwork(question).margin(fractions(point))
-
-
 class _ExactNetwork:
     """The layers of a network as fractions, with the question's constraints as rows ``a x <= b``."""
 

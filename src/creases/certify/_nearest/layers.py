@@ -1,13 +1,15 @@
 """A network as layers of ReLUs on one growing list of variables: the input, then the outputs of all units.
 
 Affine steps between bends are multiplied out, a choice among K candidates becomes ReLUs
-(``max(a, b) = a + relu(b - a)``, pairwise). What bounds, searches or checks a network then has one kind of unit to deal
-with, whatever the steps were: convolutions, residual sums, clamps, pooling.
+(``max(a, b) = a + relu(b - a)``, pairwise). What bounds or searches a network then has one kind of unit to deal with,
+whatever the steps were: convolutions, residual sums, clamps, pooling. Products that had to be rounded carry a bound of
+their error, so that what is proved of the layers holds for the network itself.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,10 +18,18 @@ from torch import Tensor
 from creases._typing import Bools, Floats
 from creases.errors import InputError
 from creases.network import Network
-from creases.network.program import propagate
+from creases.network.program import Step
 
 #: Most entries of a layer's matrix.
 MATRIX_ENTRIES = 2**26
+
+#: Unit roundoff of float64.
+ROUNDOFF = 2.0**-53
+
+
+def gamma(n: int) -> float:
+    """Return a bound of the relative error of n roundings one after another, itself rounded up."""
+    return 1.01 * n * ROUNDOFF
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +39,8 @@ class Layer:
     W: Floats  #: (units, variables before)
     c: Floats  #: (units,)
     leak: Floats  #: (units,)
+    W_error: Floats | None  #: (units, variables before) the network's own weights differ by at most this; None: by 0
+    c_error: Floats  #: (units,)
 
     @property
     def first(self) -> int:
@@ -44,6 +56,14 @@ class Layers:
     layers: tuple[Layer, ...]
     W: Floats  #: (n_out, n_in + units)
     c: Floats  #: (n_out,)
+    W_error: Floats | None  #: (n_out, n_in + units)
+    c_error: Floats  #: (n_out,)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no product had to be rounded."""
+        parts = [(self.W_error, self.c_error), *((layer.W_error, layer.c_error) for layer in self.layers)]
+        return all(W is None and not c.any() for W, c in parts)
 
     @property
     def n_units(self) -> int:
@@ -97,37 +117,51 @@ class Layers:
 
     def recenter(self, x: Floats, scale: Floats, columns: Bools) -> Layers:
         """Return the function of u, where the chosen columns are ``x + u / scale`` and the others stay at x."""
-        free = int(columns.sum())
+        free, share = int(columns.sum()), gamma(self.n_in + 4)
 
-        def change(W: Floats, c: Floats) -> tuple[Floats, Floats]:
-            inner = W[:, : self.n_in]
-            return np.hstack([inner[:, columns] / scale[columns], W[:, self.n_in :]]), c + inner @ x
+        def change(W: Floats, c: Floats, W_error: Floats | None, c_error: Floats) -> tuple[Floats, Floats, Any, Floats]:
+            inner, size = W[:, : self.n_in], np.abs(x)
+            near = np.hstack([inner[:, columns] / scale[columns], W[:, self.n_in :]])
+            error = np.zeros(near.shape)
+            error[:, :free] = 2 * ROUNDOFF * np.abs(near[:, :free]) * (scale[columns] != 1)
+            c_error = c_error + share * (np.abs(inner) @ size + np.abs(c)) * bool(inner.any() and x.any())
+            if W_error is not None:
+                rest = W_error[:, : self.n_in]
+                error = error + np.hstack([rest[:, columns] / scale[columns], W_error[:, self.n_in :]]) * (1 + share)
+                c_error = c_error + rest @ size * (1 + share)
+            return near, c + inner @ x, error if error.any() else None, c_error
 
-        layers = [Layer(*change(layer.W, layer.c), layer.leak) for layer in self.layers]
-        return Layers(free, tuple(layers), *change(self.W, self.c))
+        layers = []
+        for layer in self.layers:
+            W, c, W_error, c_error = change(layer.W, layer.c, layer.W_error, layer.c_error)
+            layers.append(Layer(W, c, layer.leak, W_error, c_error))
+        return Layers(free, tuple(layers), *change(self.W, self.c, self.W_error, self.c_error))
+
+
+class Coefficients(NamedTuple):
+    """A value as an affine function of the variables: the constant first, then one row for each variable."""
+
+    value: Tensor  #: (1 + variables, *shape)
+    error: Tensor | None  #: the network's own coefficients differ by at most this; None: by 0
 
 
 def read_layers(net: Network) -> Layers:
     """Return a network (float64, on the CPU) as layers of ReLUs."""
     builder = _Builder(net.n_in)
     start = torch.cat([torch.zeros(1, net.n_in, dtype=torch.float64), torch.eye(net.n_in, dtype=torch.float64)])
-
-    def through(i: int, inputs: list[Tensor]) -> Tensor:
-        step = net.steps[i]
-        if step.op == "relu":
-            return builder.relu(inputs[0], step.leak)
-        if step.op == "choice":
-            return builder.maximum(inputs[0])
-        out = step.linear([builder.pad(value) for value in inputs])
-        _check_size(out, step.path)
-        if step.offset is not None:
-            out = torch.cat([out[:1] + step.offset, out[1:]])
-        return out
-
+    values = [Coefficients(start.reshape(-1, *net.input_shape), None)]
     with torch.no_grad():
-        out = propagate(net, {0: start.reshape(-1, *net.input_shape)}, through)[len(net.steps)]
-    W, c = builder.matrix(out)
-    return Layers(net.n_in, tuple(builder.layers), W, c)
+        for step in net.steps:
+            inputs = [values[i] for i in step.inputs]
+            if step.op == "relu":
+                values.append(builder.relu(inputs[0], step.leak))
+            elif step.op == "choice":
+                values.append(builder.maximum(inputs[0]))
+            else:
+                values.append(builder.affine(step, inputs))
+                _check_size(values[-1].value, step.path)
+        W, c, W_error, c_error = builder.matrix(values[-1])
+    return Layers(net.n_in, tuple(builder.layers), W, c, W_error, c_error)
 
 
 def _check_size(value: Tensor, path: str) -> None:
@@ -139,8 +173,12 @@ def _check_size(value: Tensor, path: str) -> None:
         )
 
 
+#: Affine steps that move entries without computing, and those that are one product for each entry they read.
+_MOVES, _PRODUCTS = ("concat", "stack", "reshape", "permute", "gather", "pad"), ("linear", "conv", "scale", "matmul")
+
+
 class _Builder:
-    """Values as coefficients (1 + variables, *shape): the constant first, then one row for each variable."""
+    """Adds variables for units, and writes values as affine functions of them."""
 
     def __init__(self, n_in: int) -> None:
         self.count = n_in
@@ -151,28 +189,100 @@ class _Builder:
         missing = 1 + self.count - len(value)
         return value if not missing else torch.cat([value, value.new_zeros(missing, *value.shape[1:])])
 
-    def matrix(self, value: Tensor) -> tuple[Floats, Floats]:
-        """Return a value as ``W v + c``: W (size, variables) and c (size,)."""
-        flat = self.pad(value).flatten(1).numpy()
-        return np.ascontiguousarray(flat[1:].T), flat[0].copy()
+    def affine(self, step: Step, inputs: list[Coefficients]) -> Coefficients:
+        """Apply an affine step to coefficients, with a bound of what is rounded."""
+        values = [self.pad(part.value) for part in inputs]
+        out, error = step.linear(values), None
+        if not _is_exact(step, inputs):
+            terms = max(int(value[0].numel()) for value in values) * len(values) + 8
+            error = gamma(terms) * _magnitude(step, values, out)
+        if any(part.error is not None for part in inputs):
+            errors = [torch.zeros_like(part.value) if part.error is None else part.error for part in inputs]
+            passed = _magnitude(step, [self.pad(part) for part in errors], out) * (1 + gamma(out[0].numel() + 8))
+            error = passed if error is None else error + passed
+        if step.offset is not None:
+            constant = out[:1] + step.offset
+            if out[:1].any():
+                error = torch.zeros_like(out) if error is None else error
+                error = torch.cat([error[:1] + 2 * ROUNDOFF * constant.abs(), error[1:]])
+            out = torch.cat([constant, out[1:]])
+        return Coefficients(out, error)
 
-    def relu(self, z: Tensor, leak: Tensor | None) -> Tensor:
+    def matrix(self, part: Coefficients) -> tuple[Floats, Floats, Floats | None, Floats]:
+        """Return a value as ``W v + c``: W (size, variables) and c (size,), and bounds of their errors."""
+        flat = self.pad(part.value).flatten(1).numpy()
+        W, c = np.ascontiguousarray(flat[1:].T), flat[0].copy()
+        if part.error is None:
+            return W, c, None, np.zeros(len(c))
+        error = self.pad(part.error).flatten(1).numpy()
+        return W, c, np.ascontiguousarray(error[1:].T) if error[1:].any() else None, error[0].copy()
+
+    def relu(self, z: Coefficients, leak: Tensor | None) -> Coefficients:
         """Add a layer of units, and return their outputs."""
-        W, c = self.matrix(z)
-        shape = z.shape[1:]
+        W, c, W_error, c_error = self.matrix(z)
+        shape = z.value.shape[1:]
         slope = torch.zeros(shape, dtype=torch.float64) if leak is None else leak.expand(shape)
-        self.layers.append(Layer(W, c, slope.flatten().numpy().astype(np.float64)))
+        self.layers.append(Layer(W, c, slope.flatten().numpy().astype(np.float64), W_error, c_error))
         first, units = self.count, len(c)
         self.count += units
         out = torch.zeros(1 + self.count, units, dtype=torch.float64)
         out[1 + first + torch.arange(units), torch.arange(units)] = 1.0
-        return out.reshape(-1, *shape)
+        return Coefficients(out.reshape(-1, *shape), None)
 
-    def maximum(self, z: Tensor) -> Tensor:
+    def maximum(self, z: Coefficients) -> Coefficients:
         """Return the maximum over the last axis, by units of pairs."""
-        while z.shape[-1] > 1:
-            half = z.shape[-1] // 2
-            a, b, rest = z[..., :half], z[..., half : 2 * half], z[..., 2 * half :]
-            more = self.relu(b - a, None)
-            z = torch.cat([self.pad(a) + more, self.pad(rest)], dim=-1)
-        return z[..., 0]
+        while z.value.shape[-1] > 1:
+            half = z.value.shape[-1] // 2
+            a, b, rest = (_cut(z, start, stop) for start, stop in ((0, half), (half, 2 * half), (2 * half, None)))
+            more = self.relu(_sum(b, a, -1.0), None)
+            a, rest = (
+                Coefficients(self.pad(p.value), None if p.error is None else self.pad(p.error)) for p in (a, rest)
+            )
+            z = _join(_sum(a, more, 1.0), rest)
+        return _cut(z, 0, 1, squeeze=True)
+
+
+def _is_exact(step: Step, inputs: list[Coefficients]) -> bool:
+    """Whether a step rounds no coefficient: it moves entries, or each is one product with 1 or -1."""
+    if step.op in _MOVES:
+        return True
+    if step.op in _PRODUCTS and len(inputs) == 1:
+        value = inputs[0].value.flatten(1)
+        plain = bool(((value == 0) | (value.abs() == 1)).all()) and not bool(value[0].any())
+        return plain and int((value != 0).sum(dim=1).max()) <= 1
+    return False
+
+
+def _magnitude(step: Step, values: list[Tensor], out: Tensor) -> Tensor:
+    """Return a bound of the sum of the magnitudes of a step's terms, of the shape of its output."""
+    sizes = [value.abs() for value in values]
+    if step.op == "interpolate":  # some of its weights are negative; all add up to less than 4
+        return torch.ones_like(out) * 4 * sizes[0].amax()
+    return step.linear_magnitude(sizes)
+
+
+def _cut(z: Coefficients, start: int, stop: int | None, *, squeeze: bool = False) -> Coefficients:
+    """Return entries of the last axis, or one of them without that axis."""
+    parts = [None if part is None else part[..., start:stop] for part in z]
+    value, error = [None if part is None else part[..., 0] for part in parts] if squeeze else parts
+    assert value is not None
+    return Coefficients(value, error)
+
+
+def _sum(a: Coefficients, b: Coefficients, sign: float) -> Coefficients:
+    """Return ``a + sign b``, for a of b before it."""
+    value = a.value + sign * b.value
+    overlap = (a.value != 0) & (b.value != 0)
+    error = torch.where(overlap, ROUNDOFF * 2 * value.abs(), 0.0)
+    for part in (a, b):
+        error = error if part.error is None else error + part.error * (1 + 2 * ROUNDOFF)
+    return Coefficients(value, error if bool(error.any()) else None)
+
+
+def _join(a: Coefficients, b: Coefficients) -> Coefficients:
+    """Concatenate along the last axis."""
+    value = torch.cat([a.value, b.value], dim=-1)
+    if a.error is None and b.error is None:
+        return Coefficients(value, None)
+    errors = [torch.zeros_like(part.value) if part.error is None else part.error for part in (a, b)]
+    return Coefficients(value, torch.cat(errors, dim=-1))

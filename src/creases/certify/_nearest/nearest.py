@@ -12,9 +12,10 @@ import numpy as np
 from creases._arguments import check_arguments
 from creases._typing import Floats
 from creases._validation import check_choice, check_count, check_number
-from creases.certify._nearest.best import MARGIN_ROUNDING, Best, find_changes
-from creases.certify._nearest.certificate import ChangeCertificate, exact_margin
+from creases.certify._nearest.best import Best, find_changes
+from creases.certify._nearest.certificate import ChangeCertificate
 from creases.certify._nearest.program import solve_programs
+from creases.certify._nearest.projection import compile_solvers
 from creases.certify._nearest.question import Norm, Question, pose, predicted_class
 from creases.certify._nearest.search import Search
 from creases.errors import InputError
@@ -25,11 +26,8 @@ Way = Literal["auto", "search", "milp"]
 #: Nodes of the first search, within the ball of the best answer; smaller balls or programs come after it.
 FIRST_NODES = 60
 
-#: Programs are tried when the lower bound is this share of the distance, for this share of the time that is left.
-PROGRAM_SHARE, PROGRAM_TIME = 0.5, 0.6
-
-#: Ties of the input itself are decided in rational arithmetic for networks of at most this many units.
-EXACT_UNITS = 500
+#: Programs look for nearer points for at most this share of the time; nothing is proved by them.
+PROGRAM_TIME = 0.3
 
 #: Distances below this share of the input's own size are rounding: an input on the boundary is at distance 0.
 ROUNDING = 1e-12
@@ -101,6 +99,9 @@ def nearest(
     count as a different decision, so that the nearest input exists: it is on the boundary, and the point returned is a
     rounding error beyond it where that is possible.
 
+    What is returned holds without tolerance for the network in real arithmetic, with its weights as float64 numbers:
+    the decision at the point was checked beyond rounding or in fractions, and no rounding can break the lower bound.
+
     Parameters
     ----------
     net
@@ -129,12 +130,12 @@ def nearest(
     budget
         Seconds for each answer; when time runs out, the bounds found so far are returned.
     tolerance
-        An answer is proved when ``distance - lower_bound`` is at most this fraction of the distance.
+        An answer is proved when ``distance - lower_bound`` is at most this fraction of the distance, or at most 1e-12
+        of the size of x.
     way
-        ``"search"``: best-first over the sides of units, with linear relaxations; its bounds are those of multipliers,
-        which hold whatever a solver's tolerance. ``"milp"``: mixed-integer programs (HiGHS), for L1 and Linf; its
-        bounds hold to the solver's tolerance of about 1e-7. ``"auto"``: the search, and where it does not finish soon,
-        the programs.
+        ``"search"`` (and ``"auto"``): best-first over the sides of units, with linear relaxations; its bounds are those
+        of multipliers, with rounding errors counted, and hold whatever a solver returned. ``"milp"``: mixed-integer
+        programs (HiGHS) look for the point first, for L1 and Linf; the search proves it.
 
     References
     ----------
@@ -180,6 +181,7 @@ class _Solver:
 
     def __init__(self, question: Question, seconds: float, tolerance: float) -> None:
         self.question, self.tolerance = question, tolerance
+        compile_solvers()
         self.start = time.perf_counter()
         self.deadline = self.start + seconds
         self.best = Best(question)
@@ -211,39 +213,29 @@ class _Solver:
             if np.isinf(self.best.distance):
                 return  # nothing within all that could be searched
         if way == "milp" and not self.is_over:
-            self._program(self.deadline)
-        elif not self.is_over:
+            self._program()
+        if not self.is_over:
             self._search(self.best.distance, FIRST_NODES)
-            untried = way == "auto" and question.norm != "l2"
-            while not self.is_over:
-                if untried and self.lower >= PROGRAM_SHARE * self.best.distance:
-                    left = self.deadline - time.perf_counter()
-                    self._program(time.perf_counter() + PROGRAM_TIME * left)
-                    untried = False
-                else:
-                    self._deepen()
+        while not self.is_over:
+            self._deepen()
 
-    def _program(self, deadline: float) -> None:
+    def _program(self) -> None:
+        """Look for a nearer point by mixed-integer programs."""
         self.ways.append("milp")
-        outcome = solve_programs(self.question, self.best, self.lower, deadline)
-        self.nodes += outcome.nodes
-        self.lower = max(self.lower, min(outcome.lower_bound, self.best.distance))
+        now = time.perf_counter()
+        self.nodes += solve_programs(self.question, self.best, now + PROGRAM_TIME * (self.deadline - now))
 
     def _try_input(self) -> None:
-        """Take the input itself where it is decided so already, or ties; a tie is decided in rational arithmetic."""
-        question, x = self.question, self.question.x
-        if not question.allows(x):
-            return
-        margin = question.margin(x)
-        near_tie = abs(margin) <= MARGIN_ROUNDING * self.best.size and question.layers.n_units <= EXACT_UNITS
-        if (exact_margin(question, x) if near_tie else margin) >= 0:
-            self.best.settle(x)
+        """Take the input itself where it is decided so already, or ties."""
+        question = self.question
+        if question.allows(question.x):
+            self.best.offer(np.zeros(question.local.n_in))
 
     def _search(self, radius: float, max_nodes: float = np.inf, deadline: float = np.inf) -> bool:
         """Search within a radius; return whether that finished."""
         if "search" not in self.ways:
             self.ways.append("search")
-        search = Search(self.question, self.best, min(self.deadline, deadline), max_nodes)
+        search = Search(self.question, self.best, min(self.deadline, deadline), max_nodes, 1 - self.tolerance / 4)
         outcome = search.run(radius)
         self.nodes += outcome.nodes
         self.lower = max(self.lower, min(outcome.lower_bound, self.best.distance))

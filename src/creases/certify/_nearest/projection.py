@@ -1,19 +1,23 @@
 """The point of a polytope nearest to the origin, in three norms, with a lower bound that needs no trust in a solver.
 
 For any ``y >= 0`` every u with ``N u <= s`` is at least ``-(y s) / |N^T y|`` away, in the dual norm: the multipliers of
-the solution make this the distance itself, and multipliers that are a little off a bound that is a little lower.
+the solution make this the distance itself, and multipliers that are a little off a bound that is a little lower. It is
+computed with all rounding errors counted against it.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog, nnls
+from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from creases._typing import Floats
+from creases.certify._nearest.layers import gamma
 from creases.certify._nearest.question import dual_length
+from creases.certify._nearest.rounding import TINY
 
 #: Feasibility tolerance of linear programs, the tightest that HiGHS accepts.
 LP_TOLERANCE = 1e-10
@@ -21,8 +25,11 @@ LP_TOLERANCE = 1e-10
 #: Rows shorter than this share of the longest are rounding: they bound nothing.
 SHORT = 1e-13
 
-#: A row without a normal holds nowhere when its end is negative by more than this share of the other rows' sizes.
-TIE = 1e-11
+#: Most entries of a dense tableau; larger programs are sparse.
+TABLEAU = 2**17
+
+#: What a solver ended with, as in ``kernels``.
+SOLVED, EMPTY = 0, 1
 
 
 class Nearest(NamedTuple):
@@ -31,106 +38,94 @@ class Nearest(NamedTuple):
     u: Floats | None  #: (n,)
     bound: float  #: no point of the polytope is nearer; infinite or huge where there is none
     y: Floats  #: (rows,) of the rows of N, not of the limits
-    toward: Floats | None = None  #: (n,) of dual norm 1: ``toward u >= bound`` in the polytope
+    toward: Floats | None = None  #: (n,) with ``toward u >= beyond`` in the polytope
+    beyond: float = 0.0  #: close to the bound
 
 
-def project(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> Nearest:
+@cache
+def compile_solvers() -> None:
+    """Load the compiled solvers, or compile them, before a time limit counts."""
+    for norm in ("l1", "l2", "linf"):
+        project(np.array([[-1.0]]), np.array([-1.0]), np.array([-2.0]), np.array([2.0]), norm)
+
+
+def project(N: Floats, s: Floats, low: Floats, high: Floats, norm: str, reach: float = np.inf) -> Nearest:
     """Return the point of ``N u <= s, low <= u <= high`` nearest to the origin.
 
-    The unit of length should be near the distance: callers divide s and the limits by their best answer.
+    Only points with entries of at most ``reach`` count. The unit of length should be near the distance: callers divide
+    s and the limits by their best answer.
     """
+    m = len(s)
     if (low > high).any():
-        return Nearest(None, np.inf, np.zeros(len(s)))
-    sizes = np.linalg.norm(N, axis=1)
-    longest = sizes.max(initial=0.0)
-    y = np.zeros(len(s))
-    never = (sizes == 0) & (s < -TIE * max(longest, np.abs(s).max(initial=0.0)))
+        return Nearest(None, np.inf, np.zeros(m))
+    sizes = np.sqrt((N * N).sum(axis=1))
+    never = (sizes == 0) & (s < 0)
     if never.any():  # 0 <= a negative number
-        y[never.argmax()] = 1.0
-        return Nearest(None, np.inf, y)
-    rows = np.flatnonzero(sizes > SHORT * longest)
-    part = _project(N[rows] / sizes[rows, None], s[rows] / sizes[rows], low, high, norm)
-    y[rows] = part.y / sizes[rows]
-    return Nearest(part.u, part.bound, y, part.toward)
-
-
-def _project(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> Nearest:
+        return Nearest(None, np.inf, np.eye(1, m, int(never.argmax()))[0])
     if (s >= 0).all() and (low <= 0).all() and (high >= 0).all():
-        return Nearest(np.zeros(len(low)), 0.0, np.zeros(len(s)))
-    return _project_l2(N, s, low, high) if norm == "l2" else _project_lp(N, s, low, high, norm)
+        return Nearest(np.zeros(len(low)), 0.0, np.zeros(m))
+    rows = np.flatnonzero(sizes > SHORT * sizes.max(initial=0.0))
+    state, u, y, up, down = _solve(N[rows] / sizes[rows, None], s[rows] / sizes[rows], low, high, norm)
+    multipliers = np.zeros(m)
+    multipliers[rows] = y / sizes[rows]
+    return _bounded(u if state == SOLVED else None, multipliers, up, down, (N, s, low, high), norm, reach)
 
 
-def row_bound(N: Floats, s: Floats, norm: str) -> float:
-    """Return the distance of the farthest of the planes ``N u <= s`` alone."""
-    sizes = np.array([dual_length(row, norm) for row in N])
-    far = s < 0
-    if (far & (sizes == 0)).any():
-        return np.inf
-    return float((-s[far] / sizes[far]).max(initial=0.0))
+def _bounded(
+    u: Floats | None,
+    y: Floats,
+    up: Floats,
+    down: Floats,
+    polytope: tuple[Floats, Floats, Floats, Floats],
+    norm: str,
+    reach: float,
+) -> Nearest:
+    """Return the answer with the bound that multipliers of rows, upper and lower limits prove, errors included."""
+    N, s, low, high = polytope
+    up, down = np.where(np.isfinite(high), up, 0.0), np.where(np.isfinite(low), down, 0.0)
+    top, bottom = np.where(up > 0, high, 0.0), np.where(down > 0, low, 0.0)
+    share = gamma(len(s) + 2 * len(low) + 10)
+    value = -float(y @ s + up @ top - down @ bottom)
+    value -= share * float(y @ np.abs(s) + up @ np.abs(top) + down @ np.abs(bottom)) + TINY
+    pull = y @ N + up - down
+    error = share * (y @ np.abs(N) + up + down) + TINY
+    size = dual_length(np.abs(pull) + error, norm) * (1 + share)
+    bound = 0.0 if value <= 0 else value / size * (1 - share)
+    inside = None if u is None else np.clip(u, low, high)
+    if u is None or not np.isfinite(reach) or value <= 0:
+        return Nearest(inside, bound, y)
+    toward = -pull / size  # toward u >= (value - error |u|) / size, up to the roundings of this division
+    lost = float((error / size + share * np.abs(toward)).sum()) * reach
+    return Nearest(inside, bound, y, toward, bound - lost * (1 + share))
 
 
-def dual_bound(y: Floats, N: Floats, s: Floats, norm: str) -> float:
-    """Return the bound that multipliers y >= 0 prove, 0 at least."""
-    value = -float(y @ s)
-    if value <= 0:
-        return 0.0
-    size = dual_length(y @ N, norm)
-    return np.inf if size == 0 else value / size
+Solution = tuple[int, Floats, Floats, Floats, Floats]
 
 
-def _project_l2(N: Floats, s: Floats, low: Floats, high: Floats) -> Nearest:
-    """Solve by non-negative least squares (Lawson & Hanson, ch. 23); limits join when they are violated."""
+def _solve(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> Solution:
+    """Return a state, u, and multipliers of rows, of upper and of lower limits."""
+    from creases.certify._nearest import kernels  # numba is slow to import
+
+    m, n = N.shape
+    if norm == "l2":
+        state, u, y = kernels.least_distance(N, s, low, high)
+        return state, u, y[:m], y[m : m + n], y[m + n :]
+    if (m + 3 * n) * 2 * n > TABLEAU:
+        return _solve_sparse(N, s, low, high, norm)
+    tableau = (kernels.l1_tableau if norm == "l1" else kernels.linf_tableau)(N, s, low, high)
+    state, x, y = kernels.dual_simplex(tableau)
+    u = x[:n] - x[n:] if norm == "l1" else x[:n] - x[n]
+    up, down, first = np.zeros(n), np.zeros(n), m
+    for part, end in ((up, high), (down, low)):
+        finite = np.isfinite(end)
+        part[finite] = y[first : first + int(finite.sum())]
+        first += int(finite.sum())
+    return state, u, y[:m], up, down
+
+
+def _solve_sparse(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> Solution:
+    """Solve a larger linear program by HiGHS: u = p - q for L1, |u| <= t for Linf."""
     n, m = N.shape[1], len(s)
-    limit_rows = np.zeros((0, n))
-    limit_s = np.zeros(0)
-    eye = np.eye(n)
-    u = np.zeros(n)
-    used = np.zeros(2 * n, bool)
-    while True:
-        room = 1e-12 * (1 + np.abs(u))
-        over = np.concatenate([u > high + room, u < low - room]) & ~used
-        if over.any():
-            used |= over
-            which = np.flatnonzero(used)
-            limit_rows = np.where(which[:, None] < n, eye[which % n], -eye[which % n])
-            limit_s = np.concatenate([high, -low])[which]
-        rows, ends = np.vstack([N, limit_rows]), np.concatenate([s, limit_s])
-        y, u = _least_distance(rows, ends)
-        bound = dual_bound(y, rows, ends, "l2")
-        room = 1e-12 * (1 + np.abs(u))
-        if bound > 1e7:
-            return Nearest(None, bound, y[:m])
-        if not (np.concatenate([u > high + room, u < low - room]) & ~used).any():
-            pull = y @ rows
-            return Nearest(np.clip(u, low, high), bound, y[:m], -pull / max(float(np.linalg.norm(pull)), 1e-300))
-
-
-def _least_distance(N: Floats, s: Floats) -> tuple[Floats, Floats]:
-    """Return multipliers and the point of ``N u <= s`` nearest to the origin; a far point where there is none."""
-    n = N.shape[1]
-    if (s >= 0).all():
-        return np.zeros(len(s)), np.zeros(n)
-    E = np.vstack([-N.T, -s[None]])
-    try:
-        y, _ = nnls(E, np.eye(1, n + 1, n)[0], maxiter=30 * (len(s) + n))
-    except RuntimeError:  # too many steps: bound by the farthest plane alone
-        y = np.zeros(len(s))
-        y[s.argmin()] = 1.0
-    r = E @ y
-    r[-1] -= 1.0
-    u = -r[:-1] / min(r[-1], -1e-300)
-    tight = y > 0
-    if tight.any() and np.abs(u).max(initial=0.0) < 1e6:
-        exact = np.linalg.lstsq(N[tight], s[tight], rcond=None)[0]
-        if (N @ exact <= s + 1e-12 * (1 + np.linalg.norm(exact))).all():
-            u = exact
-    return y, u
-
-
-def _project_lp(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> Nearest:
-    """Solve as a linear program: u = p - q for L1, |u| <= t for Linf."""
-    n, m = N.shape[1], len(s)
-    ends: tuple[Floats, Floats]
     A: Any
     if norm == "l1":
         A, b, cost = np.hstack([N, -N]), s, np.ones(2 * n)
@@ -138,16 +133,14 @@ def _project_lp(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> N
     else:
         A = np.zeros((m + 2 * n, n + 1))
         A[:m, :n], A[m : m + n, :n], A[m + n :, :n], A[m:, n] = N, np.eye(n), -np.eye(n), -1.0
-        A = csr_array(A) if n > 100 else A
+        A = csr_array(A)
         b, cost = np.append(s, np.zeros(2 * n)), np.eye(1, n + 1, n)[0]
         ends = (np.append(low, 0.0), np.append(high, np.inf))
     options: Any = {"primal_feasibility_tolerance": LP_TOLERANCE, "dual_feasibility_tolerance": LP_TOLERANCE}
     limits: Any = np.column_stack(ends)
     answer: Any = linprog(cost, A, b, bounds=limits, method="highs", options=options)
-    if answer.status == 2:
-        return _infeasible(N, s, low, high, norm)
     if answer.status != 0:
-        return Nearest(None, row_bound(N, s, norm), np.zeros(m))
+        return _solve(N, s, low, high, "l2")
     u = answer.x[:n] - answer.x[n:] if norm == "l1" else answer.x[:n]
     y = np.maximum(-answer.ineqlin.marginals[:m], 0.0)
     if norm == "l1":  # limits take the part of N^T y that the norm does not pay for
@@ -156,27 +149,4 @@ def _project_lp(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> N
         down = np.maximum(np.where(low > 0, 1.0, -1.0) + pull, 0.0)
     else:
         up, down = np.maximum(-answer.upper.marginals[:n], 0.0), np.maximum(answer.lower.marginals[:n], 0.0)
-    bound, toward = _bound_with_limits(y, N, s, (up, high), (down, low), norm)
-    return Nearest(np.clip(u, low, high), bound, y, toward)
-
-
-def _bound_with_limits(
-    y: Floats, N: Floats, s: Floats, upper: tuple[Floats, Floats], lower: tuple[Floats, Floats], norm: str
-) -> tuple[float, Floats]:
-    """Return the bound that multipliers prove, of rows and of limits (with their ends), and the way it points."""
-    (up, high), (down, low) = (
-        (np.where(np.isfinite(end), weight, 0.0), np.where(np.isfinite(end), end, 0.0))
-        for weight, end in (upper, lower)
-    )
-    value = -float(y @ s + up @ high - down @ low)
-    pull = y @ N + up - down
-    size = dual_length(pull, norm)
-    bound = 0.0 if value <= 0 else np.inf if size == 0 else value / size
-    return bound, -pull / max(size, 1e-300)
-
-
-def _infeasible(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> Nearest:
-    """Return the bound of a polytope that the solver calls empty: that of multipliers which show it."""
-    near = _project_l2(N, s, low, high)
-    factor = {"l1": 1.0, "linf": 1.0 / np.sqrt(max(1, N.shape[1]))}[norm]  # |u|_1 >= |u|_2 >= |u|_inf >= |u|_2 / sqrt n
-    return Nearest(None, near.bound * factor, near.y)
+    return SOLVED, u, y, up, down

@@ -12,7 +12,7 @@ import torch
 
 from creases._typing import Bools, Floats
 from creases._validation import check_box, check_choice, check_index, check_numbers, check_vector
-from creases.certify._nearest.layers import Layers, read_layers
+from creases.certify._nearest.layers import ROUNDOFF, Layers, gamma, read_layers
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 
@@ -62,8 +62,9 @@ class Question:
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
-        """Least and largest u: (n,) each, infinite where there is no limit."""
-        return self.to_local(self.low), self.to_local(self.high)
+        """Least and largest u, rounded outwards: (n,) each, infinite where there is no limit."""
+        low, high = self.to_local(self.low), self.to_local(self.high)
+        return low - 8 * ROUNDOFF * np.abs(low), high + 8 * ROUNDOFF * np.abs(high)
 
     @cached_property
     def sums(self) -> tuple[Floats, Floats]:
@@ -73,7 +74,8 @@ class Question:
             row[list(group)] = 1.0
         s = 1.0 - rows @ self.x
         N = (rows / self.weights)[:, self.columns]
-        return np.vstack([N, -N]), np.concatenate([s, -s])
+        room = gamma(len(self.x) + 8) * (2.0 + rows @ np.abs(self.x))  # a group's columns are 0 or 1
+        return np.vstack([N, -N]), np.concatenate([s + room, room - s])
 
     @cached_property
     def whole(self) -> Bools:

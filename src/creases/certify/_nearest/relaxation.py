@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
-from creases.certify._nearest.layers import Layers
+from creases.certify._nearest.layers import ROUNDOFF, Layers, gamma
 
 Sides = NDArray[np.int8]  #: of each unit: 1 above zero, 0 below, -1 not known
 
@@ -57,30 +57,32 @@ class Ball:
         top = self._maxima(A)
         if self.cap is not None and self.cap[1] > 0:
             q, t = self.cap
-            if self.norm == "l2":
-                top = np.minimum(top, self._cap_maxima(A, q, t))
             size = np.abs(A).max(axis=1, initial=0.0) / max(float(np.abs(q).max(initial=0.0)), 1e-300)
-            for share in MULTIPLIERS:  # any multiplier of q u >= t gives a bound
-                weight = share * size
-                top = np.minimum(top, self._maxima(A + weight[:, None] * q) - weight * t)
+            weights = [share * size for share in MULTIPLIERS]  # any multiplier of q u >= t gives a bound
+            if self.norm == "l2":
+                weights.append(self._best_multiplier(A, q, t))
+            for weight in weights:
+                top = np.minimum(top, self._maxima(A + weight[:, None] * q, weight * t) - weight * t)
         return top + b
 
-    def _cap_maxima(self, A: Floats, q: Floats, t: float) -> Floats:
-        """Return the largest values of ``A u`` in a Euclidean ball beyond the plane ``q u = t``, q of length 1."""
-        along, size = A @ q, np.linalg.norm(A, axis=1)
-        across = np.sqrt(np.maximum(size**2 - along**2, 0.0))
-        half_width = np.sqrt(max(self.radius**2 - t**2, 0.0))
-        beyond = self.radius * along >= t * size  # the largest value of the ball is beyond the plane
-        return np.asarray(np.where(beyond, self.radius * size, t * along + half_width * across))
+    def _best_multiplier(self, A: Floats, q: Floats, t: float) -> Floats:
+        """Return the multipliers of ``q u >= t`` that give the least bounds of ``A u`` in a Euclidean ball."""
+        along, size = A @ q, (A * A).sum(axis=1)
+        across = np.sqrt(np.maximum(size - along**2, 0.0))
+        half_width = np.sqrt(max(self.radius**2 - t**2, 1e-24 * self.radius**2))
+        return np.asarray(np.maximum(t / half_width * across - along, 0.0))
 
-    def _maxima(self, A: Floats) -> Floats:
-        """Return the largest values of ``A u`` in the ball, without its cap."""
+    def _maxima(self, A: Floats, constant: Floats | float = 0.0) -> Floats:
+        """Return the largest values of ``A u`` in the ball, without its cap, with errors of sums and of a constant."""
+        ends = np.maximum(np.abs(self.low), np.abs(self.high))
+        size = np.abs(A)
+        error = gamma(A.shape[1] + 16) * (size @ ends + constant)
         in_box = np.maximum(A * self.low, A * self.high).sum(axis=1)
         if self.norm == "linf" or (self.low > 0).any() or (self.high < 0).any():
-            return np.asarray(in_box)
-        useful = np.where(A > 0, self.high > 0, self.low < 0) * np.abs(A)  # in directions that limits allow
-        size = useful.max(axis=1, initial=0.0) if self.norm == "l1" else np.linalg.norm(useful, axis=1)
-        return np.asarray(np.minimum(in_box, self.radius * size))
+            return np.asarray(in_box + error)
+        useful = np.where(A > 0, self.high > 0, self.low < 0) * size  # in directions that limits allow
+        length = useful.max(axis=1, initial=0.0) if self.norm == "l1" else np.sqrt((useful * useful).sum(axis=1))
+        return np.asarray(np.minimum(in_box, self.radius * length) + error)
 
 
 class Bounds(NamedTuple):
@@ -108,12 +110,15 @@ def lines(low: Floats, high: Floats, leak: Floats, sides: Sides, slope: float | 
     on, off = (sides == 1) | (low >= 0), (sides == 0) | (high <= 0)
     bent = ~(on | off)
     only = np.where(on, 1.0, leak)
-    at_low, at_high = leak * low, high
-    chord = np.where(bent, (at_high - at_low) / np.where(bent, high - low, 1.0), only)
-    chord_at = np.where(bent, at_low - chord * low, 0.0)
+    chord = np.where(bent, (high - leak * low) / np.where(bent, high - low, 1.0), only)
+    convex, zero = leak <= 1, np.zeros(len(low))
+    # The chord is beyond the unit at both ends, whatever its slope was rounded to.
+    room = 8 * ROUNDOFF * ((np.abs(leak) + np.abs(chord)) * np.abs(low) + (1 + np.abs(chord)) * np.abs(high))
+    at_low, at_high = (leak - chord) * low, (1 - chord) * high
+    chord_at = np.where(convex, np.maximum(at_low, at_high) + room, np.minimum(at_low, at_high) - room)
+    chord_at = np.where(bent, chord_at, 0.0)
     upper = (high > -low) if slope is None else np.full(len(low), slope >= 0.5)
     free = np.where(bent, np.where(upper, 1.0, leak), only)
-    convex, zero = leak <= 1, np.zeros(len(low))
     return Lines(
         np.where(convex, chord, free),
         np.where(convex, chord_at, zero),
@@ -152,15 +157,15 @@ def upper_bounds(net: Layers, W: Floats, c: Floats, around: Lines, *, depends: b
     return Upper(back[:, :n], b, total)
 
 
-def bound_units(net: Layers, ball: Ball, sides: Sides, known: Bounds | None = None, first: int = 0) -> Bounds | None:
+def bound_units(net: Layers, ball: Ball, sides: Sides, errors: Floats, known: Bounds | None = None) -> Bounds | None:
     """Bound all pre-activations in a ball where units have the known sides; None where that is impossible.
 
-    ``known`` bounds are tightened from layer ``first`` on.
+    ``errors`` (units,) are those of :class:`Rounding`; ``known`` bounds are tightened.
     """
     n_units = net.n_units
     low = np.full(n_units, -np.inf) if known is None else known.low.copy()
     high = np.full(n_units, np.inf) if known is None else known.high.copy()
-    for k in range(first, len(net.layers)):
+    for k in range(len(net.layers)):
         layer, units = net.layers[k], net.units(k)
         if k and layer.W.size > BACKWARDS:
             new_low, new_high = _interval(net, ball, low, high, k)
@@ -171,14 +176,13 @@ def bound_units(net: Layers, ball: Ball, sides: Sides, known: Bounds | None = No
             both = upper_bounds(net, np.vstack([layer.W, -layer.W]), np.append(layer.c, -layer.c), around)
             top = ball.maxima(both.A, both.b)
             new_high, new_low = top[: len(layer.c)], -top[len(layer.c) :]
-        low[units], high[units] = np.maximum(low[units], new_low), np.minimum(high[units], new_high)
+        low[units] = np.maximum(low[units], new_low - errors[units])
+        high[units] = np.minimum(high[units], new_high + errors[units])
         side = sides[units]
         low[units] = np.where(side == 1, np.maximum(low[units], 0.0), low[units])
         high[units] = np.where(side == 0, np.minimum(high[units], 0.0), high[units])
-        gap = low[units] - high[units]
-        if (gap > 1e-12 * (1 + np.abs(low[units]))).any():
+        if (low[units] > high[units]).any():
             return None
-        high[units] = np.maximum(high[units], low[units])
     return Bounds(low, high)
 
 

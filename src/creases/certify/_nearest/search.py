@@ -24,12 +24,11 @@ import numpy as np
 
 from creases._typing import Bools, Floats
 from creases.certify._nearest.best import Best
+from creases.certify._nearest.layers import ROUNDOFF
 from creases.certify._nearest.projection import project
 from creases.certify._nearest.question import Goal, Question
 from creases.certify._nearest.relaxation import Ball, Bounds, Lines, Sides, bound_units, lines, upper_bounds
-
-#: Nodes are not looked at when they are no nearer than this share of the best answer.
-CLOSE = 1 - 1e-9
+from creases.certify._nearest.rounding import Rounding
 
 #: Lower lines that goals are bounded with: the steeper side by interval, then all flat, then all steep.
 SLOPES = (None, 0.0, 1.0)
@@ -66,12 +65,15 @@ class Outcome(NamedTuple):
 class Search:
     """A search within a radius; better answers go to ``best``."""
 
-    def __init__(self, question: Question, best: Best, deadline: float, max_nodes: float = np.inf) -> None:
+    def __init__(
+        self, question: Question, best: Best, deadline: float, max_nodes: float = np.inf, close: float = 1 - 1e-9
+    ) -> None:
         self.question = question
         self.net = question.local
         self.best = best
         self.deadline = deadline
         self.max_nodes = max_nodes
+        self.close = close  # nodes are not looked at when they are no nearer than this share of the best answer
         self.leak = np.concatenate([layer.leak for layer in self.net.layers] or [np.zeros(0)])
         self.layer_of = np.repeat(np.arange(len(self.net.layers)), [len(layer.c) for layer in self.net.layers])
         self.nodes = 0
@@ -82,11 +84,11 @@ class Search:
     @property
     def cutoff(self) -> float:
         """The distance within which something nearer would count."""
-        return min(self.radius, self.best.distance) * CLOSE
+        return min(self.radius, self.best.distance) * self.close
 
     def run(self, radius: float) -> Outcome:
         """Search within a radius, until nothing is left, time is over or nodes are used up."""
-        self.radius, self.floor, self.heap = radius, np.inf, []
+        self.floor, self.heap = np.inf, []
         for goal in self.question.goals:
             self._add(self.root(goal, radius))
         while self.heap and self.heap[0][0] < self.cutoff:
@@ -114,7 +116,8 @@ class Search:
         low, high = self.question.limits
         sides = np.full(self.net.n_units, -1, np.int8)
         ball = self._ball(low, high, None)
-        bounds = None if ball.is_empty else bound_units(self.net, ball, sides)
+        self.rounding = Rounding(self.net, np.maximum(np.abs(ball.low), np.abs(ball.high)))
+        bounds = None if ball.is_empty else bound_units(self.net, ball, sides, self.rounding.units)
         if bounds is None:
             return None
         N, s = self.question.sums
@@ -123,7 +126,7 @@ class Search:
             before = node.bound
             if before >= self.cutoff or not node.split[0] or node.cap is None:
                 break
-            bounds = bound_units(self.net, self._ball(low, high, node.cap), sides, node.bounds)
+            bounds = bound_units(self.net, self._ball(low, high, node.cap), sides, self.rounding.units, node.bounds)
             if bounds is None:
                 return None
             node = self._look(goal, sides, bounds, N, s, node.rows, low, high, before)
@@ -146,7 +149,8 @@ class Search:
         """Bound a node, offer its nearest point, and choose what to split it on."""
         self.nodes += 1
         around = [lines(*bounds, self.leak, sides, slope) for slope in SLOPES]
-        W, c = goal.G @ self.net.W, goal.G @ self.net.c + goal.g
+        W = goal.G @ self.net.W
+        c = goal.G @ self.net.c + goal.g + self.rounding.outputs(goal.G, goal.g)
         above = [upper_bounds(self.net, W, c, part, depends=True) for part in around]
         bent = (sides < 0) & (bounds.low < 0) & (bounds.high > 0) & (self.leak != 1)
         if not (above[0].depends[:, bent] != 0).any():  # the goal's rows are exact: make those of the sides so
@@ -158,7 +162,8 @@ class Search:
         scale = scale if np.isfinite(scale) and scale > 0 else 1.0
         all_rows = np.vstack([N, *(-part.A for part in above)])
         ends = np.concatenate([s, *(part.b for part in above)])
-        near = project(all_rows, ends / scale, low / scale, high / scale, self.question.norm)
+        reach = min(self.radius, self.best.distance) / scale
+        near = project(all_rows, ends / scale, low / scale, high / scale, self.question.norm, reach)
         bound = max(least, near.bound * scale)
         u = None if near.u is None else near.u * scale
         split = ("", 0, 0.0)
@@ -168,7 +173,7 @@ class Search:
                 self.best.offer(u, None if split[0] else self._known_sides(sides, bounds))
             if not split[0] and u is not None:
                 split = self._fraction(u, low, high)
-        cap = None if near.toward is None else (near.toward, near.bound * scale * (1 - 1e-12))
+        cap = None if near.toward is None else (near.toward, near.beyond * scale * (1 - 1e-15))
         return Node(goal, sides, bounds, N, s, rows, low, high, bound, cap, split)
 
     def _known_sides(self, sides: Sides, bounds: Bounds) -> Bools:
@@ -194,7 +199,7 @@ class Search:
         sign = 1.0 if side == 1 else -1.0
         W, c = sign * layer.W[unit - first][None], sign * layer.c[unit - first][None]
         above = upper_bounds(self.net, W, c, around, depends=True)
-        return -above.A[0], float(above.b[0]), above.depends
+        return -above.A[0], float(above.b[0]) + float(self.rounding.units[unit]), above.depends
 
     def _choose(
         self, bounds: Bounds, bent: Bools, depends: Floats, around: Lines, u: Floats | None
@@ -243,7 +248,7 @@ class Search:
         ball = self._ball(node.low, node.high, node.cap)
         low, high = node.bounds.low.copy(), node.bounds.high.copy()
         (low if side == 1 else high)[unit] = 0.0
-        bounds = bound_units(self.net, ball, sides, Bounds(low, high))
+        bounds = bound_units(self.net, ball, sides, self.rounding.units, Bounds(low, high))
         if bounds is None:
             return None
         row, end, _ = self._side_row(unit, side, lines(*bounds, self.leak, sides))
@@ -255,11 +260,15 @@ class Search:
         weight, x = question.weights[question.columns][column], question.x[question.columns][column]
         for up in (False, True):
             low, high = node.low.copy(), node.high.copy()
+            end = weight * ((np.ceil(value) if up else np.floor(value)) - x)
+            room = 8 * ROUNDOFF * abs(end)
             if up:
-                low[column] = weight * (np.ceil(value) - x)
+                low[column] = end - room
             else:
-                high[column] = weight * (np.floor(value) - x)
+                high[column] = end + room
             ball = self._ball(low, high, node.cap)
-            bounds = None if ball.is_empty else bound_units(self.net, ball, node.sides, node.bounds)
+            bounds = (
+                None if ball.is_empty else bound_units(self.net, ball, node.sides, self.rounding.units, node.bounds)
+            )
             if bounds is not None:
                 self._add(self._look(node.goal, node.sides, bounds, node.N, node.s, node.rows, low, high, node.bound))
