@@ -23,6 +23,7 @@ COMMANDS = {
     "map": ("creases.cli.map:map_plane", "Map and draw every linear region of a network on a plane."),
     "explain": ("creases.cli.explain:explain_input", "Explain a network's decision at one input."),
     "verify": ("creases.cli.verify:verify_property", "Prove a property of a network, or find a counterexample."),
+    "check": ("creases.cli.check:check_proof_file", "Check a proof about a network with code that no search uses."),
     "compare": ("creases.cli.compare:compare_networks", "Compare the decisions and coefficients of networks."),
     "spline": ("creases.cli.spline:fit_spline", "Fit a curve with a network, and compare it with the best fit."),
     "sweep": ("creases.cli.sweep:app", "Run a function over many jobs, on all cores or on Ray."),

@@ -1,9 +1,11 @@
 """Proofs as files: what was proved, the tree that proves it, and its recording while a search runs.
 
 A :class:`Proof` is a statement about a network, with the answer and the points that show it, and a tree of splits for
-each claim that the answer needs. ``save_proof`` and ``load_proof`` keep it as JSON.
+each claim that the answer needs. ``save_proof`` and ``load_proof`` keep it as JSON, and ``check_proof`` decides whether
+it shows what it states, by code that no search uses.
 """
 
+from creases.certify.proofs._check import CheckResult, check_proof
 from creases.certify.proofs._digest import make_proof, mark_model, network_digest
 from creases.certify.proofs._format import (
     CaseSet,
@@ -31,6 +33,7 @@ from creases.certify.proofs._store import load_proof, save_proof
 
 __all__ = [
     "CaseSet",
+    "CheckResult",
     "ClaimProof",
     "DecisionsStatement",
     "DifferenceEntry",
@@ -50,6 +53,7 @@ __all__ = [
     "Split",
     "TreeRecord",
     "VerifyStatement",
+    "check_proof",
     "load_proof",
     "make_proof",
     "mark_model",

@@ -1,0 +1,151 @@
+"""The check of a proof: whether it shows what it states about a network."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from creases._text import plural
+from creases._typing import Progress
+from creases._versions import version
+from creases.certify.proofs._checker.claims import Refusal, require
+from creases.certify.proofs._checker.program import build_machine
+from creases.certify.proofs._checker.statements import Subject, derive_claims
+from creases.certify.proofs._checker.trees import check_tree
+from creases.certify.proofs._digest import network_digest
+from creases.certify.proofs._format import DecisionsStatement, DifferencesStatement, ModelMark, Proof
+from creases.certify.proofs._values import proof_from_json, proof_to_json
+from creases.certify.proofs._words import describe
+from creases.errors import InputError, RequestError
+from creases.network import Network, NetworkLike, as_network
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """Whether a proof shows what it states; true in a condition if it does."""
+
+    verified: bool
+    text: str  #: the statement in words, or where and why the proof is refused
+    nodes: int  #: nodes of trees that were checked
+    seconds: float
+
+    def __bool__(self) -> bool:
+        """Return whether the proof is verified."""
+        return self.verified
+
+    def __str__(self) -> str:
+        return f"{'verified' if self.verified else 'refused'}: {self.text}"
+
+
+def check_proof(
+    proof: Proof, net: NetworkLike, other: NetworkLike | None = None, *, progress: Progress | None = None
+) -> CheckResult:
+    """Check a proof about a network, in arithmetic that no rounding can break.
+
+    The claims that must be proved follow from the statement alone. Points are checked in fractions, trees of splits in
+    float64 with bounds of the rounding, and in fractions where these do not decide. Nothing of the searches that write
+    proofs is used. The network means its function of real numbers, with the float64 values of its weights.
+
+    Parameters
+    ----------
+    proof
+        As :func:`load_proof` returns it, or a result of :mod:`creases.certify` carries it.
+    net, other
+        The network of the statement; the second one for differences and decisions.
+    progress
+        Called with the number of nodes checked.
+
+    Examples
+    --------
+    >>> import creases
+    >>> from creases.certify.proofs import ClaimProof, Domain, HoldsStatement, Leaf, Split, make_proof
+    >>> net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])  # class 1 where |x| > 1
+    >>> statement = HoldsStatement("holds", Domain(((-0.5, 0.75),)), never=1)
+    >>> print(check_proof(make_proof(statement, [ClaimProof(("never",), [Leaf("bounds")])], net=net), net))
+    verified: no input of the box is decided for class 1
+    >>> wider = HoldsStatement("holds", Domain(((-0.5, 1.75),)), never=1)
+    >>> print(check_proof(make_proof(wider, [ClaimProof(("never",), [Leaf("bounds")])], net=net), net))
+    refused: claim never, node 0: by its bounds the claim can be missed by 0.75
+    """
+    start = time.perf_counter()
+    _check_rounding()
+    try:
+        proof = proof_from_json(proof_to_json(proof, version("creases")))
+    except (ValueError, TypeError, AttributeError) as problem:
+        raise InputError("proof", "be a valid proof", str(problem)) from None
+    first, second = _networks(proof, net, other)
+    checker = _Checker(proof, progress)
+    with np.errstate(all="ignore"):
+        try:
+            checker.run(first, second)
+        except Refusal as refusal:
+            return CheckResult(False, str(refusal), checker.nodes, time.perf_counter() - start)
+    return CheckResult(True, describe(proof), checker.nodes, time.perf_counter() - start)
+
+
+def _check_rounding() -> None:
+    """Refuse to work where the processor rounds tiny numbers to 0, which the bounds do not allow for."""
+    tiny = np.full(4, 2.0**-1060)
+    if not (tiny * 0.5 > 0).all() or not (tiny + tiny == 2.0**-1059).all():
+        raise RequestError("tiny numbers are flushed to zero in this process, so nothing can be checked; start another")
+
+
+def _networks(proof: Proof, net: NetworkLike, other: NetworkLike | None) -> tuple[Network, Network | None]:
+    is_pair = isinstance(proof.statement, DifferencesStatement | DecisionsStatement)
+    if is_pair and other is None:
+        raise InputError("other", "be given: the proof is about two networks")
+    if not is_pair and other is not None:
+        raise InputError("other", "be left out: the proof is about one network")
+    return as_network(net), None if other is None else as_network(other)
+
+
+class _Checker:
+    def __init__(self, proof: Proof, progress: Progress | None) -> None:
+        self.proof, self.nodes = proof, 0
+        self.total = sum(len(each.tree) for each in proof.proofs)
+        self.report = progress or (lambda what, done, total: None)
+
+    def _count(self) -> None:
+        self.nodes += 1
+        self.report("checking nodes", self.nodes, self.total)
+
+    def run(self, net: Network, other: Network | None) -> None:
+        """Refuse the proof if anything is wrong with it."""
+        _check_mark(self.proof.model, net, "the network")
+        if other is not None:
+            require(self.proof.other is not None, "the proof does not say which second network it is about")
+            assert self.proof.other is not None
+            _check_mark(self.proof.other, other, "the second network")
+            require(net.n_in == other.n_in, "the networks have different numbers of inputs")
+            require(net.n_out == other.n_out, "the networks have different numbers of outputs")
+        else:
+            require(self.proof.other is None, "the proof names a second network but states nothing about it")
+        machine = build_machine(net, other)
+        claims = derive_claims(Subject(machine, net.n_in, net.n_out), self.proof.statement)
+        trees = {each.claim: each.tree for each in self.proof.proofs}
+        require(len(trees) == len(self.proof.proofs), "a claim is proved twice")
+        for key in claims:
+            require(key in trees, f"the proof of claim {_name(key)} is missing")
+        for key in trees:
+            require(key in claims, f"claim {_name(key)} is not part of the statement")
+        for key, claim in claims.items():
+            try:
+                check_tree(machine, claim, trees[key], self._count)
+            except Refusal as refusal:
+                raise Refusal(f"claim {_name(key)}, {refusal}") from None
+
+
+def _check_mark(mark: ModelMark, net: Network, what: str) -> None:
+    sizes = (net.n_in, net.n_out)
+    shown = f"{plural(mark.n_in, 'input')} and {plural(mark.n_out, 'output')}"
+    require(sizes == (mark.n_in, mark.n_out), f"{what} has {sizes[0]} and {sizes[1]}, the proof is about {shown}")
+    require(
+        network_digest(net) == mark.digest,
+        f"{what} is not the one that the proof is about: its weights or its steps differ",
+    )
+
+
+def _name(key: tuple[str | int, ...]) -> str:
+    return " ".join(str(part) for part in key)

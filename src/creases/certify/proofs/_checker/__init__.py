@@ -1,0 +1,1 @@
+"""The checker of proofs: numpy and fractions only, and no code of the searches."""

@@ -1,0 +1,445 @@
+"""Bounds over a node of a tree: of what enters each bend, and of combinations of outputs, sides and rows of the domain.
+
+Combinations are carried backwards from the outputs to the input, bends replaced by lines above or below them [1]_. In
+float64 every coefficient on the way is taken as it is, and what its rounding can matter, at most the rounding times the
+largest magnitude of the value it belongs to, is added to the bound. In fractions nothing is rounded.
+
+References
+----------
+.. [1] Zhang, Weng, Chen, Hsieh, Daniel, "Efficient Neural Network Robustness Certification with General Activation
+   Functions", NeurIPS 2018, arXiv:1811.00866.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import isqrt
+from typing import Any
+
+import numpy as np
+
+from creases.certify.proofs._checker.parts import TINY, UNIT, Array, gamma, is_infinite, lift, to_fractions
+from creases.certify.proofs._checker.program import Affine, Choice, Machine, Relu
+
+#: The inputs of a bend are bounded backwards, not by intervals alone, where that takes at most this many numbers.
+BACKWARDS = 2**26
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    """Inputs with ``norm(weights * (x - center)) <= radius``."""
+
+    center: Array  #: (n,) fractions
+    weights: Array  #: (n,) fractions
+    norm: str  #: "l1" or "l2"
+    radius: Fraction
+
+    def maximum(self, G: Array, exact: bool) -> Array:
+        """Bound linear functions G (k, n) over the ball: (k,)."""
+        if not exact:
+            center, weights, radius = (np.asarray(part, float) for part in (self.center, self.weights, self.radius))
+            terms, slopes = G * center, np.abs(G / weights)
+            reach = slopes.max(axis=1, initial=0) if self.norm == "l1" else np.sqrt((slopes**2).sum(axis=1))
+            reach = reach + 2.0**-500  # squares may vanish
+            sizes = np.abs(terms).sum(axis=1) + radius * reach
+            return np.asarray(terms.sum(axis=1) + radius * reach + gamma(G.shape[1] + 16) * sizes + 2.0**-500)
+        slopes = np.abs(G / self.weights)
+        reach = [max(row) if self.norm == "l1" else root_above(sum(v * v for v in row)) for row in slopes]
+        return np.asarray([g @ self.center + self.radius * r for g, r in zip(G, reach, strict=True)], dtype=object)
+
+
+def root_above(value: Fraction) -> Fraction:
+    """Return a fraction just above the square root of one."""
+    scaled = (Fraction(value).numerator * Fraction(value).denominator) << 256
+    root = isqrt(scaled)
+    return Fraction(root + (root * root < scaled), Fraction(value).denominator << 128)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A part of a domain: a box, and sides of units that are fixed by splits."""
+
+    low: Array  #: (n,) fractions or -inf
+    high: Array  #: (n,)
+    sides: dict[int, int]  #: 1 on, -1 off, by unit
+    ball: Ball | None = None
+
+    @cached_property
+    def _floats(self) -> tuple[Array, Array]:
+        return floats_below(self.low), -floats_below(-self.high)
+
+    def box(self, exact: bool) -> tuple[Array, Array]:
+        """Return the ends of the box: exact ones, or floats around them."""
+        return (self.low, self.high) if exact else self._floats
+
+
+_exact_or_infinite = np.frompyfunc(lambda value: value if isinstance(value, Fraction | int) else np.inf, 1, 1)
+
+
+def exact_or_infinite(values: Array) -> Array:
+    """Return upper bounds in fractions; a float among them has been rounded and is replaced by infinity."""
+    return np.asarray(_exact_or_infinite(values), dtype=object)
+
+
+def floats_below(values: Array) -> Array:
+    """Return the largest floats that are not above fractions."""
+    out = np.empty(len(values))
+    for i, value in enumerate(values):
+        try:
+            near = float(value)
+        except OverflowError:
+            near = np.inf if value > 0 else -np.inf
+        out[i] = near if near <= value else np.nextafter(near, -np.inf)
+    return out
+
+
+@dataclass(eq=False)
+class Bounds:
+    """Bounds over a node of what enters each bend, by its step, and of every value."""
+
+    machine: Machine
+    node: Node
+    exact: bool = False
+    entering: dict[int, tuple[Array, Array]] = field(default_factory=dict)
+    values: list[tuple[Array, Array]] = field(default_factory=list)
+    is_empty: bool = False  #: whether no input is in the node
+    _lines: dict[int, tuple[Array, Array, Array, Array]] = field(default_factory=dict)
+    _sizes: list[Array] = field(default_factory=list)
+
+    @classmethod
+    def over(cls, machine: Machine, node: Node, parent: Bounds | None = None, exact: bool = False) -> Bounds:
+        """Compute bounds over a node, none of them wider than its parent's."""
+        bounds = cls(machine, node, exact)
+        low, high = node.box(exact)
+        bounds.is_empty = bool((low > high).any()) or (parent is not None and parent.is_empty)
+        bounds._add_value(low, high)
+        for i, step in enumerate(machine.steps):
+            if bounds.is_empty:
+                return bounds
+            if isinstance(step, Affine):
+                bounds._add_affine(step)
+            else:
+                bounds._enter(i, step, None if parent is None else parent.entering.get(i))
+                if not bounds.is_empty:
+                    bounds._add_bend(i, step)
+        return bounds
+
+    # -- intervals ----------------------------------------------------------------------------------------------------
+
+    def _add_value(self, low: Array, high: Array) -> None:
+        if not self.exact:
+            low, high = np.where(low < np.inf, low, -np.inf), np.where(high > -np.inf, high, np.inf)  # nan, overflow
+            self._sizes.append(np.maximum(np.abs(low), np.abs(high)))
+        self.values.append((low, high))
+
+    def _add_affine(self, step: Affine) -> None:
+        ends = [
+            part.interval(*self.values[number], self.exact)
+            for number, part in zip(step.inputs, step.parts, strict=True)
+        ]
+        if step.offset is not None:
+            offset = lift(step.offset, self.exact)
+            ends.append((offset, offset))
+        low, high = ends[0]
+        for least, most in ends[1:]:
+            low, high = low + least, high + most
+        if not self.exact and len(ends) > 1:
+            low, high = low - 2 * gamma(len(ends)) * _size(ends, 0), high + 2 * gamma(len(ends)) * _size(ends, 1)
+        self._add_value(low, high)
+
+    def _enter(self, i: int, step: Relu | Choice, known: tuple[Array, Array] | None) -> None:
+        """Bound what enters a bend: by intervals, the parent's bounds, fixed sides, and backwards where undecided."""
+        low, high = self.values[step.inputs[0]]
+        if known is not None:
+            low, high = np.maximum(low, known[0]), np.minimum(high, known[1])
+        low, high = self._fix(step, low, high)
+        is_open = np.asarray(low < high) if isinstance(step, Choice) else np.asarray((low < 0) & (high > 0))
+        rows = np.flatnonzero(is_open)
+        cost = 2 * len(rows) * sum(self.machine.sizes()[: step.inputs[0] + 1])
+        if len(rows) and cost <= BACKWARDS and i > 0:
+            G = np.zeros((2 * len(rows), len(low)), dtype=object if self.exact else float)
+            G[np.arange(len(rows)), rows], G[np.arange(len(rows), 2 * len(rows)), rows] = 1, -1
+            best = self.maximum({step.inputs[0]: G})
+            best = exact_or_infinite(best) if self.exact else np.where(np.isnan(best), np.inf, best)
+            low, high = low.copy(), high.copy()
+            high[rows], low[rows] = np.minimum(high[rows], best[: len(rows)]), np.maximum(low[rows], -best[len(rows) :])
+        self.set_entering(i, low, high)
+
+    def _fix(self, step: Relu | Choice, low: Array, high: Array) -> tuple[Array, Array]:
+        if isinstance(step, Choice):
+            return low, high
+        on, off = ([u - step.first for u, side in self._sides(step) if side == sign] for sign in (1, -1))
+        low, high = low.copy(), high.copy()
+        low[on], high[off] = np.maximum(low[on], 0), np.minimum(high[off], 0)
+        return low, high
+
+    def _sides(self, step: Relu | Choice) -> list[tuple[int, int]]:
+        last = step.first + step.size
+        return [(u, side) for u, side in self.node.sides.items() if step.first <= u < last]
+
+    def set_entering(self, i: int, low: Array, high: Array) -> None:
+        """Set the bounds of what enters a bend."""
+        self.entering[i] = low, high
+        self.is_empty = self.is_empty or bool((low > high).any())
+        self._lines.pop(i, None)
+        if not self.exact:
+            number = self.machine.steps[i].inputs[0]
+            self._sizes[number] = np.minimum(self._sizes[number], np.maximum(np.abs(low), np.abs(high)))
+
+    def _add_bend(self, i: int, step: Relu | Choice) -> None:
+        low, high = self.entering[i]
+        if isinstance(step, Choice):
+            least, most = (end.reshape(step.size, step.K).max(axis=1) for end in (low, high))
+            self._add_value(least, most)
+            return
+        leak = lift(step.leak, self.exact)
+        flat = np.asarray(leak == 0)
+        ends = [np.where(end > 0, end, np.where(flat, 0, leak * np.where(flat, 0, end))) for end in (low, high)]
+        least, most = np.minimum(*ends), np.maximum(*ends)
+        crosses = (low < 0) & (high > 0)
+        least, most = np.where(crosses, np.minimum(least, 0), least), np.where(crosses, np.maximum(most, 0), most)
+        if not self.exact:
+            least, most = least - 4 * UNIT * np.abs(least) - TINY, most + 4 * UNIT * np.abs(most) + TINY
+        self._add_value(least, most)
+
+    # -- backwards ----------------------------------------------------------------------------------------------------
+
+    def maximum(
+        self,
+        coefficients: dict[int, Array],
+        constant: Any = 0,
+        slopes: dict[int, Any] | None = None,
+        box: dict[int, Any] | None = None,
+    ) -> Array:
+        """Bound combinations of values from above over the node: (k,).
+
+        Parameters
+        ----------
+        coefficients
+            (k, size) by value; in floats the nearest ones.
+        constant
+            A number, or (k,); in floats the nearest one.
+        slopes
+            Of lines below convex units and above concave ones, by unit; others follow the rule.
+        box
+            By input: the coefficient whose term is bounded by the box; the rest by the ball.
+        """
+        coefficients = dict(coefficients)
+        k = len(next(iter(coefficients.values())))
+        total = _Total(np.full(k, constant, dtype=object if self.exact else float), self.exact)
+        for number, G in coefficients.items():
+            if not self.exact:
+                total.widen(4 * UNIT * np.abs(G) + TINY, self._sizes[number])
+        for i in reversed(range(len(self.machine.steps))):
+            if i + 1 not in coefficients:
+                continue
+            G = coefficients.pop(i + 1)
+            step = self.machine.steps[i]
+            if isinstance(step, Affine):
+                if step.offset is not None:
+                    total.add(G * lift(step.offset, self.exact))
+                parts = [part.back(G, self.exact) for part in step.parts]
+            else:
+                parts = [self._bend_back(i, step, G, total, slopes)]
+            for number, (back, error) in zip(step.inputs, parts, strict=True):
+                if error is not None:
+                    total.widen(error, self._sizes[number])
+                if number in coefficients:
+                    back = coefficients[number] + back
+                    if not self.exact:
+                        total.widen(4 * UNIT * np.abs(back) + TINY, self._sizes[number])
+                coefficients[number] = back
+        zero = np.zeros((k, self.machine.n_in), dtype=object if self.exact else float)
+        return self._input_maximum(coefficients.get(0, zero), total, box)
+
+    def interval_maximum(self, coefficients: dict[int, Array], constant: Any) -> Array:
+        """Bound combinations of values as :meth:`maximum` does, by their intervals alone."""
+        k = len(next(iter(coefficients.values())))
+        total = _Total(np.full(k, constant, dtype=object if self.exact else float), self.exact)
+        for number, G in coefficients.items():
+            low, high = self.values[number]
+            total.add(np.where(G == 0, 0, np.where(G > 0, G * high, G * low)))
+            if not self.exact:
+                total.widen(4 * UNIT * np.abs(G) + TINY, self._sizes[number])
+        return total.above()
+
+    def _input_maximum(self, G: Array, total: _Total, box: dict[int, Any] | None) -> Array:
+        ball = self.node.ball
+        if ball is None:
+            total.add(self._box_terms(G))
+            return total.above()
+        if box is None:
+            by_ball = total.copy()
+            by_ball.put(ball.maximum(G, self.exact))
+            total.add(self._box_terms(G))
+            return np.minimum(total.above(), by_ball.above())
+        part = np.zeros_like(G)
+        for j, value in box.items():
+            part[:, j] = to_fractions([value])[0] if self.exact else float(value)
+        rest = G - part
+        if not self.exact:
+            total.widen(4 * UNIT * np.abs(rest) + TINY, self._sizes[0])
+        total.put(ball.maximum(rest, self.exact))
+        total.add(self._box_terms(part))
+        return total.above()
+
+    def _box_terms(self, G: Array) -> Array:
+        low, high = self.node.box(self.exact)
+        return np.where(G == 0, 0, np.where(G > 0, G * high, G * low))
+
+    def _bend_back(
+        self, i: int, step: Relu | Choice, G: Array, total: _Total, slopes: dict[int, Any] | None
+    ) -> tuple[Array, Array | None]:
+        up, up_constant, down, down_constant = self._bend_lines(i, step, slopes)
+        terms = np.where(G > 0, G * up_constant, np.where(G < 0, G * down_constant, 0))
+        total.add(terms)
+        back = np.where(G > 0, G * up, np.where(G < 0, G * down, 0))
+        error = None if self.exact else 4 * UNIT * np.abs(back) + TINY
+        if isinstance(step, Choice):
+            chosen = self._reference(i, step)
+            wide = np.zeros((len(G), step.size * step.K), dtype=G.dtype)
+            wide[:, chosen] = back
+            wide_error = None
+            if error is not None:
+                wide_error = np.zeros_like(wide)
+                wide_error[:, chosen] = error
+            return wide, wide_error
+        return back, error
+
+    def _reference(self, i: int, step: Choice) -> Array:
+        """Return for each choice the candidate with the largest lower bound, among all candidates."""
+        low = self.entering[i][0].reshape(step.size, step.K)
+        first = np.array([max(range(step.K), key=row.__getitem__) for row in low], int)
+        return np.asarray(np.arange(step.size) * step.K + first)
+
+    def _bend_lines(self, i: int, step: Relu | Choice, slopes: dict[int, Any] | None) -> tuple[Array, ...]:
+        """Return slopes and constants of the lines above and below each unit."""
+        if i not in self._lines:
+            low, high = self.entering[i]
+            self._lines[i] = (
+                choice_lines(low, high, self._reference(i, step), step.K, self.exact)
+                if isinstance(step, Choice)
+                else relu_lines(low, high, lift(step.leak, self.exact), self.exact)
+            )
+        lines = self._lines[i]
+        units = range(step.first, step.first + step.size)
+        mine = {u - step.first: slope for u, slope in (slopes or {}).items() if u in units}
+        if not mine or isinstance(step, Choice):
+            return lines
+        up, up_constant, down, down_constant = (line.copy() for line in lines)
+        low, high = self.entering[i]
+        for unit, slope in mine.items():
+            if low[unit] < 0 < high[unit]:
+                leak = step.leak[unit]
+                value = to_fractions([slope])[0] if self.exact else min(max(float(slope), min(leak, 1)), max(leak, 1))
+                (down if leak <= 1 else up)[unit] = value
+        return up, up_constant, down, down_constant
+
+
+class _Total:
+    """A sum of terms (k,), with a bound of its rounding."""
+
+    def __init__(self, start: Array, exact: bool) -> None:
+        self.sum, self.exact = start, exact
+        self.size, self.error, self.terms = np.abs(start), np.zeros(len(start)), 1
+
+    def copy(self) -> _Total:
+        """Return a copy."""
+        other = _Total(self.sum, self.exact)
+        other.size, other.error, other.terms = self.size, self.error, self.terms
+        return other
+
+    def add(self, terms: Array) -> None:
+        """Add terms (k, n)."""
+        self.sum = self.sum + terms.sum(axis=1)
+        if not self.exact:
+            self.size, self.terms = self.size + np.abs(terms).sum(axis=1), self.terms + terms.shape[1]
+
+    def put(self, values: Array) -> None:
+        """Add one term (k,)."""
+        self.add(values[:, None])
+
+    def widen(self, error: Array, size: Array) -> None:
+        """Add errors (k, n) of coefficients of a value of at most this size (n,)."""
+        self.error, self.terms = self.error + error @ size, self.terms + error.shape[1]
+
+    def above(self) -> Array:
+        """Return a bound of the exact sum from above."""
+        if self.exact:
+            return self.sum
+        return np.asarray(self.sum + (gamma(self.terms) * self.size + 2 * self.error + self.terms * TINY))
+
+
+def _size(ends: list[tuple[Array, Array]], which: int) -> Array:
+    total = np.abs(ends[0][which])
+    for pair in ends[1:]:
+        total = total + np.abs(pair[which])
+    return total
+
+
+# -- lines ------------------------------------------------------------------------------------------------------------
+
+
+def relu_lines(low: Array, high: Array, leak: Array, exact: bool) -> tuple[Array, Array, Array, Array]:
+    """Return lines above and below units over intervals: slope and constant of each.
+
+    A convex function is below the line of any slope through whichever of its ends is higher: so the slope of a chord
+    may be rounded.
+    """
+    side = np.where(low >= 0, 1, leak)
+    up, down = side.copy(), side.copy()
+    up_constant, down_constant = np.zeros_like(side), np.zeros_like(side)
+    bent = np.flatnonzero(np.asarray((low < 0) & (high > 0) & (leak != 1)))
+    if not len(bent):
+        return up, up_constant, down, down_constant
+    least, most, slope = low[bent], high[bent], leak[bent]
+    tangent = np.where(most >= -least, 1, slope)
+    chord = _chord_slopes(least, most, slope)
+    ends = _end_term(slope - chord, least), _end_term(1 - chord, most)
+    convex = np.asarray(slope < 1)
+    constant = np.where(convex, np.maximum(*ends), np.minimum(*ends))
+    if not exact:
+        error = 4 * UNIT * np.abs(constant) + TINY
+        constant = np.where(convex, constant + error, constant - error)
+    up[bent], up_constant[bent] = np.where(convex, chord, tangent), np.where(convex, constant, 0)
+    down[bent], down_constant[bent] = np.where(convex, tangent, chord), np.where(convex, 0, constant)
+    return up, up_constant, down, down_constant
+
+
+def _chord_slopes(low: Array, high: Array, leak: Array) -> Array:
+    """Return the slopes of chords; beside an infinite end that of the function there."""
+    right, left = is_infinite(high), is_infinite(low)
+    least, most = np.where(left | right, -1, low), np.where(left | right, 1, high)
+    chord = (most - leak * least) / (most - least)
+    return np.where(right, 1, np.where(left, leak, chord))
+
+
+def _end_term(slope: Array, end: Array) -> Array:
+    """Return ``slope * end``, 0 for a slope of 0 whatever the end."""
+    return np.where(slope == 0, 0, slope * end)
+
+
+def choice_lines(low: Array, high: Array, chosen: Array, K: int, exact: bool) -> tuple[Array, Array, Array, Array]:
+    """Return lines above and below choices, in the candidate s that is chosen: ``z_s <= max <= line(z_s)``.
+
+    The others are at most a number t, so the largest is at most ``max(z_s, t)``, a convex function of z_s.
+    """
+    least, most = low[chosen], high[chosen]
+    others = high.reshape(-1, K).copy()
+    others[np.arange(len(chosen)), chosen % K] = -np.inf
+    top = others.max(axis=1)
+    up, up_constant = np.ones_like(least), np.zeros_like(least)
+    down, down_constant = np.ones_like(least), np.zeros_like(least)
+    endless = is_infinite(least) | is_infinite(most)
+    for i in np.flatnonzero(np.asarray(top > least)):  # elsewhere the chosen one is the largest
+        a, b, t = least[i], most[i], top[i]
+        if t >= b or endless[i]:
+            up[i], up_constant[i] = 0, max(b, t)
+            continue
+        slope = (b - t) / (b - a)
+        constant = max(t - slope * a, b - slope * b)
+        size = max(abs(t), abs(a), abs(b))
+        up[i], up_constant[i] = slope, constant if exact else constant + 8 * UNIT * size + TINY
+    return up, up_constant, down, down_constant

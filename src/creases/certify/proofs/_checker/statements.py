@@ -1,0 +1,360 @@
+"""Statements: the claims that each needs, and its points, which are checked in fractions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from creases.certify.proofs._checker.bounds import Ball, Bounds, Node
+from creases.certify.proofs._checker.claims import (
+    Claim,
+    CoefficientClaim,
+    Region,
+    RowClaim,
+    read_point,
+    read_region,
+    read_rows,
+    require,
+    show,
+)
+from creases.certify.proofs._checker.gradients import gradient_interval
+from creases.certify.proofs._checker.parts import Array
+from creases.certify.proofs._checker.program import Affine, Machine, Relu
+from creases.certify.proofs._format import (
+    ClaimKey,
+    DecisionsStatement,
+    DifferencesStatement,
+    HoldsStatement,
+    MonotoneStatement,
+    NearestStatement,
+    RangeStatement,
+    Statement,
+    VerifyStatement,
+)
+
+Claims = dict[ClaimKey, Claim]
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What a statement is about: a network, or two side by side, with m outputs each."""
+
+    machine: Machine
+    n: int
+    m: int
+
+    def outputs(self, x: Array) -> Array:
+        """Return the outputs at an input, in fractions."""
+        return self.machine.evaluate(x)[-1]
+
+    def unit_row(self, *entries: tuple[int, int]) -> Array:
+        """Return a row with some entries, of all outputs."""
+        row = np.full(self.machine.n_out, Fraction(0), dtype=object)
+        for i, value in entries:
+            row[i] += value
+        return row
+
+
+def derive_claims(subject: Subject, statement: Statement) -> Claims:
+    """Return the claims that must be proved; refuse a statement whose points do not show what they should."""
+    handlers: dict[type, Any] = {
+        VerifyStatement: _verify,
+        HoldsStatement: _holds,
+        MonotoneStatement: _monotone,
+        RangeStatement: _range,
+        NearestStatement: _nearest,
+        DifferencesStatement: _differences,
+        DecisionsStatement: _decisions,
+    }
+    claims: Claims = handlers[type(statement)](subject, statement)
+    return claims
+
+
+def decision(y: Array) -> int:
+    """Return the class decided at outputs: the first of the largest, or whether a single one is positive."""
+    return int(y[0] > 0) if len(y) == 1 else max(range(len(y)), key=lambda k: (y[k], -k))
+
+
+def _index(value: int, count: int, what: str) -> int:
+    require(value < count, f"there is no {what} {value}")
+    return value
+
+
+# -- verify and holds -------------------------------------------------------------------------------------------------
+
+
+def _verify(subject: Subject, statement: VerifyStatement) -> Claims:
+    claims: Claims = {}
+    x = read_point(statement.point, subject.n, "point") if statement.verdict == "violated" else None
+    y = None if x is None else subject.outputs(x)
+    for k, case in enumerate(statement.cases):
+        region = read_region(case.box, case.A, case.b, subject.n)
+        C, D = (read_rows(rows, size, len(case.d)) for rows, size in ((case.C, subject.m), (case.D, subject.n)))
+        d = [Fraction(value) for value in case.d]
+        if x is None:
+            some = any((row != 0).any() for row in D)
+            minus = [-row for row in D] if some else None
+            claims["case", k] = RowClaim(region, [-row for row in C], d, (True,) * len(d), minus)
+        elif region.contains(x) and all(c @ y + e @ x <= limit for c, e, limit in zip(C, D, d, strict=True)):
+            return {}
+    require(x is None, "the point is in none of the cases")
+    return claims
+
+
+def _holds(subject: Subject, statement: HoldsStatement) -> Claims:
+    domain, m = statement.domain, subject.m
+    region = read_region(domain.box, domain.A, domain.b, subject.n)
+    parts = (statement.never, statement.always, statement.outputs)
+    require(sum(part is not None for part in parts) == 1, "the statement must have one of never, always and outputs")
+    if statement.outputs is not None:
+        C, d = read_rows(statement.outputs.C, m, len(statement.outputs.d)), statement.outputs.d
+        claims: Claims = {
+            ("row", k): RowClaim(region, [row], [-Fraction(limit)], (False,))
+            for k, (row, limit) in enumerate(zip(C, d, strict=True))
+        }
+    else:
+        chosen = statement.never if statement.never is not None else statement.always
+        assert chosen is not None
+        _index(chosen, max(m, 2), "class")
+        claims = _never(subject, region, chosen) if statement.never is not None else _always(subject, region, chosen)
+    if statement.verdict == "holds":
+        return claims
+    x = read_point(statement.point, subject.n, "point")
+    require(region.contains(x), "the point is outside of the domain")
+    y = subject.outputs(x)
+    if statement.outputs is not None:
+        violated = any(row @ y > limit for row, limit in zip(C, d, strict=True))
+    else:
+        violated = (decision(y) == chosen) == (statement.never is not None)
+    require(violated, "the statement holds at the point")
+    return {}
+
+
+def _never(subject: Subject, region: Region, c: int) -> Claims:
+    """Return the claim that a class is never decided: another one is before it everywhere."""
+    if subject.m == 1:
+        return {("never",): _sign_claim(subject, region, c)}
+    others = [j for j in range(subject.m) if j != c]
+    rows = [subject.unit_row((c, 1), (j, -1)) for j in others]
+    return {("never",): RowClaim(region, rows, [Fraction(0)] * len(rows), tuple(j > c for j in others))}
+
+
+def _always(subject: Subject, region: Region, c: int) -> Claims:
+    """Return for each other class the claim that it is never before this one."""
+    if subject.m == 1:
+        return {("always", 1 - c): _sign_claim(subject, region, 1 - c)}
+    return {
+        ("always", j): RowClaim(region, [subject.unit_row((j, 1), (c, -1))], [Fraction(0)], (j < c,))
+        for j in range(subject.m)
+        if j != c
+    }
+
+
+def _sign_claim(subject: Subject, region: Region, c: int) -> RowClaim:
+    """Return the claim that a single output never decides for a class: 1 where it is positive, 0 where it is not."""
+    row = subject.unit_row((0, 1 if c == 1 else -1))
+    return RowClaim(region, [row], [Fraction(0)], (c == 0,))
+
+
+# -- coefficients and ranges ------------------------------------------------------------------------------------------
+
+
+def _is_open(region: Region, interior: Any, n: int) -> bool:
+    if not region.b:
+        return True
+    if interior is None:
+        return False
+    require(region.contains_inside(read_point(interior, n, "interior point")), "the interior point is not inside")
+    return True
+
+
+def _monotone(subject: Subject, statement: MonotoneStatement) -> Claims:
+    domain = statement.domain
+    region = read_region(domain.box, domain.A, domain.b, subject.n)
+    column = _index(statement.column, subject.n, "input")
+    output = _index(statement.output, subject.m, "output")
+    sign = 1 if statement.direction == "rising" else -1
+    if statement.verdict == "holds":
+        is_open = _is_open(region, statement.interior, subject.n)
+        row = subject.unit_row((output, -sign))
+        return {("coefficient",): CoefficientClaim(region, row, column, Fraction(statement.slack), is_open)}
+    require(statement.pair is not None, "the statement has no pair of inputs")
+    assert statement.pair is not None
+    first, second = (read_point(x, subject.n, "pair") for x in statement.pair)
+    require(region.contains(first) and region.contains(second), "an input of the pair is outside of the domain")
+    differ = [j for j in range(subject.n) if first[j] != second[j]]
+    require(differ == [column] and first[column] < second[column], f"the pair must differ in column {column} alone")
+    step = subject.outputs(second)[output] - subject.outputs(first)[output]
+    require(sign * step < 0, f"the output does not go the wrong way: it changes by {show(step)}")
+    return {}
+
+
+def _range(subject: Subject, statement: RangeStatement) -> Claims:
+    domain, claims = statement.domain, Claims()
+    region = read_region(domain.box, domain.A, domain.b, subject.n)
+    is_open = _is_open(region, statement.interior, subject.n)
+    for entry in statement.entries:
+        size = 1 if statement.quantity == "outputs" else 2
+        require(len(entry.index) == size, f"an index of {statement.quantity} has {size} entries")
+        i, j = (*entry.index, 0)[:2]
+        _index(i, subject.m, "output")
+        by_column = statement.quantity == "coefficients"
+        _index(j, subject.n if by_column else subject.m, "input" if by_column else "output")
+        row = subject.unit_row((i, 1), (j, -1)) if statement.quantity == "differences" else subject.unit_row((i, 1))
+        for key, sign, limit in (("low", -1, entry.low), ("high", 1, entry.high)):
+            if limit is None:
+                continue
+            name: ClaimKey = (key, *entry.index)
+            require(name not in claims, f"the statement bounds {name} twice")
+            if by_column:
+                claims[name] = CoefficientClaim(region, row * sign, j, sign * Fraction(limit), is_open)
+            else:
+                claims[name] = RowClaim(region, [row * sign], [-sign * Fraction(limit)], (False,))
+        reached = (("minimum", -1, entry.minimum, entry.argmin), ("maximum", 1, entry.maximum, entry.argmax))
+        for what, sign, value, where in reached:
+            if value is None:
+                continue
+            x = read_point(where, subject.n, f"input of the {what} of {entry.index}")
+            require(region.contains(x), f"the input of the {what} of {entry.index} is outside of the domain")
+            at = _coefficient(subject, x, row, j) if by_column else row @ subject.outputs(x)
+            fits = sign * (at - Fraction(value)) >= 0
+            require(bool(fits), f"the {what} of {entry.index} is {show(at)} at its input, not {show(value)}")
+    return claims
+
+
+def _coefficient(subject: Subject, x: Array, row: Array, column: int) -> Fraction:
+    """Return a coefficient at an input; refuse it where it depends on the side of a unit that is 0 there."""
+    machine, values = subject.machine, subject.machine.evaluate(x)
+    here = Bounds(machine, Node(x, x, {}), exact=True)
+    for i, step in enumerate(machine.steps):
+        if not isinstance(step, Affine):
+            z = values[step.inputs[0]]
+            tie = np.asarray(z == 0) & isinstance(step, Relu)
+            here.entering[i] = np.where(tie, -1, z), np.where(tie, 1, z)
+    low, high = gradient_interval(here, len(machine.steps), row)
+    require(low[column] == high[column], "the input of a coefficient is on a crease")
+    return Fraction(low[column])
+
+
+# -- nearest ----------------------------------------------------------------------------------------------------------
+
+
+def _nearest(subject: Subject, statement: NearestStatement) -> Claims:
+    n, m = subject.n, subject.m
+    x = read_point(statement.x, n, "input")
+    weights = read_point(statement.weights, n, "list of weights")
+    require(bool((weights > 0).all()), "a weight is not positive")
+    require(decision(subject.outputs(x)) == statement.predicted, f"the class of the input is not {statement.predicted}")
+    region = _change_region(statement, n)
+    goals = _goals(subject, statement, m)
+    if statement.point is not None or statement.distance is not None:
+        point = read_point(statement.point, n, "point")
+        require(region.contains(point), "the point is outside of what is allowed")
+        y = subject.outputs(point)
+        margins = [min(row @ y + constant for row, constant in zip(*goal, strict=True)) for goal in goals.values()]
+        require(max(margins) >= 0, "the point does not reach another decision")
+        require(statement.distance is not None and statement.distance >= 0, "the point has no distance")
+        size = np.abs(weights * (point - x))
+        parts = {"l1": size.sum(), "linf": max(size), "l2": (size * size).sum()}
+        limit = Fraction(statement.distance or 0)
+        within = parts[statement.norm] <= (limit * limit if statement.norm == "l2" else limit)
+        require(within, f"the point is further away than {show(limit)}")
+    radius = statement.lower_bound
+    require(radius >= 0, "the lower bound is negative")
+    if radius == 0:
+        return {}
+    if radius != np.inf:
+        region = _within_ball(region, x, weights, statement.norm, Fraction(radius))
+    return {key: RowClaim(region, C, e, (True,) * len(e)) for key, (C, e) in goals.items()}
+
+
+def _change_region(statement: NearestStatement, n: int) -> Region:
+    """Return the inputs that are allowed: a box, whole numbers, one 1 in each group."""
+    region = read_region(statement.box, (), (), n)
+    integer = {_index(j, n, "input") for j in statement.integer}
+    low, high, A, b = region.low.copy(), region.high.copy(), [], []
+    for group in statement.one_hot:
+        row = np.full(n, Fraction(0), dtype=object)
+        for j in group:
+            row[_index(j, n, "input")] = Fraction(1)
+            integer.add(j)
+            low[j], high[j] = max(low[j], Fraction(0)), min(high[j], Fraction(1))
+        A += [row, -row]
+        b += [Fraction(1), Fraction(-1)]
+    return Region(low, high, A, b, frozenset(integer))
+
+
+def _within_ball(region: Region, x: Array, weights: Array, norm: str, radius: Fraction) -> Region:
+    """Return the part of a region in a ball, whose largest changes of each column bound the box."""
+    low, high = np.maximum(region.low, x - radius / weights), np.minimum(region.high, x + radius / weights)
+    ball = None if norm == "linf" else Ball(x, weights, norm, radius)
+    return replace(region, low=low, high=high, ball=ball)
+
+
+def _goals(subject: Subject, statement: NearestStatement, m: int) -> dict[ClaimKey, tuple[list[Array], list[Fraction]]]:
+    """Return rows C and e for each goal: it is reached where all of ``C y + e`` are at least 0."""
+    zero = Fraction(0)
+    if statement.target_range is not None:
+        require(m == 1 and statement.target is None, "a range is a target for a single output only")
+        low, high = statement.target_range
+        rows = [] if low is None else [(subject.unit_row((0, 1)), -Fraction(low))]
+        rows += [] if high is None else [(subject.unit_row((0, -1)), Fraction(high))]
+        require(bool(rows), "the target range has no end")
+        return {("goal",): ([row for row, _ in rows], [e for _, e in rows])}
+    if statement.target is not None:
+        _index(statement.target, max(m, 2), "class")
+    if m == 1:
+        c = 1 - statement.predicted if statement.target is None else statement.target
+        return {("goal", c): ([subject.unit_row((0, 1 if c == 1 else -1))], [zero])}
+    if statement.target is not None:
+        t = statement.target
+        return {("goal", t): ([subject.unit_row((t, 1), (j, -1)) for j in range(m) if j != t], [zero] * (m - 1))}
+    p = statement.predicted
+    return {("goal", j): ([subject.unit_row((j, 1), (p, -1))], [zero]) for j in range(m) if j != p}
+
+
+# -- two networks -----------------------------------------------------------------------------------------------------
+
+
+def _differences(subject: Subject, statement: DifferencesStatement) -> Claims:
+    region, claims, m = read_region(statement.box, (), (), subject.n), Claims(), subject.m
+    for entry in statement.entries:
+        i = _index(entry.index, m, "output")
+        row = subject.unit_row((i, 1), (m + i, -1))
+        if entry.upper is not None:
+            require(("high", i) not in claims, f"the statement bounds output {i} twice")
+            for key, sign in (("high", 1), ("low", -1)):
+                claims[key, i] = RowClaim(region, [row * sign], [-Fraction(entry.upper)], (False,))
+        if entry.lower is not None:
+            x = read_point(entry.where, subject.n, f"input of output {i}")
+            require(region.contains(x), f"the input of output {i} is outside of the box")
+            reached: Any = row @ subject.outputs(x)
+            reached = abs(reached)
+            require(bool(reached >= entry.lower), f"the difference of output {i} at its input is {show(reached)}")
+    return claims
+
+
+def _decisions(subject: Subject, statement: DecisionsStatement) -> Claims:
+    region, m = read_region(statement.box, (), (), subject.n), subject.m
+    if statement.verdict == "different":
+        x = read_point(statement.point, subject.n, "point")
+        require(region.contains(x), "the point is outside of the box")
+        y = subject.outputs(x)
+        classes = decision(y[:m]), decision(y[m:])
+        require(classes[0] != classes[1], "both networks decide alike at the point")
+        require(statement.classes == classes, f"the classes at the point are {classes}")
+        return {}
+    zero, claims = Fraction(0), Claims()
+    for i, j in permutations(range(max(m, 2)), 2):
+        if m == 1:
+            sign = 1 if i == 1 else -1
+            rows, strict = [subject.unit_row((0, sign)), subject.unit_row((1, -sign))], (i == 0, j == 0)
+        else:
+            rows = [subject.unit_row((i, 1), (j, -1)), subject.unit_row((m + j, 1), (m + i, -1))]
+            strict = (i < j, j < i)
+        claims["pair", i, j] = RowClaim(region, rows, [zero, zero], strict)
+    return claims

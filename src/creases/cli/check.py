@@ -1,0 +1,81 @@
+"""``creases check``: whether a proof shows what it states about a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from creases.cli import _model as model
+from creases.cli._arguments import parse_shape
+from creases.cli._completion import complete_files, complete_model
+from creases.cli.console import INTERRUPTED, err, out, print_json, show_progress
+
+#: The exit code of a proof that is refused.
+REFUSED = 1
+
+
+def check_proof_file(
+    proof: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PROOF",
+            help="A proof (.json or .json.gz).",
+            show_default=False,
+            autocompletion=complete_files(".json", ".gz"),
+        ),
+    ],
+    model_: Annotated[
+        str, typer.Argument(metavar="MODEL", help=model.HELP, show_default=False, autocompletion=complete_model)
+    ],
+    other: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="OTHER",
+            help="The second network of a proof about two.",
+            show_default=False,
+            autocompletion=complete_model,
+        ),
+    ] = None,
+    input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+) -> None:
+    """Check a proof about a network, with code that no search uses.
+
+    Everything is checked in arithmetic that rounding cannot break: points in fractions, bounds in float64 with a limit
+    of every rounding, and in fractions where that does not decide. The network means its function of real numbers, with
+    the float64 values of its weights; the tolerance is zero.
+
+    Exit codes: 0 verified, 1 refused, 2 invalid input, 130 interrupted.
+    """
+    done = (0, 0)
+    with show_progress(3) as begin:
+
+        def report(what: str, count: int, total: int | None) -> None:
+            nonlocal done
+            done = count, total or 0
+            if count % 64 == 0 or count == total:
+                begin(what, count, total)
+
+        begin("reading the proof")
+        from creases.certify.proofs import check_proof, load_proof
+
+        loaded = load_proof(proof)
+        begin("reading the network")
+        shape = parse_shape(input_shape)
+        net, second = model.load_model(model_, shape), None if other is None else model.load_model(other, shape)
+        try:
+            result = check_proof(loaded, net, second, progress=report)
+        except KeyboardInterrupt:
+            err.print(f"interrupted: {done[0]:,} of {done[1]:,} nodes checked, none refused", soft_wrap=True)
+            raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        print_json({name: getattr(result, name) for name in ("verified", "text", "nodes", "seconds")})
+    else:
+        style = "bold green" if result else "bold red"
+        head, _, text = str(result).partition(": ")
+        out.print(f"[{style}]{head}:[/] ", end="")
+        out.print(text, markup=False, soft_wrap=True)
+        out.print(f"[dim]{result.nodes:,} nodes, {result.seconds:.2f} s[/]", soft_wrap=True)
+    raise typer.Exit(0 if result else REFUSED)

@@ -1,0 +1,88 @@
+"""``creases check`` says what is verified or why a proof is refused, with its exit codes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import creases
+from creases.certify.proofs import (
+    ClaimProof,
+    DecisionsStatement,
+    Domain,
+    HoldsStatement,
+    Leaf,
+    make_proof,
+    save_proof,
+)
+from creases.cli import app
+
+
+@pytest.fixture
+def files(tmp_path: Any) -> Any:
+    net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])  # class 1 where |x| > 1
+    net.save(tmp_path / "net.onnx")
+    net = creases.read(tmp_path / "net.onnx")
+
+    def write(high: float, name: str = "proof.json") -> list[str]:
+        statement = HoldsStatement("holds", Domain(((-0.5, high),)), never=1)
+        proof = make_proof(statement, (ClaimProof(("never",), (Leaf("bounds"),)),), net=net)
+        return [str(save_proof(proof, tmp_path / name)), str(tmp_path / "net.onnx")]
+
+    return write
+
+
+def run(*words: str) -> Any:
+    return CliRunner().invoke(app, ["check", *words])
+
+
+@pytest.mark.parametrize("name", ["proof.json", "proof.json.gz"])
+def test_a_proof_that_is_right_ends_with_0(files: Any, name: str) -> None:
+    done = run(*files(0.75, name))
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("verified: no input of the box is decided for class 1\n")
+    assert "1 nodes" in done.stdout
+
+
+def test_a_proof_that_is_wrong_ends_with_1_and_the_place(files: Any) -> None:
+    done = run(*files(1.75), "--json")
+    assert done.exit_code == 1, done.output
+    answer = json.loads(done.stdout)
+    assert answer["verified"] is False
+    assert answer["text"] == "claim never, node 0: by its bounds the claim can be missed by 0.75"
+    assert run(*files(1.75)).stdout.startswith("refused: claim never, node 0")
+
+
+def test_bad_input_ends_with_2_and_one_line(files: Any, tmp_path: Any) -> None:
+    proof, net = files(0.75)
+    (tmp_path / "text.json").write_text("no proof")
+    for words, message in [
+        ((str(tmp_path / "none.json"), net), "there is no such file"),
+        ((str(tmp_path / "text.json"), net), "as a proof"),
+        ((proof, net, net), "OTHER must be left out: the proof is about one network"),
+    ]:
+        done = run(*words)
+        assert done.exit_code == 2, done.output
+        assert not done.stdout
+        assert message in " ".join(done.stderr.split())
+    model = creases.read(net)
+    both = make_proof(DecisionsStatement("same", ((-1.0, 1.0),)), net=model, other=model)
+    done = run(str(save_proof(both, tmp_path / "both.json")), net)
+    assert done.exit_code == 2
+    assert "OTHER must be given: the proof is about two networks" in " ".join(done.stderr.split())
+
+
+def test_an_interrupted_check_says_how_far_it_was(files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import creases.certify.proofs as proofs
+
+    def stop(*_: Any, progress: Any) -> None:
+        progress("checking nodes", 3, 10)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(proofs, "check_proof", stop)
+    done = run(*files(0.75))
+    assert done.exit_code == 130
+    assert "interrupted: 3 of 10 nodes checked, none refused" in done.stderr
