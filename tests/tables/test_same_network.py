@@ -24,7 +24,7 @@ from creases.show.studio._limits import Limits
 from creases.show.studio._live_run import LiveRun
 from creases.tables import Experiment, RunSettings, TableSplit
 from creases.tables._fit.experiment import initial_network
-from creases.tables._fit.linear_model import fit_linear_model
+from creases.tables._fit.linear_model import choose_penalty, fit_linear_model
 from creases.tables._split.rows import merge_duplicates
 
 SHARED: dict[str, Any] = {"budget": 40, "growth_share": 0.7, "standardize": False}
@@ -109,7 +109,9 @@ def test_grow_makes_the_network_of_the_experiment(
         experiment = Experiment.from_problem(problem, experiment.config)
         experiment.run(progress=False)
     data = experiment.data
-    model = initial_network(data, experiment.config, fit_linear_model(data, data.train))
+    model = initial_network(
+        data, experiment.config, fit_linear_model(data, data.parts[0], choose_penalty(data, data.parts[0]))
+    )
     train, held = split(problem, data)
     if data.task == "regression":
         train, held = ((X, y[:, None]) for X, y in (train, held))

@@ -5,25 +5,23 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import softmax
-from sklearn.linear_model import LogisticRegressionCV, RidgeCV
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from creases import GrowingClassifier, GrowingRegressor
 from creases.growth import GrowthConfig
 from creases.tables import Experiment
-from creases.tables._fit.linear_model import RIDGE_ALPHAS
+from creases.tables._fit.linear_model import INVERSE_PENALTIES, RIDGE_ALPHAS, choose_penalty
 from creases.tables._split.split import TableSplit
-
-#: scikit-learn announces other defaults of LogisticRegressionCV.
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
 
 N = 120
 
 
-def logistic_regression() -> LogisticRegressionCV:
-    """Logistic regression whose penalty is chosen by five folds, as in small tables."""
-    return LogisticRegressionCV(Cs=10, cv=5, scoring="accuracy", max_iter=200)
+def logistic_regression(experiment: Experiment) -> LogisticRegression:
+    """Logistic regression with the penalty that the folds chose."""
+    return LogisticRegression(C=experiment._penalty, max_iter=200)
 
 
 X = np.random.default_rng(0).normal(size=(N, 4)) * [1, 10, 0.1, 3] + [0, 5, -1, 2]
@@ -42,7 +40,8 @@ def start(
     config = GrowthConfig(**options)
     weight = np.ones(len(rows)) if weight is None else weight
     targets = y.reshape(len(y), -1).astype(float)
-    sizes: dict[str, Any] = {"weight": weight, "task": task, "n_outputs": n_outputs, "validation": HELD}
+    held = HELD[len(rows) > HELD]
+    sizes: dict[str, Any] = {"weight": weight, "task": task, "n_outputs": n_outputs, "validation": held}
     return Experiment(TableSplit.from_arrays(rows, targets, config=config, **sizes), config)
 
 
@@ -63,7 +62,7 @@ def test_two_classes_start_as_logistic_regression(hidden: Any, weighted: bool, c
     weight = np.random.default_rng(3).uniform(0.1, 3, N) if weighted else np.ones(N)
     experiment = start(rows, y, 2, weight, hidden=hidden)
     Z, train = scaled(rows, weight), train_rows(experiment)
-    linear = logistic_regression().fit(Z[train], y[train], sample_weight=weight[train])
+    linear = logistic_regression(experiment).fit(Z[train], y[train], sample_weight=weight[train])
     logits = experiment.network(rows)
     np.testing.assert_allclose(logits[:, 1] - logits[:, 0], linear.decision_function(Z), rtol=0, atol=1e-10)
 
@@ -72,7 +71,7 @@ def test_two_classes_start_as_logistic_regression(hidden: Any, weighted: bool, c
 def test_several_classes_start_as_logistic_regression(hidden: Any) -> None:
     experiment = start(X, CLASSES, 3, hidden=hidden)
     Z, train = scaled(X), train_rows(experiment)
-    linear = logistic_regression().fit(Z[train], CLASSES[train])
+    linear = logistic_regression(experiment).fit(Z[train], CLASSES[train])
     chances = softmax(experiment.network(X), axis=1)
     np.testing.assert_allclose(chances, linear.predict_proba(Z), rtol=0, atol=1e-10)
 
@@ -83,7 +82,7 @@ def test_a_class_without_training_rows_is_below_the_others(hidden: Any) -> None:
     y[HELD[:3]] = 2
     experiment = start(X, y, 3, hidden=hidden)
     Z, train = scaled(X), train_rows(experiment)
-    linear = logistic_regression().fit(Z[train], y[train])
+    linear = logistic_regression(experiment).fit(Z[train], y[train])
     logits = experiment.network(X)
     np.testing.assert_allclose(logits[:, 1] - logits[:, 0], linear.decision_function(Z), rtol=0, atol=1e-10)
     np.testing.assert_allclose(logits[:, 2], -5, rtol=0, atol=1e-10)
@@ -114,6 +113,27 @@ def test_constant_columns_and_targets_change_nothing_at_the_start() -> None:
     np.testing.assert_array_equal(experiment.network(rows + np.array([0, 9, 0, 0, 0])), predicted)
 
 
+def log_loss_by_folds(rows: np.ndarray, y: np.ndarray, C: float) -> float:
+    """Log loss of other folds than the library's."""
+    folds = StratifiedKFold(8, shuffle=True, random_state=1)
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=500))
+    return -float(cross_val_score(model, rows, y, cv=folds, scoring="neg_log_loss").mean())
+
+
+@pytest.mark.parametrize("columns", [2, 30])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_penalty_is_about_as_good_as_any_also_where_rows_are_sorted(columns: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(150, columns))
+    y = np.sort((rows[:, 0] + rng.normal(size=150) > 0).astype(int))
+    rows = rows[np.argsort((rows[:, 0] + rng.normal(size=150) > 0).astype(int), kind="stable")]
+    rows[:, 0] += 1.5 * y
+    experiment = start(rows, y, 2)
+    losses = {C: log_loss_by_folds(rows, y, C) for C in INVERSE_PENALTIES}
+    assert losses[experiment._penalty] < min(losses.values()) + 0.05
+    assert np.ptp(experiment.network(rows), axis=0).min() > 1  # no constant
+
+
 SHORT: dict[str, Any] = {"budget": 30, "batch_size": 10, "growth_share": 0.5, "random_state": 0}
 
 #: Steps so large that training spoils the network.
@@ -126,8 +146,16 @@ def test_where_no_network_is_better_the_classifier_is_the_logistic_regression_of
     assert model.hidden_ == (6,)
     assert model.history_.records
     assert not any(map(model.history_.keeps, model.history_.records))
-    rows = start(X, CLASSES, 3).data.rows.first
-    linear = make_pipeline(StandardScaler(), logistic_regression()).fit(X[rows], CLASSES[rows])
+    data = TableSplit.from_arrays(
+        X,
+        CLASSES[:, None].astype(float),
+        weight=np.ones(N),
+        task="classification",
+        n_outputs=3,
+        config=GrowthConfig(test_fraction=0.0),
+    )
+    rows, penalty = data.rows.first, choose_penalty(data, data.parts[0])  # chosen where it was judged: on training rows
+    linear = make_pipeline(StandardScaler(), LogisticRegression(C=penalty, max_iter=200)).fit(X[rows], CLASSES[rows])
     np.testing.assert_allclose(model.predict_proba(X), linear.predict_proba(X), rtol=0, atol=1e-10)
     assert model.history_.ended.endswith("; the network is the linear model, which does as well on validation rows")
     assert "is the linear model" in model.explain()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from creases.tables._split.rows import merge_duplicates, split_rows
+from creases.tables._split.rows import fold_weights, merge_duplicates, split_copies, split_rows
 
 
 def _table(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -18,7 +18,7 @@ def test_weights_repetition_and_another_order_give_the_same_table_bit_for_bit() 
     order = np.random.default_rng(1).permutation(times.sum())
     weighted = merge_duplicates(X, y, weight)
     repeated = merge_duplicates(X.repeat(times, axis=0)[order], y.repeat(times, axis=0)[order], np.ones(times.sum()))
-    for name in ("X", "y", "weight"):
+    for name in ("X", "y", "weight", "count"):
         np.testing.assert_array_equal(getattr(weighted, name), getattr(repeated, name))
 
 
@@ -63,3 +63,44 @@ def test_the_only_row_of_a_class_is_trained_on() -> None:
     for seed in range(20):
         train, _ = split_rows(table.y, 0.5, seed, stratify=True)
         assert set(table.y[train, 0]) == {0.0, 1.0, 2.0}
+
+
+def test_a_table_whose_inputs_have_several_targets_is_mixed_and_others_are_not() -> None:
+    X, y, _ = _table(500)
+    assert merge_duplicates(X, y, np.ones(500)).is_mixed
+    once = np.random.default_rng(0).normal(size=(50, 2)).repeat(10, axis=0)
+    same = np.arange(50.0).repeat(10)[:, None]
+    assert not merge_duplicates(once, same, np.ones(500)).is_mixed
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_copies_in_parts_keep_the_weight_of_their_row(weighted: bool) -> None:
+    X, y, weight = _table(500)
+    rows = merge_duplicates(X, y, weight if weighted else np.ones(500))
+    dealt = rows.deal(np.arange(len(rows)))
+    part = np.random.default_rng(0).integers(0, 3, len(dealt))
+    copies, parts = split_copies(rows, part, dealt)
+    assert copies.weight.sum() == pytest.approx(rows.weight.sum())
+    assert copies.count.tolist() == copies.weight.tolist()
+    np.testing.assert_array_equal(X[copies.first], copies.X)
+    counted = np.flatnonzero(copies.inverse >= 0)
+    np.testing.assert_array_equal(copies.X[copies.inverse[counted]], X[counted])
+    np.testing.assert_array_equal(copies.y[copies.inverse[counted], 0], y[counted, 0])
+    if not weighted:
+        assert np.bincount(parts[copies.inverse]).tolist() == np.bincount(part).tolist()
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_folds_hold_out_every_row_once_and_every_class_in_its_share(mixed: bool) -> None:
+    X, y, weight = _table(500)
+    X = X if mixed else np.arange(500.0)[:, None]
+    rows = merge_duplicates(X, y, weight + 1)
+    assert rows.is_mixed is mixed
+    among = np.flatnonzero(np.arange(len(rows)) % 4 > 0)
+    held = fold_weights(rows, among, 5, 0, stratify=True)
+    np.testing.assert_allclose(held.sum(axis=0), rows.weight[among])
+    if not mixed:
+        assert ((held > 0).sum(axis=0) == 1).all()  # copies of a row are in one fold
+    for c in range(3):
+        counts = (held if mixed else held > 0)[:, rows.y[among, 0] == c].sum(axis=1)
+        assert np.ptp(counts) <= 1

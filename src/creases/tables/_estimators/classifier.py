@@ -62,7 +62,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     growth_patience
         Number of growth stages in a row that may fail to lower the held-out loss before growth stops.
     early_stopping, validation_fraction
-        Whether to hold out a fraction of the rows (if there are 20 or more) to judge growth stages and to choose the
+        Whether to hold out a fraction of the rows (if there are 10 or more) to judge growth stages and to choose the
         network to return. Otherwise stages are judged on the training rows, and the last network is returned.
     standardize
         Whether to scale columns to mean 0 and standard deviation 1 inside.

@@ -28,7 +28,7 @@ from creases.growth import (
 from creases.growth.policies import WHERE_POLICIES
 from creases.network import Network, read
 from creases.problems import Problem
-from creases.tables._fit.linear_model import fit_linear_model
+from creases.tables._fit.linear_model import choose_penalty, fit_linear_model
 from creases.tables._fit.snapshots import Snapshots
 from creases.tables._fit.threshold import choose_threshold
 from creases.tables._folder.folder import CHECKPOINT_FILE, SNAPSHOTS_FOLDER
@@ -94,7 +94,8 @@ class Experiment:
         self.snapshots = snapshots
         if self.config.threshold != 0.5 and (data.task != "classification" or data.n_outputs != 2):
             raise InputError("threshold", "be 0.5 unless there are two classes", repr(self.config.threshold))
-        self._linear: LinearModel | None = fit_linear_model(data, data.parts[0]) if fit else None
+        self._penalty = choose_penalty(data, data.parts[0]) if fit else 0.0
+        self._linear: LinearModel | None = fit_linear_model(data, data.parts[0], self._penalty) if fit else None
         self.model = self._initial_network()
         self.optimizer: optim.Optimizer | None = None
         self.history = History()
@@ -185,7 +186,7 @@ class Experiment:
         if gain > LINEAR_MARGIN * error:
             return False
         rows = np.sort(np.concatenate(data.parts[:2]))
-        linear = initial_network(data, config, fit_linear_model(data, rows)).to(config.device)
+        linear = initial_network(data, config, fit_linear_model(data, rows, self._penalty)).to(config.device)
         widths = {name: layer.out_features for name, layer in linear.named_children() if isinstance(layer, nn.Linear)}
         widths.pop("output")
         ModelState.from_model(linear, widths).restore(self.model, validation.example(), self.optimizer)

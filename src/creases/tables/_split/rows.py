@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
 from creases.errors import InputError
+
+#: Weights that are whole numbers are copies of rows up to this many in all.
+MAX_COPIES = 10_000_000
+
+#: More parts than a table is ever split into.
+PARTS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +27,7 @@ class UniqueRows:
     X: Floats  #: (n, d)
     y: Floats  #: (n, m)
     weight: Floats  #: (n,) above 0
+    count: Ints  #: (n,) copies: how often each occurs in the table, where a row of weight 2 occurs twice
     first: Ints  #: (n,) the number of the row in the table where each occurs first
     inverse: Ints  #: (rows of the table,) which of these each row is; -1 for rows of weight 0
 
@@ -28,6 +37,21 @@ class UniqueRows:
     def table_rows(self, rows: Ints) -> Ints:
         """Return the numbers, in the table, of all rows that equal these."""
         return np.flatnonzero(np.isin(self.inverse, rows))
+
+    @cached_property
+    def is_mixed(self) -> bool:
+        """Whether most copies have inputs that occur with other targets too, as in a table of a few categories.
+
+        Copies of such a row are dealt to all parts and folds. Were they kept together, the parts would hold other
+        targets for the same inputs, and no score would mean anything. In other tables a copy in another part would
+        give its target away, and copies are kept together.
+        """
+        _, which, targets = np.unique(_row_keys(self.X), return_inverse=True, return_counts=True)
+        return 2 * int(self.count[targets[which.reshape(-1)] > 1].sum()) > int(self.count.sum())
+
+    def deal(self, rows: Ints) -> Ints:
+        """Return what is dealt to parts and folds: the rows by number, each as often as its copies if mixed."""
+        return np.repeat(rows, self.count[rows]) if self.is_mixed else rows
 
 
 def merge_duplicates(X: Floats, y: Floats, weight: Floats) -> UniqueRows:
@@ -44,15 +68,62 @@ def merge_duplicates(X: Floats, y: Floats, weight: Floats) -> UniqueRows:
     [(1.0, 1.0, 1), (3.0, 2.0, 0)]
     """
     counted = np.flatnonzero(weight > 0)
-    rows = np.ascontiguousarray(np.column_stack([X[counted], y[counted]])) + 0.0  # -0.0 becomes 0.0: equal, other bits
-    keys = rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]  # compared byte by byte: fast
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    rows = np.column_stack([X[counted], y[counted]]) + 0.0  # -0.0 becomes 0.0: equal, other bits
+    _, first, which = np.unique(_row_keys(rows), return_index=True, return_inverse=True)
     which = which.reshape(-1)
     total = np.bincount(which, weights=weight[counted])
+    is_count = bool((weight == np.round(weight)).all()) and total.sum() <= MAX_COPIES
+    count = total.astype(np.int64) if is_count else np.bincount(which)
     inverse = np.full(len(X), -1, np.int64)
     inverse[counted] = which
     d = X.shape[1]
-    return UniqueRows(rows[first, :d], rows[first, d:], total.astype(np.float64), counted[first], inverse)
+    return UniqueRows(rows[first, :d], rows[first, d:], total.astype(np.float64), count, counted[first], inverse)
+
+
+def _row_keys(rows: Floats) -> NDArray[Any]:
+    """Return keys (n,) of rows (n, d) that are compared byte by byte, which is fast."""
+    rows = np.ascontiguousarray(rows)
+    keys: NDArray[Any] = rows.view(np.dtype((np.void, max(rows.shape[1], 1) * rows.itemsize)))[:, 0]
+    return keys
+
+
+def split_copies(rows: UniqueRows, part: Ints, dealt: Ints) -> tuple[UniqueRows, Ints]:
+    """Return a row for each row and each of its copies' parts, and these parts; ``dealt`` and ``part`` are copies'."""
+    pairs, first, share = np.unique(np.column_stack([dealt, part]), axis=0, return_index=True, return_counts=True)
+    which, parts = pairs.T
+    weight = rows.weight[which] * share / rows.count[which]
+    counted = np.flatnonzero(rows.inverse >= 0)
+    order = counted[np.argsort(rows.inverse[counted], kind="stable")]  # the table's rows as they were dealt
+    number = np.searchsorted(which * PARTS + parts, dealt * PARTS + part)  # of each copy's new row
+    is_once = len(order) == len(dealt)  # no row of the table has a weight other than 1
+    inverse = np.full(len(rows.inverse), -1, np.int64)
+    inverse[order] = number if is_once else number[np.searchsorted(dealt, rows.inverse[order])]
+    table_rows = order[first] if is_once else rows.first[which]
+    return UniqueRows(rows.X[which], rows.y[which], weight, share, table_rows, inverse), parts
+
+
+def fold_weights(rows: UniqueRows, among: Ints, n_folds: int, seed: int, *, stratify: bool) -> Floats:
+    """Return the weight (n_folds, n) of each of n rows, by number, that each fold holds out.
+
+    Rows are shuffled; with ``stratify`` each class has about the same share in all folds. The sum over the folds is the
+    weight of a row: a fold is fitted to the rest of it.
+
+    Examples
+    --------
+    >>> rows = merge_duplicates(np.arange(4.0)[:, None], np.zeros((4, 1)), np.ones(4))
+    >>> fold_weights(rows, np.arange(4), 2, 0, stratify=False).sum(axis=1).tolist()
+    [2.0, 2.0]
+    """
+    position = np.full(len(rows), -1)
+    position[among] = np.arange(len(among))
+    dealt = position[rows.deal(among)]
+    order = dealt[np.random.default_rng(seed).permutation(len(dealt))]
+    if stratify:
+        order = order[np.argsort(rows.y[among][order, 0], kind="stable")]
+    held = np.zeros((n_folds, len(among)))
+    np.add.at(held, (np.arange(len(order)) % n_folds, order), 1.0)
+    result: Floats = held * (rows.weight[among] / held.sum(axis=0))
+    return result
 
 
 def split_rows(y: Floats, fraction: float, seed: int, *, stratify: bool) -> tuple[Ints, Ints]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import torch
 
-from creases._typing import Floats, Ints
+from creases._typing import Floats, Ints, Task
 from creases.errors import InputError
 from creases.growth import GrowthConfig, InMemorySamples, Scaling
 from creases.problems import Problem
-from creases.tables._split.rows import UniqueRows, class_weights, merge_duplicates, split_rows
+from creases.tables._split.rows import UniqueRows, class_weights, merge_duplicates, split_copies, split_rows
 
 if TYPE_CHECKING:
     from creases.tables._split.scaler import IncrementalScaler
@@ -23,22 +23,20 @@ MARGIN = 0.05
 
 _PARTS = ("train", "validation", "test")
 
-#: A table with fewer rows than this cannot be split into three parts.
+#: Of fewer rows than this none are held out to validate with, and a table cannot be tested.
 MIN_ROWS = 10
-
-#: Of arrays with fewer rows than this all are trained on: too few would be left to validate with.
-MIN_VALIDATION_ROWS = 20
 
 
 @dataclass(frozen=True, eq=False)
 class TableSplit:
     """The rows of a table in three parts, and the scaling that those of the first two give.
 
-    Equal rows are merged, and are always in the same part. :meth:`from_problem` and :meth:`from_arrays` make one.
+    Equal rows are merged, and are in the same part unless the table is mixed (see ``UniqueRows.is_mixed``).
+    :meth:`from_problem` and :meth:`from_arrays` make one.
     """
 
     rows: UniqueRows
-    task: Literal["classification", "regression"]
+    task: Task
     n_outputs: int  #: outputs of the network: one per class, or per target
     parts: tuple[Ints, Ints, Ints]  #: train, validation, test: rising numbers into ``rows``
     scaling: Scaling
@@ -59,18 +57,19 @@ class TableSplit:
         """
         config = GrowthConfig() if config is None else config
         n = len(problem.X)
-        if n < MIN_ROWS:
-            raise InputError("data", f"have at least {MIN_ROWS} rows", f"{n}", "too few rows cannot be split")
-        rows = merge_duplicates(problem.X, problem.y.reshape(n, 1).astype(np.float64), np.ones(n))
-        stratify = problem.classes is not None
-        rest, test = split_rows(rows.y, config.test_fraction, config.seed, stratify=stratify)
-        fraction = config.validation_fraction / (1 - config.test_fraction)
-        train, validation = split_rows(rows.y[rest], fraction, config.seed, stratify=stratify)
-        n_outputs = 1 if problem.classes is None else len(problem.classes)
-        parts = (rest[train], rest[validation], test)
-        if 2 * len(rows) < n:
-            rows, parts = _split_repeated(problem, rows, config)
-        return cls._from_rows(rows, problem.task, n_outputs, parts, config, problem.classes, problem)
+        if n < MIN_ROWS and config.test_fraction > 0:
+            hint = "too few rows cannot be split; test on none with {0}"
+            raise InputError("data", f"have at least {MIN_ROWS} rows", f"{n}", hint, [("test_fraction", 0)])
+        return cls.from_arrays(
+            problem.X,
+            problem.y.reshape(n, 1).astype(np.float64),
+            weight=np.ones(n),
+            task=problem.task,
+            n_outputs=1 if problem.classes is None else len(problem.classes),
+            config=config,
+            classes=problem.classes,
+            source=problem,
+        )
 
     @classmethod
     def from_arrays(
@@ -79,29 +78,28 @@ class TableSplit:
         y: Floats,
         *,
         weight: Floats,
-        task: Literal["classification", "regression"],
+        task: Task,
         n_outputs: int,
         config: GrowthConfig,
         validation: Ints | None = None,
         classes: Sequence[Any] | None = None,
+        source: Problem | None = None,
     ) -> TableSplit:
-        """Split rows X (n, d) with class numbers or targets y (n, m) and weights (n,); none are held out for testing.
+        """Split rows X (n, d) with class numbers or targets y (n, m) and weights (n,) by the configuration.
 
-        ``validation`` are the numbers of the rows to validate with; by default a fraction of them at random.
-        ``classes`` are the names of the classes, for their weights.
+        ``validation`` are the numbers of the rows to validate with; then none are held out for testing. ``classes`` are
+        the names of the classes, for their weights.
         """
-        nothing = np.zeros(0, np.int64)
         if validation is None:
             rows = merge_duplicates(X, y, weight)
-            fraction = config.validation_fraction if len(rows) >= MIN_VALIDATION_ROWS else 0.0
-            train, held = split_rows(rows.y, fraction, config.seed, stratify=task == "classification")
+            rows, part = _draw_parts(rows, config, stratify=task == "classification")
         else:
             is_validation = np.zeros((len(X), 1))
             is_validation[validation] = 1.0  # a row to validate with is not merged with one to train on
             rows = merge_duplicates(X, np.column_stack([y, is_validation]), weight)
-            train, held = (np.flatnonzero(rows.y[:, -1] == mark) for mark in (0.0, 1.0))
-            rows = replace(rows, y=rows.y[:, :-1])
-        split = cls._from_rows(rows, task, n_outputs, (train, held, nothing), config, classes)
+            rows, part = replace(rows, y=rows.y[:, :-1]), rows.y[:, -1].astype(np.int64)
+        parts = tuple(np.flatnonzero(part == k) for k in range(len(_PARTS)))
+        split = cls._from_rows(rows, task, n_outputs, parts, config, classes, source)
         return replace(split, is_validation_given=validation is not None)
 
     @classmethod
@@ -195,26 +193,15 @@ class TableSplit:
         return InMemorySamples(X.to(device), y.to(device), weights, torch.from_numpy(numbers))
 
 
-def _split_repeated(
-    problem: Problem, rows: UniqueRows, config: GrowthConfig
-) -> tuple[UniqueRows, tuple[Ints, Ints, Ints]]:
-    """Split a table most of whose rows occur more than once: equal rows may be in different parts.
-
-    In a table of a few categories the same inputs come with every class. Were equal rows kept together, the parts would
-    hold other classes for the same inputs, and no score would mean anything.
-    """
-    y = problem.y.reshape(-1, 1).astype(np.float64)
-    order = np.argsort(rows.inverse, kind="stable")  # does not depend on the order of the table
-    stratify = problem.classes is not None
-    rest, test = split_rows(y[order], config.test_fraction, config.seed, stratify=stratify)
-    fraction = config.validation_fraction / (1 - config.test_fraction)
-    _, validation = split_rows(y[order][rest], fraction, config.seed, stratify=stratify)
-    part = np.zeros((len(y), 1))
-    part[order[test]] = 2.0
-    part[order[rest[validation]]] = 1.0
-    merged = merge_duplicates(problem.X, np.column_stack([y, part]), np.ones(len(y)))
-    train, held, tested = (np.flatnonzero(merged.y[:, -1] == k) for k in (0.0, 1.0, 2.0))
-    return replace(merged, y=merged.y[:, :-1]), (train, held, tested)
+def _draw_parts(rows: UniqueRows, config: GrowthConfig, *, stratify: bool) -> tuple[UniqueRows, Ints]:
+    """Return the rows and the part of each, drawn at random: 0 to train on, 1 to validate and 2 to test with."""
+    dealt = rows.deal(np.arange(len(rows)))
+    y, part = rows.y[dealt], np.zeros(len(dealt), np.int64)
+    rest, test = split_rows(y, config.test_fraction, config.seed, stratify=stratify)
+    fraction = config.validation_fraction / (1 - config.test_fraction) if len(dealt) >= MIN_ROWS else 0.0
+    _, validation = split_rows(y[rest], fraction, config.seed, stratify=stratify)
+    part[test], part[rest[validation]] = 2, 1
+    return split_copies(rows, part, dealt) if rows.is_mixed else (rows, part)
 
 
 def data_box(X: Floats) -> list[tuple[float, float]]:
