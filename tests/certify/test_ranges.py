@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -11,8 +14,9 @@ from torch import nn
 import creases
 from agreement import seeded
 from creases.certify import OutputRange, output_bounds, output_range
-from creases.certify._maximize import by_partition, search
+from creases.certify._maximize import objectives
 from creases.errors import InputError
+from creases.network.program import Step
 from strategies import Case, cases
 
 MODEL = nn.Sequential(nn.Linear(2, 5), nn.ReLU(), nn.Linear(5, 4), nn.LeakyReLU(0.2), nn.Linear(4, 2)).double()
@@ -25,10 +29,29 @@ def net() -> creases.Network:
 
 
 @pytest.fixture
-def without_partition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_partition, "MAX_INPUTS", 0)
-    monkeypatch.setattr(search, "PROGRAM_UNITS", 4)
-    monkeypatch.setattr(search, "WHOLE_UNITS", 0)
+def by_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search over boxes, as for networks with choices, not over sides of units."""
+    monkeypatch.setattr(objectives, "dense_form", lambda net: None)
+
+
+def partition_range(net: creases.Network, box: object, quantity: str, A: object = None, b: object = None) -> tuple:
+    """The least and largest values at the corners of all regions; rows of a polytope are further units."""
+    work = net
+    if A is not None:
+        end, rows = len(net.steps), torch.as_tensor(A, dtype=torch.float64)
+        weights = {"weight": rows, "offset": -torch.as_tensor(b, dtype=torch.float64)}
+        steps = [*net.steps, Step("linear", (0,), (len(rows),), {}, weights), Step("relu", (end + 1,), (len(rows),)),
+                 Step("concat", (end, end + 2), (net.n_out + len(rows),), {"dim": 0})]  # fmt: skip
+        work = creases.Network(steps, net.input_shape)
+    partition = creases.space(work, np.array(box), method="vertices")
+    inside = np.ones(partition.count, bool) if A is None else (partition.sides()[:, -len(A) :] == 0).all(axis=1)
+    if quantity == "coefficients":
+        values = partition.pieces().J[inside][:, : net.n_out]
+    else:
+        corners = partition.corners[np.repeat(inside, np.diff(partition.starts))]
+        values = net(partition.vertices[np.unique(corners)])
+        values = values[:, :, None] - values[:, None] if quantity == "differences" else values
+    return values.min(axis=0), values.max(axis=0)
 
 
 def check(net: creases.Network, found: OutputRange, X: np.ndarray) -> None:
@@ -49,36 +72,40 @@ def check(net: creases.Network, found: OutputRange, X: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("quantity", ["outputs", "differences", "coefficients"])
-def test_the_search_finds_what_the_partition_has(net, quantity, monkeypatch) -> None:
-    exact = output_range(net, BOX, quantity=quantity)
-    assert exact.method == "partition"
+def test_the_search_finds_what_the_partition_has(net, quantity) -> None:
     X = np.random.default_rng(0).uniform(*np.transpose(BOX), size=(2000, 2))
-    check(net, exact, X)
-    monkeypatch.setattr(by_partition, "MAX_INPUTS", 0)
-    monkeypatch.setattr(search, "PROGRAM_UNITS", 4)
-    monkeypatch.setattr(search, "WHOLE_UNITS", 0)
     found = output_range(net, BOX, quantity=quantity, budget=60)
-    assert found.method == "search"
     check(net, found, X)
     assert found.exact.all()
-    np.testing.assert_allclose(found.minimum, exact.minimum, atol=1e-6)
-    np.testing.assert_allclose(found.maximum, exact.maximum, atol=1e-6)
+    minimum, maximum = partition_range(net, BOX, quantity)
+    np.testing.assert_allclose(found.minimum, minimum, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(found.maximum, maximum, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("quantity", ["outputs", "coefficients"])
+def test_a_search_over_boxes_contains_what_the_partition_has(net, quantity, by_boxes) -> None:
+    found = output_range(net, BOX, quantity=quantity, budget=1, tolerance=1e-3)
+    minimum, maximum = partition_range(net, BOX, quantity)
+    assert (found.low <= minimum + 1e-12).all()
+    assert (found.high >= maximum - 1e-12).all()
+    assert (found.minimum >= minimum - 1e-12).all()
+    assert (found.maximum <= maximum + 1e-12).all()
 
 
 @pytest.mark.parametrize("quantity", ["outputs", "differences", "coefficients"])
-def test_a_polytope_is_that_part_of_the_box(net, quantity, monkeypatch) -> None:
+def test_a_polytope_is_that_part_of_the_box(net, quantity) -> None:
     A, b = [[1.0, 1.0], [-1.0, 2.0]], [0.5, 0.75]
     X = np.random.default_rng(0).uniform(*np.transpose(BOX), size=(5000, 2))
     X = X[(X @ np.transpose(A) <= b).all(axis=1)]
-    exact = output_range(net, BOX, A=A, b=b, quantity=quantity)
-    check(net, exact, X)
-    for x in (*exact.argmin.reshape(-1, 2), *exact.argmax.reshape(-1, 2)):
-        assert (np.array(A) @ x <= np.array(b) + 1e-9).all()
-    monkeypatch.setattr(by_partition, "MAX_INPUTS", 0)
     found = output_range(net, BOX, A=A, b=b, quantity=quantity, budget=60)
     check(net, found, X)
-    np.testing.assert_allclose(found.minimum, exact.minimum, atol=1e-6)
-    np.testing.assert_allclose(found.maximum, exact.maximum, atol=1e-6)
+    assert found.exact.all()
+    for x in (*found.argmin.reshape(-1, 2), *found.argmax.reshape(-1, 2)):
+        for row, limit in zip(A, b, strict=True):  # in exact arithmetic
+            assert sum(Fraction(w) * Fraction(v) for w, v in zip(row, x.tolist(), strict=True)) <= Fraction(limit)
+    minimum, maximum = partition_range(net, BOX, quantity, A, b)
+    np.testing.assert_allclose(found.minimum, minimum, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(found.maximum, maximum, rtol=1e-8, atol=1e-9)
 
 
 def test_regions_have_the_range_of_their_corners(net) -> None:
@@ -107,7 +134,7 @@ def test_a_search_that_is_cut_short_says_so() -> None:
     assert calls[-1] == ("bounding outputs", 1, 1)
 
 
-def test_networks_without_bends_and_with_dead_units_are_ordinary(without_partition) -> None:
+def test_networks_without_bends_and_with_dead_units_are_ordinary() -> None:
     linear = output_range(creases.read([([[1.0, -2.0]], [0.5])]), (0, 1))
     assert (linear.minimum.tolist(), linear.maximum.tolist()) == ([-1.5], [1.5])
     dead = output_range(creases.read([([[0.0], [1.0]], [-1.0, -5.0]), ([[1.0, 1.0]], [2.0])]), (-1, 1))
@@ -118,17 +145,13 @@ def test_networks_without_bends_and_with_dead_units_are_ordinary(without_partiti
 @given(st.integers(1, 3).flatmap(lambda n: cases(n, max_depth=2, max_width=5)))
 def test_degenerate_networks_have_the_range_of_their_partition(case: Case) -> None:
     net, box = case.net, np.array(case.box)
-    exact = output_range(net, box)
-    limit, by_partition.MAX_INPUTS = by_partition.MAX_INPUTS, 0
-    try:
-        found = output_range(net, box, budget=20)
-    finally:
-        by_partition.MAX_INPUTS = limit
-    size = 1e-5 * (1e-9 + np.abs(exact.low) + np.abs(exact.high) + np.ptp(box))
-    assert (found.low <= exact.minimum + size).all()
-    assert (found.high >= exact.maximum - size).all()
-    assert (np.abs(found.minimum - exact.minimum) <= size).all()
-    assert (np.abs(found.maximum - exact.maximum) <= size).all()
+    found = output_range(net, box, budget=20)
+    minimum, maximum = partition_range(net, box, "outputs")
+    size = 1e-8 * (1e-9 + np.abs(minimum) + np.abs(maximum) + np.ptp(box))
+    assert (found.low <= minimum + size).all()
+    assert (found.high >= maximum - size).all()
+    assert (np.abs(found.minimum - minimum) <= size).all()
+    assert (np.abs(found.maximum - maximum) <= size).all()
 
 
 @pytest.mark.parametrize(
@@ -147,7 +170,7 @@ def test_what_has_no_range_is_refused(net, call, message: str) -> None:
         call(net)
 
 
-def test_sixteen_units_in_eight_dimensions_are_one_program() -> None:
+def test_sixteen_units_in_eight_dimensions_are_exact() -> None:
     rng = np.random.default_rng(0)
     net = creases.read([(rng.normal(size=(16, 8)), rng.normal(size=16)), (rng.normal(size=(1, 16)), [0.0])])
     found = output_range(net, (-1, 1), budget=60)
@@ -155,10 +178,10 @@ def test_sixteen_units_in_eight_dimensions_are_one_program() -> None:
     check(net, found, rng.uniform(-1, 1, size=(5000, 8)))
 
 
-def test_a_coefficient_at_a_crease_that_no_region_has_is_not_reached(monkeypatch) -> None:
+def test_a_coefficient_at_a_crease_that_no_region_has_is_not_reached() -> None:
     # relu(x) - relu(-x) = x has coefficient 1 in both regions; at 0 both units are off, and the coefficient is 0.
     net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.0])])
     assert net.piece([0.0]).J.tolist() == [[0.0]]
-    monkeypatch.setattr(by_partition, "MAX_INPUTS", 0)
     found = output_range(net, (-1, 1), quantity="coefficients")
     assert found.minimum.tolist() == found.maximum.tolist() == [[1.0]]
+    assert found.exact.all()

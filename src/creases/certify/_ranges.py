@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Literal
 
@@ -13,18 +13,19 @@ import torch
 
 from creases._typing import Bools, Floats, Progress
 from creases._validation import check_choice, check_number
-from creases.certify._maximize.by_partition import list_regions, vertices_inside
 from creases.certify._maximize.domain import Domain, check_domain, maximize_in
 from creases.certify._maximize.objectives import Coefficient, LeastRow, Objective
-from creases.certify._maximize.search import Limits, maximize_objective, sample_points
+from creases.certify._maximize.search import Extreme, Limits, maximize_objective, sample_points
+from creases.certify.proofs import ClaimProof, Proof, RangeEntry, RangeStatement, make_proof
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 from creases.regions import SpacePartition
 
 Quantity = Literal["outputs", "differences", "coefficients"]
 
-#: Bounds that agree to this, relative to the larger, are called exact: the tolerance of the solvers.
-EXACT = 1e-5
+#: What is proved and what is reached are called equal if they differ by no more than this, relative to the larger
+#: magnitude of the two proved ends; beside 0 by no more than ``LEAST``.
+EXACT, LEAST = 1e-9, 1e-280
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,20 +38,28 @@ class OutputRange:
 
     quantity: str  #: ``"outputs"``, ``"differences"`` or ``"coefficients"``
     low: Floats  #: proved: no input has less
-    minimum: Floats  #: the smallest value reached
+    minimum: Floats  #: the smallest value reached, rounded upwards; inf if none is known
     argmin: Floats  #: (..., n_in) where
-    maximum: Floats  #: the largest value reached
+    maximum: Floats  #: the largest value reached, rounded downwards; -inf if none is known
     argmax: Floats  #: (..., n_in) where
     high: Floats  #: proved: no input has more
-    method: str  #: how it was computed: ``"partition"``, ``"search"`` or ``"regions"``
+    method: str  #: how it was computed: ``"search"`` or ``"regions"``
     seconds: float
+    proof: Proof | None = field(
+        default=None, repr=False
+    )  #: of ``low`` and ``high``, for :func:`creases.certify.proofs.check_proof`
 
     @property
     def exact(self) -> Bools:
-        """Whether what is reached is what is proved, for each quantity, to the solvers' tolerance of 1e-5."""
-        size = np.maximum(np.abs(self.low), np.abs(self.high))
-        near = (self.minimum - self.low <= EXACT * size) & (self.high - self.maximum <= EXACT * size)
-        return np.asarray(near)
+        """Whether what is reached is what is proved, for each quantity.
+
+        They differ by no more than 1e-9 of the larger magnitude of ``low`` and ``high``: the true minimum and maximum
+        are known to nine digits of the range, by proof. Of ``method="regions"``: to the rounding of the regions given.
+        """
+        size = EXACT * np.maximum(np.abs(self.low), np.abs(self.high)) + LEAST
+        with np.errstate(invalid="ignore"):
+            near = (self.minimum - self.low <= size) & (self.high - self.maximum <= size)
+        return np.asarray(near & np.isfinite(size))
 
     def __str__(self) -> str:
         lines = []
@@ -76,15 +85,16 @@ def output_range(
     b: Any = None,
     quantity: Quantity = "outputs",
     budget: float = 10.0,
-    tolerance: float = 1e-6,
+    tolerance: float = 5e-10,
     progress: Progress | None = None,
 ) -> OutputRange:
     """Return the smallest and largest value of each output, each difference of outputs or each coefficient.
 
-    With up to four inputs all regions are listed, if they are no more than 50,000. Otherwise boxes are split,
-    those with the largest bounds first, and boxes with few undecided units are solved by mixed-integer programs [1]_.
-    When the budget is over, what is reached and what is proved are apart. So they are for some coefficients of networks
-    whose units share creases: the bounds of a search hold for all sides that units can take on a crease too.
+    A branch and bound over the sides of units: nodes are bounded by linear bounds carried backwards and by the convex
+    relaxation of their units [1]_, those with the largest bounds are split first. ``low`` and ``high`` hold in real
+    arithmetic for the float64 weights: they are computed from multipliers of the relaxation with every rounding
+    accounted for, whatever the solver returned. ``minimum`` and ``maximum`` are values at the points given, computed in
+    fractions and rounded towards each other. When the budget is over, what is reached and what is proved are apart.
 
     Parameters
     ----------
@@ -101,13 +111,13 @@ def output_range(
     budget
         Seconds, for all quantities together. One box may exceed it by a little.
     tolerance
-        Relative gap at which the search for a quantity ends.
+        Relative gap at which the search for a quantity ends; the result is exact if it is at most 1e-9.
     progress
         Called with the number of quantities done, now and then.
 
     References
     ----------
-    .. [1] Tjeng, Xiao, Tedrake, "Evaluating Robustness of Neural Networks with Mixed Integer Programming", ICLR 2019.
+    .. [1] Ehlers, "Formal Verification of Piece-Wise Linear Feed-Forward Neural Networks", ATVA 2017.
 
     Examples
     --------
@@ -132,11 +142,8 @@ def output_range(
         parts = _of_regions(_affine_parts(box, work), quantity)
         return OutputRange(quantity, *parts, method="regions", seconds=time.monotonic() - begin)
     domain = check_domain(box, A, b, work.n_in)
-    by_partition = _of_partition(work, domain, quantity, begin + seconds)
-    if by_partition is not None:
-        return OutputRange(quantity, *by_partition, method="partition", seconds=time.monotonic() - begin)
-    parts = _of_search(work, domain, quantity, begin + seconds, tolerance, report)
-    return OutputRange(quantity, *parts, method="search", seconds=time.monotonic() - begin)
+    parts, proof = _of_search(work, domain, quantity, begin + seconds, tolerance, report)
+    return OutputRange(quantity, *parts, method="search", seconds=time.monotonic() - begin, proof=proof)
 
 
 Parts = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
@@ -148,22 +155,6 @@ def _name(quantity: str, index: tuple[int, ...]) -> str:
     if quantity == "differences":
         return f"output {index[0]} - output {index[1]}"
     return f"coefficient of x[{index[1]}] in output {index[0]}"
-
-
-def _of_partition(net: Network, domain: Domain, quantity: str, deadline: float) -> Parts | None:
-    listed = list_regions(net, domain, deadline)
-    if listed is None:
-        return None
-    partition, inside = listed
-    if quantity == "coefficients":
-        values = partition.pieces().J[inside][:, : net.n_out]  # (R, m, n)
-        points = partition.inner[inside]
-    else:
-        points = vertices_inside(partition, inside)
-        values = np.asarray(net(points)).reshape(len(points), -1)
-        if quantity == "differences":
-            values = values[:, :, None] - values[:, None, :]
-    return _extremes(values, points)
 
 
 def _extremes(values: Floats, points: Floats) -> Parts:
@@ -205,7 +196,10 @@ def _of_regions(regions: list[Any], quantity: str) -> Parts:
     for region in regions:
         J, y = (region[1], region[2]) if isinstance(region, tuple) else (region.J, region.y)
         C, d = _functions(np.asarray(J), np.asarray(y), quantity)
-        corners = region[0] if isinstance(region, tuple) else _extreme_points(region, C)
+        ends = C if quantity != "coefficients" else np.eye(C.shape[1])
+        corners = region[0] if isinstance(region, tuple) else _extreme_points(region, ends)
+        if quantity == "coefficients":  # the same all over a region: in its middle, off its creases
+            corners = corners.mean(axis=0, keepdims=True)
         values.append(corners @ C.T + d)
         points.append(corners)
     shape = _shape(quantity, len(y), np.shape(J)[1])
@@ -258,21 +252,23 @@ def _objectives(net: Network, quantity: str) -> dict[tuple[int, ...], tuple[Obje
 
 def _of_search(
     net: Network, domain: Domain, quantity: str, deadline: float, tolerance: float, report: Progress
-) -> Parts:
+) -> tuple[Parts, Proof | None]:
     shape = _shape(quantity, net.n_out, net.n_in)
     low, minimum, maximum, high = (np.zeros(shape) for _ in range(4))
-    argmin, argmax = (np.broadcast_to(domain.box.mean(axis=1), (*shape, net.n_in)).copy() for _ in range(2))
     start, objectives = sample_points(domain), _objectives(net, quantity)
+    somewhere = start[0] if len(start) else domain.middle
+    argmin, argmax = (np.broadcast_to(somewhere, (*shape, net.n_in)).copy() for _ in range(2))
     left = 2 * len(objectives)
-    for done, (index, (negated, itself)) in enumerate(objectives.items()):
+    found: dict[tuple[int, ...], tuple[Extreme, Extreme]] = {}
+    for done, (index, pair) in enumerate(objectives.items()):
         report("bounding outputs", done, len(objectives))
         extremes = []
-        for objective in (negated, itself):
+        for objective in pair:
             now = time.monotonic()
             until = now + max(deadline - now, 0.0) / left  # every quantity gets the same share of what is left
             extremes.append(maximize_objective(objective, domain, Limits(until, tolerance), start=start))
             left -= 1
-        least, most = extremes
+        least, most = found[index] = extremes[0], extremes[1]
         low[index], minimum[index], argmin[index] = -least.upper, -least.lower, least.where
         high[index], maximum[index], argmax[index] = most.upper, most.lower, most.where
         if quantity == "differences":
@@ -280,4 +276,32 @@ def _of_search(
             low[back], minimum[back], argmin[back] = -most.upper, -most.lower, most.where
             high[back], maximum[back], argmax[back] = least.upper, least.lower, least.where
     report("bounding outputs", len(objectives), len(objectives))
-    return low, minimum, argmin, maximum, argmax, high
+    return (low, minimum, argmin, maximum, argmax, high), _range_proof(net, domain, quantity, found)
+
+
+def _range_proof(
+    net: Network, domain: Domain, quantity: Any, found: dict[tuple[int, ...], tuple[Extreme, Extreme]]
+) -> Proof | None:
+    entries, proofs = [], []
+    for index, (least, most) in found.items():
+        if least.tree is None or most.tree is None:
+            return None
+        entries.append(
+            RangeEntry(
+                index,
+                -least.upper,
+                most.upper,
+                *((-least.lower, most.lower) if np.isfinite([least.lower, most.lower]).all() else (None, None)),
+                *(
+                    (tuple(least.where.tolist()), tuple(most.where.tolist()))
+                    if np.isfinite([least.lower, most.lower]).all()
+                    else (None, None)
+                ),
+            )
+        )
+        proofs += [ClaimProof(("low", *index), least.tree), ClaimProof(("high", *index), most.tree)]
+    inner = None if domain.is_box or quantity != "coefficients" else domain.inner_point()
+    statement = RangeStatement(
+        quantity, domain.stated(), tuple(entries), None if inner is None else tuple(inner.tolist())
+    )
+    return make_proof(statement, tuple(proofs), net=net)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 
 from creases._typing import Bools, Floats
 from creases._validation import check_box, check_numbers, check_vector
+from creases.certify import proofs
+from creases.certify._maximize.dense import gamma
+from creases.certify._maximize.linear_program import Solver
+from creases.certify._maximize.multipliers import Rows, shift_rows
 from creases.errors import InputError
 
-#: A point is in a polytope if it is beyond no row by more than this, relative to the size of the row's terms.
-INSIDE = 1e-9
+#: How far a point beyond a row is moved towards the inside, relative to the way there.
+INWARDS = (1e-14, 1e-12, 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,19 +33,46 @@ class Domain:
         """Whether it is a box alone."""
         return not len(self.b)
 
+    @property
+    def middle(self) -> Floats:
+        """The middle of the box, in floats."""
+        return np.asarray(self.box[:, 0] / 2 + self.box[:, 1] / 2)
+
     def contains(self, X: Floats) -> Bools:
-        """Return which points (p, n) are inside, up to rounding: (p,)."""
-        room = INSIDE * (np.abs(X) @ np.abs(self.A).T + np.abs(self.b))
+        """Return which points (p, n) are inside, in exact arithmetic: (p,)."""
         low, high = self.box.T
-        in_box = ((low <= X) & (high >= X)).all(axis=1)
-        return np.asarray(in_box & (X @ self.A.T - self.b <= room).all(axis=1))
+        inside = ((low <= X) & (high >= X)).all(axis=1)
+        if self.is_box:
+            return np.asarray(inside)
+        error = gamma(len(low)) * (np.abs(X) @ np.abs(self.A).T + np.abs(self.b)) + 1e-290
+        room = self.b - X @ self.A.T
+        inside &= (room >= -error).all(axis=1)
+        for i in np.flatnonzero(inside & (room < error).any(axis=1)):
+            inside[i] = all(_is_below(self.A[r], X[i], self.b[r]) for r in np.flatnonzero(room[i] < error[i]))
+        return np.asarray(inside)
+
+    def move_inside(self, x: Floats, inner: Floats | None) -> Floats:
+        """Return a point (n,) that rounding put beyond a row moved a little towards an inner one; else ``x``."""
+        x = np.clip(x, *self.box.T)
+        if self.is_box or inner is None or self.contains(x[None])[0]:
+            return x
+        for share in INWARDS:
+            moved = np.clip(x + share * (inner - x), *self.box.T)
+            if self.contains(moved[None])[0]:
+                return moved
+        return x
+
+    def stated(self) -> proofs.Domain:
+        """Return the domain as a proof states it."""
+        box = tuple((low, high) for low, high in self.box.tolist())
+        return proofs.Domain(box, tuple(map(tuple, self.A.tolist())), tuple(self.b.tolist()))
 
     def within(self, box: Floats) -> Domain:
         """Return the part of the polytope in a smaller box."""
         return Domain(box, self.A, self.b)
 
     def maximize(self, c: Floats, constant: Floats | None = None) -> tuple[float, Floats | None]:
-        """Maximize ``c x``, or the smallest of several ``c x + constant``: ``(-inf, None)`` if the polytope is empty.
+        """Maximize ``c x``, or the smallest of several ``c x + constant``: ``(-inf, None)`` if it is proved empty.
 
         Parameters
         ----------
@@ -50,48 +81,116 @@ class Domain:
         """
         return maximize_in(self.box, self.A, self.b, np.atleast_2d(c), np.zeros(1) if constant is None else constant)
 
+    def inner_point(self) -> Floats | None:
+        """Return a point strictly inside of all rows and of the box; None if none is known."""
+        if self.is_box:
+            return self.middle
+        size = np.abs(self.A) @ np.ptp(self.box, axis=1)
+        rows = np.vstack([-self.A, np.eye(len(self.box)), -np.eye(len(self.box))])
+        width = np.ptp(self.box, axis=1)
+        scale = np.concatenate([np.where(size > 0, size, 1.0), width, width])
+        limits = np.concatenate([self.b, -self.box[:, 0], self.box[:, 1]])
+        _, x = maximize_in(self.box, self.A, self.b, rows / scale[:, None], limits / scale)
+        if x is None or not ((self.box[:, 0] < x) & (x < self.box[:, 1])).all():
+            return None
+        return (
+            x
+            if all(_is_below(row, x, limit, strictly=True) for row, limit in zip(self.A, self.b, strict=True))
+            else None
+        )
+
+
+def _is_below(row: Floats, x: Floats, limit: float, *, strictly: bool = False) -> bool:
+    room = Fraction(float(limit)) - sum(
+        Fraction(a) * Fraction(v) for a, v in zip(row.tolist(), x.tolist(), strict=True)
+    )
+    return room > 0 if strictly else room >= 0
+
 
 def maximize_in(box: Floats, A: Floats, b: Floats, C: Floats, d: Floats) -> tuple[float, Floats | None]:
-    """Maximize the smallest of ``C x + d`` (k,) over ``A x <= b`` in a box: ``(-inf, None)`` if there is no such point.
+    """Maximize the smallest of ``C x + d`` (k,) over ``A x <= b`` in a box: ``(-inf, None)`` if it is proved empty.
 
-    Coordinates are scaled to the unit cube and rows to length 1, because HiGHS's tolerances are absolute.
+    Returns an upper bound that holds in real arithmetic, whatever the solver's tolerance, and a point near the optimum.
     """
-    low, size = box[:, 0], np.ptp(box, axis=1)
-    n, k = len(low), len(d)
-    scaled, room = A * size, b - A @ low
-    length = np.linalg.norm(scaled, axis=1)
-    if (room[length == 0] < -INSIDE * np.abs(b[length == 0])).any():
-        return -np.inf, None
-    rows = length > 0
-    N, s = scaled[rows] / length[rows, None], room[rows] / length[rows]
-    objective, base = C * size, d + C @ low
-    unit = max(float(np.abs(objective).max(initial=0.0)), 1e-300)
+    middle = box[:, 0] / 2 + box[:, 1] / 2
+    rows, cost = shift_rows(A, b, middle), shift_rows(-C, d, middle)  # C x + d is the room of -C x <= d
+    radius = np.ptp(box, axis=1) / 2
+    point, weights, multipliers = propose(Solver(), rows.A, rows.b, C, cost.b, radius)
+    bound = _safe_bound(box, middle, rows, C, cost.b, weights, multipliers)
+    if point is None:
+        return (
+            -np.inf if bound < 0 and not weights.any() else _safe_bound(box, middle, rows, C, cost.b, None, None)
+        ), None
+    return bound, np.clip(middle + point, *box.T)
+
+
+def propose(
+    solver: Solver, A: Floats, b: Floats, C: Floats, d: Floats, radius: Floats
+) -> tuple[Floats | None, Floats, Floats]:
+    """Return a point v near the largest of the smallest of ``C v + d`` where ``A v <= b``, ``|v| <= radius``.
+
+    And multipliers of the functions (k,) and of the rows (r,); without a point they are those of an empty set.
+    """
+    n, k = len(radius), len(d)
+    left, right = A * radius, b
     if k == 1:
-        if not len(N):
-            w = (objective[0] > 0).astype(float)
-            return float(objective[0] @ w + base[0]), low + size * w
-        cost, left, right = -objective[0] / unit, N, s
-        limits: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * n
-    else:  # a further variable t below every function
-        cost = np.append(np.zeros(n), -1.0)
-        left = np.vstack([np.column_stack([N, np.zeros(len(N))]), np.column_stack([-objective / unit, np.ones(k)])])
-        right = np.append(s, (base - base.min()) / unit)
-        limits = [(0.0, 1.0)] * n + [(None, None)]
-    options: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    answer: Any = linprog(cost, left, right, bounds=limits, method="highs", options=options)
-    if answer.status == 2:
-        return -np.inf, None
-    if answer.status != 0:  # the box alone is a bound
-        corner = float((base + np.maximum(objective, 0).sum(axis=1)).min())
-        return corner, None
-    x = low + size * np.clip(answer.x[:n], 0.0, 1.0)
-    reached = float((C @ x + d).min())
-    bound = -float(answer.fun) * unit + (base[0] if k == 1 else base.min())
-    return max(reached, float(bound)), x
+        cost = C[0] * radius
+    else:
+        functions = C * radius
+        size = float(np.abs(functions).sum(axis=1).max(initial=0.0)) or 1.0
+        left = np.vstack([np.pad(left, ((0, 0), (0, 1))), np.column_stack([-functions, np.full(k, size)])])
+        right = np.append(right, d - d.min(initial=np.inf))
+        cost = np.append(np.zeros(n), 1.0)
+    low = np.append(-np.ones(n), np.full(len(cost) - n, -np.inf))
+    answer = solver.maximize(cost, left, right, low, -low)
+    if answer is None:
+        weights = np.zeros(k)
+        weights[:1] = 1.0
+        return None, weights, np.zeros(len(b))
+    if answer.point is None:
+        return None, np.zeros(k), answer.multipliers[: len(b)]
+    weights = np.ones(1) if k == 1 else answer.multipliers[len(b) :]
+    return radius * np.clip(answer.point[:n], -1.0, 1.0), weights, answer.multipliers[: len(b)]
+
+
+def _safe_bound(
+    box: Floats, middle: Floats, rows: Rows, C: Floats, d: Floats, weights: Floats | None, multipliers: Floats | None
+) -> float:
+    """Bound the smallest of ``C v + d`` by multipliers; with none of the functions, the sum of the rows alone."""
+    low, high = outward(box, middle)
+    if weights is None or multipliers is None or (weights.any() and not weights.sum() > 0):
+        each = d + np.maximum(C * low, C * high).sum(axis=1)
+        size = np.abs(d) + np.abs(C) @ np.maximum(np.abs(low), np.abs(high))
+        return float((each + gamma(len(low)) * size + 1e-290).min())
+    G = weights @ C - multipliers @ rows.A
+    size = np.abs(weights) @ np.abs(C) + multipliers @ np.abs(rows.A)
+    reach = np.maximum(np.abs(low), np.abs(high))
+    g = gamma(len(low) + len(d) + len(rows.b))
+    error = g * (size @ reach + np.abs(weights) @ np.abs(d) + multipliers @ np.abs(rows.b)) + 1e-290
+    total = weights @ d + multipliers @ rows.b + np.maximum(G * low, G * high).sum() + error
+    if not weights.any():
+        return float(total)
+    bound = float(total / weights.sum())
+    return bound + 8 * 2.0**-53 * (len(d) + 1) * abs(bound)
+
+
+def outward(box: Floats, middle: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of a box less its middle, rounded outwards."""
+    low, high = box[:, 0] - middle, box[:, 1] - middle
+    return (
+        np.where(_is_difference(low, box[:, 0], middle), low, np.nextafter(low, -np.inf)),
+        np.where(_is_difference(high, box[:, 1], middle), high, np.nextafter(high, np.inf)),
+    )
+
+
+def _is_difference(s: Floats, a: Floats, b: Floats) -> Bools:
+    """Whether ``s = a - b`` without rounding (Knuth's two-sum)."""
+    back = s - a
+    return np.asarray((a - (s - back)) - (b + back) == 0.0)
 
 
 def check_domain(box: Any, A: Any, b: Any, n: int) -> Domain:
-    """Return a box with rows ``A`` (r, n) and limits ``b`` (r,), shrunk to the box around the polytope."""
+    """Return a box with rows ``A`` (r, n) and limits ``b`` (r,)."""
     ends = check_box(box, n)
     if A is None and b is None:
         return Domain(ends, np.zeros((0, n)), np.zeros(0))
@@ -103,13 +202,13 @@ def check_domain(box: Any, A: Any, b: Any, n: int) -> Domain:
     if not np.isfinite(rows).all():
         raise InputError("A", "be finite")
     domain = Domain(ends, rows, check_vector(b, "b", len(rows)))
-    if domain.maximize(np.zeros(n))[1] is None:
+    if domain.maximize(np.zeros(n))[0] == -np.inf:
         raise InputError("A", "leave some input of the box: A x <= b", "an empty set")
-    return shrink(domain)
+    return domain
 
 
 def shrink(domain: Domain) -> Domain:
-    """Return a polytope with the smallest box around it, in up to 64 dimensions."""
+    """Return a polytope with a small box around it, in up to 64 dimensions."""
     n = len(domain.box)
     if domain.is_box or n > 64:
         return domain

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from creases._typing import Floats
-from creases.certify._maximize.domain import Domain, maximize_in
-from creases.certify._maximize.gradient_program import encode_coefficient
-from creases.certify._milp import Encoding, encode_network
-from creases.certify.propagation import Interval
+from creases._typing import Floats, Progress
+from creases.certify._maximize.coefficient_search import CoefficientSearch
+from creases.certify._maximize.dense import DenseForm, dense_form
+from creases.certify._maximize.domain import Domain, propose
+from creases.certify._maximize.extreme import Extreme, Limits
+from creases.certify._maximize.linear_program import Solver
+from creases.certify._maximize.tree_search import TreeSearch
 from creases.certify.propagation._gradients import gradient_bounds
 from creases.certify.propagation._linear import LinearBounds
 from creases.network import Network
-from creases.regions.geometry import Polytope, UndecidedError, maximize, region_polytope
+from creases.regions.geometry import region_polytope
 
 #: The most regions that a point climbs through by linear programs, and the most numbers in all their rows.
 MAX_CLIMB, CLIMB_SIZE = 30, 2**20
 
-#: A region whose largest ball is no larger, in units of the box's sides, has no interior.
-MIN_RADIUS = 1e-9
-
-
-class Program(NamedTuple):
-    """A mixed-integer program whose largest ``cost v + constant`` is that of an objective over a box."""
-
-    encoding: Encoding
-    cost: Floats  #: (v,)
-    constant: float
-
 
 class Objective(Protocol):
-    """A function of the input that can be evaluated, bounded over boxes, and written as a mixed-integer program."""
+    """A function of the input that can be evaluated and bounded over boxes."""
 
     @property
     def net(self) -> Network:
@@ -43,25 +34,23 @@ class Objective(Protocol):
         ...
 
     def values(self, X: Floats) -> Floats:
-        """Return the values (p,) at points (p, n_in)."""
+        """Return the values (p,) at points (p, n_in), in floating point."""
         ...
 
-    def is_reached(self, domain: Domain, x: Floats) -> bool:
-        """Whether the value at a point is one of the function: on a crease a coefficient may be that of no region."""
+    def reached(self, domain: Domain, x: Floats) -> float:
+        """Return the largest float that the value at a point (n_in,) is proved to reach; -inf if there is none."""
         ...
 
     def bound(self, bounds: LinearBounds, domain: Domain) -> tuple[Floats, Floats, Floats]:
         """Return an upper bound over each box (b,), points to try (p, n_in), and how much each side matters (b, n)."""
         ...
 
-    def program(self, bounds: LinearBounds, box: Floats) -> Program | None:
-        """Return the program of one box, from bounds of a batch of one; None if it cannot be written as one."""
+    def improve(self, domain: Domain, x: Floats) -> Floats:
+        """Return a better point near ``x``, or ``x``."""
         ...
 
-    def improve(
-        self, domain: Domain, x: Floats, point: Floats | None = None, program: Encoding | None = None
-    ) -> Floats:
-        """Return a better point near ``x``, or ``x``; ``point`` (v,) is the solution of a program it comes from."""
+    def search_tree(self, domain: Domain, limits: Limits, start: Floats, progress: Progress) -> Extreme | None:
+        """Return the largest value by a search over sides of units; None if the network is not made for it."""
         ...
 
 
@@ -73,51 +62,54 @@ class LeastRow:
     rows: Floats
     offsets: Floats
 
+    @cached_property
+    def form(self) -> DenseForm | None:
+        """The network as dense matrices."""
+        return dense_form(self.net)
+
     def values(self, X: Floats) -> Floats:
-        """Return the values (p,) at points (p, n_in)."""
+        """Return the values (p,) at points (p, n_in), in floating point."""
         outputs = np.asarray(self.net(X)).reshape(len(X), -1)
         return np.asarray((outputs @ self.rows.T + self.offsets).min(axis=1))
 
-    def is_reached(self, domain: Domain, x: Floats) -> bool:
-        """Return True: the function is continuous."""
-        return True
+    def reached(self, domain: Domain, x: Floats) -> float:
+        """Return the largest float that the value at a point is proved to reach; see :class:`Objective`."""
+        if not domain.contains(x[None])[0]:
+            return -np.inf
+        point = LinearBounds(self.net, torch.from_numpy(np.stack([x, x], axis=1))[None])
+        with torch.no_grad():
+            upper = point.worst(*point.linear_upper(torch.from_numpy(-self.rows)))[0].numpy()
+        return float((self.offsets - upper - 2.0**-52 * (np.abs(self.offsets) + np.abs(upper))).min())
 
     def bound(self, bounds: LinearBounds, domain: Domain) -> tuple[Floats, Floats, Floats]:
         """Return bounds, points to try and the weight of each side; see :class:`Objective`."""
         rows = torch.from_numpy(self.rows)
         with torch.no_grad():
             G, constant = bounds.linear_upper(rows)
-            constant = constant + torch.from_numpy(self.offsets)
-            each = bounds.worst(G, constant)  # (b, k)
-            upper, row = (part.numpy() for part in each.min(dim=1))
+            each = bounds.worst(G, constant).numpy() + self.offsets  # (b, k)
             slopes = gradient_bounds(bounds, rows)[0].size.amax(dim=1).flatten(1)  # (b, n)
-        functions, constants = G.numpy(), constant.numpy()
-        lead = functions[np.arange(len(row)), row]
-        center, radius = bounds.center.numpy(), bounds.radius.numpy()
-        points = center + radius * np.sign(lead)
+        each += 2.0**-51 * (np.abs(each) + np.abs(self.offsets))
+        row, upper = each.argmin(axis=1), each.min(axis=1)
+        functions, constants = G.numpy(), constant.numpy() + self.offsets
+        constants = constants + 2.0**-51 * (np.abs(constants) + np.abs(self.offsets))
+        boxes = np.stack([end.flatten(1).numpy() for end in bounds.values[0]], axis=2)
+        points = np.where(functions[np.arange(len(row)), row] > 0, boxes[:, :, 1], boxes[:, :, 0])
         if not domain.is_box or functions.shape[1] > 1:
-            points = points.copy()
-            for i in range(len(upper)):
-                part = domain.within(np.stack([center[i] - radius[i], center[i] + radius[i]], axis=1))
-                value, x = part.maximize(functions[i], constants[i])
+            for i, box in enumerate(boxes):
+                value, x = domain.within(box).maximize(functions[i], constants[i])
                 upper[i] = min(upper[i], value)
-                points[i] = center[i] if x is None else x
-        return upper, points, radius * slopes.numpy()
+                points[i] = box.mean(axis=1) if x is None else x
+        return upper, points, slopes.numpy() * np.ptp(boxes, axis=2) / 2
 
-    def improve(
-        self, domain: Domain, x: Floats, point: Floats | None = None, program: Encoding | None = None
-    ) -> Floats:
+    def improve(self, domain: Domain, x: Floats) -> Floats:
         """Climb from region to region by linear programs, while the value grows."""
         value = float(self.values(x[None])[0])
-        size = np.ptp(domain.box, axis=1)
-        inside = x
+        size, inside = np.ptp(domain.box, axis=1), x
         rows = (
             int(np.diff(self.net.unit_starts) @ (np.array(self.net.candidates, np.int64) - 1)) if self.net.bends else 0
         )
         for _ in range(min(MAX_CLIMB, 1 + CLIMB_SIZE // max(1, rows * self.net.n_in))):
             best = climb_region(self.net, domain, np.clip(inside, *domain.box.T), self.rows, self.offsets)
-            if not domain.contains(best[None])[0]:
-                break
             reached = float(self.values(best[None])[0])
             if reached <= value + 1e-12 * abs(value):
                 break
@@ -126,19 +118,21 @@ class LeastRow:
             inside = best + 1e-6 * size * np.sign(direction)
         return x
 
-    def program(self, bounds: LinearBounds, box: Floats) -> Program | None:
-        """Return the program of one box; see :class:`Objective`."""
-        program = encode_network(self.net, box, entering_intervals(bounds))
-        C, d = self.rows @ program.outputs, self.rows @ program.offset + self.offsets
-        if len(d) == 1:
-            return Program(program, C[0], float(d[0]))
-        reach = np.abs(C) @ np.maximum(np.abs(program.low), np.abs(program.high)) + np.abs(d)
-        program, (column,) = program.add_columns(-reach.max(), reach.max())
-        rows = -np.pad(C, ((0, 0), (0, 1)))
-        rows[:, column] = 1
-        cost = np.zeros(len(program.low))
-        cost[column] = 1
-        return Program(program.add_rows(rows, -np.inf, d), cost, 0.0)
+    def search_tree(self, domain: Domain, limits: Limits, start: Floats, progress: Progress) -> Extreme | None:
+        """Return the largest value by a search over sides of units; see :class:`Objective`."""
+        if self.form is None:
+            return None
+        search = TreeSearch(
+            self.form,
+            self.rows,
+            self.offsets,
+            domain,
+            limits,
+            values=self.values,
+            improve=lambda x: self.improve(domain, x),
+            progress=progress,
+        )
+        return search.run(start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,92 +142,59 @@ class Coefficient:
     net: Network
     row: Floats
     column: int
-    _direction: Tensor = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_direction", torch.from_numpy(self.row)[None])
+    @cached_property
+    def form(self) -> DenseForm | None:
+        """The network as dense matrices."""
+        return dense_form(self.net)
 
     def values(self, X: Floats) -> Floats:
-        """Return the coefficient (p,) of the pieces at points (p, n_in)."""
+        """Return the coefficient (p,) of the pieces at points (p, n_in), in floating point."""
         return np.concatenate([self.row @ piece.J[:, :, self.column].T for piece in self.net.jacobians(X)])
 
-    def is_reached(self, domain: Domain, x: Floats) -> bool:
-        """Whether the sides of units at a point are those of a region with an interior."""
-        return ball_in(region_polytope(self.net, self.net.sides(x)), domain)[1] > MIN_RADIUS
+    def reached(self, domain: Domain, x: Floats) -> float:
+        """Return the largest float that the coefficient at a point is proved to reach; see :class:`Objective`."""
+        if domain.inner_point() is None or not domain.contains(x[None])[0]:
+            return -np.inf
+        point = LinearBounds(self.net, torch.from_numpy(np.stack([x, x], axis=1))[None])
+        gradients = gradient_bounds(point, torch.from_numpy(self.row)[None])
+        low = float(gradients[0].low.flatten(2)[0, 0, self.column])
+        decided = all(
+            bool(((part.low > 0) | (part.high < 0)).all())
+            if self.net.steps[i].op == "relu"
+            else bool((part.high >= part.low.amax(-1, keepdim=True)).sum(-1).eq(1).all())
+            for i, part in point.entering.items()
+        )
+        return low if decided else -np.inf
 
     def bound(self, bounds: LinearBounds, domain: Domain) -> tuple[Floats, Floats, Floats]:
         """Return bounds, points to try and the weight of each side; see :class:`Objective`."""
-        gradients = gradient_bounds(bounds, self._direction)
+        gradients = gradient_bounds(bounds, torch.from_numpy(self.row)[None])
         upper = gradients[0].high.flatten(2)[:, 0, self.column].numpy().copy()
-        center, radius = bounds.center.numpy(), bounds.radius.numpy()
+        boxes = np.stack([end.flatten(1).numpy() for end in bounds.values[0]], axis=2)
         if not domain.is_box:
             for i in range(len(upper)):
-                part = domain.within(np.stack([center[i] - radius[i], center[i] + radius[i]], axis=1))
-                if part.maximize(np.zeros(len(radius[i])))[1] is None:
+                part = domain.within(boxes[i])
+                if part.maximize(np.zeros(len(boxes[i])))[0] == -np.inf:
                     upper[i] = -np.inf
-        return upper, center, radius / np.ptp(domain.box, axis=1)
+        return upper, boxes.mean(axis=2), np.ptp(boxes, axis=2) / np.ptp(domain.box, axis=1)
 
-    def program(self, bounds: LinearBounds, box: Floats) -> Program | None:
-        """Return the program of one box; None for a network with choices. See :class:`Objective`."""
-        if any(self.net.steps[i].op != "relu" for i in self.net.bends):
+    def improve(self, domain: Domain, x: Floats) -> Floats:
+        """Return ``x``: a coefficient is the same all over a region."""
+        return x
+
+    def search_tree(self, domain: Domain, limits: Limits, start: Floats, progress: Progress) -> Extreme | None:
+        """Return the largest value by a search over sides of units; see :class:`Objective`."""
+        if self.form is None:
             return None
-        return Program(*encode_coefficient(self.net, self.row, self.column, bounds, box))
-
-    def improve(
-        self, domain: Domain, x: Floats, point: Floats | None = None, program: Encoding | None = None
-    ) -> Floats:
-        """Return a point inside the region that a program's solution (v,) means; ``x`` itself without one.
-
-        A program's sides hold on closed regions: at a crease also those of no region. What has no interior does not
-        count.
-        """
-        if point is None or program is None:
-            return x
-        sides = self.net.sides(x).copy()
-        has_binary = program.binaries >= 0
-        sides[has_binary] = (point[program.binaries[has_binary]] > 0.5).astype(sides.dtype)
-        return interior_point(region_polytope(self.net, sides), domain, x)
-
-
-def entering_intervals(bounds: LinearBounds) -> dict[int, Interval]:
-    """Return the bounds of what enters each bend in the first box, by the number of the value."""
-    return {value: Interval(part.low[0], part.high[0]) for value, part in bounds.entering_values().items()}
+        return CoefficientSearch(self.form, self.row, self.column, domain, limits, progress=progress).run(start)
 
 
 def climb_region(net: Network, domain: Domain, x: Floats, rows: Floats, offsets: Floats) -> Floats:
     """Return the point of the region of ``x``, within the polytope, where the smallest row is largest."""
     region = region_polytope(net, net.sides(x))
     Q, p = np.vstack([region.Q, domain.A]), np.append(region.p, domain.b)
-    point = maximize_in(domain.box, Q, p, rows @ region.J, rows @ region.y + offsets)[1]
-    return x if point is None else point
-
-
-def interior_point(region: Polytope, domain: Domain, x: Floats) -> Floats:
-    """Return the center of a largest ball in a region and a polytope, in units of the box's sides; ``x`` if none."""
-    center, radius = ball_in(region, domain)
-    low, high = domain.box.T
-    return low + (high - low) * np.clip(center, 0.0, 1.0) if radius > MIN_RADIUS else x
-
-
-def ball_in(region: Polytope, domain: Domain) -> tuple[Floats, float]:
-    """Return the center and radius of a largest ball in a region and a polytope, in units of the box's sides."""
-    low, size = domain.box[:, 0], np.ptp(domain.box, axis=1)
-    n = len(low)
-    sides = np.vstack([np.eye(n), -np.eye(n)])
-    Q = np.vstack([region.Q * size, domain.A * size, sides])
-    p = np.concatenate([region.p - region.Q @ low, domain.b - domain.A @ low, np.ones(n), np.zeros(n)])
-    length = np.linalg.norm(Q, axis=1)
-    rows = length > 0
-    if (p[~rows] < 0).any():
-        return np.zeros(n), -np.inf
-    return largest_ball(Q[rows] / length[rows, None], p[rows] / length[rows])
-
-
-def largest_ball(N: Floats, s: Floats) -> tuple[Floats, float]:
-    """Return the center and the radius of a largest ball in ``N w <= s``; the radius is negative if it is empty."""
-    n = N.shape[1]
-    try:
-        radius, point = maximize(np.eye(1, n + 1, n)[0], np.column_stack([N, np.ones(len(N))]), s)
-    except UndecidedError:  # rows too different in size: no ball is known
-        return np.zeros(n), -np.inf
-    return (np.zeros(n), -np.inf) if point is None else (point[:n], radius)
+    middle, radius = domain.middle, np.ptp(domain.box, axis=1) / 2
+    C, d = rows @ region.J, rows @ region.y + offsets
+    v = propose(Solver(), Q, p - Q @ middle, C, d + C @ middle, radius)[0]
+    return x if v is None else np.asarray(np.clip(middle + v, *domain.box.T))

@@ -9,11 +9,12 @@ import torch
 
 from creases._typing import Floats, Progress
 from creases._validation import check_index, check_number, check_numbers, check_vector
-from creases.certify._maximize.domain import Domain, check_domain
+from creases.certify._maximize.domain import check_domain
+from creases.certify.proofs import HoldsStatement, OutputRows
+from creases.certify.properties._claims import Claim, decide_claims
 from creases.certify.properties._verdict import Verdict
-from creases.certify.properties._verify import Case, search_cases
 from creases.errors import InputError
-from creases.network import Network, NetworkLike, as_network
+from creases.network import NetworkLike, as_network
 
 
 def holds(
@@ -53,8 +54,9 @@ def holds(
     Returns
     -------
     Verdict
-        ``"holds"`` by proof; ``"violated"`` with an input, at which the network was run; or ``"unknown"``. A limit that
-        is reached and not exceeded, such as a tie, is neither proved nor refuted.
+        ``"holds"`` by proof; ``"violated"`` with an input, whose outputs were computed in fractions; or ``"unknown"``.
+        Both are statements about real arithmetic with the network's float64 weights, without a tolerance. A limit that
+        is reached and not exceeded, such as a tie, may stay unknown.
 
     Examples
     --------
@@ -74,19 +76,31 @@ def holds(
         raise InputError("never", "be the only one given of never, always and outputs")
     domain = check_domain(box, A, b, work.n_in)
     seconds = check_number(budget, "budget", above=0)
+    place = domain.stated()
     if outputs is not None:
         C, d = _check_rows(outputs, work.n_out)
-        cases = [_case(domain, -row[None], -limit[None]) for row, limit in zip(C, d, strict=True)]
-        return search_cases(work, cases, seconds, progress, lambda x: bool((C @ _values(work, x) > d).any()))
+        claims = [Claim(("row", k), C[k : k + 1], -d[k : k + 1], strict=False) for k in range(len(d))]
+        rows = OutputRows(tuple(map(tuple, C.tolist())), tuple(d.tolist()))
+        return decide_claims(
+            work,
+            domain,
+            claims,
+            seconds,
+            progress,
+            lambda **answer: HoldsStatement(domain=place, outputs=rows, **answer),
+        )
     classes = max(work.n_out, 2)
     if never is not None:
         bad = check_index(never, classes, "never")
-        cases = [_case(domain, *_leads(work.n_out, bad))]
-        return search_cases(work, cases, seconds, progress, lambda x: _decision(work, x) == bad)
+        claims = [_never(work.n_out, bad)]
+        return decide_claims(
+            work, domain, claims, seconds, progress, lambda **answer: HoldsStatement(domain=place, never=bad, **answer)
+        )
     good = check_index(always, classes, "always")
-    rows = [_leads(work.n_out, k, good) for k in range(classes) if k != good]
-    cases = [_case(domain, *part) for part in rows]
-    return search_cases(work, cases, seconds, progress, lambda x: _decision(work, x) != good)
+    claims = [_before(work.n_out, k, good) for k in range(classes) if k != good]
+    return decide_claims(
+        work, domain, claims, seconds, progress, lambda **answer: HoldsStatement(domain=place, always=good, **answer)
+    )
 
 
 def _check_rows(outputs: tuple[Any, Any], m: int) -> tuple[Floats, Floats]:
@@ -98,25 +112,22 @@ def _check_rows(outputs: tuple[Any, Any], m: int) -> tuple[Floats, Floats]:
     return C, check_vector(outputs[1], "outputs", len(C))
 
 
-def _leads(m: int, winner: int, loser: int | None = None) -> tuple[Floats, Floats]:
-    """Return C and d: ``C y <= d`` where a class is at least as large as another, or as all others."""
+def _never(m: int, winner: int) -> Claim:
+    """Return the claim that a class is never decided for: another one is before it everywhere."""
     if m == 1:
-        return np.array([[-1.0 if winner == 1 else 1.0]]), np.zeros(1)
-    others = [k for k in range(m) if k != winner] if loser is None else [loser]
-    C = np.zeros((len(others), m))
-    C[np.arange(len(others)), others] = 1.0
-    C[:, winner] = -1.0
-    return C, np.zeros(len(others))
+        return Claim(("never",), *_sign(winner), strict=winner == 0)
+    others = [k for k in range(m) if k != winner]
+    rows = np.eye(m)[[winner] * len(others)] - np.eye(m)[others]
+    return Claim(("never",), rows, np.zeros(len(others)), strict=True)
 
 
-def _case(domain: Domain, C: Floats, d: Floats) -> Case:
-    return Case(domain.box, domain.A, domain.b, C, np.zeros((len(d), len(domain.box))), d)
+def _before(m: int, j: int, good: int) -> Claim:
+    """Return the claim that a class is nowhere before the one that must be decided for."""
+    if m == 1:
+        return Claim(("always", j), *_sign(j), strict=j == 0)
+    return Claim(("always", j), (np.eye(m)[j] - np.eye(m)[good])[None], np.zeros(1), strict=j < good)
 
 
-def _values(net: Network, x: Floats) -> Floats:
-    return np.asarray(net(x), np.float64).reshape(-1)
-
-
-def _decision(net: Network, x: Floats) -> int:
-    y = _values(net, x)
-    return int(y.argmax()) if len(y) > 1 else int(y[0] > 0)
+def _sign(wrong: int) -> tuple[Floats, Floats]:
+    """Return a row and an offset that are positive where a single output decides for a class."""
+    return np.array([[1.0 if wrong == 1 else -1.0]]), np.zeros(1)

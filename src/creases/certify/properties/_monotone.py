@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -10,15 +11,19 @@ import torch
 
 from creases._typing import Floats, Progress
 from creases._validation import check_choice, check_index, check_number
-from creases.certify._maximize.by_partition import list_regions
 from creases.certify._maximize.domain import Domain, check_domain
-from creases.certify._maximize.objectives import Coefficient
-from creases.certify._maximize.search import Extreme, Limits, maximize_objective
+from creases.certify._maximize.objectives import Coefficient, LeastRow
+from creases.certify._maximize.search import Limits, maximize_objective
+from creases.certify._maximize.values import exact_values
+from creases.certify.proofs import ClaimProof, MonotoneStatement, Proof, make_proof
 from creases.certify.propagation._gradients import gradient_bounds
 from creases.certify.propagation._linear import LinearBounds
 from creases.certify.properties._verdict import Verdict
 from creases.network import Network, NetworkLike, as_network
 from creases.regions.geometry import region_polytope
+
+#: Shares of the segment in a region that are tried as the ends of a counterexample.
+SHARES = (0.9, 0.5, 0.1, 0.01)
 
 
 def monotone(
@@ -30,14 +35,14 @@ def monotone(
     direction: Literal["rising", "falling"] = "rising",
     A: Any = None,
     b: Any = None,
-    tolerance: float = 1e-6,
+    tolerance: float = 0.0,
     budget: float = 60.0,
     progress: Progress | None = None,
 ) -> Verdict:
     """Decide whether an output never falls (or never rises) as one input grows and the others stay.
 
-    It never falls if the input's coefficient is at least 0 in every region. With up to four inputs all regions are
-    listed; otherwise coefficients are bounded by branch and bound and mixed-integer programs.
+    It never falls if the input's coefficient is at least 0 in every region. Coefficients are bounded by branch and
+    bound over the sides of units, in arithmetic that accounts for every rounding.
 
     Parameters
     ----------
@@ -54,7 +59,8 @@ def monotone(
     A, b
         (r, n_in) and (r,): only inputs of the box with ``A x <= b``.
     tolerance
-        A coefficient of the wrong sign counts from this size on, relative to a bound of all its values.
+        A coefficient of the wrong sign counts above this size, relative to a bound of all its values. None by default:
+        ``"holds"`` means that the output never falls at all, in real arithmetic with the float64 weights.
     budget
         Seconds.
     progress
@@ -63,8 +69,8 @@ def monotone(
     Returns
     -------
     Verdict
-        The counterexample is a pair of inputs (2, n_in) in one region that differ in the column only, the first with
-        the smaller value.
+        The counterexample is a pair of inputs (2, n_in) that differ in the column only, the first with the smaller
+        value; the outputs were compared in exact arithmetic.
 
     Examples
     --------
@@ -85,20 +91,20 @@ def monotone(
     deadline = begin + check_number(budget, "budget", above=0)
     sign = 1.0 if direction == "rising" else -1.0
     objective = Coefficient(work, -sign * np.eye(work.n_out)[output], column)  # large where it has the wrong sign
-    slack = check_number(tolerance, "tolerance", least=0) * _scale(objective, domain)
-    extreme = _from_regions(objective, domain, deadline)
-    if extreme is None:
-        limits = Limits(deadline, stop_above=slack, stop_below=slack)
-        extreme = maximize_objective(objective, domain, limits, progress=progress)
-    seconds = time.monotonic() - begin
+    slack = check_number(tolerance, "tolerance", least=0) * _scale(objective, domain) if tolerance else 0.0
+    limits = Limits(deadline, stop_above=slack, stop_below=slack)
+    extreme = maximize_objective(objective, domain, limits, progress=progress)
+    question = _Question(work, domain, column, output, direction, slack)
     if extreme.lower > slack:
-        pair = _pair(work, domain, extreme.where, column)
-        values = np.asarray(work(pair), np.float64).reshape(2, -1)
-        if sign * (values[1, output] - values[0, output]) < 0:
+        pair = question.counterexample(extreme.where, sign)
+        if pair is not None:
+            values = np.asarray(work(pair), np.float64).reshape(2, -1)
             detail = f"a coefficient of {-sign * extreme.lower:.6g}"
-            return Verdict("violated", pair, values, time.monotonic() - begin, detail)
+            seconds = time.monotonic() - begin
+            return Verdict("violated", pair, values, seconds, detail, question.refutation(pair))
+    seconds = time.monotonic() - begin
     if extreme.upper <= slack:
-        return Verdict("holds", seconds=seconds)
+        return Verdict("holds", seconds=seconds, proof=question.proof(extreme.tree))
     least, most = sorted([-sign * extreme.lower, -sign * extreme.upper])
     return Verdict("unknown", seconds=seconds, detail=f"the worst coefficient is between {least:.6g} and {most:.6g}")
 
@@ -110,19 +116,68 @@ def _scale(objective: Coefficient, domain: Domain) -> float:
     return float(sizes.flatten(2)[0, 0, objective.column])
 
 
-def _from_regions(objective: Coefficient, domain: Domain, deadline: float) -> Extreme | None:
-    listed = list_regions(objective.net, domain, deadline)
-    if listed is None:
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """What is asked, for counterexamples and proofs."""
+
+    net: Network
+    domain: Domain
+    column: int
+    output: int
+    direction: Literal["rising", "falling"]
+    slack: float
+
+    def counterexample(self, x: Floats, sign: float) -> Floats | None:
+        """Return inputs (2, n_in) around ``x`` between which the output goes the wrong way; None if none is proved."""
+        for start in (_middle_of_region(self.net, self.domain, x), x):
+            for share in SHARES:
+                pair = _pair(self.net, self.domain, start, self.column, share)
+                is_pair = pair[0, self.column] < pair[1, self.column] and self.domain.contains(pair).all()
+                if is_pair and self._is_wrong(pair, sign):
+                    return pair
         return None
-    partition, inside = listed
-    J = partition.pieces().J[inside][:, : objective.net.n_out, objective.column]
-    values = J @ objective.row
-    worst = int(values.argmax())
-    return Extreme(float(values[worst]), partition.inner[inside][worst], float(values[worst]))
+
+    def _is_wrong(self, pair: Floats, sign: float) -> bool:
+        row = np.eye(self.net.n_out)[[self.output]]
+        objective = LeastRow(self.net, row, np.zeros(1))
+        if objective.form is not None:
+            exact = [exact_values(objective.form, x) for x in pair]
+            if exact[0] is not None and exact[1] is not None:
+                first, second = (values[1][self.output] for values in exact if values is not None)
+                return sign * (second - first) < 0
+        high = [-LeastRow(self.net, -sign * row, np.zeros(1)).reached(self.domain, x) for x in pair]
+        low = [LeastRow(self.net, sign * row, np.zeros(1)).reached(self.domain, x) for x in pair]
+        return high[1] < low[0]
+
+    def _state(self, verdict: Literal["holds", "violated"], **points: Any) -> MonotoneStatement:
+        place = self.domain.stated()
+        return MonotoneStatement(verdict, place, self.column, self.output, self.direction, self.slack, **points)
+
+    def refutation(self, pair: Floats) -> Proof:
+        """Return the statement with its counterexample."""
+        points = (tuple(pair[0].tolist()), tuple(pair[1].tolist()))
+        return make_proof(self._state("violated", pair=points), net=self.net)
+
+    def proof(self, tree: tuple[Any, ...] | None) -> Proof | None:
+        """Return the statement with the tree that proves it."""
+        if tree is None:
+            return None
+        inner = None if self.domain.is_box else self.domain.inner_point()
+        statement = self._state("holds", interior=None if inner is None else tuple(inner.tolist()))
+        return make_proof(statement, (ClaimProof(("coefficient",), tree),), net=self.net)
 
 
-def _pair(net: Network, domain: Domain, x: Floats, column: int) -> Floats:
-    """Return the ends (2, n_in) of nine tenths of the segment along a column through ``x`` in its region."""
+def _middle_of_region(net: Network, domain: Domain, x: Floats) -> Floats:
+    """Return a point well inside the region of ``x``, which may be all but on a crease; ``x`` if none is known."""
+    region = region_polytope(net, net.sides(x))
+    rows = region.Q.any(axis=1)
+    part = Domain(domain.box, np.vstack([region.Q[rows], domain.A]), np.append(region.p[rows], domain.b))
+    inner = part.inner_point()
+    return x if inner is None else inner
+
+
+def _pair(net: Network, domain: Domain, x: Floats, column: int, share: float) -> Floats:
+    """Return the ends (2, n_in) of a share of the segment along a column through ``x`` in its region."""
     region = region_polytope(net, net.sides(x))
     n = len(x)
     Q = np.vstack([region.Q, domain.A, np.eye(n), -np.eye(n)])
@@ -131,5 +186,5 @@ def _pair(net: Network, domain: Domain, x: Floats, column: int) -> Floats:
     forward = np.min(room[slope > 0] / slope[slope > 0], initial=np.inf)
     backward = np.min(room[slope < 0] / -slope[slope < 0], initial=np.inf)
     pair = np.stack([x, x])
-    pair[:, column] += -0.9 * backward, 0.9 * forward
-    return np.clip(pair, *domain.box.T)
+    pair[:, column] += -share * backward, share * forward
+    return np.asarray(np.clip(pair, *domain.box.T))

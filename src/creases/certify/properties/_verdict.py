@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from creases._typing import Floats
+from creases.certify.proofs import Proof
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +20,7 @@ class Verdict:
     outputs: Floats | None = None  #: (m,) or (2, m), the network's outputs at the counterexample
     seconds: float = 0.0
     detail: str = ""  #: what is known, in words
+    proof: Proof | None = field(default=None, repr=False)  #: of the verdict, where it was recorded
 
     def __bool__(self) -> bool:
         """Return whether the property is proved."""

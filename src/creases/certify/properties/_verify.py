@@ -122,7 +122,7 @@ def _decide(net: Network, case: Case, until: float, confirm: Callable[[Floats], 
     """Return an input in a case, None if there is provably none, or how far above 0 the proof's bound is left."""
     domain = Domain(case.box, case.A, case.b)
     if len(case.b):
-        if domain.maximize(np.zeros(net.n_in))[1] is None:
+        if domain.maximize(np.zeros(net.n_in))[0] == -np.inf:
             return None
         domain = shrink(domain)
     start = sample_points(domain)

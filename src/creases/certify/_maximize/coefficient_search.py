@@ -1,0 +1,197 @@
+"""Branch and bound over the sides of units: the largest coefficient of an input in any region."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from fractions import Fraction
+from itertools import count
+
+import numpy as np
+
+from creases._typing import Floats, Ints, Progress
+from creases.certify._maximize.dense import DenseForm
+from creases.certify._maximize.domain import Domain, outward
+from creases.certify._maximize.extreme import Extreme, Limits
+from creases.certify._maximize.gradients import coefficient_bounds
+from creases.certify._maximize.linear_program import Solver
+from creases.certify._maximize.multipliers import bound_sum, shift_rows
+from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes
+from creases.certify._maximize.tree_search import BATCH, Node
+from creases.certify._maximize.triangle import Triangle
+from creases.certify._maximize.values import exact_gradients, exact_sign_sum
+from creases.certify.proofs import Leaf, Multipliers, TreeRecord
+
+#: A region whose sides hold by less, in units of each, may be empty up to its boundary: decided in fractions.
+THIN = 1e-9
+
+
+class CoefficientSearch:
+    """The search for the largest coefficient of an input in ``row`` (n_out,) times the output, over all regions."""
+
+    def __init__(
+        self, form: DenseForm, row: Floats, column: int, domain: Domain, limits: Limits, *, progress: Progress
+    ) -> None:
+        self.form, self.row, self.column, self.domain, self.limits = form, row, column, domain, limits
+        self.progress = progress
+        self.middle = domain.middle
+        self.dense = form.around(self.middle)
+        self.box = outward(domain.box, self.middle)
+        self.constraints = shift_rows(domain.A, domain.b, self.middle)
+        self.inner = domain.inner_point()
+        self.solver, self.record = Solver(), TreeRecord()
+        self.lower, self.where = -np.inf, self.middle
+        self.closed = -np.inf
+        self.queue: list[tuple[float, int, Node]] = []
+        self.order = count()
+
+    def run(self, start: Floats) -> Extreme:
+        """Search from points (p, n)."""
+        self._try(start)
+        self._push(np.full((1, self.dense.n_units), FREE, np.int8), [0], None)
+        while self.queue and not self._is_over():
+            self._step()
+            self.progress("bounding nodes", len(self.record), None)
+        upper = max([self.closed, *(-bound for bound, _, _ in self.queue)])
+        for _, _, node in self.queue:
+            self.record.close(node.number, node.leaf)
+        exact = exact_gradients(self.form, self.row, self.column, self.where) if np.isfinite(self.lower) else None
+        lower = self.lower if exact is None else max(exact, self.lower)
+        return Extreme(lower, self.where, max(upper, lower), self.record.tree())
+
+    @property
+    def enough(self) -> float:
+        """A node whose bound is no larger needs no further search."""
+        if not np.isfinite(self.lower):
+            return self.limits.stop_below
+        return max(self.lower + self.limits.tolerance * abs(self.lower), self.limits.stop_below)
+
+    def _is_over(self) -> bool:
+        late = time.monotonic() >= self.limits.deadline
+        return late or self.lower > self.limits.stop_above or -self.queue[0][0] <= self.enough
+
+    def _try(self, X: Floats) -> None:
+        """Evaluate points (p, n); keep the largest coefficient that a region with an interior is proved to have."""
+        if self.inner is None:
+            return
+        X = X[self.domain.contains(X)]
+        if not len(X):
+            return
+        v = X - self.middle
+        values = self._values(v)
+        for i in np.argsort(-values, kind="stable")[:8]:
+            if not values[i] > self.lower:
+                return
+            value = self._proved(X[i])
+            if value is not None and value > self.lower:
+                self.lower, self.where = value, X[i]
+                return
+
+    def _values(self, v: Floats) -> Floats:
+        """Return coefficients (p,) at points less the middle, in floating point."""
+        sources, slopes = [v], []
+        for function, leak in zip(self.dense.bends, self.dense.leaks, strict=True):
+            z = function.c + sum(h @ W.T for W, h in zip((function.B, *function.W), sources, strict=True))
+            slope = np.where(z > 0, 1.0, leak)
+            slopes.append(slope)
+            sources.append(slope * z)
+        g = [self.row @ W for W in self.dense.output.W]
+        total = np.full(len(v), float(self.row @ self.dense.output.B[:, self.column]))
+        for j in reversed(range(len(slopes))):
+            gz = g[j] * slopes[j]
+            bend = self.dense.bends[j]
+            total = total + gz @ bend.B[:, self.column]
+            for i, W in enumerate(bend.W):
+                g[i] = g[i] + gz @ W
+        return np.asarray(total)
+
+    def _proved(self, x: Floats) -> float | None:
+        """Return the largest float that the coefficient at a point is proved to reach; None on a crease."""
+        dense, zero = self.form.around(x), np.zeros((1, len(x)))
+        nodes = Nodes(dense, zero, zero, np.full((1, dense.n_units), FREE, np.int8))
+        if ((nodes.low <= 0) & (nodes.high >= 0)).any():
+            return exact_gradients(self.form, self.row, self.column, x)
+        return float(coefficient_bounds(nodes, self.row, self.column)[0][0])
+
+    def _step(self) -> None:
+        """Split the nodes with the largest bounds."""
+        sides: list[Ints] = []
+        known: list[tuple[Floats, Floats]] = []
+        numbers: list[int] = []
+        while self.queue and len(numbers) < 2 * BATCH and -self.queue[0][0] > self.enough:
+            bound, _, node = heapq.heappop(self.queue)
+            if node.unit < 0:  # nothing left to split
+                self.closed = max(self.closed, -bound)
+                self.record.close(node.number, node.leaf)
+                continue
+            for number, side in zip(self.record.split(node.number, "unit", node.unit), (OFF, ON), strict=True):
+                child = node.sides.copy()
+                child[node.unit] = side
+                sides.append(child)
+                numbers.append(number)
+                known.append((node.low, node.high))
+        if numbers:
+            low, high = (np.stack(ends) for ends in zip(*known, strict=True))
+            self._push(np.stack(sides), numbers, (low, high))
+
+    def _push(self, sides: Ints, numbers: list[int], known: tuple[Floats, Floats] | None) -> None:
+        """Bound nodes; what needs further search goes to the queue."""
+        low, high = (np.broadcast_to(end, (len(sides), len(end))) for end in self.box)
+        nodes = Nodes(self.dense, low, high, sides, known)
+        _, upper, influence = coefficient_bounds(nodes, self.row, self.column)
+        for i, number in enumerate(numbers):
+            bound = float(upper[i])
+            if nodes.is_empty[i]:
+                self.record.close(number, Leaf("empty"))
+                continue
+            if bound <= self.enough:
+                self.closed = max(self.closed, bound)
+                self.record.close(number, Leaf("gradient"))
+                continue
+            empty = self._empty(nodes, i) if time.monotonic() < self.limits.deadline else None
+            if empty is not None:
+                self.record.close(number, empty)
+                continue
+            if bound <= self.enough:  # by a point of the node
+                self.closed = max(self.closed, bound)
+                self.record.close(number, Leaf("gradient"))
+                continue
+            unit = int(influence[i].argmax()) if influence[i].any() else -1
+            node = Node(number, nodes.sides[i], nodes.low[i], nodes.high[i], unit, Leaf("gradient"))
+            heapq.heappush(self.queue, (-bound, next(self.order), node))
+
+    def _empty(self, nodes: Nodes, i: int) -> Leaf | None:
+        """Return a proof that the open node is empty, if its relaxation suggests so; else try a point of it."""
+        triangle = Triangle(nodes, i, self.constraints)
+        if not len(triangle.fixed) and self.domain.is_box:
+            return None
+        answer = triangle.separate(self.solver)
+        if answer is None:
+            return None
+        relaxed, room = answer
+        none = np.zeros((0, len(self.row)))
+        total, multipliers, _ = bound_sum(nodes, i, none, np.zeros(0), self.constraints, relaxed.weights)
+        if total < 0:
+            return Leaf("empty", multipliers)
+        if room <= THIN:
+            exact = self._thin(nodes, i, relaxed.weights.sides)
+            if exact is not None:
+                return exact
+        if relaxed.point is not None:
+            self._try(self.domain.move_inside(self.middle + relaxed.point, self.inner)[None])
+        return None
+
+    def _thin(self, nodes: Nodes, i: int, weights: Floats) -> Leaf | None:
+        """Return a proof in fractions that known sides contradict each other off their creases."""
+        largest = float(weights.max(initial=0.0))
+        if largest <= 0:
+            return None
+        units = np.flatnonzero(weights > 1e-7 * largest)
+        starts = np.cumsum([0, *map(len, self.form.leaks)])
+        factors = {int(u): Fraction(float(weights[u] / largest)).limit_denominator(4096) for u in units}
+        signed = {u: factor if nodes.sides[i, u] == ON else -factor for u, factor in factors.items() if factor}
+        first = self.form.functions[0][2]
+        strict = any(factor > 0 or (u < starts[1] and first[u].any()) for u, factor in signed.items())
+        if strict and exact_sign_sum(self.form, self.domain.box, signed):
+            return Leaf("empty", Multipliers(sides={u: abs(factor) for u, factor in signed.items()}))
+        return None

@@ -1,0 +1,69 @@
+"""Linear programs for HiGHS, in the units of a node: the point and the multipliers are proposals, nothing more."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import highspy
+import numpy as np
+
+from creases._typing import Floats
+
+#: Tolerances of HiGHS; rows and columns are scaled so that coefficients are at most 1.
+FEASIBILITY = 1e-9
+
+
+class Optimum(NamedTuple):
+    """What a program's solver proposes."""
+
+    point: Floats | None  #: (v,) None where it says that there is none
+    multipliers: Floats  #: (r,) of ``rows v <= limits``, non-negative; a proof that there is no point without one
+
+
+class Solver:
+    """HiGHS for one program after the other."""
+
+    def __init__(self) -> None:
+        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        for name, value in (
+            ("output_flag", False),
+            ("presolve", "off"),
+            ("solver", "simplex"),
+            ("threads", 1),
+            ("primal_feasibility_tolerance", FEASIBILITY),
+            ("dual_feasibility_tolerance", FEASIBILITY),
+        ):
+            self._highs.setOptionValue(name, value)
+
+    def maximize(self, cost: Floats, rows: Floats, limits: Floats, low: Floats, high: Floats) -> Optimum | None:
+        """Maximize ``cost v`` where ``rows v <= limits``, ``low <= v <= high``; None if the solver gives up.
+
+        Rows and the cost are scaled to entries of at most 1.
+        """
+        v, r = len(cost), len(limits)
+        size = np.abs(rows).max(axis=1, initial=0.0)
+        scale = np.where(size > 0, size, 1.0)
+        unit = max(float(np.abs(cost).max(initial=0.0)), 1e-300)
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = v, r
+        model.col_cost_ = -cost / unit
+        model.col_lower_, model.col_upper_ = low, high
+        model.row_lower_, model.row_upper_ = np.full(r, -np.inf), limits / scale
+        scaled = rows / scale[:, None]
+        at, columns = np.nonzero(scaled)
+        matrix = model.a_matrix_
+        matrix.format_ = highspy.MatrixFormat.kRowwise
+        matrix.start_ = np.searchsorted(at, np.arange(r + 1)).astype(np.int32)
+        matrix.index_, matrix.value_ = columns.astype(np.int32), scaled[at, columns]
+        self._highs.passModel(model)
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        if status == highspy.HighsModelStatus.kOptimal:
+            solution = self._highs.getSolution()
+            duals = np.maximum(-np.array(solution.row_dual), 0.0)
+            return Optimum(np.array(solution.col_value), duals * unit / scale)
+        if status == highspy.HighsModelStatus.kInfeasible:
+            ray = self._highs.getDualRay()
+            if ray[1]:
+                return Optimum(None, np.abs(np.array(ray[2])) / scale)
+        return None

@@ -1,0 +1,221 @@
+"""Bounds of what enters each bend, and of rows of the output, where some units are known to be on a side.
+
+Linear bounds carried backwards as in CROWN [1]_, for many nodes of a search at a time. They hold in real arithmetic:
+coefficients are rounded as they are computed, and the sum of magnitudes bounds by how much that changes the result.
+
+References
+----------
+.. [1] Zhang, Weng, Chen, Hsieh, Daniel, "Efficient Neural Network Robustness Certification with General Activation
+   Functions", NeurIPS 2018, arXiv:1811.00866.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from creases._typing import Bools, Floats, Ints
+from creases.certify._maximize.dense import UNIT, Affine, Dense, gamma
+
+#: More than all underflow in a pass can change, where magnitudes are below 1e30.
+TINY = 1e-290
+
+FREE, OFF, ON = -1, 0, 1
+
+
+class Lines(NamedTuple):
+    """Lines above and below each unit of a bend, (b, m) each: slopes and intercepts."""
+
+    above: Floats
+    above_intercept: Floats
+    below: Floats
+    below_intercept: Floats
+
+
+class Pull(NamedTuple):
+    """Affine functions of the input from a pass backwards: rows never exceed ``G v + constant + error`` in a node."""
+
+    G: Floats  #: (b, k, n)
+    constant: Floats  #: (b, k)
+    error: Floats  #: (b, k)
+
+
+class Nodes:
+    """Bounds for b nodes: a box of the input less the middle, and sides of units.
+
+    Parameters
+    ----------
+    low, high
+        (b, n) of v, rounded outwards.
+    sides
+        (b, units): FREE, OFF or ON.
+    known
+        (b, units) twice: bounds of what enters units that hold already, such as those of parents.
+    """
+
+    def __init__(
+        self, dense: Dense, low: Floats, high: Floats, sides: Ints, known: tuple[Floats, Floats] | None = None
+    ) -> None:
+        self.dense, self.v_low, self.v_high, self.sides = dense, low, high, sides
+        b, units = sides.shape
+        self.v_size = np.maximum(np.abs(low), np.abs(high))
+        self.low, self.high = np.zeros((b, units)), np.zeros((b, units))  #: (b, units) of what enters each unit
+        self.is_empty: Bools = np.zeros(b, bool)  #: whether the bounds contradict each other or the sides
+        self.lines: list[Lines] = []
+        self.slack: list[Floats] = []  #: (b, m) of each bend: errors for each unit of a coefficient
+        self._h: list[tuple[Floats, Floats]] = []
+        self._gamma = gamma(dense.n_terms)
+        start = 0
+        for function, leak in zip(dense.bends, dense.leaks, strict=True):
+            part = slice(start, start + len(leak))
+            self._bound_bend(function, leak, part, known)
+            start = part.stop
+        self.out_slack = self._slack_of(dense.output)
+
+    def _bound_bend(self, function: Affine, leak: Floats, part: slice, known: tuple[Floats, Floats] | None) -> None:
+        slack = self._slack_of(function)
+        self.slack.append(slack)
+        low, high = self._interval(function, slack)
+        if self.lines:
+            m = len(leak)
+            rows = np.broadcast_to(np.eye(m), (len(low), m, m))
+            high = np.minimum(high, self.worst(self.pull(function, rows, slack)))
+            low = np.maximum(low, -self.worst(self.pull(function, -rows, slack)))
+        if known is not None:
+            low, high = np.maximum(low, known[0][:, part]), np.minimum(high, known[1][:, part])
+        sides = self.sides[:, part]
+        low, high = (
+            np.where(sides == ON, np.maximum(low, 0.0), low),
+            np.where(sides == OFF, np.minimum(high, 0.0), high),
+        )
+        self.is_empty |= (low > high).any(axis=1)
+        high = np.maximum(low, high)
+        self.low[:, part], self.high[:, part] = low, high
+        self.lines.append(relu_lines(low, high, leak, sides))
+        self._h.append(_relu_range(low, high, leak))
+
+    def _slack_of(self, function: Affine) -> Floats:
+        """Bound (b, m) the errors of an affine function for rounding of its coefficients and of sums with them."""
+        size = np.abs(function.c) + self.v_size @ np.abs(function.B).T
+        error = function.c_error + self.v_size @ function.B_error.T
+        for W, W_error, (low, high) in zip(function.W, function.W_error, self._h, strict=True):
+            reach = np.maximum(np.abs(low), np.abs(high))
+            size = size + reach @ np.abs(W).T
+            error = error + reach @ W_error.T
+        return np.asarray(self._gamma * size + 1.01 * error + TINY * (1.0 + size.max(initial=0.0)))
+
+    def _interval(self, function: Affine, slack: Floats) -> tuple[Floats, Floats]:
+        """Return the range (b, m) of an affine function, each term at its worst."""
+        ends = [(self.v_low, self.v_high), *self._h]
+        low, high = function.c - slack, function.c + slack
+        for W, (least, most) in zip((function.B, *function.W), ends, strict=True):
+            up, down = np.maximum(W, 0.0).T, np.minimum(W, 0.0).T
+            low, high = low + least @ up + most @ down, high + most @ up + least @ down
+        return low, high
+
+    def pull(
+        self,
+        function: Affine,
+        rows: Floats,
+        slack: Floats,
+        *,
+        extra: list[Floats] | None = None,
+        slopes: list[Floats] | None = None,
+    ) -> Pull:
+        """Carry rows (b, k, m) of an affine function back to the input.
+
+        Parameters
+        ----------
+        slack
+            (b, m) of the function.
+        extra
+            (b, m) for each bend: multiples of what enters it that are added, such as those of known sides.
+        slopes
+            (b, m) for each bend: of the lines below (above, where leak > 1) in place of the default.
+        """
+        depth = len(function.W)
+        G, constant = rows @ function.B, rows @ function.c
+        error = _dot(np.abs(rows), slack)
+        coefficients = [rows @ W for W in function.W]
+        for j in reversed(range(depth)):
+            above, above_at, below, below_at = self._lines_of(j, slopes)
+            up, down = np.maximum(coefficients[j], 0.0), np.minimum(coefficients[j], 0.0)
+            g = up * above[:, None] + down * below[:, None]
+            constant = constant + _dot(up, above_at) + _dot(down, below_at)
+            error = error + self._gamma * (_dot(up, np.abs(above_at)) + _dot(-down, np.abs(below_at)))
+            if extra is not None:
+                g = g + extra[j][:, None]
+            bend = self.dense.bends[j]
+            G = G + g @ bend.B
+            constant = constant + g @ bend.c
+            error = error + _dot(np.abs(g), self.slack[j])
+            for i, W in enumerate(bend.W):
+                coefficients[i] = coefficients[i] + g @ W
+        return Pull(G, constant, error)
+
+    def _lines_of(self, j: int, slopes: list[Floats] | None) -> Lines:
+        lines = self.lines[j]
+        if slopes is None:
+            return lines
+        concave = self.dense.leaks[j] > 1
+        return lines._replace(
+            above=np.where(concave, slopes[j], lines.above), below=np.where(concave, lines.below, slopes[j])
+        )
+
+    def worst(self, pull: Pull) -> Floats:
+        """Return the largest value (b, k) of affine functions over each box, rounded upwards."""
+        G, constant, error = pull
+        reach = np.maximum(G * self.v_low[:, None], G * self.v_high[:, None]).sum(axis=2)
+        return np.asarray((constant + reach) + error)
+
+    def upper(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Bound rows (k, n_out) of the output from above: (b, k), and the slopes (b, k, n) of the bounds."""
+        b = len(self.sides)
+        pull = self.pull(self.dense.output, np.broadcast_to(rows, (b, *rows.shape)), self.out_slack)
+        return self.worst(pull), pull.G
+
+    def open_units(self) -> Bools:
+        """Return which units (b, units) may be on either side."""
+        leak = np.concatenate([*self.dense.leaks, np.zeros(0)])
+        return np.asarray((self.low < 0) & (self.high > 0) & (self.sides == FREE) & (leak != 1.0))
+
+
+def _dot(a: Floats, b: Floats) -> Floats:
+    """Return the products (b, k) of (b, k, m) and (b, m)."""
+    return np.asarray((a @ b[:, :, None])[:, :, 0])
+
+
+def relu_lines(low: Floats, high: Floats, leak: Floats, sides: Ints) -> Lines:
+    """Return lines above and below units (b, m) between bounds, valid in real arithmetic.
+
+    The chord's slope is rounded, and its intercept chosen so that it is beyond both ends. The other line goes through
+    0, with slope 1 where the end above 0 is as far as the end below or farther, else with the leak.
+    """
+    off = (sides == OFF) | (high <= 0)
+    on = ~off & ((sides == ON) | (low >= 0))
+    bent = ~on & ~off & (leak != 1.0)
+    only = np.where(off & ~on, leak, 1.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        chord = np.where(bent, (high - leak * low) / (high - low), only)
+    at_low, at_high = leak * low - chord * low, high - chord * high
+    margin = 8 * UNIT * (np.abs(leak * low) + np.abs(chord * low) + np.abs(high) + np.abs(chord * high)) + TINY
+    over = np.where(bent, np.maximum(at_low, at_high) + margin, 0.0)
+    under = np.where(bent, np.minimum(at_low, at_high) - margin, 0.0)
+    tangent = np.where(bent, np.where(high >= -low, 1.0, leak), only)
+    concave, zero = leak > 1, np.zeros_like(chord)
+    return Lines(
+        np.where(concave, tangent, chord),
+        np.where(concave, zero, over),
+        np.where(concave, chord, tangent),
+        np.where(concave, under, zero),
+    )
+
+
+def _relu_range(low: Floats, high: Floats, leak: Floats) -> tuple[Floats, Floats]:
+    """Return bounds (b, m) of what leaves units."""
+    ends = [np.where(end > 0, end, leak * end) for end in (low, high)]
+    least, most = np.minimum(*ends), np.maximum(*ends)
+    bent = (low < 0) & (high > 0)
+    least, most = np.where(bent, np.minimum(least, 0.0), least), np.where(bent, np.maximum(most, 0.0), most)
+    return least - 2 * UNIT * np.abs(least), most + 2 * UNIT * np.abs(most)
