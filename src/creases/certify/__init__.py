@@ -18,7 +18,6 @@ and VNN-LIB files) and :mod:`creases.certify.propagation` (bounds of every inter
 
 from creases.certify._bounds import output_bounds, unit_bounds
 from creases.certify._margins import Margins, margins
-from creases.certify._nearest.certificate import ChangeCertificate, Verification
 from creases.certify._nearest.nearest import Change, nearest
 from creases.certify._ranges import OutputRange, output_range
 from creases.certify._safety_map import SafetyMap, safety_map
@@ -31,13 +30,11 @@ __all__ = [
     "ON",
     "UNDECIDED",
     "Change",
-    "ChangeCertificate",
     "Margins",
     "OutputRange",
     "SafetyMap",
     "UnitFacts",
     "Verdict",
-    "Verification",
     "holds",
     "margins",
     "monotone",

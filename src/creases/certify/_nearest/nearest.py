@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -13,11 +14,12 @@ from creases._arguments import check_arguments
 from creases._typing import Floats
 from creases._validation import check_choice, check_count, check_number
 from creases.certify._nearest.best import Best, find_changes
-from creases.certify._nearest.certificate import ChangeCertificate
 from creases.certify._nearest.program import solve_programs
 from creases.certify._nearest.projection import compile_solvers
+from creases.certify._nearest.proof import prove_change
 from creases.certify._nearest.question import Norm, Question, pose, predicted_class
 from creases.certify._nearest.search import Search
+from creases.certify.proofs import Proof
 from creases.errors import InputError
 from creases.network import NetworkLike
 
@@ -28,6 +30,9 @@ FIRST_NODES = 60
 
 #: Programs look for nearer points for at most this share of the time; nothing is proved by them.
 PROGRAM_TIME = 0.3
+
+#: A proof is for a radius below the lower bound by this share, and takes at most so many seconds to build.
+PROOF_ROOM, PROOF_SECONDS = 1e-6, 60.0
 
 #: Distances below this share of the input's own size are rounding: an input on the boundary is at distance 0.
 ROUNDING = 1e-12
@@ -56,10 +61,14 @@ class Change:
     others: tuple[Change, ...]  #: further answers, see ``count``
     question: Question  #: what was asked, checked and in its own units
 
-    @property
-    def certificate(self) -> ChangeCertificate:
-        """The claim, which ``certificate.check()`` verifies in rational arithmetic."""
-        return ChangeCertificate(self.question, self.point, self.distance, self.lower_bound)
+    @cached_property
+    def proof(self) -> Proof | None:
+        """What ``creases check`` verifies: the point, and that nothing is within 0.999999 of the lower bound.
+
+        Built and checked when it is first asked for; None where that takes more than a minute, or units are choices.
+        """
+        radius = self.lower_bound * (1 - PROOF_ROOM)
+        return prove_change(self.question, self.point, self.distance, radius, PROOF_SECONDS)
 
     @property
     def change(self) -> Floats | None:
@@ -155,9 +164,9 @@ def nearest(
     [-0.5, 1.0]
     >>> nearest(net, [-0.5, 0.25], norm="l1", fixed=[1]).point.round(6).tolist()
     [0.75, 0.25]
-    >>> verification = change.certificate.check()  # in rational arithmetic
-    >>> verification.point_holds, verification.bound_holds
-    (True, True)
+    >>> from creases.certify.proofs import check_proof
+    >>> bool(check_proof(change.proof, net))  # in arithmetic that no rounding can break
+    True
     """
     check_choice(way, ["auto", "search", "milp"], "way")
     if way == "milp" and norm == "l2":

@@ -40,6 +40,7 @@ class Nearest(NamedTuple):
     y: Floats  #: (rows,) of the rows of N, not of the limits
     toward: Floats | None = None  #: (n,) with ``toward u >= beyond`` in the polytope
     beyond: float = 0.0  #: close to the bound
+    limits: Floats | None = None  #: (n,) multipliers of upper limits, less those of lower ones
 
 
 @cache
@@ -93,10 +94,10 @@ def _bounded(
     bound = 0.0 if value <= 0 else value / size * (1 - share)
     inside = None if u is None else np.clip(u, low, high)
     if u is None or not np.isfinite(reach) or value <= 0:
-        return Nearest(inside, bound, y)
+        return Nearest(inside, bound, y, limits=up - down)
     toward = -pull / size  # toward u >= (value - error |u|) / size, up to the roundings of this division
     lost = float((error / size + share * np.abs(toward)).sum()) * reach
-    return Nearest(inside, bound, y, toward, bound - lost * (1 + share))
+    return Nearest(inside, bound, y, toward, bound - lost * (1 + share), up - down)
 
 
 Solution = tuple[int, Floats, Floats, Floats, Floats]

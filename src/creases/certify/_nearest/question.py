@@ -48,6 +48,7 @@ class Question:
     one_hot: tuple[tuple[int, ...], ...]  #: groups of columns of which one is 1 and the others 0
     goals: tuple[Goal, ...]  #: one of them must be reached
     layers: Layers  #: the network as a function of its input
+    target: Any  #: as it was asked for
 
     @cached_property
     def columns(self) -> Bools:
@@ -171,7 +172,7 @@ def pose(
         raise InputError("box", "allow a value for each column", f"none for column {column}")
     layers = read_layers(work)
     goals = _goals(layers.values(point[None])[0][0], target)
-    return Question(work, point, norm, scale, low, high, masks["integer"], groups, goals, layers)  # type: ignore[arg-type]
+    return Question(work, point, norm, scale, low, high, masks["integer"], groups, goals, layers, target)  # type: ignore[arg-type]
 
 
 def predicted_class(z: Floats) -> int:

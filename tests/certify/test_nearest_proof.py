@@ -1,0 +1,86 @@
+"""Proofs of nearest changes: true ones are verified by the checker, false ones refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import creases
+from creases.certify import nearest
+from creases.certify.proofs import NearestStatement, Proof, check_proof
+from nearest_cases import NORMS, random_network
+
+
+@pytest.mark.parametrize("seed", range(20, 28))
+def test_answers_in_a_box_are_verified(seed: int) -> None:
+    net, x = random_network(seed)
+    for norm in NORMS:
+        change = nearest(net, x, norm=norm, box=(-3, 3))  # type: ignore[arg-type]
+        assert change.proof is not None
+        assert check_proof(change.proof, net)
+
+
+def test_deeper_networks_are_verified() -> None:
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(3, 6), nn.LeakyReLU(0.1), nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 2)).double()
+    with torch.no_grad():
+        model[-1].bias -= model(torch.zeros(1, 3, dtype=torch.float64))[0] - torch.tensor([0.02, 0.0]).double()
+    net = creases.read(model, (3,))
+    for norm in NORMS:
+        change = nearest(net, [0.1, -0.2, 0.3], norm=norm, weights=[1.0, 2.0, 0.5], box=(-3, 3))  # type: ignore[arg-type]
+        assert change.proved
+        assert change.point is not None
+        assert change.proof is not None
+        assert check_proof(change.proof, net)
+
+
+NET = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.5])])
+
+
+def tamper(proof: Proof | None, **changes: object) -> Proof:
+    assert proof is not None
+    assert isinstance(proof.statement, NearestStatement)
+    return replace(proof, statement=replace(proof.statement, **changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_bound_that_is_too_high_is_refused(norm: str) -> None:
+    change = nearest(NET, [0.0, 0.5], norm=norm)  # type: ignore[arg-type]
+    assert check_proof(tamper(change.proof), NET)
+    assert not check_proof(tamper(change.proof, lower_bound=1.01 * change.distance), NET)
+
+
+def test_a_point_that_is_not_decided_otherwise_is_refused() -> None:
+    change = nearest(NET, [0.0, 0.5])
+    assert change.point is not None
+    point = np.array([0.0, 0.5]) + 0.999999 * (change.point - np.array([0.0, 0.5]))
+    assert not check_proof(tamper(change.proof, point=tuple(point.tolist())), NET)
+    assert not check_proof(tamper(change.proof, distance=0.9 * change.distance), NET)
+
+
+def test_constraints_are_part_of_the_claim() -> None:
+    x = [0.0, 0.5]
+    change = nearest(NET, x, integer=[0], weights=[1.0, 10.0])
+    assert check_proof(tamper(change.proof), NET)
+    free = nearest(NET, x, weights=[1.0, 10.0])
+    assert free.point is not None
+    false = tamper(change.proof, point=tuple(free.point.tolist()), distance=free.distance)
+    assert not check_proof(false, NET)
+    group = nearest(NET, [1.0, 0.0], target=(None, -1.0), one_hot=[[0, 1]], box=(0, 1))
+    assert group.point is None
+    assert group.proved
+    assert check_proof(tamper(group.proof), NET)
+
+
+def test_a_network_with_choices_has_no_proof_file() -> None:
+    class Largest(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.amax(dim=1, keepdim=True) - 1.0
+
+    change = nearest(creases.read(Largest(), (2,)), [0.0, 0.0])
+    assert change.proved
+    assert change.proof is None
