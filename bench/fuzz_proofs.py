@@ -6,9 +6,10 @@
 Networks have 2 to 8 inputs and up to 20 units: columns in units of 1e-8 to 1e8, boxes a millionth wide away from 0,
 leaks and clamps, ties, duplicates, dead units. Each verdict (a bound, "holds", "violated", a nearest change) is
 compared with all regions of the box, whose values are integers times powers of two. Prints, for each kind, verdicts,
-those that are false by any amount, those that are false by more than rounding, and the share of "unknown", also at
-ordinary scales; then each false one with its seed: `--seed SEED --count 1` asks again. The exit status is 1 if any is
-false. `--proofs` checks the certificate of each verdict that carries one. `creases` is imported from PYTHONPATH.
+those that are false by any amount, those that are false by more than rounding, and the share of "unknown": of all, at
+ordinary scales, and there without limits that are within rounding of what is reached ("clear"). Each false one has its
+seed: `--seed SEED --count 1` asks again. The exit status is 1 if any is false. `--proofs` checks the certificate of
+each verdict that carries one. `creases` is imported from PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import json
 import math
 import os
 import sys
+import tempfile
 import time
 import traceback
 from collections import Counter
@@ -52,7 +54,7 @@ def try_seed(seed: int, kinds: list[str], budget: float, limit: int, proofs: boo
     case = random_case(seed)
     result: dict[str, Any] = {"seed": seed, "records": [], "errors": [], "skipped": [], "seconds": {}}
     try:
-        asked = Judge(case, budget, limit)
+        asked = Judge(case, budget, limit, proofs=proofs)
         asked.regions  # noqa: B018 - is the case small enough?
     except TooManyRegionsError:
         result["skipped"] = list(kinds)
@@ -61,7 +63,8 @@ def try_seed(seed: int, kinds: list[str], budget: float, limit: int, proofs: boo
         begin = time.process_time()
         try:
             for record in judge(asked, kind):
-                result["records"].append(replace(_check(record, case) if proofs else record, proof=None))
+                record = _check(record) if proofs else record
+                result["records"].append(replace(record, proof=None, nets=()))
         except TooManyRegionsError:
             result["skipped"].append(kind)
         except Exception as problem:
@@ -72,15 +75,15 @@ def try_seed(seed: int, kinds: list[str], budget: float, limit: int, proofs: boo
     return result
 
 
-def _check(record: Any, case: Any) -> Any:
-    """Return a record, false where its certificate is refused."""
+def _check(record: Any) -> Any:
+    """Return a record, false where its certificate is refused; read from JSON, as a file would be."""
     if record.proof is None:
         return record
-    from creases.certify.proofs import check_proof
-    from proof_cases import build
+    from creases.certify.proofs import check_proof, load_proof, save_proof
 
-    nets = [case.net(), build(case.other)] if record.kind in ("largest difference", "decisions") else [case.net()]
-    answer = check_proof(record.proof, *nets)
+    with tempfile.TemporaryDirectory() as folder:
+        save_proof(record.proof, Path(folder, "proof.json"))
+        answer = check_proof(load_proof(Path(folder, "proof.json")), *record.nets)
     if answer:
         return replace(record, detail=record.detail + " [certificate verified]")
     return replace(record, false=f"certificate refused: {answer}", error=1.0)
@@ -102,6 +105,8 @@ class Counts:
     status: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)  #: by scale
     scales: Counter[str] = field(default_factory=Counter)
+    clear: Counter[str] = field(default_factory=Counter)  #: verdicts whose limit is no question of rounding, by scale
+    clear_unknown: Counter[str] = field(default_factory=Counter)
 
     def add(self, record: Any) -> None:
         self.verdicts += 1
@@ -111,9 +116,12 @@ class Counts:
         self.status[record.status] += 1
         self.scales[record.scale] += 1
         self.unknown[record.scale] += record.status == "unknown"
+        self.clear[record.scale] += not record.is_edge
+        self.clear_unknown[record.scale] += record.status == "unknown" and not record.is_edge
 
     def as_json(self) -> dict[str, Any]:
         shares = {scale: round(self.unknown[scale] / count, 5) for scale, count in self.scales.items()}
+        clear = {scale: round(self.clear_unknown[scale] / max(n, 1), 5) for scale, n in self.clear.items()}
         return {
             "verdicts": self.verdicts,
             "false": self.false,
@@ -123,6 +131,7 @@ class Counts:
             "verdicts by scale": dict(self.scales),
             "unknown share": round(self.status["unknown"] / max(self.verdicts, 1), 5),
             "unknown share by scale": shares,
+            "unknown share by scale, limits beyond rounding": clear,
             "CPU-seconds": round(self.seconds, 1),
         }
 
@@ -133,7 +142,27 @@ def fuzz(options: argparse.Namespace, kinds: list[str]) -> dict[str, Any]:
     false: list[Any] = []
     errors: list[Any] = []
     skipped: Counter[str] = Counter()
-    cases = 0
+    cases, written = 0, time.time()
+
+    def report() -> dict[str, Any]:
+        return {
+            "cases": cases,
+            "too large": dict(skipped),
+            "kinds": {kind: count.as_json() for kind, count in counts.items()},
+            "errors": errors,
+            "false": [
+                {
+                    "kind": r.kind,
+                    "seed": r.seed,
+                    "scale": r.scale,
+                    "false": r.false,
+                    "error": r.error,
+                    "detail": r.detail,
+                }
+                for r in sorted(false, key=lambda r: -r.error)
+            ],
+        }
+
     for result in results(options, kinds, lambda: [k for k in kinds if counts[k].verdicts < options.verdicts]):
         cases += 1
         for record in result["records"]:
@@ -148,16 +177,10 @@ def fuzz(options: argparse.Namespace, kinds: list[str]) -> dict[str, Any]:
             errors.append(error)
             print(f"ERROR {error}", file=sys.stderr, flush=True)
         skipped.update(result["skipped"])
-    return {
-        "cases": cases,
-        "too large": dict(skipped),
-        "kinds": {kind: count.as_json() for kind, count in counts.items()},
-        "errors": errors,
-        "false": [
-            {"kind": r.kind, "seed": r.seed, "scale": r.scale, "false": r.false, "error": r.error, "detail": r.detail}
-            for r in sorted(false, key=lambda r: -r.error)
-        ],
-    }
+        if options.json and time.time() > written + 20:  # what is known if the run is stopped
+            Path(options.json).write_text(json.dumps(report(), indent=1, default=str))
+            written = time.time()
+    return report()
 
 
 def results(options: argparse.Namespace, kinds: list[str], missing: Any) -> Iterator[dict[str, Any]]:
@@ -203,12 +226,13 @@ def main() -> int:
     if options.json:
         Path(options.json).write_text(text)
     width = max(map(len, kinds))
-    print(f"{'kind':{width}} verdicts  false  gross  unknown  ordinary  CPU-s")
+    print(f"{'kind':{width}} verdicts  false  gross  unknown  ordinary   clear  CPU-s")
     for kind, row in report["kinds"].items():
         ordinary = row["unknown share by scale"].get("ordinary", 0.0)
+        clear = row["unknown share by scale, limits beyond rounding"].get("ordinary", 0.0)
         print(
             f"{kind:{width}} {row['verdicts']:8} {row['false']:6} {row['gross']:6} {100 * row['unknown share']:7.2f}% "
-            f"{100 * ordinary:8.2f}% {row['CPU-seconds']:6.0f}"
+            f"{100 * ordinary:8.2f}% {100 * clear:6.2f}% {row['CPU-seconds']:6.0f}"
         )
     print(f"{report['cases']} cases, {len(report['errors'])} errors; too large: {report['too large']}")
     if not options.json:

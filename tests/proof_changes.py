@@ -22,7 +22,7 @@ def judge_nearest(asked: Judge, rng: np.random.Generator, norm: str, kind: str =
     for _ in range(2):
         x = rng.uniform(low, high)
         weights = 2.0 / (high - low) if rng.random() < 0.8 else None
-        answer = nearest(asked.net, x, norm=norm, box=case.box, weights=weights, budget=asked.budget)
+        answer = asked.call(nearest, asked.net, x, norm=norm, box=case.box, weights=weights, budget=asked.budget)
         yield _judge_change(asked, kind or f"nearest {norm}", answer, x, weights, norm, [asked.whole], case.box, ())
 
 
@@ -49,7 +49,9 @@ def judge_integer(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
     x[column] = np.clip(np.round(x[column]), np.ceil(low), np.floor(high))
     norm = str(rng.choice(["l1", "l2", "linf"]))
     weights = 2.0 / np.ptp(box, axis=1)
-    answer = nearest(other.net, x, norm=norm, box=box, weights=weights, integer=[column], budget=asked.budget)
+    answer = asked.call(
+        nearest, other.net, x, norm=norm, box=box, weights=weights, integer=[column], budget=asked.budget
+    )
     parts = []
     for value in np.arange(np.ceil(low), np.floor(high) + 1):
         part = box.copy()
@@ -63,8 +65,8 @@ def judge_unbounded(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
     case = asked.case
     low, high = case.box.T
     x, norm, weights = rng.uniform(low, high), str(rng.choice(["l1", "l2", "linf"])), 2.0 / (high - low)
-    answer = nearest(asked.net, x, norm=norm, weights=weights, budget=asked.budget)
-    radius = 1.001 * answer.distance if answer.point is not None else 1000.0
+    answer = asked.call(nearest, asked.net, x, norm=norm, weights=weights, budget=asked.budget)
+    radius = max(1.001 * answer.distance, 0.01) if answer.point is not None else 1000.0
     box = np.stack([x - radius / weights, x + radius / weights], axis=1)
     found = regions([case.layers], box, limit=asked.limit)
     yield _judge_change(asked, "nearest unbounded", answer, x, weights, norm, [found], None, ())
@@ -141,7 +143,8 @@ def _point_error(
 
 def judge_largest_difference(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
     case, m = asked.case, asked.case.n_out
-    answer = largest_difference(asked.net, build(case.other), case.box, budget=asked.budget)
+    other = build(case.other)
+    answer = asked.call(largest_difference, asked.net, other, case.box, budget=asked.budget)
     for j in range(m):
         row = np.zeros(2 * m)
         row[j], row[m + j] = 1.0, -1.0
@@ -156,12 +159,20 @@ def judge_largest_difference(asked: Judge, rng: np.random.Generator) -> Iterator
             wrong = f"lower {lower!r} and no more than {float(most)!r} exists", (Fraction(lower) - most) / size
         status = "proved" if upper - lower <= 1e-5 * upper or upper == 0 else "unknown"
         detail = f"output {j}, true {float(most):.9g}, claims {lower:.9g} to {upper:.9g}"
-        yield asked.record("largest difference", status, wrong, detail=detail, proof=getattr(answer, "proof", None))
+        yield asked.record(
+            "largest difference",
+            status,
+            wrong,
+            detail=detail,
+            nets=(asked.net, other),
+            proof=getattr(answer, "proof", None),
+        )
 
 
 def judge_compare_decisions(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
     case, m = asked.case, asked.case.n_out
-    answer = compare_decisions(asked.net, build(case.other), case.box, budget=asked.budget)
+    other = build(case.other)
+    answer = asked.call(compare_decisions, asked.net, other, case.box, budget=asked.budget)
     status = {"same": "proved", "different": "refuted", "unknown": "unknown"}[answer.verdict]
     wrong = None
     if answer.verdict == "different":
@@ -171,7 +182,7 @@ def judge_compare_decisions(asked: Judge, rng: np.random.Generator) -> Iterator[
             wrong = f"at the witness both decide for {classes}, not {answer.classes}", 1e-16
     elif answer.verdict == "same":
         wrong = _disagreement(asked, m)
-    yield asked.record("decisions", status, wrong, proof=getattr(answer, "proof", None))
+    yield asked.record("decisions", status, wrong, nets=(asked.net, other), proof=getattr(answer, "proof", None))
 
 
 def _disagreement(asked: Judge, m: int) -> tuple[str, Any] | None:

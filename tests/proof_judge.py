@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -28,7 +30,9 @@ class Record:
     false: str = ""  #: what is false about it, empty if nothing is
     error: float = 0.0  #: by how much, relative to the size of the quantity
     detail: str = ""
+    is_edge: bool = False  #: whether the limit asked about is within rounding of what is reached
     proof: Any = None  #: the proof that came with it, if any
+    nets: tuple[Any, ...] = ()  #: the networks that the proof is about
 
     @property
     def is_false(self) -> bool:
@@ -38,8 +42,14 @@ class Record:
 class Judge:
     """The questions about one case, with the exact answers to them, computed when they are needed."""
 
-    def __init__(self, case: Case, budget: float, limit: int) -> None:
-        self.case, self.budget, self.limit = case, budget, limit
+    def __init__(self, case: Case, budget: float, limit: int, *, proofs: bool = False) -> None:
+        self.case, self.budget, self.limit, self.proofs = case, budget, limit, proofs
+
+    def call(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Return the answer of a function, with a proof where that is wanted and an option of the function."""
+        if self.proofs and "proof" in inspect.signature(function).parameters:
+            options["proof"] = True
+        return function(*arguments, **options)
 
     @cached_property
     def net(self) -> Any:
@@ -100,6 +110,7 @@ class Judge:
 
     def record(self, kind: str, status: str, wrong: tuple[str, Any] | None = None, **more: Any) -> Record:
         false, error = ("", 0.0) if wrong is None else (wrong[0], float(wrong[1]))
+        more.setdefault("nets", (self.net,))
         return Record(kind, self.case.seed, self.case.scale, status, false, error, **more)
 
 

@@ -16,13 +16,18 @@ from proof_judge import ROUNDING, Judge, Record, apply, decision, lead
 from rational_answers import largest
 from rational_regions import exact_outputs
 
+#: A limit as near as this to what is reached, relative to the size of the quantity, is a question of rounding.
+EDGE = 1e-8
+
 #: Where limits are put, beside the true extreme, relative to the size of the quantity.
 OFFSETS = (0.0, 0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9, 1e-6, -1e-6, 1e-3, -1e-3, 0.1, -0.1)
 
 
 def judge_outputs(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
     eye = np.eye(asked.case.n_out)
-    answer = output_range(asked.net, asked.case.box, **asked.case.polytope, quantity="outputs", budget=asked.budget)
+    answer = asked.call(
+        output_range, asked.net, asked.case.box, **asked.case.polytope, quantity="outputs", budget=asked.budget
+    )
     for i in range(asked.case.n_out):
         yield _judge_range(asked, "range outputs", answer, (i,), eye[i])
 
@@ -32,7 +37,9 @@ def judge_differences(asked: Judge, rng: np.random.Generator) -> Iterator[Record
     if m == 1:
         return
     eye = np.eye(m)
-    answer = output_range(asked.net, asked.case.box, **asked.case.polytope, quantity="differences", budget=asked.budget)
+    answer = asked.call(
+        output_range, asked.net, asked.case.box, **asked.case.polytope, quantity="differences", budget=asked.budget
+    )
     for i, j in combinations(range(m), 2):
         yield _judge_range(asked, "range differences", answer, (i, j), eye[i] - eye[j])
 
@@ -73,7 +80,9 @@ def _range_record(asked: Judge, kind: str, answer: Any, index: Any, least: Any, 
 
 def judge_coefficients(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
     case = asked.case
-    answer = output_range(asked.net, case.box, **case.polytope, quantity="coefficients", budget=2 * asked.budget)
+    answer = asked.call(
+        output_range, asked.net, case.box, **case.polytope, quantity="coefficients", budget=2 * asked.budget
+    )
     values = asked.regions.coefficients(np.eye(case.n_out))  # (R, m, n)
     for index in np.ndindex(case.n_out, case.n_in):
         column = values[(slice(None), *index)]
@@ -110,7 +119,7 @@ def _near(rng: np.random.Generator, value: Fraction, size: Fraction) -> float:
 
 
 def _verdict(
-    asked: Judge, kind: str, answer: Any, is_bad: Callable[[Any], bool], wrong_if_holds: Any, detail: str
+    asked: Judge, kind: str, answer: Any, is_bad: Callable[[Any], bool], wrong_if_holds: Any, margin: Any, detail: str
 ) -> Record:
     """Judge a verdict: a counterexample must be one; "holds" is false by what ``wrong_if_holds`` says."""
     status = {"holds": "proved", "violated": "refuted", "unknown": "unknown"}[answer.status]
@@ -121,7 +130,8 @@ def _verdict(
             wrong = "the counterexample is outside", outside
         elif not is_bad(answer.counterexample):
             wrong = f"the counterexample {np.asarray(answer.counterexample).tolist()} is none", 1e-16
-    return asked.record(kind, status, wrong, detail=detail, proof=getattr(answer, "proof", None))
+    proof, is_edge = getattr(answer, "proof", None), abs(margin) <= EDGE
+    return asked.record(kind, status, wrong, detail=detail, is_edge=is_edge, proof=proof)
 
 
 def judge_holds_outputs(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
@@ -133,7 +143,7 @@ def judge_holds_outputs(asked: Judge, rng: np.random.Generator) -> Iterator[Reco
         excess = max(
             (asked.largest(row) - Fraction(limit)) / asked.size(row) for row, limit in zip(C, d.tolist(), strict=True)
         )
-        answer = holds(asked.net, case.box, **case.polytope, outputs=(C, d), budget=asked.budget)
+        answer = asked.call(holds, asked.net, case.box, **case.polytope, outputs=(C, d), budget=asked.budget)
         wrong = ("an input is beyond the limits", excess) if excess > 0 else None
 
         def is_bad(x: Any, C: Any = C, d: Any = d) -> bool:
@@ -143,7 +153,13 @@ def judge_holds_outputs(asked: Judge, rng: np.random.Generator) -> Iterator[Reco
             )
 
         yield _verdict(
-            asked, "holds outputs", answer, is_bad, wrong, f"C={C.tolist()}, d={d.tolist()}, excess {float(excess):.3g}"
+            asked,
+            "holds outputs",
+            answer,
+            is_bad,
+            wrong,
+            excess,
+            f"C={C.tolist()}, d={d.tolist()}, excess {float(excess):.3g}",
         )
 
 
@@ -161,10 +177,13 @@ def judge_never(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
         rows = lead(m, c)
         best = largest(asked.regions, rows)
         occurs = best.value > 0 or decision(exact_outputs(case.layers, best.x)) == c
-        wrong = ("an input is decided for the class", best.value / max(map(asked.size, rows))) if occurs else None
-        answer = holds(asked.net, case.box, **case.polytope, never=c, budget=asked.budget)
+        margin = best.value / max(map(asked.size, rows))
+        wrong = ("an input is decided for the class", margin) if occurs else None
+        answer = asked.call(holds, asked.net, case.box, **case.polytope, never=c, budget=asked.budget)
         detail = f"never={c}, lead {float(best.value):.6g}"
-        yield _verdict(asked, "holds never", answer, lambda x, c=c: decision(asked.outputs(x)) == c, wrong, detail)
+        yield _verdict(
+            asked, "holds never", answer, lambda x, c=c: decision(asked.outputs(x)) == c, wrong, margin, detail
+        )
 
 
 def judge_always(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
@@ -179,9 +198,11 @@ def judge_always(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
             fails = any(lead > 0 or (lead == 0 and k < c) for k, lead in leads.items())
             excess, size = max(leads.values()), max(asked.size(eye[k] - eye[c]) for k in leads)
         wrong = ("an input is decided for another class", excess / size) if fails else None
-        answer = holds(asked.net, case.box, **case.polytope, always=c, budget=asked.budget)
+        answer = asked.call(holds, asked.net, case.box, **case.polytope, always=c, budget=asked.budget)
         detail = f"always={c}, excess {float(excess):.6g}"
-        yield _verdict(asked, "holds always", answer, lambda x, c=c: decision(asked.outputs(x)) != c, wrong, detail)
+        yield _verdict(
+            asked, "holds always", answer, lambda x, c=c: decision(asked.outputs(x)) != c, wrong, excess / size, detail
+        )
 
 
 def judge_verify(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
@@ -198,7 +219,7 @@ def judge_verify(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
         margin = best + Fraction(d)  # the case occurs if it is at least 0
         A, b = (np.zeros((0, n)), np.zeros(0)) if case.A is None else (case.A, case.b)
         prop = Property(n, m, (PropertyCase(case.box, A, b, C, D, np.full(k, d)),))
-        answer = verify(asked.net, prop, budget=asked.budget)
+        answer = asked.call(verify, asked.net, prop, budget=asked.budget)
         wrong = ("the case occurs", margin / size) if margin >= 0 else None
 
         def is_bad(x: Any, rows: Any = rows, d: float = d) -> bool:
@@ -208,7 +229,7 @@ def judge_verify(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
         detail = (
             f"C={C.tolist()}, D={'zeros' if not D.any() else D.tolist()}, d={d!r}, margin {float(margin / size):.3g}"
         )
-        yield _verdict(asked, "verify", answer, is_bad, wrong, detail)
+        yield _verdict(asked, "verify", answer, is_bad, wrong, margin / size, detail)
 
 
 def judge_monotone(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
@@ -219,8 +240,15 @@ def judge_monotone(asked: Judge, rng: np.random.Generator) -> Iterator[Record]:
         size = max(max(map(abs, values[:, column])), Fraction(1, 10**300))
         for direction, sign in (("rising", 1), ("falling", -1)):
             worst = min(sign * value for value in values[:, column])
-            answer = monotone(
-                asked.net, column, case.box, output=output, direction=direction, **case.polytope, budget=asked.budget
+            answer = asked.call(
+                monotone,
+                asked.net,
+                column,
+                case.box,
+                output=output,
+                direction=direction,
+                **case.polytope,
+                budget=asked.budget,
             )
             wrong = (f"a coefficient is {float(sign * worst):.6g}", -worst / size) if worst < 0 else None
             if answer.status == "violated":
