@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from creases.errors import InputError
 from creases.growth import GrowthResult
-from creases.growth import _distributed as ranks
+from creases.growth.integrations import _ranks as ranks
 from growth_runs import Residual, classes, conv, grow_and_save, mlp, round_robin, timeless, values
 
 

@@ -3,8 +3,6 @@
 ``grow`` trains and grows a model; ``Grower`` grows it inside your own training loop.
 """
 
-from typing import TYPE_CHECKING, Any
-
 from creases.growth._budget import Budget
 from creases.growth._checkpoint import ModelState, load_checkpoint
 from creases.growth._config import GrowthConfig
@@ -26,15 +24,11 @@ from creases.growth._scaling import Scaling
 from creases.growth._state import State
 from creases.growth._training import measure, train_epoch
 
-if TYPE_CHECKING:
-    from creases.growth._lightning import GrowthCallback
-
 __all__ = [
     "Budget",
     "Callback",
     "DepthProposal",
     "Grower",
-    "GrowthCallback",
     "GrowthConfig",
     "GrowthResult",
     "History",
@@ -63,11 +57,3 @@ __all__ = [
     "remove_redundant",
     "train_epoch",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "GrowthCallback":
-        from creases.growth._lightning import GrowthCallback  # imports Lightning, where it is installed
-
-        return GrowthCallback
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

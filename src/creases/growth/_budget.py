@@ -12,8 +12,8 @@ from typing import Any, Literal
 import torch
 
 from creases.errors import InputError
-from creases.growth import _distributed as ranks
 from creases.growth._cost import PASSES_PER_STEP
+from creases.growth.integrations import _ranks as ranks
 
 Unit = Literal["epochs", "seconds", "multiply-adds"]
 

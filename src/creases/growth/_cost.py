@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry, shape_wrapper
+
+from creases.growth.integrations._compile import run_uncompiled
 
 #: A backward pass costs twice the forward pass.
 PASSES_PER_STEP = 3
@@ -36,17 +37,10 @@ def count_cost() -> Iterator[Cost]:
     cost = Cost()
     token = _current.set(cost)
     try:
-        with _uncompiled(), _Products(cost):
+        with run_uncompiled(), _Products(cost):
             yield cost
     finally:
         _current.reset(token)
-
-
-def _uncompiled() -> AbstractContextManager[Any]:
-    """Return a context in which compiled modules run as written: in a mode, torch gives up compiling them for good."""
-    if "torch._dynamo" not in sys.modules or not hasattr(torch.compiler, "set_stance"):
-        return nullcontext()
-    return cast(AbstractContextManager[Any], torch.compiler.set_stance("force_eager"))
 
 
 class _Products(TorchDispatchMode):  # type: ignore[no-untyped-call]

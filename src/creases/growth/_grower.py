@@ -12,12 +12,10 @@ from creases.errors import InputError
 from creases.growth._budget import Budget, Meter
 from creases.growth._config import GrowthConfig, GrowthOptions, config_of, takes_options
 from creases.growth._cost import count_cost
-from creases.growth._followers import Followers
 from creases.growth._growth_steps import MAX_SAMPLES, grow_places, recycle_units, revive_layer
 from creases.growth._loss_sum import Loss
 from creases.growth._objective import objective
 from creases.growth._outcomes import note_outcomes
-from creases.growth._precision import full_precision
 from creases.growth._race import Race
 from creases.growth._racing import Racing
 from creases.growth._records import History, Record, smooth_loss
@@ -25,6 +23,8 @@ from creases.growth._samples import as_samples
 from creases.growth._setting import describe_setting
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
+from creases.growth.integrations._autocast import full_precision
+from creases.growth.integrations._followers import Followers
 from creases.growth.methods._registry import check_evidence, refusal, resolve_method
 from creases.growth.policies._stages import Stages
 from creases.growth.policies._stop import (

@@ -14,13 +14,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from creases.growth import _distributed as ranks
 from creases.growth._proposal import DepthProposal, Proposal, apply, first_units
 from creases.growth._records import History, Record
 from creases.growth._recycle import RedundantUnit, redundant_units, remove_redundant
 from creases.growth._revive import dead_units, revive_units
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._registry import filler, refusal
 from creases.growth.policies._stop import SizeLimit, Stop, available_units, is_worth_adding
 from creases.growth.policies._where import At, EveryPlace

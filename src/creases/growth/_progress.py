@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from creases.growth import _distributed as ranks
 from creases.growth._state import State
+from creases.growth.integrations import _ranks as ranks
 
 if TYPE_CHECKING:
     from rich.console import Console

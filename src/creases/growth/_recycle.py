@@ -20,9 +20,9 @@ from torch.func import functional_call
 from creases._typing import Floats
 from creases._validation import check_number
 from creases.errors import InputError
-from creases.growth import _distributed as ranks
 from creases.growth._loss_sum import Loss
 from creases.growth._parameter_changes import apply_changes, match_parameters
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.observation import Batches, PlaceObserver, iterate_batches
 from creases.network.surgery import (
     Certificate,

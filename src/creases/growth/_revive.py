@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from creases.growth import _distributed as ranks
 from creases.growth._samples import Pair
+from creases.growth.integrations import _ranks as ranks
 from creases.network.surgery import (
     Place,
     UnitTensors,

@@ -14,7 +14,6 @@ from torch import nn
 
 from creases.errors import CreasesError, FileError, InputError
 from creases.growth import _checkpoint as checkpoints
-from creases.growth import _distributed as ranks
 from creases.growth._budget import Budget
 from creases.growth._checkpoint import ModelState
 from creases.growth._checkpoint_checks import check_checkpoint
@@ -29,6 +28,7 @@ from creases.growth._schedule import LearningRate
 from creases.growth._setting import MAY_CHANGE, check_setting
 from creases.growth._state import State, combine_seeds
 from creases.growth._training import train_epoch
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.policies._stages import Stages
 from creases.network.surgery import unwrap_module
 

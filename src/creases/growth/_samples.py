@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, default_collate
 
 from creases.errors import InputError
-from creases.growth import _distributed as ranks
+from creases.growth.integrations import _ranks as ranks
 from creases.network.surgery import without_side_effects
 
 Pair = tuple[Tensor, Any]  #: inputs, and their target: y, or (y, weights)

@@ -12,15 +12,15 @@ from torch import Tensor, nn, optim
 from torch.utils.flop_counter import FlopCounterMode
 
 from creases.errors import InputError, ReadError
-from creases.growth import _distributed as ranks
 from creases.growth._budget import Meter
 from creases.growth._checkpoint import resize_place
 from creases.growth._cost import PASSES_PER_STEP
-from creases.growth._followers import Followers
 from creases.growth._objective import Objective
 from creases.growth._proposal import DepthProposal, Proposal
 from creases.growth._records import History, Record
 from creases.growth._samples import InMemorySamples, Samples
+from creases.growth.integrations import _ranks as ranks
+from creases.growth.integrations._followers import Followers
 from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.network.surgery import (
     Place,

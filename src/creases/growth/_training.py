@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn, optim
 
 from creases.errors import InputError
-from creases.growth import _distributed as ranks
 from creases.growth._objective import Objective
 from creases.growth._samples import Samples
+from creases.growth.integrations import _ranks as ranks
 from creases.network.surgery import without_side_effects
 
 
@@ -66,7 +66,7 @@ def train_epoch(
                 value = objective.loss_sum(outputs, target, len(x))
                 (value / total).backward()  # type: ignore[no-untyped-call]
             sums.add(value, outputs, target, len(x))
-            _share_gradients(model)
+            ranks.sum_gradients(model)
             take_step()
             steps += 1
             after_step(total)
@@ -126,19 +126,3 @@ def _seed(seed: int) -> None:
     torch.default_generator.manual_seed(seed + ranks.rank())
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         torch.cuda.manual_seed_all(seed + ranks.rank())
-
-
-def _share_gradients(model: nn.Module) -> None:
-    """Sum the gradients over the ranks, each of which has its share of the batch's mean."""
-    if ranks.world_size() == 1:
-        return
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    if not trained:
-        return
-    has = torch.tensor([float(parameter.grad is not None) for parameter in trained]).to(trained[0])
-    parts = [torch.zeros_like(each) if each.grad is None else each.grad for each in trained]
-    flat = torch.cat([has, *(part.flatten() for part in parts)])
-    ranks.sum_over_ranks([flat])
-    has, *sums = torch.split(flat, [len(trained), *(each.numel() for each in trained)])
-    for parameter, some, gradient in zip(trained, has, sums, strict=True):
-        parameter.grad = gradient.reshape(parameter.shape).to(parameter, copy=True) if some else None

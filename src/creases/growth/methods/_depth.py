@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
-from creases.growth import _distributed as ranks
 from creases.growth._cost import count_cost
 from creases.growth._loss_sum import Loss
 from creases.growth._proposal import DepthProposal
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.consumer import Consumer, as_rows
 from creases.growth.methods._first_order.observation import Batches, Observation, iterate_batches
 from creases.growth.methods._first_order.products import product

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from creases._validation import check_count
 from creases.errors import InputError
-from creases.growth import _distributed as ranks
 from creases.growth._loss_sum import Loss
 from creases.growth._proposal import Proposal
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._evidence import Evidence, message_of
 from creases.growth.methods._first_order.consumer import as_rows
 from creases.growth.methods._first_order.gains import choose_signs

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from creases._validation import check_count, check_number
 from creases.errors import InputError
-from creases.growth import _distributed as ranks
 from creases.growth._loss_sum import Loss, LossSum
 from creases.growth._proposal import Proposal
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._evidence import Evidence
 from creases.growth.methods._first_order.norm import row_length, typical_entries, with_statistics
 from creases.growth.methods._first_order.observation import Batches, PlaceObserver, frozen_copy, iterate_batches

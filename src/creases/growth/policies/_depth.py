@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from creases.errors import InputError, ReadError
-from creases.growth import _distributed as ranks
 from creases.growth._proposal import DepthProposal
 from creases.growth._state import State
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._depth import propose_depth
 from creases.growth.methods._first_order.statistics import sample_size, statistics
 from creases.growth.methods._tiny.bottleneck import bottleneck

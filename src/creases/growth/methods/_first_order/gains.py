@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from creases.growth import _distributed as ranks
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.observation import Observation
 from creases.growth.methods._first_order.products import product_dtype
 from creases.growth.methods._first_order.route import Route

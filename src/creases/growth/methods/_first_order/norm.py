@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from creases.errors import InputError
-from creases.growth import _distributed as ranks
 from creases.growth._proposal import Proposal
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.observation import Batches, frozen_copy, iterate_batches
 from creases.growth.methods._first_order.route import UnitPath
 from creases.network.surgery import Link, Place, output_tensors, widen, without_side_effects

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
-from creases.growth import _distributed as ranks
 from creases.growth._loss_sum import Loss
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.consumer import Consumer, as_rows
 from creases.growth.methods._first_order.observation import Batches, Observation, observe_batches
 from creases.growth.methods._first_order.products import add_gram, product

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from creases.growth import _distributed as ranks
+from creases.growth.integrations import _ranks as ranks
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from creases.errors import InputError
-from creases.growth import _distributed as ranks
 from creases.growth._proposal import Proposal
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._evidence import renumber_samples
 from creases.growth.methods._first_order.norm import check_norm, norm_links, pass_norm, row_length
 from creases.growth.methods._first_order.observation import Observation, frozen_copy

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from creases.growth import _distributed as ranks
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.consumer import Consumer
 from creases.growth.methods._first_order.gains import pre_activations
 from creases.growth.methods._first_order.observation import PlaceObserver, TensorRecorder, frozen_copy

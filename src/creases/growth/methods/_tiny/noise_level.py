@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from creases.growth import _distributed as ranks
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.consumer import as_rows
 from creases.growth.methods._first_order.observation import Observation
 from creases.growth.methods._first_order.route import Route

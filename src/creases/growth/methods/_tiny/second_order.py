@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from creases.errors import InputError
-from creases.growth import _distributed as ranks
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.consumer import as_rows
 from creases.growth.methods._first_order.gains import pre_activations
 from creases.growth.methods._first_order.observation import Observation

@@ -7,7 +7,7 @@ import torch
 import torch.multiprocessing as mp
 
 import ranked
-from creases.growth import _distributed as ranks
+from creases.growth.integrations import _ranks as ranks
 
 
 @pytest.fixture(scope="module")

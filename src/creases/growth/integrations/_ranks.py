@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
+from torch import Tensor, nn
 
 from creases.errors import InputError
 
@@ -41,6 +41,22 @@ def broadcast(tensors: Iterable[Tensor]) -> None:
             copy = _backend_copy(tensor)
             dist.broadcast(copy, 0)
             tensor.copy_(copy)
+
+
+def sum_gradients(model: nn.Module) -> None:
+    """Sum the gradients over the ranks, each of which has its share of the batch's mean."""
+    if world_size() == 1:
+        return
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    if not trained:
+        return
+    has = torch.tensor([float(parameter.grad is not None) for parameter in trained]).to(trained[0])
+    parts = [torch.zeros_like(each) if each.grad is None else each.grad for each in trained]
+    flat = torch.cat([has, *(part.flatten() for part in parts)])
+    sum_over_ranks([flat])
+    has, *sums = torch.split(flat, [len(trained), *(each.numel() for each in trained)])
+    for parameter, some, gradient in zip(trained, has, sums, strict=True):
+        parameter.grad = gradient.reshape(parameter.shape).to(parameter, copy=True) if some else None
 
 
 @contextmanager

@@ -20,6 +20,8 @@ from torch.optim.swa_utils import AveragedModel
 from creases.errors import InputError
 from creases.growth._checkpoint import resize_place
 from creases.growth._proposal import DepthProposal, apply
+from creases.growth.integrations._compile import forget_compiled, is_compiled
+from creases.growth.integrations._ddp import check_group, rebuild_buckets
 from creases.network.surgery import Place, copy_sharing_parameters, remove, unwrap_module
 
 
@@ -39,7 +41,7 @@ class Followers:
             raise InputError("companions", "be a list of modules", type(companions).__name__)
         for wrapper in wrappers:
             if isinstance(wrapper, DistributedDataParallel):
-                _check_group(wrapper)
+                check_group(wrapper)
         modules, averages = [], []
         for companion in companions:
             module, around = unwrap(companion)
@@ -83,9 +85,8 @@ class Followers:
         """Let the wrappers take the model's existing parameters."""
         for wrapper in reversed(self.wrappers):
             if isinstance(wrapper, DistributedDataParallel):
-                _rebuild_buckets(wrapper)
-        if model._compiled_call_impl is not None or any(hasattr(wrapper, "_orig_mod") for wrapper in self.wrappers):
-            torch.compiler.reset()  # what was compiled for other shapes counts towards the limit of recompilations
+                rebuild_buckets(wrapper)
+        forget_compiled(model, self.wrappers)
 
 
 def unwrap(model: Any) -> tuple[nn.Module, list[nn.Module]]:
@@ -94,7 +95,7 @@ def unwrap(model: Any) -> tuple[nn.Module, list[nn.Module]]:
     while True:
         if isinstance(model, DistributedDataParallel | AveragedModel):
             inner = model.module
-        elif isinstance(model, nn.Module) and "_orig_mod" in model._modules:  # of torch.compile
+        elif is_compiled(model):
             inner = model._modules["_orig_mod"]
         else:
             return unwrap_module(model), wrappers
@@ -123,27 +124,6 @@ def _add_difference(companion: nn.Module, before: nn.Module, after: nn.Module) -
             was, new = old[name].to(mine), changed[name].to(mine)
             moved = torch.where(mine == was, new, mine + (new - was))
             mine.copy_(torch.where(new == was, mine, moved))
-
-
-def _rebuild_buckets(wrapper: DistributedDataParallel) -> None:
-    """Rebuild the buckets of a wrapper for the module's current parameters, as its unpickling does."""
-    hooks = list(getattr(wrapper, "_comm_hooks", ()))
-    names = wrapper.parameters_to_ignore
-    first = {
-        "_module_parameters": [p for name, p in wrapper.module.named_parameters() if name not in names],
-        "_comm_hooks": [],
-        "_static_graph_delay_allreduce_enqueued": False,  # of a static graph: as before the first backward pass
-    }
-    wrapper.__setstate__({**wrapper.__getstate__(), **first})  # type: ignore[no-untyped-call]
-    for hook, state in hooks:
-        wrapper.register_comm_hook(state, hook)
-
-
-def _check_group(wrapper: DistributedDataParallel) -> None:
-    try:
-        wrapper.__getstate__()  # type: ignore[no-untyped-call]
-    except RuntimeError as problem:
-        raise InputError("model", "be in the default process group", f"{problem}") from None
 
 
 def _shapes(model: nn.Module) -> dict[str, torch.Size]:

@@ -35,7 +35,7 @@ def test_without_lightning_the_callback_says_what_to_install(monkeypatch):
         "pytorch_lightning.callbacks",
     ):
         monkeypatch.setitem(sys.modules, name, None)
-    module = importlib.reload(importlib.import_module("creases.growth._lightning"))
+    module = importlib.reload(importlib.import_module("creases.growth.integrations._lightning"))
     with pytest.raises(InputError, match="must have Lightning installed; run pip install lightning"):
         module.GrowthCallback("classification")
     monkeypatch.undo()
@@ -72,7 +72,7 @@ def loader():
 
 
 def callback_of(**options):
-    from creases.growth._lightning import GrowthCallback
+    from creases.growth.integrations._lightning import GrowthCallback
 
     given = {"how": Random(), "when": 2, "recycle": False}
     return GrowthCallback("classification", **{**given, **options})
