@@ -63,7 +63,7 @@ def _check_race(race: Mapping[str, Any], history: History, tensors: Mapping[str,
     first, rival = race["epoch"], race["rival"]
     expect(_is_within(first, history.epochs) and _is_within(race["records"], history.records), "the race has not begun")
     counts = ("steps", "flops", "rest", "averaged")
-    expect(all(is_count(race[name]) for name in counts), "the race has a count that is not one")
+    expect(all(is_count(race[name]) for name in counts), "the race has an invalid count")
     for number, epoch in enumerate(race["epochs"], first + 1):
         check_epoch(epoch, number)
     expect(all(map(is_number, race["losses"])), "the race has losses that are not numbers")
@@ -78,7 +78,7 @@ def _check_race(race: Mapping[str, Any], history: History, tensors: Mapping[str,
 def _check_refit(refit: Mapping[str, Any], history: History) -> None:
     expect(_is_within(refit["epoch"], history.epochs), "growth ended after an epoch that is not there")
     expect(is_number(refit["spent"]) and isinstance(refit["decided"], bool), "retraining is not described")
-    expect((refit["begun"] is None) == (refit["end"] is None), "retraining has no begin or no end")
+    expect((refit["begun"] is None) == (refit["end"] is None), '"begun" and "end" must both be set or both be null')
     expect(all(refit[name] is None or is_number(refit[name]) for name in ("begun", "end")), "retraining has no time")
     _check_network_state(refit["start"], "the network at the end of growth")
 

@@ -65,7 +65,7 @@ def check_epoch(epoch: Mapping[str, Any], number: int) -> None:
     where = f"epoch {number}"
     expect(all(is_number(epoch[name]) for name in _NUMBERS), f"{where} has an entry that is not a number")
     expect(all(epoch[name] is None or is_number(epoch[name]) for name in _PERHAPS), f"{where} has an entry of text")
-    expect(all(is_count(epoch[name]) for name in _COUNTS), f"{where} has a count that is not one")
+    expect(all(is_count(epoch[name]) for name in _COUNTS), f"{where} has an invalid count")
     expect(epoch["epoch"] == number, f"{where} is numbered {epoch['epoch']}")
     _check_widths(epoch["widths"], where)
 

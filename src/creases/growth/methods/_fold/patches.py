@@ -49,7 +49,7 @@ def strongest_patches(route: Route, observation: Observation, sample: int, count
         if float(energy[position]) <= 0:
             break
         center = _center(route.producer, position) if energy.numel() > 1 else ()
-        patches.append(Patch(center, values.movedim(0, -1)[position], _wanted(route, one, shape, position)))
+        patches.append(Patch(center, values.movedim(0, -1)[position], _desired_columns(route, one, shape, position)))
         near = (grid - torch.tensor(position, device=grid.device)).abs().amax(-1) < APART
         order = order.masked_fill(near, -torch.inf)
     return patches
@@ -69,7 +69,7 @@ def _energy(route: Route, one: Observation, shape: torch.Size) -> Tensor:
     return energy[0, 0]
 
 
-def _wanted(route: Route, one: Observation, shape: torch.Size, position: tuple[int, ...]) -> dict[str, Tensor]:
+def _desired_columns(route: Route, one: Observation, shape: torch.Size, position: tuple[int, ...]) -> dict[str, Tensor]:
     """Return by consumer the outgoing weights (out, *columns) along the gradient at a position."""
     unit = torch.zeros((1, 1, *shape), dtype=torch.float64, device=one.layer_input.device)
     unit[(0, 0, *position)] = 1
