@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,8 +17,10 @@ from torch import nn
 import creases
 from agreement import seeded
 from creases.certify import output_bounds
+from creases.certify._nearest.exact import exact_outputs
 from creases.certify.differences import compare_decisions, difference_bounds, largest_difference, subtract_networks
 from creases.certify.differences._bounds import DifferenceBounds, has_same_architecture
+from creases.certify.proofs import check_proof
 from strategies import Case, cases
 
 
@@ -150,6 +153,36 @@ def test_a_network_decides_as_its_multiple_by_proof_or_not_at_all() -> None:
     b = creases.read([(a.steps[0].tensors["weight"].numpy(), a.steps[0].tensors["offset"].numpy()), (2 * W, 2 * c)])
     assert compare_decisions(a, b, (-1, 1)).witness is None
     assert compare_decisions(a, b, (-1, 1), budget=1).verdict in ("same", "unknown")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_by_branch_and_bound_have_a_proof(seed: int) -> None:
+    a, b = network([3, 4, 2], seed), network([3, 4, 2], seed + 50)
+    found = largest_difference(a, b, (-1, 1), budget=10)
+    assert found.proof is not None
+    assert check_proof(found.proof, a, b)
+    assert found.exact.all()
+    assert not check_proof(replace(found.proof, proofs=found.proof.proofs[1:]), a, b)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_sample_differs_by_more_than_what_the_search_reaches(seed: int) -> None:
+    a, b = network([4, 8, 8, 2], seed), network([4, 8, 8, 2], seed + 50)
+    found = largest_difference(a, b, (-1, 1))
+    x = np.random.default_rng(9).uniform(-1, 1, size=(20_000, 4))
+    assert (np.abs(a(x) - b(x)).max(axis=0) <= found.lower).all()
+    for j, where in enumerate(found.where):
+        values = [exact_outputs(net, where) for net in (a, b)]
+        assert abs(values[0][j] - values[1][j]) >= found.lower[j]  # type: ignore[index]
+
+
+def test_verdicts_on_decisions_have_a_proof() -> None:
+    a, b = network([6, 12, 3], 0), network([6, 12, 3], 0, 1e-4)
+    for box in ((-1, 1), [(v - 0.01, v + 0.01) for v in np.full(6, 0.3)]):
+        found = compare_decisions(a, b, box)
+        assert found.proof is not None
+        assert check_proof(found.proof, a, b)
+        assert not check_proof(found.proof, b, a)
 
 
 def shift_output(net: creases.Network, shift: np.ndarray) -> creases.Network:

@@ -109,7 +109,7 @@ def bound_sum(
     reach = float(np.maximum(G * nodes.v_low[i], G * nodes.v_high[i]).sum())
     total = constant + reach + 1.01 * error + TINY
     used = Multipliers(
-        tuple(weights.rows.tolist()),
+        tuple(weights.rows.tolist()) if weights.rows.any() else (),
         {int(r): float(weights.domain[r]) for r in np.flatnonzero(weights.domain)},
         {int(u): float(abs(signed[u])) for u in np.flatnonzero(signed)},
         slopes,

@@ -47,6 +47,28 @@ def _same_step(p: Step, q: Step) -> bool:
     return all(s.shape == t.shape and (s.is_floating_point() or bool(torch.equal(s, t))) for s, t in pairs)
 
 
+def rounding_error(a: Network, b: Network, boxes: Tensor) -> Tensor:
+    """Bound the rounding errors of :class:`DifferenceBounds` over each of k boxes (k, n_in, 2): (k, m).
+
+    All that it computes are sums over paths through weights of a, of b and their differences. With both weights at
+    their magnitudes, and three times as much after a bend (slope times value, and an intercept), the sum of all paths
+    bounds each of these sums; its rounding is at most the number of operations along a path times the roundoff.
+    """
+    sizes = [boxes.abs().amax(dim=2).reshape(-1, *a.input_shape)]
+    with torch.no_grad():
+        for p, q in zip(a.steps, b.steps, strict=True):
+            inputs = [sizes[value] for value in p.inputs]
+            if p.op == "choice":
+                sizes.append(3 * inputs[0].amax(-1))
+            elif p.is_bend:
+                steep = [torch.ones(()) if step.leak is None else step.leak.abs().double() for step in (p, q)]
+                sizes.append(3 * torch.maximum(*steep).clamp(min=1.0) * inputs[0])
+            else:
+                sizes.append(p.magnitude(inputs) + q.magnitude(inputs))
+    count = sum(4 * size + 64 for size in a.sizes)
+    return 2.0 * count * 2.0**-53 * 1.01 * sizes[-1].flatten(1) + 1e-300
+
+
 class DifferenceBounds:
     """Bounds of ``b - a`` over each of k boxes (k, n_in, 2), for two networks of one architecture in float64."""
 

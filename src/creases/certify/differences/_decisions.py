@@ -15,12 +15,17 @@ from creases._validation import check_box, check_number
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective
+from creases.certify._nearest.exact import exact_outputs
 from creases.certify.differences._joint import as_pair, join_networks
+from creases.certify.proofs import ClaimProof, DecisionsStatement, Leaf, Proof, make_proof
 from creases.certify.propagation._linear import LinearBounds
 from creases.network import Network, NetworkLike
 
 #: Random inputs at which decisions are compared, and segments between them along which a boundary is looked for.
 SAMPLES, SEGMENTS = 2000, 400
+
+#: Candidates at a time that are checked without rounding.
+CHECKS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,7 @@ class DecisionComparison:
     verdict: Literal["same", "different", "unknown"]
     witness: Floats | None = None  #: (n_in,) an input that both decide differently
     classes: tuple[int, int] | None = None  #: that a and b decide for there
+    proof: Proof | None = None  #: for ``creases check``; None for an unknown verdict
 
     def __str__(self) -> str:
         if self.classes is not None:
@@ -77,14 +83,38 @@ def compare_decisions(
     """
     first, second = (net.to("cpu").to(torch.float64) for net in as_pair(a, b))
     ends = check_box(box, first.n_in)
+    sides = tuple((float(low), float(high)) for low, high in ends)
     witness = _search_witness(first, second, ends, start, seed)
     if witness is None:
         seconds = None if budget is None else check_number(budget, "budget", above=0)
-        witness, proved = _prove(first, second, ends, seconds)
+        witness, trees = _prove(first, second, ends, seconds)
         if witness is None:
-            return DecisionComparison("same" if proved else "unknown")
-    one, other = (int(_classes(net, witness[None])[0]) for net in (first, second))
-    return DecisionComparison("different", witness, (one, other))
+            if trees is None:
+                return DecisionComparison("unknown")
+            return DecisionComparison("same", proof=_proof(first, second, sides, trees))
+    classes = _exact_classes(first, second, witness)
+    statement = DecisionsStatement("different", sides, classes, tuple(witness.tolist()))
+    return DecisionComparison("different", witness, classes, make_proof(statement, net=first, other=second))
+
+
+def _proof(
+    a: Network, b: Network, box: tuple[tuple[float, float], ...], trees: dict[tuple[int, int], Any]
+) -> Proof | None:
+    """Return the proof that both always decide alike; None where a tree is missing."""
+    if any(tree is None for tree in trees.values()):
+        return None
+    proofs = tuple(ClaimProof(("pair", *pair), tree) for pair, tree in trees.items())
+    return make_proof(DecisionsStatement("same", box), proofs, net=a, other=b)
+
+
+def _exact_classes(a: Network, b: Network, x: Floats) -> tuple[int, int]:
+    """Return the classes that both decide for at an input (n_in,), without rounding where that is possible."""
+    one, other = (_decide(exact_outputs(net, x) or np.asarray(net(x)).reshape(-1).tolist()) for net in (a, b))
+    return one, other
+
+
+def _decide(y: list[Any]) -> int:
+    return int(y[0] > 0) if len(y) == 1 else max(range(len(y)), key=lambda k: (y[k], -k))
 
 
 def _classes(net: Network, X: Floats) -> Ints:
@@ -99,8 +129,9 @@ def _search_witness(a: Network, b: Network, box: Floats, start: Any, seed: int) 
         X = np.vstack([np.clip(a.as_batch(start, "start")[0].flatten(1).numpy(), low, high), X])
     in_a = _classes(a, X)
     differ = np.flatnonzero(in_a != _classes(b, X))
-    if len(differ):
-        return np.asarray(X[differ[0]])
+    for k in differ[:CHECKS]:
+        if _differs(a, b, X[k]):
+            return np.asarray(X[k])
     i, j = rng.integers(len(X), size=(2, 20 * SEGMENTS))
     pairs = np.flatnonzero(in_a[i] != in_a[j])[:SEGMENTS]
     left, right = X[i[pairs]], X[j[pairs]]
@@ -110,13 +141,21 @@ def _search_witness(a: Network, b: Network, box: Floats, start: Any, seed: int) 
         left, right = np.where(stays[:, None], middle, left), np.where(stays[:, None], right, middle)
         for points in (left, right):
             differ = np.flatnonzero(_classes(a, points) != _classes(b, points))
-            if len(differ):
-                return np.asarray(points[differ[0]])
+            for k in differ[:CHECKS]:
+                if _differs(a, b, points[k]):
+                    return np.asarray(points[k])
     return None
 
 
-def _prove(a: Network, b: Network, box: Floats, budget: float | None) -> tuple[Floats | None, bool]:
-    """Return a witness, or whether there is provably none."""
+def _differs(a: Network, b: Network, x: Floats) -> bool:
+    one, other = _exact_classes(a, b, x)
+    return one != other
+
+
+def _prove(
+    a: Network, b: Network, box: Floats, budget: float | None
+) -> tuple[Floats | None, dict[tuple[int, int], Any] | None]:
+    """Return a witness, or trees that show for each pair of classes that there is none, or neither."""
     joint, m = join_networks(a, b), a.n_out
     bounds = LinearBounds(joint, torch.from_numpy(box)[None])
     pairs = list(permutations(range(max(m, 2)), 2))
@@ -125,8 +164,9 @@ def _prove(a: Network, b: Network, box: Floats, budget: float | None) -> tuple[F
         stacked = torch.from_numpy(np.concatenate(list(rows.values())))
         upper = bounds.worst(*bounds.linear_upper(stacked))[0].numpy().reshape(len(pairs), 2)
     open_pairs = [pair for pair, ends in zip(pairs, upper, strict=True) if (ends >= 0).all()]
+    trees: dict[tuple[int, int], Any] = {pair: (Leaf("bounds"),) for pair in pairs if pair not in open_pairs}
     if not open_pairs or budget is None:
-        return None, not open_pairs
+        return None, None if open_pairs else trees
     deadline, domain = time.monotonic() + budget, Domain(box, np.zeros((0, len(box))), np.zeros(0))
     proved = True
     for k, pair in enumerate(open_pairs):
@@ -134,11 +174,11 @@ def _prove(a: Network, b: Network, box: Floats, budget: float | None) -> tuple[F
         until = now + max(deadline - now, 0.0) / (len(open_pairs) - k)
         objective = LeastRow(joint, rows[pair], np.zeros(2))
         extreme = maximize_objective(objective, domain, Limits(until, stop_above=0.0, stop_below=-1e-12))
-        at = extreme.where[None]
-        if extreme.lower > 0 and _classes(a, at)[0] != _classes(b, at)[0]:
-            return extreme.where, False
+        if extreme.lower > 0 and _differs(a, b, extreme.where):
+            return extreme.where, None
         proved &= extreme.upper < 0
-    return None, proved
+        trees[pair] = extreme.tree
+    return None, trees if proved else None
 
 
 def _disagreement(m: int, i: int, j: int) -> Floats:

@@ -15,14 +15,25 @@ from creases._validation import check_box, check_number
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective
-from creases.certify.differences._bounds import DifferenceBounds, has_same_architecture
+from creases.certify.differences._bounds import DifferenceBounds, has_same_architecture, rounding_error
 from creases.certify.differences._joint import as_pair, subtract_networks
+from creases.certify.proofs import ClaimProof, DifferenceEntry, DifferencesStatement, Proof, make_proof
 from creases.certify.propagation._linear import LinearBounds
 from creases.certify.search import search_largest_outputs, start_points
 from creases.network import Network, NetworkLike
 
 #: Bounds that agree to this, relative to the larger, are equal.
 EQUAL = 1e-9
+
+#: Random points at which differences are computed, the most numbers that may take, and how many of the best are climbed
+#: from for each output.
+SAMPLES, SAMPLE_SIZE, TOP = 4096, 2**24, 24
+
+#: Points climb from region to region by linear programs where regions have no more numbers in their rows.
+CLIMB_SIZE = 2**17
+
+#: A proof is for upper bounds that are larger by this share.
+PROOF_ROOM = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +42,8 @@ class LargestDifference:
 
     lower: Floats  #: (m,) reached at ``where``
     where: Floats  #: (m, n_in)
-    upper: Floats  #: (m,) proved: no input of the box has more, up to rounding
+    upper: Floats  #: (m,) proved: no input of the box has more
+    proof: Proof | None = None  #: of what branch and bound showed, for ``creases check``; None without it
 
     @property
     def exact(self) -> Bools:
@@ -55,7 +67,7 @@ def difference_bounds(a: NetworkLike, b: NetworkLike, box: Any) -> tuple[Floats,
     Returns
     -------
     low, high : ndarray (m,)
-        No difference is outside, up to rounding.
+        No difference is outside, with every rounding error counted.
 
     References
     ----------
@@ -82,8 +94,10 @@ def box_difference_bounds(a: Network, b: Network, boxes: Tensor) -> tuple[Floats
     bounds = LinearBounds(net, boxes)
     both = bounds.tighten(len(net.steps), bounds.output)
     if has_same_architecture(a, b):
+        error = rounding_error(a, b, boxes)
         for first, second, sign in ((a, b, -1), (b, a, 1)):  # from either side: neither is always tighter
             low, high = (end.flatten(1) for end in DifferenceBounds(first, second, boxes).output)
+            low, high = low - error, high + error
             both = both.intersect(type(both)(low, high) if sign == 1 else type(both)(-high, -low))
     return np.asarray(both.low.numpy()), np.asarray(both.high.numpy())
 
@@ -111,8 +125,8 @@ def largest_difference(
     seed
         Seed of the random points that the search starts from.
     budget
-        Seconds to tighten both bounds by branch and bound; by default they are those of a local search and of
-        :func:`difference_bounds`.
+        Seconds to tighten both bounds by branch and bound over the sides of units, which also gives a ``proof``; by
+        default they are those of a local search and of :func:`difference_bounds`.
 
     Examples
     --------
@@ -128,8 +142,8 @@ def largest_difference(
     net = subtract_networks(a, b)
     low, high = (part[0] for part in box_difference_bounds(a, b, torch.from_numpy(ends)[None]))
     upper = np.maximum(np.abs(low), np.abs(high))
-    lower, where = search_largest_outputs(net, ends, start_points(net, ends, start, seed=seed))
-    lower, upper = np.where(upper == 0, 0.0, lower), np.maximum(upper, lower)
+    lower, where = _search(net, ends, start, seed)
+    lower = np.where(upper == 0, 0.0, lower)
     found = LargestDifference(lower, where, upper)
     return found if budget is None else _tighten(a, b, net, ends, found, check_number(budget, "budget", above=0))
 
@@ -139,21 +153,27 @@ def _work_pair(a: NetworkLike, b: NetworkLike) -> tuple[Network, Network]:
     return first, second
 
 
-@dataclass(frozen=True, eq=False)
-class _Difference(LeastRow):
-    """One signed output of ``a - b``, bounded by both networks together."""
-
-    pair: tuple[Network, Network]
-
-    def bound(self, bounds: LinearBounds, domain: Domain) -> tuple[Floats, Floats, Floats]:
-        """Return bounds, points to try and the weight of each side."""
-        upper, points, weights = super().bound(bounds, domain)
-        center, radius = bounds.center, bounds.radius
-        boxes = torch.stack([center - radius, center + radius], dim=2)
-        low, high = box_difference_bounds(*self.pair, boxes)
-        row = self.rows[0]
-        together = np.maximum(row, 0) @ high.T + np.minimum(row, 0) @ low.T
-        return np.minimum(upper, together), points, weights
+def _search(net: Network, box: Floats, start: Any, seed: int) -> tuple[Floats, Floats]:
+    """Return the largest ``|output|`` (m,) that samples and climbs from them reach for certain, and where (m, n_in)."""
+    points = start_points(net, box, start, seed=seed).numpy()
+    low, high = box.T
+    count = min(SAMPLES, SAMPLE_SIZE // sum(net.sizes))
+    samples = np.random.default_rng(seed + 1).uniform(low, high, size=(count, len(box)))
+    points = np.vstack([points, samples])
+    values = np.abs(np.asarray(net(points)).reshape(len(points), -1))
+    best = np.unique(np.argsort(-values, axis=0)[:TOP])
+    largest, where = search_largest_outputs(net, box, torch.from_numpy(points[best]))
+    domain, eye = Domain(box, np.zeros((0, len(box))), np.zeros(0)), np.eye(net.n_out)
+    for j in range(net.n_out):
+        largest[j] = -np.inf
+        for x in (where[j].copy(), points[values[:, j].argmax()]):
+            sign = 1.0 if float(net(x).reshape(-1)[j]) >= 0 else -1.0
+            objective = LeastRow(net, sign * eye[j : j + 1], np.zeros(1))
+            top = objective.improve(domain, x) if len(box) * net.n_units <= CLIMB_SIZE else x
+            value = max(objective.reached(domain, top), 0.0)
+            if value > largest[j]:
+                largest[j], where[j] = value, top
+    return largest, where
 
 
 def _tighten(
@@ -164,15 +184,39 @@ def _tighten(
     lower, where, upper = found.lower.copy(), found.where.copy(), found.upper.copy()
     domain = Domain(box, np.zeros((0, len(box))), np.zeros(0))
     order = np.argsort(-upper, kind="stable")
+    trees: dict[int, tuple[float, list[Any]]] = {}
     for k, j in enumerate(order):
-        most = -np.inf
+        most, parts = 0.0, []
         for n_left, sign in ((2, 1.0), (1, -1.0)):
             now = time.monotonic()
             until = now + max(deadline - now, 0.0) / (n_left + 2 * (len(order) - k - 1))
-            objective = _Difference(net, sign * np.eye(net.n_out)[j : j + 1], np.zeros(1), (a, b))
-            extreme = maximize_objective(objective, domain, Limits(until), start=where[j : j + 1])
+            objective = LeastRow(net, sign * np.eye(net.n_out)[j : j + 1], np.zeros(1))
+            limits = Limits(until, stop_below=float(lower[j]))  # the other sign reaches this
+            extreme = maximize_objective(objective, domain, limits, start=where[j : j + 1])
             most = max(most, extreme.upper)
+            parts.append(extreme.tree)
             if extreme.lower > lower[j]:
                 lower[j], where[j] = extreme.lower, extreme.where
-        upper[j] = max(lower[j], min(upper[j], most))
-    return LargestDifference(lower, where, upper)
+        upper[j] = min(upper[j], most)
+        trees[int(j)] = most, parts
+    return LargestDifference(lower, where, upper, _proof(a, b, box, lower, where, trees))
+
+
+def _proof(
+    a: Network,
+    b: Network,
+    box: Floats,
+    lower: Floats,
+    where: Floats,
+    trees: dict[int, tuple[float, list[Any]]],
+) -> Proof | None:
+    """Return the proof of what branch and bound showed; None where a tree is missing."""
+    if any(part is None for _, parts in trees.values() for part in parts):
+        return None
+    entries, proofs = [], []
+    for j, (most, parts) in sorted(trees.items()):
+        upper = most * (1 + PROOF_ROOM) + 1e-300
+        entries.append(DifferenceEntry(j, upper, float(lower[j]), tuple(where[j].tolist())))
+        proofs += [ClaimProof((key, j), tree) for key, tree in zip(("high", "low"), parts, strict=True)]
+    ends = tuple((float(low), float(high)) for low, high in box)
+    return make_proof(DifferencesStatement(ends, tuple(entries)), tuple(proofs), net=a, other=b)
