@@ -179,6 +179,14 @@ class Bounds:
         last = step.first + step.size
         return [(u, side) for u, side in self.node.sides.items() if step.first <= u < last]
 
+    def on(self, i: int) -> Array:
+        """Return which units of a relu are on: not negative, and not fixed off (where both, they are 0)."""
+        step = self.machine.steps[i]
+        assert isinstance(step, Relu)
+        on = np.asarray(self.entering[i][0] >= 0, dtype=bool)
+        on[[u - step.first for u, side in self._sides(step) if side == -1]] = False
+        return on
+
     def set_entering(self, i: int, low: Array, high: Array) -> None:
         """Set the bounds of what enters a bend."""
         self.entering[i] = low, high
@@ -321,7 +329,7 @@ class Bounds:
             self._lines[i] = (
                 choice_lines(low, high, self._reference(i, step), step.K, self.exact)
                 if isinstance(step, Choice)
-                else relu_lines(low, high, lift(step.leak, self.exact), self.exact)
+                else relu_lines(low, high, lift(step.leak, self.exact), self.on(i), self.exact)
             )
         lines = self._lines[i]
         units = range(step.first, step.first + step.size)
@@ -382,13 +390,13 @@ def _size(ends: list[tuple[Array, Array]], which: int) -> Array:
 # -- lines ------------------------------------------------------------------------------------------------------------
 
 
-def relu_lines(low: Array, high: Array, leak: Array, exact: bool) -> tuple[Array, Array, Array, Array]:
+def relu_lines(low: Array, high: Array, leak: Array, on: Array, exact: bool) -> tuple[Array, Array, Array, Array]:
     """Return lines above and below units over intervals: slope and constant of each.
 
     A convex function is below the line of any slope through whichever of its ends is higher: so the slope of a chord
     may be rounded.
     """
-    side = np.where(low >= 0, 1, leak)
+    side = np.where(on, 1, leak)
     up, down = side.copy(), side.copy()
     up_constant, down_constant = np.zeros_like(side), np.zeros_like(side)
     bent = np.flatnonzero(np.asarray((low < 0) & (high > 0) & (leak != 1)))

@@ -24,7 +24,7 @@ def gradient_interval(bounds: Bounds, number: int, row: Array) -> tuple[Array, A
         if isinstance(step, Affine):
             parts = [part.back_interval(*ends, exact) for part in step.parts]
         elif isinstance(step, Relu):
-            parts = [_relu_back(*ends, *bounds.entering[i], lift(step.leak, exact), exact)]
+            parts = [_relu_back(*ends, bounds.on(i), bounds.entering[i][1], lift(step.leak, exact), exact)]
         else:
             parts = [_choice_back(*ends, *bounds.entering[i], step)]
         for value, (low, high) in zip(step.inputs, parts, strict=True):
@@ -37,8 +37,8 @@ def gradient_interval(bounds: Bounds, number: int, row: Array) -> tuple[Array, A
     return known.get(0, (zero, zero))
 
 
-def _relu_back(low: Array, high: Array, z_low: Array, z_high: Array, leak: Array, exact: bool) -> tuple[Array, Array]:
-    on, off = np.asarray(z_low >= 0), np.asarray(z_high <= 0)
+def _relu_back(low: Array, high: Array, on: Array, z_high: Array, leak: Array, exact: bool) -> tuple[Array, Array]:
+    off = np.asarray(z_high <= 0)
     slopes = np.where(off & ~on, leak, 1), np.where(on, 1, leak)
     products = [end * slope for end in (low, high) for slope in slopes]
     least, most = products[0], products[0]
@@ -46,7 +46,8 @@ def _relu_back(low: Array, high: Array, z_low: Array, z_high: Array, leak: Array
         least, most = np.minimum(least, each), np.maximum(most, each)
     if exact:
         return least, most
-    return least - 4 * UNIT * np.abs(least) - TINY, most + 4 * UNIT * np.abs(most) + TINY
+    below, above = least - 4 * UNIT * np.abs(least) - TINY, most + 4 * UNIT * np.abs(most) + TINY
+    return np.where(least >= 0, np.maximum(below, 0), below), np.where(most <= 0, np.minimum(above, 0), above)
 
 
 def _choice_back(low: Array, high: Array, z_low: Array, z_high: Array, step: Choice) -> tuple[Array, Array]:

@@ -115,7 +115,11 @@ class Dense:
         if not exact:
             size = self.size @ np.maximum(np.abs(finite_low), np.abs(finite_high))
             error = gamma(2 * self.terms) * size + self.terms * TINY
-            least, most = least - error, most + error
+            # A sum without negative terms is not negative, however its terms were rounded.
+            up, down = self.M > 0, self.M < 0
+            has_negative, has_positive = (up @ (low < 0)) | (down @ (high > 0)), (up @ (high > 0)) | (down @ (low < 0))
+            least = np.where(has_negative, least - error, np.maximum(least - error, 0))
+            most = np.where(has_positive, most + error, np.minimum(most + error, 0))
         if endless_low.any() or endless_high.any():
             up, down = self.M > 0, self.M < 0
             least = np.where(up @ endless_low | down @ endless_high, -np.inf, least)
