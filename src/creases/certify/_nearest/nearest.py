@@ -262,12 +262,13 @@ class _Solver:
         """Search in balls of growing radius until something is found, or the ball holds all that is allowed."""
         question = self.question
         reach = np.maximum(*(np.abs(end) for end in question.limits))
-        most = question.length(reach) * (1 + 1e-9) if np.isfinite(reach).all() else np.inf
+        most = 2 * question.length(reach) if np.isfinite(reach).all() else np.inf  # farther than anything allowed
         radius = min(most, max(1.0, question.length(question.weights * question.x)))
         while np.isinf(self.best.distance) and time.perf_counter() < self.deadline:
             finished = self._search(radius)
             if np.isinf(self.best.distance) and finished and radius >= most:
-                self.lower = np.inf
+                if self.lower > 0.75 * most:  # else sets of inputs are left in which no point was found
+                    self.lower = np.inf
                 return
             if not finished or radius > 1e9:
                 return
