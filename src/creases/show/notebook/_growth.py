@@ -48,7 +48,7 @@ def estimator_html(estimator: Any) -> str:
     settings = card.facts(changed) if changed else card.paragraph("Default parameters.", faint=True)
     if not hasattr(estimator, "module_"):
         return card.card(f"{title}, not fitted", settings)
-    widths = [estimator.n_features_in_, *estimator.hidden_, estimator.network_.n_out]
+    widths = [estimator.network_.n_in, *estimator.hidden_, estimator.network_.n_out]
     about: list[tuple[str, Any]] = [("network", "-".join(map(str, widths)) + " (inputs, hidden units, outputs)")]
     if hasattr(estimator, "classes_"):
         about.append(("classes", ", ".join(map(str, estimator.classes_))))

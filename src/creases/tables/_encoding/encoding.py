@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
+from creases._file_checks import expect
 from creases._text import plural
 from creases._typing import Floats, Task
 from creases.errors import FileError, InputError
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Missing = Literal["indicate", "mean", "drop", "error"]
+
+Labels = Literal["text", "integer", "number", "boolean"]
 
 _VERSION = 1
 
@@ -79,6 +83,16 @@ class TableEncoding:
     missing: Missing
     task: Task
     classes: tuple[str, ...] | None  #: names of the classes; None for a regression
+    labels: Labels = "text"  #: what the table has for classes
+
+    @cached_property
+    def label_values(self) -> NDArray[Any]:
+        """The classes (n_classes,) as the table has them: strings, integers, numbers or booleans."""
+        names = self.classes or ()
+        if self.labels == "boolean":
+            return np.array([name == "True" for name in names], bool)
+        types: dict[str, type] = {"integer": np.int64, "number": np.float64, "text": np.str_}
+        return np.array(names, np.str_).astype(types[self.labels])
 
     @property
     def inputs(self) -> tuple[ColumnEncoding, ...]:
@@ -162,6 +176,7 @@ class TableEncoding:
             "missing": self.missing,
             "task": self.task,
             "classes": None if self.classes is None else list(self.classes),
+            "labels": self.labels,
             "columns": [column.to_dict() for column in self.columns],
             "features": [asdict(feature) for feature in self.features],
         }
@@ -175,7 +190,10 @@ class TableEncoding:
             columns = tuple(ColumnEncoding.from_dict(column) for column in value["columns"])
             classes = None if value["classes"] is None else as_tuple(value["classes"], "classes")
             check_encoding(columns, value["missing"], value["task"], classes)
-            encoding = cls(columns, value["missing"], value["task"], classes)
+            labels = value.get("labels", "text")  # earlier versions had names only
+            expect(labels in get_args(Labels), f"there are no labels {labels!r}")
+            encoding = cls(columns, value["missing"], value["task"], classes, labels)
+            expect(len(set(encoding.label_values.tolist())) == len(classes or ()), "two classes have one label")
             if value["features"] != [asdict(feature) for feature in encoding.features]:
                 raise ValueError("its features are not those of its columns")
             _ = encoding._apply  # what cannot be applied is damaged

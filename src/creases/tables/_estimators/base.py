@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from torch import nn
 
@@ -22,9 +22,11 @@ from creases.errors import InputError
 from creases.growth import Budget, Grower, GrowthConfig, History, train_epoch
 from creases.growth.methods import GrowthMethod
 from creases.network import Network, read
+from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._estimators import summary as _summary
 from creases.tables._explain.columns import Columns
 from creases.tables._fit.experiment import Experiment
+from creases.tables._reading.table import encode_frame
 from creases.tables._split.scaler import IncrementalScaler
 from creases.tables._split.split import TableSplit
 
@@ -92,7 +94,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X
-            (n, d) rows of numbers.
+            (n, d) rows of numbers; or a DataFrame, whose categories, dates and missing values are encoded as in
+            :func:`creases.tables.read_table`, so that the network is that of :func:`creases.fit_table`.
         y
             (n,) classes, or (n,) or (n, m) targets.
         sample_weight
@@ -102,8 +105,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             rows are held out.
         """
         config = self._make_config()
-        rows, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, **self._checks)
-        targets = self._make_targets(y, None)
+        rows, targets = self._read(X, y, None, reset=True, ensure_min_samples=2)
         weight = _check_weights(sample_weight, rows)
         held = None
         if validation is not None:
@@ -122,12 +124,42 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self._finish(history)
         return self
 
+    def _read(self, X: Any, y: Any, classes: Any, *, reset: bool, **checks: Any) -> tuple[Floats, Floats]:
+        """Return rows (n, d) and targets (n, m) as numbers; ``reset`` fits the encoding of a DataFrame."""
+        if not (_is_frame(X) if reset else self._encoding is not None):
+            if reset:
+                self._encoding: TableEncoding | None = None
+            rows, y = validate_data(self, X, y, dtype=np.float64, reset=reset, **checks, **self._checks)
+            return rows, self._make_targets(y, classes)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        check_consistent_length(X, y)
+        targets = self._make_targets(_check_targets(y, self._task), classes)
+        if not reset:
+            return self._encode(X), targets
+        if len(X) < 2:
+            raise InputError("X", "have at least 2 rows", f"{len(X)}")
+        names = None if self._known is None else tuple(map(str, self._known))
+        self._column_names = [str(name) for name in X.columns]
+        self._encoding, rows = encode_frame(X, "y", self._task, names)
+        return rows, targets
+
+    def _encode(self, X: Any) -> Floats:
+        """Return rows of the user's data as numbers (n, d)."""
+        if self._encoding is None:
+            rows: Floats = validate_data(self, X, dtype=np.float64, reset=False)
+            return rows
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if not _is_frame(X):
+            import pandas as pd
+
+            X = pd.DataFrame(np.asarray(X), columns=self._column_names)
+        return self._encoding.transform(X).X
+
     def _append(
         self, X: Floats, y: Floats, weight: Floats, validation: Validation
     ) -> tuple[Floats, Floats, Floats, Ints]:
         """Append the validation rows, and return their numbers too."""
-        X_held, y_held = validate_data(self, *validation, dtype=np.float64, reset=False, **self._checks)
-        targets = self._make_targets(y_held, self._known)
+        X_held, targets = self._read(*validation, self._known, reset=False)
         held = np.arange(len(X), len(X) + len(X_held))
         weights = np.concatenate([weight, np.full(len(X_held), weight.max())])
         return np.vstack([X, X_held]), np.vstack([y, targets]), weights, held
@@ -136,8 +168,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Train for one epoch on these rows; grow, looking at them, if the loss is on a plateau."""
         first = not hasattr(self, "module_")
         config = self._make_config(None if first else self._seed, partial=True)
-        X, y = validate_data(self, X, y, dtype=np.float64, reset=first, **self._checks)
-        targets = self._make_targets(y, classes if first else self._known)
+        X, targets = self._read(X, y, classes if first else self._known, reset=first)
         data = self._split(X, targets, _check_weights(sample_weight, X), config)
         columns = Columns.from_data(X, self._names_of_features())
         self._table_columns = columns if first else self._table_columns.merge(columns)
@@ -233,9 +264,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _outputs(self, X: ArrayLike) -> Floats:
         """Return the network's outputs (n, m) for rows of the user's data."""
         check_is_fitted(self, "module_")
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
         with torch.no_grad():
-            return np.asarray(self.module_(torch.tensor(rows)).numpy())
+            return np.asarray(self.module_(torch.tensor(self._encode(X))).numpy())
 
     @property
     def network_(self) -> Network:
@@ -269,12 +299,14 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return {"features": self._names_of_features(), "scaling": self._scaling, "instance": "row"}
 
     def _names_of_features(self) -> list[str]:
+        if self._encoding is not None:
+            return [feature.name for feature in self._encoding.features]
         names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(self.n_features_in_)])
         return [str(name) for name in names]
 
     def _architecture(self) -> str:
         """Return the network's widths from inputs to outputs."""
-        return "-".join(map(str, [self.n_features_in_, *self.hidden_, self._n_outputs]))
+        return "-".join(map(str, [self.network_.n_in, *self.hidden_, self._n_outputs]))
 
     def _repr_html_inner(self) -> str:  # by scikit-learn's _repr_html_, unless its display is text
         return to_html(self)
@@ -308,6 +340,25 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _make_targets(self, y: Any, classes: Any) -> Floats:
         """Return y as numbers (n, m)."""
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "iloc")
+
+
+def _check_targets(y: Any, task: str) -> Any:
+    """Return targets that come with a DataFrame as an array of one type; missing ones are refused."""
+    import pandas as pd
+
+    if task == "regression":
+        return check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    values = np.asarray(y)
+    gaps = pd.isna(values)
+    if gaps.any():
+        got = f"{int(gaps.sum())} missing, the first in row {int(gaps.reshape(len(values), -1).any(axis=1).argmax())}"
+        raise InputError("y", "have no missing values", got, "drop those rows before fitting")
+    is_one_type = values.dtype == object and len({type(value) for value in values.ravel()}) == 1
+    return np.array(values.tolist()) if is_one_type else values
 
 
 def _check_weights(sample_weight: Any, X: Floats) -> Floats:

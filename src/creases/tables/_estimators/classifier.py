@@ -220,7 +220,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         Parameters
         ----------
         row
-            (d,) one row.
+            (d,) one row; of a DataFrame also a Series or a dictionary.
         target
             The class to reach; any other by default.
         fixed, rising, falling, integer, box, norm, count, budget
@@ -245,7 +245,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
             number = int(matches[0])
         return counterfactual(
             shift_decision(self.network_, self.threshold_),
-            np.asarray(row, np.float64).reshape(-1),
+            self._row(row),
             self._table_columns,
             target=number,
             classes=self.classes_.tolist(),
@@ -258,6 +258,11 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
             count=count,
             budget=budget,
         )
+
+    def _row(self, row: Any) -> Floats:
+        if self._encoding is None:
+            return np.asarray(row, np.float64).reshape(-1)
+        return self._encoding.transform(row).X.reshape(-1)
 
     def _names(self) -> dict[str, Any]:
         return {**super()._names(), "classes": [str(name) for name in self.classes_]}

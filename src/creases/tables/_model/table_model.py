@@ -60,7 +60,7 @@ class TableModel:
         return encoding.transform(rows, header=header)
 
     def predict(self, rows: Any) -> NDArray[Any]:
-        """Return the class (n,) of each row by its name, or the predicted values (n,)."""
+        """Return the class (n,) of each row, of the type that the table has, or the predicted values (n,)."""
         return self._decide(np.asarray(self.network(self.encode(rows).X)))
 
     def predict_proba(self, rows: Any) -> Floats:
@@ -168,10 +168,10 @@ class TableModel:
         return read(module)
 
     def _decide(self, outputs: Floats) -> NDArray[Any]:
-        decided: NDArray[Any] = (
-            outputs[:, 0] if self.classes is None else np.asarray(self.classes, object)[decide(outputs, self.threshold)]
-        )
-        return decided
+        if self.classes is None:
+            return np.asarray(outputs[:, 0])
+        labels = np.asarray(self.classes) if self.encoding is None else self.encoding.label_values
+        return np.asarray(labels[decide(outputs, self.threshold)])
 
     def _probabilities(self, outputs: Floats) -> Floats:
         from scipy.special import softmax

@@ -77,11 +77,13 @@ class TableResult:
         return X
 
     def predict(self, rows: Any) -> NDArray[Any]:
-        """Return the class (n,) of each row by its name, or its predicted value; rows as in :meth:`encode`."""
+        """Return the class (n,) of each row, of the table's own type, or its value; rows as in :meth:`encode`."""
         outputs, classes = self.network(self.encode(rows)), self.problem.classes
         if classes is None:
             return np.asarray(outputs[:, 0])
-        return np.asarray(np.asarray(classes)[decide(outputs, self.experiment.threshold)])
+        encoding = self.problem.encoding
+        labels = np.asarray(classes) if encoding is None else encoding.label_values
+        return np.asarray(labels[decide(outputs, self.experiment.threshold)])
 
     def predict_proba(self, rows: Any) -> Floats:
         """Return the probability (n, n_classes) of each class, in the order of ``problem.classes``."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ class Column:
     name: str
     values: NDArray[Any]  #: (n,)
     unreadable: str = ""  #: the type of values that are no numbers, dates or text; they count as missing
+    source: Literal["", "b", "i", "f", "O"] = ""  #: booleans, integers, floats or strings; "" for cells of a text file
 
     @property
     def is_text(self) -> bool:
@@ -55,7 +56,7 @@ class Column:
 
     def rows(self, mask: NDArray[np.bool_]) -> Column:
         """Return the column with some of the rows only."""
-        return Column(self.name, self.values[mask], self.unreadable)
+        return replace(self, values=self.values[mask])
 
 
 def from_texts(name: str, cells: Sequence[str | None]) -> Column:
@@ -82,25 +83,33 @@ def to_number(text: str) -> float | None:
 def from_values(name: str, values: NDArray[Any]) -> Column:
     """Return a column of typed values; ``unreadable`` names their type unless they are numbers, dates or text."""
     if values.dtype.kind in "biuf":
-        return Column(name, values.astype(np.float64))
+        sources: dict[str, Literal["b", "i", "f"]] = {"b": "b", "i": "i", "u": "i", "f": "f"}
+        return Column(name, values.astype(np.float64), source=sources[values.dtype.kind])
     if values.dtype.kind == "M":
         return Column(name, values.astype("datetime64[us]"))
     if values.dtype.kind == "U":
-        return from_texts(name, [str(value) for value in values])
+        return replace(from_texts(name, [str(value) for value in values]), source="O")
     kind = str(values.dtype)
     if values.dtype.kind == "O":
         present = [value for value in values if not is_missing(value)]
         kinds = {type(value).__name__ for value in present}
         if all(isinstance(value, str | bool | int | float | np.number | np.bool_) for value in present):
             if not any(isinstance(value, str) for value in present):
-                return Column(name, np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64))
-            return from_texts(name, [None if is_missing(value) else str(value) for value in values])
+                numbers = np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64)
+                return Column(name, numbers, source=_number_source(present))
+            return replace(from_texts(name, [None if is_missing(v) else str(v) for v in values]), source="O")
         if kinds <= {"Decimal", "int", "float"}:
             return Column(name, np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64))
         if kinds <= {"date", "datetime", "Timestamp"}:
             return Column(name, _dates(values))
         kind = ", ".join(sorted(kinds))
     return Column(name, np.full(len(values), None, object), kind)
+
+
+def _number_source(values: Sequence[Any]) -> Literal["b", "i", "f"]:
+    if all(isinstance(value, bool | np.bool_) for value in values):
+        return "b"
+    return "i" if all(isinstance(value, int | np.integer) for value in values) else "f"
 
 
 def _dates(values: NDArray[Any]) -> NDArray[Any]:

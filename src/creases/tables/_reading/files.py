@@ -62,7 +62,9 @@ def frame_columns(frame: pd.DataFrame) -> list[Column]:
             values = series.to_numpy()
         else:
             values = _objects(series.astype(object))
-        columns.append(from_values(name, values))
+        column = from_values(name, values)
+        kind = series.dtype.kind  # of nullable types too
+        columns.append(replace(column, source="i" if kind == "u" else kind) if kind in "biu" else column)
     return columns
 
 

@@ -18,11 +18,19 @@ from creases._typing import Floats, Task
 from creases._validation import check_choice
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.tables._encoding.encoding import MAX_NAMED, Missing, check_finite, fit_encoding, list_names
+from creases.tables._encoding.encoding import (
+    MAX_NAMED,
+    Missing,
+    TableEncoding,
+    check_finite,
+    fit_encoding,
+    list_names,
+)
 from creases.tables._reading.columns import Column
-from creases.tables._reading.csv_file import csv_columns
+from creases.tables._reading.csv_file import csv_columns, distinct_names
 from creases.tables._reading.files import frame_columns, read_raw_columns
-from creases.tables._reading.kinds import MAX_LEVELS, ColumnKind, detect_kinds, format_level
+from creases.tables._reading.kinds import ColumnKind, detect_kinds
+from creases.tables._reading.target import encode_target, label_kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,23 +175,14 @@ def _problem(
     """Return the columns of a table as a problem."""
     _check_table(path, columns)
     position = _find_column(columns, target, path)
-    chosen = _chosen_columns(path, columns, position, inputs, drop)
-    forced = {columns[_find_column(columns, name, path, "categorical")].name for name in categorical}
-    names = {columns[k].name for k in chosen} if inputs is not None else set()
-    kinds = detect_kinds(columns, categorical=forced, wanted=names | {columns[position].name})
-    if all(kinds[k].left_out for k in chosen):  # a number that looks like an ID is better than nothing
-        kinds = [replace(kind, kind="number", note="", left_out=False) if kind.is_counter else kind for kind in kinds]
-    uses = ["left out"] * len(columns)
-    for k in chosen:
-        uses[k] = "left out" if kinds[k].left_out else "input"
-    uses[position] = "target"
-    _check_inputs(path, columns, kinds, uses, inputs)
+    kinds, uses = _choose_uses(path, columns, position, inputs, drop, categorical)
     used = [k for k, use in enumerate(uses) if use != "left out"]
     columns = _read_cells(columns, kinds)
     check_finite([columns[k] for k in used], [kinds[k] for k in used])
     columns, rows, changes = _handle_missing(path, columns, uses, missing)
-    y, classes = _encode_target(columns[position], kinds[position], task)
-    target_facts = {"task": "regression" if classes is None else "classification", "classes": classes}
+    y, classes = encode_target(columns[position], kinds[position], task)
+    target_facts: dict[str, Any] = {"task": "regression" if classes is None else "classification", "classes": classes}
+    target_facts["labels"] = "text" if classes is None else label_kind(columns[position])
     encoding = fit_encoding(columns, kinds, uses, missing, **target_facts)
     X = encoding.transform_columns([columns[k] for k in used]).X
     return Problem(
@@ -340,35 +339,36 @@ def missing_report(columns: Sequence[Column]) -> str:
     return ", ".join(parts[:MAX_NAMED]) + more
 
 
-def _encode_target(
-    column: Column, kind: ColumnKind, task: Task | None
-) -> tuple[NDArray[np.int64] | Floats, tuple[str, ...] | None]:
-    """Return class numbers and the names of the classes, or values and None."""
-    levels, n = column.levels(), len(column.values)
-    is_integer = not column.is_text and bool((column.values == np.round(column.values)).all())
-    few = len(levels) <= MAX_LEVELS and 2 * len(levels) <= n
-    if len(levels) == 1:
-        raise InputError(
-            "target", "have different values", f"{levels[0]!r} in all {plural(n, 'row')} of column {column.name!r}"
-        )
-    if task is None:
-        is_classes = column.is_text or kind.kind == "category" or (is_integer and few)
-        task = "classification" if is_classes else "regression"
-    if task == "regression":
-        if column.is_text:
-            raise InputError(
-                "target",
-                "be numbers for regression",
-                f"text in column {column.name!r} ({column.values[0]!r})",
-                "use {0}",
-                [("task", "classification")],
-            )
-        return column.values, None
-    if len(levels) == n > 2 or (len(levels) > MAX_LEVELS and not column.is_text and not is_integer):
-        count = f"{len(levels)} different values in {plural(n, 'row')} of column {column.name!r}"
-        if column.is_text:
-            raise InputError("target", "be classes", count, "predict another column")
-        raise InputError("target", "be classes", count, "use {0}", [("task", "regression")])
-    number = {level: k for k, level in enumerate(levels)}
-    y = np.array([number[value] for value in column.values.tolist()], np.int64)
-    return y, tuple(format_level(level) if is_integer else str(level) for level in levels)
+def encode_frame(
+    frame: pd.DataFrame, target: str, task: Task, classes: tuple[str, ...] | None
+) -> tuple[TableEncoding, Floats]:
+    """Return how the columns of a DataFrame become numbers as in :func:`read_table`, and its rows (n, d) as these."""
+    path, inputs = Path("table"), frame_columns(frame)
+    name = distinct_names([*(column.name for column in inputs), target])[-1]
+    columns = [*inputs, Column(name, np.arange(float(len(frame))))]  # the target is not looked at
+    _check_table(path, columns)
+    position = len(inputs)
+    kinds, uses = _choose_uses(path, columns, position, None, (), ())
+    used = [k for k, use in enumerate(uses) if use == "input"]
+    columns = _read_cells(columns, kinds)
+    check_finite([columns[k] for k in used], [kinds[k] for k in used])
+    encoding = fit_encoding(columns, kinds, uses, "indicate", task=task, classes=classes)
+    return encoding, encoding.transform_columns([columns[k] for k in used]).X
+
+
+def _choose_uses(
+    path: Path, columns: list[Column], position: int, inputs: Names | None, drop: Names, categorical: Names
+) -> tuple[list[ColumnKind], list[str]]:
+    """Return the kinds of the columns, and the use of each: input, target or left out."""
+    chosen = _chosen_columns(path, columns, position, inputs, drop)
+    forced = {columns[_find_column(columns, name, path, "categorical")].name for name in categorical}
+    names = {columns[k].name for k in chosen} if inputs is not None else set()
+    kinds = detect_kinds(columns, categorical=forced, wanted=names | {columns[position].name})
+    if all(kinds[k].left_out for k in chosen):  # a number that looks like an ID is better than nothing
+        kinds = [replace(kind, kind="number", note="", left_out=False) if kind.is_counter else kind for kind in kinds]
+    uses = ["left out"] * len(columns)
+    for k in chosen:
+        uses[k] = "left out" if kinds[k].left_out else "input"
+    uses[position] = "target"
+    _check_inputs(path, columns, kinds, uses, inputs)
+    return kinds, uses
