@@ -113,6 +113,11 @@ def test_constant_columns_and_targets_change_nothing_at_the_start() -> None:
     np.testing.assert_array_equal(experiment.network(rows + np.array([0, 9, 0, 0, 0])), predicted)
 
 
+def test_the_penalty_is_the_default_where_a_fold_would_lack_a_class() -> None:
+    rows, y = np.repeat([[0.0, 1.0], [1.0, 0.0]], 10, axis=0), np.repeat([0, 1], 10)
+    assert start(rows, y, 2)._penalty == 1.0
+
+
 def log_loss_by_folds(rows: np.ndarray, y: np.ndarray, C: float) -> float:
     """Log loss of other folds than the library's."""
     folds = StratifiedKFold(8, shuffle=True, random_state=1)

@@ -45,9 +45,9 @@ def choose_penalty(data: TableSplit, rows: Ints) -> float:
         model = RidgeCV(RIDGE_ALPHAS).fit(X, data.scaling.targets(data.rows.y[rows]), data.rows.weight[rows])
         return float(model.alpha_)
     y = data.rows.y[rows, 0].astype(np.int64)
-    copies = np.bincount(y, weights=data.rows.count[rows])
-    if X.size > MAX_NUMBERS or (copies > 0).sum() < 2 or copies[copies > 0].min() < FOLDS:
-        return DEFAULT
+    counts = np.bincount(data.rows.y[data.rows.deal(rows), 0].astype(np.int64))
+    if X.size > MAX_NUMBERS or (counts > 0).sum() < 2 or counts[counts > 0].min() < FOLDS:
+        return DEFAULT  # a fold would lack a class
     held = fold_weights(data.rows, rows, FOLDS, 0, stratify=True)
     return _choose_inverse_penalty(X, y, data.rows.weight[rows], held)
 
