@@ -99,3 +99,12 @@ def test_what_a_library_prints_does_not_reach_stdout(capfd):
     captured = capfd.readouterr()
     assert captured.out == "result"
     assert "noise" in captured.err
+
+
+def test_a_proof_is_written_and_passes_the_check(files, tmp_path):
+    for limit, code in (("3.5", 0), ("2.75", 1)):
+        words = files(limit)
+        assert run(*words, "--proof", str(tmp_path / "proof.json")).exit_code == code
+        done = CliRunner().invoke(app, ["check", str(tmp_path / "proof.json"), words[0]])
+        assert done.exit_code == 0, done.output
+        assert done.stdout.startswith("verified")

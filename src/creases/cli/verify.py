@@ -11,14 +11,14 @@ import typer
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
 from creases.cli._completion import complete_files, complete_model
-from creases.cli.console import divert_stdout, out, print_json, print_next, repeat_command, show_progress
+from creases.cli.console import divert_stdout, err, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import InputError
 
 #: Inputs up to which a counterexample is repeated in a command.
 SHORT = 10
 
 #: The exit code of each answer.
-EXIT_CODES = {"holds": 0, "violated": 1, "unknown": 2}
+EXIT_CODES = {"holds": 0, "violated": 1, "unknown": 3}  # 2 is invalid input, as for every command
 
 
 def verify_property(
@@ -35,6 +35,10 @@ def verify_property(
         ),
     ],
     budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit in seconds.")] = 60.0,
+    proof: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a proof of the answer (.json or .json.gz).", show_default=False),
+    ] = None,
     input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
@@ -44,8 +48,8 @@ def verify_property(
     the file ("unsat" in the VNN competition) and is violated by an input that does ("sat"); that input is printed with
     the network's outputs.
 
-    Exit codes: 0 holds, 1 violated, 2 unknown (out of time). Invalid input is 2 as well, with one line on stderr and
-    nothing on stdout.
+    Exit codes: 0 holds, 1 violated, 3 unknown (out of time). Invalid input is 2, with one line on stderr and nothing
+    on stdout.
     """
     if not budget > 0:
         raise InputError("budget", "be a positive number of seconds", f"{budget:g}")
@@ -58,7 +62,9 @@ def verify_property(
         net = model.load_model(model_, parse_shape(input_shape))
         begin("checking cases")
         with divert_stdout():
-            verdict = verify(net, prop, budget=budget, progress=begin)
+            verdict = verify(net, prop, budget=budget, proof=proof is not None, progress=begin)
+        if proof is not None:
+            _write_proof(verdict, proof)
     if as_json:
         print_json(_as_json(verdict, len(prop.cases)))
     else:
@@ -70,6 +76,16 @@ def verify_property(
         out.print(f"[dim]{verdict.seconds:.2f} s[/]")
         _print_next(model_, property_, budget, verdict)
     raise typer.Exit(EXIT_CODES[verdict.status])
+
+
+def _write_proof(verdict: Any, path: Path) -> None:
+    from creases.certify.proofs import save_proof
+
+    if verdict.proof is not None:
+        save_proof(verdict.proof, path)
+        err.print(f"proof written to {path}; check it with: creases check", soft_wrap=True)
+    else:
+        err.print("no proof is written: the answer is unknown, or the network is none that proofs are made for")
 
 
 def _print_next(model_: str, property_: Path, budget: float, verdict: Any) -> None:

@@ -1,0 +1,1 @@
+"""Branch and bound over boxes of inputs for plain dense networks, by one compiled kernel."""

@@ -1,0 +1,44 @@
+"""Values of a dense network in exact arithmetic, by integers over powers of two."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from creases._typing import Floats
+from creases.certify._boxes.chain import Chain
+
+Exact = Any  # object arrays of int or Fraction
+
+
+def exact_outputs(chain: Chain, x: Floats) -> list[Fraction]:
+    """Return the outputs (m,) at a point (n,) in real arithmetic."""
+    values, bits = _integers(x)
+    for stage in chain.stages:
+        W, more = _integers(stage.W)
+        b, own = _integers(stage.b)
+        bits += more
+        if bits < own:
+            values, bits = values << (own - bits), own
+        values = W.dot(values) + (b << (bits - own))
+        bent = stage.leak != 1
+        if bent.any():
+            leak, more = _integers(np.where(bent, stage.leak, 1.0))
+            values, bits = np.where(values > 0, values << more, values * leak), bits + more
+    return [Fraction(int(value), 1 << bits) for value in values]
+
+
+def _integers(values: Floats) -> tuple[Exact, int]:
+    """Return integers (object array) and a number of bits: the values are the integers over two to that power."""
+    ratios = [value.as_integer_ratio() for value in values.ravel().tolist()]
+    bits = max((denominator.bit_length() - 1 for _, denominator in ratios), default=0)
+    out = np.empty(len(ratios), object)
+    out[:] = [numerator << (bits - denominator.bit_length() + 1) for numerator, denominator in ratios]
+    return out.reshape(values.shape), bits
+
+
+def dot(row: Floats, values: list[Fraction]) -> Fraction:
+    """Return the exact product of a row (n,) of floats and fractions (n,)."""
+    return sum((Fraction(a) * v for a, v in zip(row.tolist(), values, strict=True) if a), Fraction(0))

@@ -1,0 +1,254 @@
+"""Decide whether outputs of a dense network can be in any of some cases, by branch and bound over boxes of inputs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from creases._typing import Floats
+from creases.certify._boxes.attack import climb
+from creases.certify._boxes.chain import Chain
+from creases.certify._boxes.exact import dot, exact_outputs
+from creases.certify.propagation._rounding import gamma
+
+if TYPE_CHECKING:
+    from creases.certify._boxes.kernel import Log, Rows, Stack, Stages
+
+#: Parts in which boxes are searched at a time, whatever the number of threads, so that this changes no result.
+PARTS = 8
+
+#: Boxes of the first round, which is not divided, and multiply-adds of a later part between two looks at the clock.
+FIRST, PART_COST = 100, 2 * 10**9
+
+#: Ascents by gradients after each round.
+ASCENTS = 3
+
+#: Rounds after a point is in a case but not confirmed: a tie, where no proof is possible.
+TIE_ROUNDS = 20
+
+#: Room on a stack for boxes that are split: the most of them, and numbers that they take.
+ROOM, ROOM_SIZE = 200, 2**20
+
+
+class CaseLike(Protocol):
+    """Inputs of a box with ``A x <= b`` whose outputs have ``C y + D x <= d``."""
+
+    box: Floats
+    A: Floats
+    b: Floats
+    C: Floats
+    D: Floats
+    d: Floats
+
+
+@dataclass
+class Answer:
+    """What a search found: a point in a case, or which cases are left open."""
+
+    point: Floats | None
+    is_open: list[bool]  #: for each case
+    trees: TreeLog = field(default_factory=lambda: TreeLog(0))
+    boxes: int = 0  #: that were bounded
+
+
+class TreeLog:
+    """The tree of boxes of a search: splits and rows by which cases were closed, by the number of the node."""
+
+    def __init__(self, cases: int) -> None:
+        self.splits: dict[int, tuple[int, float, int]] = {}  #: input, where, and number of the first half
+        self.rows: list[dict[int, int]] = [{} for _ in range(cases)]  #: for each case: row by node
+
+    def add(self, log: Log, done: int) -> None:
+        """Add the boxes of one call of the kernel."""
+        parts = (log.node[:done], log.axis[:done], log.at[:done], log.child[:done])
+        for i, (node, axis, at, child) in enumerate(zip(*(part.tolist() for part in parts), strict=True)):
+            if axis >= 0:
+                self.splits[node] = axis, at, child
+            for case, row in enumerate(log.row[i].tolist()):
+                if row >= 0:
+                    self.rows[case][node] = row
+
+
+def is_inside(chain: Chain, case: CaseLike, x: Floats) -> bool:
+    """Whether a point (n,) and its outputs are in a case, in exact arithmetic."""
+    if not ((case.box[:, 0] <= x) & (x <= case.box[:, 1])).all():
+        return False
+    exact = [Fraction(value) for value in x.tolist()]
+    if any(dot(row, exact) > Fraction(limit) for row, limit in zip(case.A, case.b.tolist(), strict=True)):
+        return False
+    y = exact_outputs(chain, x) if len(case.d) else []
+    rows = zip(case.C, case.D, case.d.tolist(), strict=True)
+    return all(dot(of_y, y) + dot(of_x, exact) <= Fraction(limit) for of_y, of_x, limit in rows)
+
+
+def search_cases(
+    chain: Chain,
+    cases: Sequence[CaseLike],
+    until: float,
+    *,
+    confirm: Callable[[Floats], bool] | None = None,
+    threads: int = 1,
+    keep_tree: bool = False,
+) -> Answer:
+    """Search cases with one box for an input that is in one of them, until a time of ``time.monotonic()``.
+
+    Parameters
+    ----------
+    confirm
+        Further condition of a point.
+    keep_tree
+        Whether to keep the tree of boxes; cases are then closed with a little room, so that another order of
+        operations closes them too.
+    """
+    return _Search(chain, cases, confirm, threads, keep_tree).run(until)
+
+
+class _Search:
+    def __init__(
+        self,
+        chain: Chain,
+        cases: Sequence[CaseLike],
+        confirm: Callable[[Floats], bool] | None,
+        threads: int,
+        keep_tree: bool,
+    ) -> None:
+        self.chain, self.cases, self.confirm, self.threads, self.keep_tree = chain, cases, confirm, threads, keep_tree
+        self.box = np.ascontiguousarray(cases[0].box, np.float64)
+        self.net = _stages(chain, self.box)
+        self.rows = _rows(chain, cases, self.net, keep_tree)
+        self.trees = TreeLog(len(cases))
+        self.next_node, self.done, self.ascents, self.rounds_left = 1, 0, 0, np.inf
+        self.room = max(8, min(ROOM, ROOM_SIZE // (2 * chain.b.size)))
+        self.cost = max(1, chain.W.shape[1] * chain.b.size * chain.b.size // 4)
+
+    def run(self, until: float) -> Answer:
+        shape, cases = self.chain.b.shape, len(self.cases)
+        nodes = _stack(1, self.box, shape, cases)
+        parts, limit = 1, max(1, min(FIRST, PART_COST // self.cost))
+        while len(nodes.node):
+            stacks = [_deal(nodes, part, parts, self.room) for part in range(parts)]
+            answers = self._round(stacks, limit, until)
+            for _, _, best, point in answers:
+                if best >= -self.rows.near and self._is_violation(point, best):
+                    return Answer(point.copy(), [True] * cases, self.trees, self.done)
+            left = [_top(stack, count) for stack, (count, _, _, _) in zip(stacks, answers, strict=True)]
+            nodes = _join(left)
+            is_stuck = all(done == 0 for _, done, _, _ in answers)
+            self.rounds_left -= 1
+            if not len(nodes.node) or time.monotonic() >= until or is_stuck or self.rounds_left <= 0:
+                break
+            point = self._attack(nodes)
+            if point is not None:
+                return Answer(point, [True] * cases, self.trees, self.done)
+            parts, limit = PARTS, max(1, min(FIRST, PART_COST // self.cost))
+        is_open = nodes.is_open.any(axis=0) if len(nodes.node) else np.zeros(cases, bool)
+        return Answer(None, is_open.tolist(), self.trees, self.done)
+
+    def _round(self, stacks: list[Stack], limit: int, until: float) -> list[tuple[int, int, float, Floats]]:
+        """Run the kernel on each stack; the boxes of a part count whether or not there is time for the others."""
+        starts = [self.next_node + 2 * limit * part for part in range(len(stacks))]
+        self.next_node = starts[-1] + 2 * limit
+        logs = [_log(limit if self.keep_tree else 0, len(self.cases)) for _ in stacks]
+
+        def run(part: int) -> tuple[int, int, float, Floats]:
+            from creases.certify._boxes.kernel import search_boxes
+
+            point = self.box.mean(axis=1)
+            count = len(stacks[part].node) - self.room
+            if not count or (part and time.monotonic() >= until):
+                return count, 0, -np.inf, point
+            answer = search_boxes(self.net, self.rows, stacks[part], logs[part], count, limit, starts[part], point)
+            return (*answer, point)
+
+        if self.threads > 1 and len(stacks) > 1:
+            with ThreadPoolExecutor(self.threads) as pool:
+                answers = list(pool.map(run, range(len(stacks))))
+        else:
+            answers = [run(part) for part in range(len(stacks))]
+        for log, (_, done, _, _) in zip(logs, answers, strict=True):
+            self.done += done
+            if self.keep_tree:
+                self.trees.add(log, done)
+        return answers
+
+    def _attack(self, nodes: Stack) -> Floats | None:
+        """Return a violation that ascents find, from the whole box and from some that are open."""
+        for _ in range(ASCENTS):
+            self.ascents += 1
+            box = self.box if self.ascents % 2 else nodes.boxes[self.ascents % len(nodes.node)]
+            best, point = climb(self.chain, self.rows, box, self.ascents)
+            if best >= -self.rows.near and self._is_violation(point, best):
+                return point
+        return None
+
+    def _is_violation(self, x: Floats, best: float) -> bool:
+        if any(is_inside(self.chain, case, x) for case in self.cases):
+            if self.confirm is None or self.confirm(x):
+                return True
+            self.rounds_left = min(self.rounds_left, TIE_ROUNDS)
+        self.rows = self.rows._replace(near=-max(2 * best, 0.0) if best >= 0 else 0.0)  # a better one next time
+        return False
+
+
+def _stages(chain: Chain, box: Floats) -> Stages:
+    """Return the network with the rounding errors of its stages over a box."""
+    from creases.certify._boxes.kernel import Stages
+
+    errors, size = np.zeros_like(chain.b), np.abs(box).max(axis=1)
+    reach = size.copy()
+    for k, stage in enumerate(chain.stages):
+        m, n = stage.W.shape
+        terms = np.abs(stage.W) @ size + np.abs(stage.b)
+        errors[k, :m] = 2 * gamma(max(m, n) + 8) * terms
+        size = terms * np.maximum(1.0, np.abs(stage.leak)) * (1 + 1e-9)
+    return Stages(chain.widths, chain.W, chain.b, chain.leak, errors, reach, gamma(4 * int(chain.widths.sum())))
+
+
+def _rows(chain: Chain, cases: Sequence[CaseLike], net: Stages, keep_tree: bool) -> Rows:
+    from creases.certify._boxes.kernel import Rows
+
+    m = int(chain.widths[-1])
+    C = [part for case in cases for part in (np.zeros((len(case.b), m)), -case.C)]
+    D = [part for case in cases for part in (-case.A, -case.D)]
+    e = [part for case in cases for part in (case.b, case.d)]
+    starts = np.cumsum([0, *(len(case.b) + len(case.d) for case in cases)])
+    C, D, e = np.vstack(C) + 0.0, np.vstack(D) + 0.0, np.concatenate(e)
+    near = float((np.abs(C) @ net.errors[-1, :m]).max(initial=0.0))
+    size = float((np.abs(e)).max(initial=0.0))
+    inputs = np.array([len(case.b) for case in cases])
+    return Rows(C, D, e, starts, inputs, 1e-9 * (1 + size) if keep_tree else 0.0, near)
+
+
+def _stack(capacity: int, box: Floats, shape: tuple[int, ...], cases: int) -> Stack:
+    from creases.certify._boxes.kernel import Stack
+
+    low, high = np.full((capacity, *shape), -np.inf), np.full((capacity, *shape), np.inf)
+    boxes = np.repeat(box[None], capacity, axis=0)
+    return Stack(boxes, low, high, np.ones((capacity, cases), np.int64), np.zeros(capacity, np.int64))
+
+
+def _deal(nodes: Stack, part: int, parts: int, room: int) -> Stack:
+    """Return every so many-th node, with room on top."""
+    dealt = [own[part::parts] for own in nodes]
+    return type(nodes)(*(np.concatenate([own, np.zeros((room, *own.shape[1:]), own.dtype)]) for own in dealt))
+
+
+def _top(stack: Stack, count: int) -> Stack:
+    return type(stack)(*(own[:count] for own in stack))
+
+
+def _join(parts: list[Stack]) -> Stack:
+    return type(parts[0])(*(np.concatenate(own) for own in zip(*parts, strict=True)))
+
+
+def _log(limit: int, cases: int) -> Log:
+    from creases.certify._boxes.kernel import Log
+
+    node, axis, child = (np.full(limit, -1) for _ in range(3))
+    return Log(node, axis, np.zeros(limit), child, np.full((limit, cases), -1))
