@@ -46,8 +46,12 @@ class UniqueRows:
         targets for the same inputs, and no score would mean anything. In other tables a copy in another part would
         give its target away, and copies are kept together.
         """
-        _, which, targets = np.unique(_row_keys(self.X), return_inverse=True, return_counts=True)
-        return 2 * int(self.count[targets[which.reshape(-1)] > 1].sum()) > int(self.count.sum())
+        which = np.unique(_row_keys(self.X), return_inverse=True)[1].reshape(-1)
+        _, first = np.unique(
+            _row_keys(np.column_stack([self.X, self.y])), return_index=True
+        )  # a row may be in two parts
+        targets = np.bincount(which[first], minlength=len(which))
+        return 2 * int(self.count[targets[which] > 1].sum()) > int(self.count.sum())
 
     def deal(self, rows: Ints) -> Ints:
         """Return what is dealt to parts and folds: the rows by number, each as often as its copies if mixed."""
