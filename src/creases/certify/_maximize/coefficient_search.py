@@ -142,7 +142,7 @@ class CoefficientSearch:
         for i, number in enumerate(numbers):
             bound = float(upper[i])
             if nodes.is_empty[i]:
-                self.record.close(number, Leaf("empty"))
+                self.record.close(number, nodes.contradiction(i))
                 continue
             if bound <= self.enough:
                 self.closed = max(self.closed, bound)
@@ -156,7 +156,7 @@ class CoefficientSearch:
                 self.closed = max(self.closed, bound)
                 self.record.close(number, Leaf("gradient"))
                 continue
-            unit = int(influence[i].argmax()) if influence[i].any() else -1
+            unit = _unit_to_split(nodes, i, influence[i])
             node = Node(number, nodes.sides[i], nodes.low[i], nodes.high[i], unit, Leaf("gradient"))
             heapq.heappush(self.queue, (-bound, next(self.order), node))
 
@@ -195,3 +195,13 @@ class CoefficientSearch:
         if strict and exact_sign_sum(self.form, self.domain.box, signed):
             return Leaf("empty", Multipliers(sides={u: abs(factor) for u, factor in signed.items()}))
         return None
+
+
+def _unit_to_split(nodes: Nodes, i: int, influence: Floats) -> int:
+    """Return the open unit that matters most; one that only says where the node is if none does; -1 if all are known."""
+    if influence.any():
+        return int(influence.argmax())
+    is_open = nodes.open_units()[i]
+    if not is_open.any():
+        return -1
+    return int(np.where(is_open, np.minimum(-nodes.low[i], nodes.high[i]), -1.0).argmax())

@@ -17,6 +17,7 @@ import numpy as np
 
 from creases._typing import Bools, Floats, Ints
 from creases.certify._maximize.dense import UNIT, Affine, Dense, gamma
+from creases.certify.proofs import Leaf, Lemma
 
 #: More than all underflow in a pass can change, where magnitudes are below 1e30.
 TINY = 1e-290
@@ -62,6 +63,7 @@ class Nodes:
         self.v_size = np.maximum(np.abs(low), np.abs(high))
         self.low, self.high = np.zeros((b, units)), np.zeros((b, units))  #: (b, units) of what enters each unit
         self.is_empty: Bools = np.zeros(b, bool)  #: whether the bounds contradict each other or the sides
+        self.clash: Ints = np.full(b, -1)  #: (b,) a unit whose bounds do
         self.lines: list[Lines] = []
         self.slack: list[Floats] = []  #: (b, m) of each bend: errors for each unit of a coefficient
         self._h: list[tuple[Floats, Floats]] = []
@@ -89,7 +91,10 @@ class Nodes:
             np.where(sides == ON, np.maximum(low, 0.0), low),
             np.where(sides == OFF, np.minimum(high, 0.0), high),
         )
-        self.is_empty |= (low > high).any(axis=1)
+        clash = low > high
+        first = clash.any(axis=1) & ~self.is_empty
+        self.clash[first] = part.start + clash[first].argmax(axis=1)
+        self.is_empty |= first
         high = np.maximum(low, high)
         self.low[:, part], self.high[:, part] = low, high
         self.lines.append(relu_lines(low, high, leak, sides))
@@ -174,6 +179,11 @@ class Nodes:
         b = len(self.sides)
         pull = self.pull(self.dense.output, np.broadcast_to(rows, (b, *rows.shape)), self.out_slack)
         return self.worst(pull), pull.G
+
+    def contradiction(self, i: int) -> Leaf:
+        """Return a proof that the i-th node, whose bounds contradict each other, is empty."""
+        unit = int(self.clash[i])
+        return Leaf("empty", lemmas=(Lemma(unit, "low"), Lemma(unit, "high")))
 
     def open_units(self) -> Bools:
         """Return which units (b, units) may be on either side."""

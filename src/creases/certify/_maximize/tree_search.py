@@ -159,7 +159,7 @@ class TreeSearch:
         for i, number in enumerate(numbers):
             bound = float(upper[i, best[i]])
             if nodes.is_empty[i]:
-                self.record.close(number, Leaf("empty"))
+                self.record.close(number, nodes.contradiction(i))
             elif bound <= self.enough:
                 self._close(number, bound, Leaf("bounds"))
             else:
