@@ -140,7 +140,7 @@ def _set_lines(net: Stages, work: Work, k: int) -> None:
         else:
             slope = (hi - a * lo) / (hi - lo)
             left, right = (a - slope) * lo, (1.0 - slope) * hi
-            tangent = 1.0 if hi >= -lo else a
+            tangent = 1.0 if 101.0 * hi >= -100.0 * lo else a
             if a < 1.0:
                 over = max(left, right)
                 work.lines[k, 0, i], work.lines[k, 1, i] = slope, over + 1e-15 * abs(over) + TINY

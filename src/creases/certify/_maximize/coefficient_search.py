@@ -198,7 +198,7 @@ class CoefficientSearch:
 
 
 def _unit_to_split(nodes: Nodes, i: int, influence: Floats) -> int:
-    """Return the open unit that matters most; one that only says where the node is if none does; -1 if all are known."""
+    """Return the open unit that matters most; if none does, one that says where the node is; -1 if none is open."""
     if influence.any():
         return int(influence.argmax())
     is_open = nodes.open_units()[i]

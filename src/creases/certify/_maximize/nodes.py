@@ -200,7 +200,8 @@ def relu_lines(low: Floats, high: Floats, leak: Floats, sides: Ints) -> Lines:
     """Return lines above and below units (b, m) between bounds, valid in real arithmetic.
 
     The chord's slope is rounded, and its intercept chosen so that it is beyond both ends. The other line goes through
-    0, with slope 1 where the end above 0 is as far as the end below or farther, else with the leak.
+    0, with slope 1 where the end above 0 is about as far as the end below or farther, else with the leak. Not exactly
+    as far: in boxes around a crease rounding would decide.
     """
     off = (sides == OFF) | (high <= 0)
     on = ~off & ((sides == ON) | (low >= 0))
@@ -212,7 +213,7 @@ def relu_lines(low: Floats, high: Floats, leak: Floats, sides: Ints) -> Lines:
     margin = 8 * UNIT * (np.abs(leak * low) + np.abs(chord * low) + np.abs(high) + np.abs(chord * high)) + TINY
     over = np.where(bent, np.maximum(at_low, at_high) + margin, 0.0)
     under = np.where(bent, np.minimum(at_low, at_high) - margin, 0.0)
-    tangent = np.where(bent, np.where(high >= -low, 1.0, leak), only)
+    tangent = np.where(bent, np.where(101 * high >= -100 * low, 1.0, leak), only)
     concave, zero = leak > 1, np.zeros_like(chord)
     return Lines(
         np.where(concave, tangent, chord),

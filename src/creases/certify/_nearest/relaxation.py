@@ -117,7 +117,7 @@ def lines(low: Floats, high: Floats, leak: Floats, sides: Sides, slope: float | 
     at_low, at_high = (leak - chord) * low, (1 - chord) * high
     chord_at = np.where(convex, np.maximum(at_low, at_high) + room, np.minimum(at_low, at_high) - room)
     chord_at = np.where(bent, chord_at, 0.0)
-    upper = (high >= -low) if slope is None else np.full(len(low), slope >= 0.5)
+    upper = (101 * high >= -100 * low) if slope is None else np.full(len(low), slope >= 0.5)
     free = np.where(bent, np.where(upper, 1.0, leak), only)
     return Lines(
         np.where(convex, chord, free),

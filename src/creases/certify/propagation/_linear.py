@@ -284,7 +284,7 @@ def relu_lines(low: Tensor, high: Tensor, leak: Tensor | None) -> tuple[Line, Li
     only = torch.where(low >= 0, 1.0, a)
     slope = torch.where(bent, (at_high - at_low) / (high - low).clamp(min=1e-300), only)
     left, right = (a - slope) * low, (1.0 - slope) * high
-    tangent = torch.where(bent, torch.where(high >= -low, 1.0, a), only)
+    tangent = torch.where(bent, torch.where(101 * high >= -100 * low, 1.0, a), only)
     convex = a <= 1  # else it is steeper below 0, concave, and its chord is below it
     zero = torch.zeros_like(low)
     over, under = torch.maximum(left, right), torch.minimum(left, right)

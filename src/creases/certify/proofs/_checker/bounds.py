@@ -403,7 +403,7 @@ def relu_lines(low: Array, high: Array, leak: Array, on: Array, exact: bool) -> 
     if not len(bent):
         return up, up_constant, down, down_constant
     least, most, slope = low[bent], high[bent], leak[bent]
-    tangent = np.where(most >= -least, 1, slope)
+    tangent = np.where(101 * most >= -100 * least, 1, slope)
     chord = _chord_slopes(least, most, slope)
     ends = _end_term(slope - chord, least), _end_term(1 - chord, most)
     convex = np.asarray(slope < 1)
