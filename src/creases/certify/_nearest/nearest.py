@@ -197,6 +197,7 @@ class _Solver:
         self.rounding = ROUNDING * max(1.0, float(np.abs(question.weights * question.x).max(initial=0.0)))
         self.lower = 0.0
         self.quick = True  # whether searches in larger and larger balls finished soon
+        self.stuck = False  # whether a search of the whole ball finished and showed nothing new
         self.nodes = 0
         self.ways: list[str] = []
 
@@ -209,7 +210,7 @@ class _Solver:
 
     @property
     def is_over(self) -> bool:
-        return self.proved or time.perf_counter() >= self.deadline
+        return self.proved or self.stuck or time.perf_counter() >= self.deadline
 
     def solve(self, way: str) -> None:
         question = self.question
@@ -256,7 +257,10 @@ class _Solver:
         step = 1.5 if self.quick else 1.15
         radius = min(distance, max(step * self.lower, distance / 64))
         patience = 0.25 if self.quick and radius < distance else 1.0
-        self.quick = self._search(radius, deadline=now + patience * (self.deadline - now)) and self.quick
+        before = self.lower
+        finished = self._search(radius, deadline=now + patience * (self.deadline - now))
+        self.stuck = finished and radius >= distance and self.lower <= before and self.best.distance >= distance
+        self.quick = finished and self.quick
 
     def _widen(self) -> None:
         """Search in balls of growing radius until something is found, or the ball holds all that is allowed."""

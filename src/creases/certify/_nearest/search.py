@@ -173,6 +173,7 @@ class Search:
                 self.best.offer(u, None if split[0] else self._known_sides(sides, bounds))
             if not split[0] and u is not None:
                 split = self._fraction(u, low, high)
+                split = split if split[0] else self._contradicted(sides, bounds, u)
         cap = None if near.toward is None else (near.toward, near.beyond * scale * (1 - 1e-15))
         return Node(goal, sides, bounds, N, s, rows, low, high, bound, cap, split)
 
@@ -226,6 +227,16 @@ class Search:
             z.append(layer.W @ v + layer.c)
             v = np.concatenate([v, np.where(z[-1] > 0, z[-1], layer.leak * z[-1])])
         return np.concatenate(z)
+
+    def _contradicted(self, sides: Sides, bounds: Bounds, u: Floats) -> tuple[str, int, float]:
+        """Return the unit that is farthest at u from the side that bounds leave it; nothing if there is none.
+
+        Bounds hold for inputs that reach the goal; u is among them only if the rows say so too.
+        """
+        z = self._pre_activations(u)
+        wrong = np.where(bounds.low >= 0, -z, np.where(bounds.high <= 0, z, 0.0)) * (sides < 0)
+        unit = int(wrong.argmax()) if len(wrong) else 0
+        return ("unit", unit, 0.0) if wrong.max(initial=0.0) > self.rounding.units.max(initial=0.0) else ("", 0, 0.0)
 
     def _fraction(self, u: Floats, low: Floats, high: Floats) -> tuple[str, int, float]:
         """Return the integer column that is farthest from a whole number at u; nothing if all are whole."""
