@@ -102,7 +102,7 @@ def _matrix(step: Step, n: int) -> Floats | None:
     if step.op == "scale" and step.shape == (n,):
         return np.diag(np.broadcast_to(step.tensors["factor"].numpy(), (n,)).astype(np.float64))
     if step.op == "add" and step.shape == (n,) and len(step.inputs) == 1:
-        return step.options["signs"][0] * np.eye(n)
+        return float(step.options["signs"][0]) * np.eye(n)
     return None
 
 

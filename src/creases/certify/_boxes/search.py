@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -143,12 +143,12 @@ class _Search:
             self.rounds_left -= 1
             if not len(nodes.node) or time.monotonic() >= until or is_stuck or self.rounds_left <= 0:
                 break
-            point = self._attack(nodes)
-            if point is not None:
-                return Answer(point, [True] * cases, self.trees, self.done)
+            attack = self._attack(nodes)
+            if attack is not None:
+                return Answer(attack, [True] * cases, self.trees, self.done)
             parts, limit = PARTS, max(1, min(FIRST, PART_COST // self.cost))
-        is_open = nodes.is_open.any(axis=0) if len(nodes.node) else np.zeros(cases, bool)
-        return Answer(None, is_open.tolist(), self.trees, self.done)
+        is_open = [bool(nodes.is_open[:, case].any()) for case in range(cases)]
+        return Answer(None, is_open, self.trees, self.done)
 
     def _round(self, stacks: list[Stack], limit: int, until: float) -> list[tuple[int, int, float, Floats]]:
         """Run the kernel on each stack; the boxes of a part count whether or not there is time for the others."""
@@ -214,11 +214,10 @@ def _rows(chain: Chain, cases: Sequence[CaseLike], net: Stages, keep_tree: bool)
     from creases.certify._boxes.kernel import Rows
 
     m = int(chain.widths[-1])
-    C = [part for case in cases for part in (np.zeros((len(case.b), m)), -case.C)]
-    D = [part for case in cases for part in (-case.A, -case.D)]
-    e = [part for case in cases for part in (case.b, case.d)]
+    C = np.vstack([part for case in cases for part in (np.zeros((len(case.b), m)), -case.C)]) + 0.0
+    D = np.vstack([part for case in cases for part in (-case.A, -case.D)]) + 0.0
+    e = np.concatenate([part for case in cases for part in (case.b, case.d)])
     starts = np.cumsum([0, *(len(case.b) + len(case.d) for case in cases)])
-    C, D, e = np.vstack(C) + 0.0, np.vstack(D) + 0.0, np.concatenate(e)
     near = float((np.abs(C) @ net.errors[-1, :m]).max(initial=0.0))
     size = float((np.abs(e)).max(initial=0.0))
     inputs = np.array([len(case.b) for case in cases])
@@ -235,12 +234,13 @@ def _stack(capacity: int, box: Floats, shape: tuple[int, ...], cases: int) -> St
 
 def _deal(nodes: Stack, part: int, parts: int, room: int) -> Stack:
     """Return every so many-th node, with room on top."""
-    dealt = [own[part::parts] for own in nodes]
+    dealt: Any = (own[part::parts] for own in nodes)
     return type(nodes)(*(np.concatenate([own, np.zeros((room, *own.shape[1:]), own.dtype)]) for own in dealt))
 
 
 def _top(stack: Stack, count: int) -> Stack:
-    return type(stack)(*(own[:count] for own in stack))
+    parts: Any = (own[:count] for own in stack)
+    return type(stack)(*parts)
 
 
 def _join(parts: list[Stack]) -> Stack:

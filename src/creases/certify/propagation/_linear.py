@@ -208,8 +208,8 @@ class LinearBounds:
             (above, intercept), (below, _) = self._lines(i)
             up = G.clamp(min=0)
             more = _dot(up.flatten(2), intercept.flatten(1))
-            back = torch.addcmul(G * below[:, None], up, (above - below)[:, None])
-            return [back], more, gamma(n) * more + UNDERFLOW
+            lines = torch.addcmul(G * below[:, None], up, (above - below)[:, None])
+            return [lines], more, gamma(n) * more + UNDERFLOW
         back, terms = self.bend_back(i, G)
         terms = terms.flatten(2)
         return back, terms.sum(2), gamma(n) * terms.abs().sum(2) + UNDERFLOW

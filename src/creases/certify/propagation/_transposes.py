@@ -36,7 +36,7 @@ def transpose_step(step: Step, shapes: Shapes, G: Tensor) -> list[Tensor]:
         return [G if sign == 1 else -G for sign in step.options["signs"]]
     if step.op == "concat":
         dim = step.options["dim"]
-        return list(G.split([part[dim] for part in shapes], dim=dim + 2))
+        return list(torch.split(G, [part[dim] for part in shapes], dim=dim + 2))
     return _transpose_by_torch(step, shapes, G)
 
 
