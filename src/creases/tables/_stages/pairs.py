@@ -1,0 +1,212 @@
+"""Pairs of columns that act together, and hinges of both that can show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from creases._typing import Floats, Ints
+from creases.tables._stages.basis import CurveBasis
+from creases.tables._stages.knots import round_knots
+
+#: Cells a side of the table of residuals that a pair of columns is ranked by.
+BINS = 8
+
+#: Rows that a cell's mean is shrunk by, as if so many with residual 0 were in it.
+PRIOR_ROWS = 5.0
+
+#: Rows with a level that its own curve needs, that a bend of it needs, and that two levels need together.
+CURVE_ROWS, BEND_ROWS, CELL_ROWS = 8, 40, 5
+
+#: Pieces of the transform that spreads a column of a plane evenly, and bends in each of two diagonal directions.
+PIECES, BENDS = 4, 5
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A column of the table as planes take it."""
+
+    kind: Literal["number", "yes/no", "category"]
+    column: int  #: the column of the table; its parts have no planes with each other
+    features: Ints  #: what encodes it
+
+
+def group_features(is_numeric: Sequence[bool], columns: Ints, groups: Ints) -> list[Variable]:
+    """Return the variables of encoded features: levels of a category are one."""
+    variables = []
+    for j, numeric in enumerate(is_numeric):
+        if groups[j] < 0:
+            variables.append(Variable("number" if numeric else "yes/no", int(columns[j]), np.array([j])))
+        elif j == np.flatnonzero(groups == groups[j])[0]:
+            variables.append(Variable("category", int(columns[j]), np.flatnonzero(groups == groups[j])))
+    return variables
+
+
+def rank_pairs(
+    X: Floats, residuals: Floats, weight: Floats, variables: Sequence[Variable]
+) -> list[tuple[float, Variable, Variable]]:
+    """Return pairs of variables by what a table of the residuals (n, m) explains beyond its margins, largest first.
+
+    This is FAST (Lou, Caruana, Gehrke, Hooker 2013), divided by the square root of the table's degrees of freedom.
+    """
+    cells = [_cells(X, variable) for variable in variables]
+    sizes = [int(cell.max()) + 1 for cell in cells]
+    weighted = [weight * residual for residual in residuals.T]
+    ranked = []
+    for a, first in enumerate(variables):
+        for b, second in enumerate(variables[:a]):
+            if first.column == second.column or min(sizes[a], sizes[b]) < 2:
+                continue
+            cell = cells[a] * sizes[b] + cells[b]
+            shape, n = (sizes[a], sizes[b]), sizes[a] * sizes[b]
+            rows = np.bincount(cell, weight, n).reshape(shape) + 1e-9
+            gain = 0.0
+            for each in weighted:
+                table = np.bincount(cell, each, n).reshape(shape) / (rows + PRIOR_ROWS)
+                table -= (table * rows).sum(1, keepdims=True) / rows.sum(1, keepdims=True)
+                table -= (table * rows).sum(0, keepdims=True) / rows.sum(0, keepdims=True)
+                gain += float((rows * table**2).sum())
+            ranked.append((gain / ((shape[0] - 1) * (shape[1] - 1)) ** 0.5, first, second))
+    return sorted(ranked, key=lambda each: -each[0])
+
+
+def _cells(X: Floats, variable: Variable) -> Ints:
+    if variable.kind == "category":
+        levels = X[:, variable.features]
+        return np.where(levels.any(axis=1), levels.argmax(axis=1) + 1, 0)
+    x = X[:, variable.features[0]]
+    if variable.kind == "yes/no":
+        return (x > 0.5).astype(np.int64)
+    return np.searchsorted(np.unique(np.quantile(x, np.linspace(0, 1, BINS + 1)[1:-1])), x)
+
+
+@dataclass(frozen=True, eq=False)
+class PairHinges:
+    """Hinges ``relu(a u + b v + c)`` of two variables, their features spread evenly over [0, 1] by a few pieces.
+
+    Two numbers have hinges along both diagonals, whose sums approximate products; a number and a category have a curve
+    for each level, which is 0 for the others; two categories have one hinge for two levels together.
+    """
+
+    variables: tuple[Variable, Variable]
+    knots: dict[int, Floats]  #: of each feature's transform: rising
+    first: Ints  #: (h,) the first feature of each hinge
+    second: Ints  #: (h,)
+    weights: Floats  #: (h, 3): a, b, c
+
+    @classmethod
+    def from_rows(cls, X: Floats, curves: CurveBasis, first: Variable, second: Variable) -> PairHinges:
+        """Return the hinges of two variables on rows X (n, d)."""
+        if second.kind == "number" and first.kind != "number":
+            first, second = second, first
+        knots = {}
+        for variable in (first, second):
+            for j in variable.features.tolist():
+                knots[j] = _spread_knots(X[:, j], curves.knots[j]) if variable.kind == "number" else np.array([0.0, 1.0])
+        raw = cls((first, second), knots, np.zeros(0, int), np.zeros(0, int), np.zeros((0, 3)))
+        if second.kind == "number":
+            hinges = _diagonals(raw.spread(X), int(first.features[0]), int(second.features[0]))
+        elif first.kind == "number":
+            hinges = _level_curves(X, raw.spread(X), int(first.features[0]), second.features.tolist())
+        else:
+            hinges = [
+                (i, j, 1.0, 1.0, -1.0)
+                for i in first.features.tolist()
+                for j in second.features.tolist()
+                if min(X[:, i] @ X[:, j], (1 - X[:, i]) @ X[:, j]) >= CELL_ROWS
+            ]
+        table = np.array(hinges).reshape(-1, 5)
+        return cls((first, second), knots, table[:, 0].astype(int), table[:, 1].astype(int), table[:, 2:])
+
+    def spread(self, X: Floats) -> dict[int, Floats]:
+        """Return the transformed features, each (n,)."""
+        return {j: np.interp(X[:, j], knots, np.linspace(0, 1, len(knots))) for j, knots in self.knots.items()}
+
+    def __call__(self, X: Floats) -> Floats:
+        """Return the hinges (n, h) at rows X (n, d)."""
+        U = self.spread(X)
+        rows = zip(self.first.tolist(), self.second.tolist(), self.weights.tolist(), strict=True)
+        columns = [np.maximum(a * U[i] + b * U[j] + c, 0.0) for i, j, (a, b, c) in rows]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(X), 0))
+
+    def select(self, kept: Floats) -> PairHinges:
+        """Return these with only some of the hinges, by number."""
+        return PairHinges(self.variables, self.knots, self.first[kept], self.second[kept], self.weights[kept])
+
+
+def _spread_knots(x: Floats, dense: Floats) -> Floats:
+    knots = np.unique(np.quantile(x, np.linspace(0, 1, PIECES + 1), method="inverted_cdf"))
+    inner = round_knots(knots[1:-1], np.unique(np.append(dense, knots)))
+    return np.unique(np.concatenate([dense[:1], inner, dense[-1:]]))
+
+
+def _diagonals(U: dict[int, Floats], i: int, j: int) -> list[tuple[float, ...]]:
+    hinges: list[tuple[float, ...]] = []
+    for sign in (1.0, -1.0):
+        places = np.unique(np.quantile(U[i] + sign * U[j], np.linspace(0, 1, BENDS + 2)[1:-1]).round(2))
+        hinges += [(i, j, 1.0, sign, -place) for place in places.tolist()]
+    return hinges
+
+
+def _level_curves(X: Floats, U: dict[int, Floats], number: int, levels: list[int]) -> list[tuple[float, ...]]:
+    hinges: list[tuple[float, ...]] = []
+    for level in levels:
+        has = X[:, level] > 0.5
+        if min(has.sum(), (~has).sum()) < CURVE_ROWS:
+            continue
+        bends = np.quantile(U[number][has], [0.25, 0.5, 0.75]).round(2) if has.sum() >= BEND_ROWS else []
+        places = np.unique(np.append(0.0, bends))
+        hinges += [(number, level, 1.0, 1.0, -1.0 - place) for place in places[places < 1].tolist()]
+    return hinges
+
+
+@dataclass(frozen=True, eq=False)
+class PlaneBasis:
+    """Curves and planes: hinges of pairs from which what curves of the same columns can show is taken out."""
+
+    curves: CurveBasis
+    pairs: tuple[PairHinges, ...]
+    margins: tuple[Floats, ...]  #: of each pair: (p, h) weights of the curves' functions that are taken out
+    offsets: tuple[Floats, ...]  #: of each pair: (h,)
+    scales: tuple[float, ...]  #: of each pair
+
+    @classmethod
+    def from_rows(cls, X: Floats, weight: Floats, curves: CurveBasis, pairs: Sequence[PairHinges]) -> PlaneBasis:
+        """Return the basis, purified on rows X (n, d) with weights (n,)."""
+        F = curves(X)
+        root = np.sqrt(weight / weight.sum())[:, None]
+        margins, offsets, scales = [], [], []
+        for pair in pairs:
+            columns = np.flatnonzero(np.isin(curves.feature, [*pair.knots]))
+            A = np.hstack([np.ones((len(X), 1)), F[:, columns]]) * root
+            Z = pair(X) * root
+            gram = A.T @ A
+            gram[np.diag_indices_from(gram)] += 1e-6 * np.trace(gram) / len(gram)
+            weights = np.linalg.solve(gram, A.T @ Z)
+            margin = np.zeros((F.shape[1], Z.shape[1]))
+            margin[columns] = weights[1:]
+            margins.append(margin)
+            offsets.append(weights[0])
+            scales.append(max(float(np.sqrt(((Z - A @ weights) ** 2).sum() / max(Z.shape[1], 1))), 1e-3))
+        return cls(curves, tuple(pairs), tuple(margins), tuple(offsets), tuple(scales))
+
+    @property
+    def blocks(self) -> Ints:
+        """(p,) Those of the curves, and one for each pair."""
+        blocks = self.curves.blocks
+        sizes = [len(pair.first) for pair in self.pairs]
+        return np.concatenate([blocks, blocks.max() + 1 + np.repeat(np.arange(len(sizes)), sizes)])
+
+    @property
+    def penalty(self) -> Floats:
+        """(p,) Those of the curves, and 1."""
+        return np.concatenate([self.curves.penalty, np.ones(sum(len(pair.first) for pair in self.pairs))])
+
+    def __call__(self, X: Floats) -> Floats:
+        """Return all functions (n, p) at rows X (n, d)."""
+        F = self.curves(X)
+        parts = zip(self.pairs, self.margins, self.offsets, self.scales, strict=True)
+        return np.hstack([F, *((pair(X) - offset - F @ margin) / scale for pair, margin, offset, scale in parts)])
