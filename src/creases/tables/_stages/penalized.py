@@ -15,8 +15,8 @@ from creases.tables._stages.basis import Basis
 LEAST, LARGEST = 1e-3, 1e7
 FALL, RISE = 10.0, 100.0
 
-#: Steps at most; penalties and outputs that change by less than these end the fit.
-STEPS, PENALTY_CHANGE, OUTPUT_CHANGE = 25, 0.05, 0.02
+#: Steps at most; effective numbers of parameters and scores that change by less than these end the fit.
+STEPS, FREEDOM_CHANGE, SCORE_CHANGE = 25, 0.05, 0.02
 
 #: Penalties are chosen on at most so many rows: more do not change them.
 PENALTY_ROWS = 20_000
@@ -89,9 +89,14 @@ class Fit:
     weights: Floats  #: (p, m)
     offset: Floats  #: (m,)
     penalties: Floats  #: (blocks,)
-    freedom: float  #: effective number of parameters
+    effective: Floats  #: (blocks,) effective numbers of parameters
     noise: float  #: variance of the residuals; 1 for classes
     covariance: tuple[Floats, ...] = ()  #: (p, p) of the weights of each score
+
+    @property
+    def freedom(self) -> float:
+        """Effective number of parameters."""
+        return float(self.effective.sum())
 
     def __call__(self, X: Floats) -> Floats:
         """Return the scores (n, m) of rows X (n, d)."""
@@ -121,9 +126,9 @@ def fit_penalized(basis: Basis, rows: Rows, start: Fit | None = None) -> Fit:
 def _start(basis: Basis, rows: Rows, start: Fit | None) -> Fit:
     penalties, weights = np.ones(basis.blocks.max() + 1), np.zeros((len(basis.penalty), rows.n_scores))
     if start is None:
-        return Fit(basis, weights, rows.start(), penalties, 0.0, 1.0)
+        return Fit(basis, weights, rows.start(), penalties, np.zeros(len(penalties)), 1.0)
     penalties[: len(start.penalties)], weights[: len(start.weights)] = start.penalties, start.weights
-    return Fit(basis, weights, start.offset, penalties, 0.0, 1.0)
+    return Fit(basis, weights, start.offset, penalties, np.zeros(len(penalties)), 1.0)
 
 
 def _iterate(basis: Basis, rows: Rows, fit: Fit, *, choose: bool) -> Fit:
@@ -135,7 +140,7 @@ def _iterate(basis: Basis, rows: Rows, fit: Fit, *, choose: bool) -> Fit:
     weights, offset, penalties, noise = fit.weights, fit.offset, fit.penalties, fit.noise
     scores = np.concatenate([offset + F @ weights for F in parts()])
     is_square = rows.n_classes == 0
-    targets, freedom, covariance = rows.targets, fit.freedom, ()
+    targets, before, covariance = rows.targets, fit.effective, ()
     grams = None
     for step in range(STEPS if choose else 1 if is_square else 4):
         means = rows.means(scores)
@@ -160,19 +165,18 @@ def _iterate(basis: Basis, rows: Rows, fit: Fit, *, choose: bool) -> Fit:
         change = np.concatenate([shift + F @ move for F in parts()])
         length = _step_length(rows, scores, change, weights, move, shrink)
         weights, offset, scores = weights + length * move, offset + length * shift, scores + length * change
-        freedom = float(effective.sum())
+        settled = bool(np.abs(effective - before).max() < FREEDOM_CHANGE)
+        before = effective
         if is_square:
-            rest = max(rows.weight.sum() - freedom / len(offset) - 1, 1.0)
+            rest = max(rows.weight.sum() - float(effective.sum()) / len(offset) - 1, 1.0)
             noise = max(float(rows.weight @ rows.losses(scores)) / rest, 1e-12)
         if choose:
-            new = (noise * effective / np.maximum(sizes, 1e-300)).clip(
+            penalties = (noise * effective / np.maximum(sizes, 1e-300)).clip(
                 np.maximum(LEAST, penalties / FALL), np.minimum(LARGEST, penalties * RISE)
             )
-            drift = np.abs(np.log(new / penalties)).max()
-            penalties = new
-            if drift < PENALTY_CHANGE and length * np.abs(change).max() < OUTPUT_CHANGE:
+            if settled and length * np.abs(change).max() < SCORE_CHANGE:
                 break
-    return Fit(basis, weights, offset, penalties, freedom, noise, tuple(noise * each for each in covariance))
+    return Fit(basis, weights, offset, penalties, before, noise, tuple(noise * each for each in covariance))
 
 
 def _curvatures(rows: Rows, means: Floats) -> Floats:

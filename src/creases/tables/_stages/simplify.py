@@ -13,6 +13,10 @@ from creases.tables._stages.pairs import PlaneBasis
 from creases.tables._stages.penalized import Fit, Rows, fit_penalized, invert, prediction_grams
 
 
+#: Effective parameters of a block that is as good as none.
+NEGLIGIBLE = 0.02
+
+
 def simplify(fit: Fit, rows: Rows, tolerances: Sequence[float]) -> list[Fit]:
     """Return for each tolerance the model with the fewest bends that can be had, knots at round numbers, fitted again.
 
@@ -36,11 +40,13 @@ def _curves(basis: Basis) -> CurveBasis:
 
 def _eliminate(fit: Fit, rows: Rows, n_lines: int, limits: Sequence[float]) -> list[Bools]:
     """Return which functions remain (p,) when predictions change by at most each of the limits."""
-    grams = prediction_grams(fit, rows)
-    inverses = np.stack([invert(gram) for gram in grams])  # (m, p, p)
-    weights = fit.weights.T.copy()  # (m, p)
-    kept = np.ones(weights.shape[1], bool)
-    masks = [kept.copy() for _ in limits]
+    live = fit.effective[fit.basis.blocks] > NEGLIGIBLE
+    live[:n_lines] = True
+    chosen = np.flatnonzero(live)
+    inverses = np.stack([invert(gram[np.ix_(chosen, chosen)]) for gram in prediction_grams(fit, rows)])  # (m, q, q)
+    weights = fit.weights[chosen].T.copy()  # (m, q)
+    kept = np.ones(len(chosen), bool)
+    masks = [live.copy() for _ in limits]
     total = 0.0
     while kept[n_lines:].any():
         places = np.flatnonzero(kept)[n_lines:]
@@ -57,7 +63,7 @@ def _eliminate(fit: Fit, rows: Rows, n_lines: int, limits: Sequence[float]) -> l
         kept[j] = False
         for mask, limit in zip(masks, limits, strict=True):
             if total <= limit:
-                mask[j] = False
+                mask[chosen[j]] = False
     return masks
 
 

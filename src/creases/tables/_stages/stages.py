@@ -24,6 +24,10 @@ PLANES = (3, 10)
 TOLERANCES = (1.0, 0.3, 0.1, 0.02)
 
 
+#: The tolerance of the curves that planes are added to.
+PLANE_TOLERANCE = 0.1
+
+
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """What the encoded features are."""
@@ -54,15 +58,19 @@ def candidates(rows: Rows, inputs: Inputs) -> Iterator[tuple[str, float, Fit]]:
     yield "linear", 0.0, linear
     bent = _curve_basis(rows, inputs, PIECES)
     curves = fit_penalized(bent, rows) if len(bent.places) else linear
-    yield from _with_fewer_bends("curves", curves, rows)
-    residuals = rows.targets - rows.means(curves(rows.X))
+    yield "curves", 0.0, curves
+    few = simplify(curves, rows, TOLERANCES)
+    for tolerance, fit in zip(TOLERANCES, few, strict=True):
+        yield "curves", tolerance, fit
+    base = few[TOLERANCES.index(PLANE_TOLERANCE)]
+    residuals = rows.targets - rows.means(base(rows.X))
     ranked = rank_pairs(rows.X, residuals, rows.weight, inputs.variables)
     pairs = [PairHinges.from_rows(rows.X, bent, a, b) for _, a, b in ranked[: max(PLANES)]]
     pairs = [pair for pair in pairs if len(pair.first)]
     for n in PLANES:
         if pairs and (n == min(PLANES) or len(pairs) > min(PLANES)):
-            basis = PlaneBasis.from_rows(rows.X, rows.weight, bent, pairs[:n])
-            yield from _with_fewer_bends(f"{n} planes", fit_penalized(basis, rows, curves), rows)
+            basis = PlaneBasis.from_rows(rows.X, rows.weight, base.basis, pairs[:n])
+            yield from _with_fewer_bends(f"{n} planes", fit_penalized(basis, rows), rows)
 
 
 def _with_fewer_bends(stage: str, fit: Fit, rows: Rows) -> Iterator[tuple[str, float, Fit]]:
