@@ -10,6 +10,7 @@ from scipy.linalg import solve_triangular
 
 from creases._typing import Floats, Ints
 from creases.tables._stages.basis import Basis
+from creases.tables._stages.constraints import project
 
 #: Penalties stay between these, and grow or fall by at most these factors in a step.
 LEAST, LARGEST = 1e-3, 1e7
@@ -109,29 +110,25 @@ def _functions(basis: Basis, X: Floats) -> Iterator[Floats]:
         yield basis(X[start : start + size])
 
 
-def fit_penalized(basis: Basis, rows: Rows, start: Fit | None = None) -> Fit:
+def fit_penalized(basis: Basis, rows: Rows, limits: Floats | None = None) -> Fit:
     """Fit weights of the functions of a basis by maximum likelihood, each block of them shrunk by a penalty of its own.
 
     A penalty is the one that makes the penalized weights as large as rows say: the generalized Fellner-Schall update of
     restricted maximum likelihood (Wood, Fasiolo 2017), one for each Newton step. A block that says nothing gets a penalty
-    without end: a curve becomes straight, a plane disappears. ``start`` is a fit of the basis' first functions.
+    without end: a curve becomes straight, a plane disappears. The products of ``limits`` (k, p) with the weights of the
+    basis' first p functions are not negative.
     """
     sample = rows
     if len(rows) > PENALTY_ROWS:
         sample = rows[np.random.default_rng(0).permutation(len(rows))[:PENALTY_ROWS]]
-    fit = _iterate(basis, sample, _start(basis, rows, start), choose=True)
-    return fit if sample is rows else _iterate(basis, rows, fit, choose=False)
+    p, n_blocks = len(basis.penalty), int(basis.blocks.max()) + 1
+    rows_of_limits = np.zeros((0, p)) if limits is None else np.pad(limits, ((0, 0), (0, p - limits.shape[1])))
+    start = Fit(basis, np.zeros((p, rows.n_scores)), rows.start(), np.ones(n_blocks), np.zeros(n_blocks), 1.0)
+    fit = _iterate(basis, sample, start, rows_of_limits, choose=True)
+    return fit if sample is rows else _iterate(basis, rows, fit, rows_of_limits, choose=False)
 
 
-def _start(basis: Basis, rows: Rows, start: Fit | None) -> Fit:
-    penalties, weights = np.ones(basis.blocks.max() + 1), np.zeros((len(basis.penalty), rows.n_scores))
-    if start is None:
-        return Fit(basis, weights, rows.start(), penalties, np.zeros(len(penalties)), 1.0)
-    penalties[: len(start.penalties)], weights[: len(start.weights)] = start.penalties, start.weights
-    return Fit(basis, weights, start.offset, penalties, np.zeros(len(penalties)), 1.0)
-
-
-def _iterate(basis: Basis, rows: Rows, fit: Fit, *, choose: bool) -> Fit:
+def _iterate(basis: Basis, rows: Rows, fit: Fit, limits: Floats, *, choose: bool) -> Fit:
     blocks, own = basis.blocks, basis.penalty
     n_blocks = int(blocks.max()) + 1
     ranks = np.bincount(blocks, minlength=n_blocks).astype(float)
@@ -158,6 +155,8 @@ def _iterate(basis: Basis, rows: Rows, fit: Fit, *, choose: bool) -> Fit:
             inverse = invert(gram + np.diag(shrink))
             pull = residuals[:, c].sum()
             move[:, c] = inverse @ (gradient[:, c] - mean * pull - shrink * weights[:, c])
+            if len(limits):
+                move[:, c] = project(weights[:, c] + move[:, c], inverse, limits) - weights[:, c]
             shift[c] = pull / total - mean @ move[:, c]
             effective += (ranks - penalties * np.bincount(blocks, np.diag(inverse) * own, n_blocks)).clip(1e-6)
             sizes += np.bincount(blocks, own * (weights[:, c] + move[:, c]) ** 2, n_blocks)

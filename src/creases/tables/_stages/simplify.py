@@ -8,6 +8,7 @@ import numpy as np
 
 from creases._typing import Bools, Floats
 from creases.tables._stages.basis import Basis, CurveBasis
+from creases.tables._stages.constraints import Shape, shape_rows
 from creases.tables._stages.knots import round_knots
 from creases.tables._stages.pairs import PlaneBasis
 from creases.tables._stages.penalized import Fit, Rows, fit_penalized, invert, prediction_grams
@@ -17,7 +18,7 @@ from creases.tables._stages.penalized import Fit, Rows, fit_penalized, invert, p
 NEGLIGIBLE = 0.02
 
 
-def simplify(fit: Fit, rows: Rows, tolerances: Sequence[float]) -> list[Fit]:
+def simplify(fit: Fit, rows: Rows, tolerances: Sequence[float], shapes: Sequence[Shape]) -> list[Fit]:
     """Return for each tolerance the model with the fewest bends that can be had, knots at round numbers, fitted again.
 
     Bends go one by one, each time the one without which the other functions can keep the predictions best (backward
@@ -30,7 +31,7 @@ def simplify(fit: Fit, rows: Rows, tolerances: Sequence[float]) -> list[Fit]:
     fits: list[Fit] = []
     for k, basis in enumerate(bases):
         same = k > 0 and len(basis.penalty) == len(bases[k - 1].penalty)
-        fits.append(fits[-1] if same else fit_penalized(basis, rows))
+        fits.append(fits[-1] if same else fit_penalized(basis, rows, shape_rows(_curves(basis), shapes)))
     return fits
 
 

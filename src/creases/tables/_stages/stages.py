@@ -9,6 +9,7 @@ import numpy as np
 
 from creases._typing import Bools, Floats, Ints
 from creases.tables._stages.basis import CurveBasis
+from creases.tables._stages.constraints import Shape, shape_rows
 from creases.tables._stages.knots import quantile_knots
 from creases.tables._stages.pairs import PairHinges, PlaneBasis, Variable, group_features, rank_pairs
 from creases.tables._stages.penalized import Fit, Rows, fit_penalized
@@ -20,7 +21,7 @@ PIECES, FUNCTIONS = 20, 600
 #: Numbers of planes to try.
 PLANES = (3, 10)
 
-#: How much fewer bends may change the predictions, in multiples of their variance; the largest first.
+#: By how much models with fewer bends may change the predictions, in multiples of their variance; the largest first.
 TOLERANCES = (1.0, 0.3, 0.1, 0.02)
 
 
@@ -35,11 +36,13 @@ class Inputs:
     is_numeric: tuple[bool, ...]  #: (d,)
     columns: Ints  #: (d,) the table's column of each feature
     groups: Ints  #: (d,) number of the categorical column that a feature is a level of; -1 for others
+    shapes: tuple[Shape, ...]  #: (d,) what the curve of a feature must be; "" for any
 
     @property
     def variables(self) -> list[Variable]:
-        """The columns as planes take them."""
-        return group_features(self.is_numeric, self.columns, self.groups)
+        """The columns as planes take them: those whose curves may have any shape, so that no plane can spoil one."""
+        variables = group_features(self.is_numeric, self.columns, self.groups)
+        return [each for each in variables if not any(self.shapes[j] for j in each.features)]
 
 
 @dataclass(frozen=True)
@@ -47,19 +50,19 @@ class Candidate:
     """A model of a stage with its losses on held-out rows."""
 
     stage: str  #: "linear", "curves", "3 planes", ...
-    tolerance: float  #: 0 before simplification
+    tolerance: float  #: of its simplification; 0 for the linear model
     losses: Floats  #: (n,) on the held-out rows
     bends: float  #: mean over the folds
 
 
 def candidates(rows: Rows, inputs: Inputs) -> Iterator[tuple[str, float, Fit]]:
     """Fit every stage to rows: its name, its tolerance, and the model."""
-    linear = fit_penalized(_curve_basis(rows, inputs, 1), rows)
+    straight = _curve_basis(rows, inputs, 1)
+    linear = fit_penalized(straight, rows, shape_rows(straight, inputs.shapes))
     yield "linear", 0.0, linear
     bent = _curve_basis(rows, inputs, PIECES)
-    curves = fit_penalized(bent, rows) if len(bent.places) else linear
-    yield "curves", 0.0, curves
-    few = simplify(curves, rows, TOLERANCES)
+    curves = fit_penalized(bent, rows, shape_rows(bent, inputs.shapes)) if len(bent.places) else linear
+    few = simplify(curves, rows, TOLERANCES, inputs.shapes)
     for tolerance, fit in zip(TOLERANCES, few, strict=True):
         yield "curves", tolerance, fit
     base = few[TOLERANCES.index(PLANE_TOLERANCE)]
@@ -70,13 +73,9 @@ def candidates(rows: Rows, inputs: Inputs) -> Iterator[tuple[str, float, Fit]]:
     for n in PLANES:
         if pairs and (n == min(PLANES) or len(pairs) > min(PLANES)):
             basis = PlaneBasis.from_rows(rows.X, rows.weight, base.basis, pairs[:n])
-            yield from _with_fewer_bends(f"{n} planes", fit_penalized(basis, rows), rows)
-
-
-def _with_fewer_bends(stage: str, fit: Fit, rows: Rows) -> Iterator[tuple[str, float, Fit]]:
-    yield stage, 0.0, fit
-    for tolerance, few in zip(TOLERANCES, simplify(fit, rows, TOLERANCES), strict=True):
-        yield stage, tolerance, few
+            planes = fit_penalized(basis, rows, shape_rows(basis.curves, inputs.shapes))
+            for tolerance, fit in zip(TOLERANCES, simplify(planes, rows, TOLERANCES, inputs.shapes), strict=True):
+                yield f"{n} planes", tolerance, fit
 
 
 def _curve_basis(rows: Rows, inputs: Inputs, n_pieces: int) -> CurveBasis:
@@ -86,7 +85,7 @@ def _curve_basis(rows: Rows, inputs: Inputs, n_pieces: int) -> CurveBasis:
         x = rows.X[:, j]
         each = np.array([0.0, 1.0])
         if numeric:
-            each = quantile_knots(x, n_pieces) if n_pieces > 1 else np.array([x.min(), x.max()])
+            each = quantile_knots(x, n_pieces) if n_pieces > 1 and inputs.shapes[j] != "straight" else np.array([x.min(), x.max()])
             if each[0] == each[-1]:
                 each = np.array([each[0], each[0] + 1.0])
         knots.append(each)

@@ -1,0 +1,43 @@
+"""Shapes of curves that hold by construction: rising, falling, convex."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import nnls
+
+from creases._typing import Floats
+from creases.tables._stages.basis import CurveBasis
+
+Shape = Literal["", "rising", "falling", "straight", "convex"]
+
+
+def shape_rows(basis: CurveBasis, shapes: Sequence[Shape]) -> Floats:
+    """Return the matrix (k, p) whose product with weights (p,) must not be negative: slopes of pieces or their changes."""
+    lines, changes, _ = basis.slopes(np.eye(len(basis.penalty)))
+    rows = []
+    for j, shape in enumerate(shapes):
+        bends = changes[basis.feature_of_hinge == j]
+        if shape in ("rising", "falling"):
+            slopes = np.cumsum(np.vstack([lines[j : j + 1], bends]), axis=0)
+            rows.append(slopes if shape == "rising" else -slopes)
+        elif shape == "convex":
+            rows.append(bends)
+    return np.concatenate(rows) if rows else np.zeros((0, len(basis.penalty)))
+
+
+def project(weights: Floats, inverse: Floats, rows: Floats) -> Floats:
+    """Return the feasible weights (p,) nearest to weights (p,) in the norm of a matrix with this inverse (p, p).
+
+    Its dual is a problem of non-negative least squares in the multipliers of the rows (k, p).
+    """
+    scale = 1 / np.linalg.norm(rows, axis=1).clip(1e-300)
+    rows = rows * scale[:, None]
+    step = inverse @ rows.T  # (p, k)
+    gram = rows @ step
+    gram[np.diag_indices_from(gram)] *= 1 + 1e-12
+    L = np.linalg.cholesky(gram)
+    multipliers, _ = nnls(L.T, -np.linalg.solve(L, rows @ weights))
+    return weights + step @ multipliers
