@@ -11,6 +11,7 @@ are (JSON as CSV); nothing is edited. Each then goes through
 and the other models see the same rows, encoded by the same ColumnTransformer, in the same split: they are fitted to the
 rows that the network was trained and validated on, and all are scored on the test rows, by accuracy or R^2.
 
+- curves: ``creases.tables.fit_curves``, with its bends and the CPU-seconds of its fit.
 - linear: LogisticRegression or RidgeCV, columns standardized.
 - tuned mlp: MLPClassifier or MLPRegressor; the better of 4 settings on a fifth of the rows, then fitted to all.
 - forest: RandomForest with default parameters.
@@ -51,7 +52,7 @@ from sklearn.preprocessing import StandardScaler
 
 import creases
 from creases.problems import Problem
-from creases.tables import TableSplit, read_table
+from creases.tables import TableSplit, fit_curves, read_table
 
 GRID = {"hidden_layer_sizes": [(32,), (100,)], "alpha": [1e-4, 1e-1]}
 
@@ -209,6 +210,22 @@ def score_models(problem: Problem, split: TableSplit) -> dict[str, tuple[float, 
     return scores
 
 
+def accuracy(problem: Problem, rows: Any, outputs: Any) -> float:
+    """Return the accuracy, or R^2, of a network's outputs for rows."""
+    y = problem.y[rows]
+    if problem.classes is None:
+        return float(1 - np.mean((outputs[:, 0] - y) ** 2) / np.var(y))
+    return float(np.mean(outputs.argmax(axis=1) == y))
+
+
+def score_curves(problem: Problem, split: TableSplit) -> tuple[float, int, float]:
+    """Return score on the test rows, bends and CPU-seconds of curves and planes."""
+    start = time.process_time()
+    model = fit_curves(problem, rows=np.sort(np.concatenate([split.train, split.validation])))
+    seconds = time.process_time() - start
+    return accuracy(problem, split.test, np.asarray(model.network(problem.X[split.test]))), model.n_bends, seconds
+
+
 def measure(name: str, folder: Path, budget: str) -> str:
     """Take one table from CSV to report; return its line of the result."""
     path, target = write_table(name, folder), (SOURCES | FURTHER)[name].target
@@ -217,12 +234,8 @@ def measure(name: str, folder: Path, budget: str) -> str:
     problem = read_table(path, target)
     split = TableSplit.from_problem(problem)
     model = creases.load(run)
-    predicted = model.network(problem.X[split.test])
-    if problem.classes is None:
-        residuals = predicted[:, 0] - problem.y[split.test]
-        score = 1 - np.mean(residuals**2) / np.var(problem.y[split.test])
-    else:
-        score = np.mean(predicted.argmax(axis=1) == problem.y[split.test])
+    score = accuracy(problem, split.test, model.network(problem.X[split.test]))
+    curves, n_bends, curve_seconds = score_curves(problem, split)
     assert problem.encoding is not None
     kinds = problem.encoding.describe().query("use == 'left out'").column.tolist()
     others = score_models(problem, split)
@@ -233,18 +246,21 @@ def measure(name: str, folder: Path, budget: str) -> str:
         ", ".join(kinds) or "-",
         "R²" if problem.classes is None else f"{len(problem.classes)} classes",
         f"**{score:.3f}**",
+        f"{curves:.3f}",
         *(f"{other:.3f}" for other, _ in others.values()),
         f"{model.network.n_units}",
+        f"{n_bends}",
         f"{len(model.regions)}",
         f"{seconds:.0f} + {report_seconds:.0f}",
+        f"{curve_seconds:.1f}",
         f"{others['tuned mlp'][1]:.0f}",
     ]
     return "| " + " | ".join(cells) + " |"
 
 
 HEADS = (
-    "table", "rows x columns", "inputs", "left out", "task", "network", "linear", "tuned MLP", "forest", "boosting",
-    "units", "regions with rows", "seconds grow + report", "seconds tuned MLP",
+    "table", "rows x columns", "inputs", "left out", "task", "network", "curves", "linear", "tuned MLP", "forest", "boosting",
+    "units", "bends of curves", "regions with rows", "seconds grow + report", "CPU-seconds curves", "seconds tuned MLP",
 )  # fmt: skip
 
 

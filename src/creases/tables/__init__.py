@@ -57,6 +57,7 @@ from creases.tables._scores.metrics import (
     regression_metrics,
 )
 from creases.tables._split.split import MIN_ROWS, TableSplit, data_box
+from creases.tables._stages.model import Curve, CurveModel, Plane, Step, fit_curves
 
 if TYPE_CHECKING:
     from creases.tables._estimators.classifier import GrowingClassifier
@@ -84,6 +85,8 @@ __all__ = [
     "Columns",
     "Condition",
     "Counterfactual",
+    "Curve",
+    "CurveModel",
     "EncodedRows",
     "Experiment",
     "Feature",
@@ -93,6 +96,7 @@ __all__ = [
     "Interactions",
     "LinearText",
     "NumberEffect",
+    "Plane",
     "RegressionMetrics",
     "RunSettings",
     "SavedRun",
@@ -101,6 +105,7 @@ __all__ = [
     "ScorecardRegion",
     "Snapshot",
     "Snapshots",
+    "Step",
     "TableEncoding",
     "TableModel",
     "TableResult",
@@ -115,6 +120,7 @@ __all__ = [
     "decide",
     "describe_step",
     "effects",
+    "fit_curves",
     "fit_table",
     "importance",
     "interactions",

@@ -1,1 +1,1 @@
-"""Stages of a model of a table: lines, then curves of columns, then planes of pairs, each where held-out rows show that it pays."""
+"""Stages of a model of a table: lines, curves of columns, planes of pairs, each where held-out rows favour it."""

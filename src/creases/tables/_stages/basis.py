@@ -12,7 +12,11 @@ from creases._typing import Floats, Ints
 
 
 class Basis(Protocol):
-    """Functions of encoded rows whose weighted sum is a model."""
+    """Functions of encoded rows whose weighted sum is a model; lines come first, then hinges of single features."""
+
+    @property
+    def curves(self) -> CurveBasis:
+        """Those of single features."""
 
     @property
     def blocks(self) -> Ints:
@@ -56,6 +60,11 @@ class CurveBasis:
         return cls(tuple(knots), groups, mean, deviation, share @ hinges, slope)
 
     @property
+    def curves(self) -> CurveBasis:
+        """The basis itself."""
+        return self
+
+    @property
     def low(self) -> Floats:
         """(d,) The first knots."""
         return np.array([each[0] for each in self.knots])
@@ -89,7 +98,7 @@ class CurveBasis:
 
     @property
     def penalty(self) -> Floats:
-        """(p,) A hinge's is the distance between its neighbours over their mean: a prior on curves with quantile knots."""
+        """(p,) A hinge's is the distance between its neighbours over their mean, as dense knots may bend more."""
         result = [np.ones(len(self.knots))]
         for each in self.knots:
             if len(each) > 2:
@@ -113,7 +122,10 @@ class CurveBasis:
         return np.hstack([Z, bends])
 
     def slopes(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return a sum (p, m) of the functions as slopes (d, m) and their changes (h, m) on scaled features, and its offset (m,)."""
+        """Return a sum (p, m) of the functions as slopes (d, m), changes of slope (h, m) and a constant (m,).
+
+        They are for scaled features.
+        """
         d = len(self.knots)
         changes = weights[d:]
         lines = weights[:d].copy()

@@ -11,11 +11,14 @@ from scipy.optimize import nnls
 from creases._typing import Floats
 from creases.tables._stages.basis import CurveBasis
 
+#: Slopes of a rising curve are at least this, relative to the norm of weights: rounding cannot turn them.
+MARGIN = 1e-9
+
 Shape = Literal["", "rising", "falling", "straight", "convex"]
 
 
 def shape_rows(basis: CurveBasis, shapes: Sequence[Shape]) -> Floats:
-    """Return the matrix (k, p) whose product with weights (p,) must not be negative: slopes of pieces or their changes."""
+    """Return the matrix (k, p) whose product with weights (p,), slopes or their changes, must not be negative."""
     lines, changes, _ = basis.slopes(np.eye(len(basis.penalty)))
     rows = []
     for j, shape in enumerate(shapes):
@@ -29,7 +32,7 @@ def shape_rows(basis: CurveBasis, shapes: Sequence[Shape]) -> Floats:
 
 
 def project(weights: Floats, inverse: Floats, rows: Floats) -> Floats:
-    """Return the feasible weights (p,) nearest to weights (p,) in the norm of a matrix with this inverse (p, p).
+    """Return the feasible weights (p,), by a small margin, nearest to weights (p,) in the norm of a matrix with this inverse (p, p).
 
     Its dual is a problem of non-negative least squares in the multipliers of the rows (k, p).
     """
@@ -39,5 +42,5 @@ def project(weights: Floats, inverse: Floats, rows: Floats) -> Floats:
     gram = rows @ step
     gram[np.diag_indices_from(gram)] *= 1 + 1e-12
     L = np.linalg.cholesky(gram)
-    multipliers, _ = nnls(L.T, -np.linalg.solve(L, rows @ weights))
+    multipliers, _ = nnls(L.T, np.linalg.solve(L, MARGIN - rows @ weights))
     return weights + step @ multipliers

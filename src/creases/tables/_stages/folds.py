@@ -11,7 +11,7 @@ FOLDS, SMALL = 5, 2_000
 
 
 def deal_folds(X: Floats, y: Floats, seed: int) -> list[tuple[Ints, Ints]]:
-    """Return training and held-out rows of each fold of a table X (n, d), y (n,) with classes or values to spread evenly.
+    """Return training and held-out rows of each fold of a table X (n, d) with classes or values y (n,).
 
     Equal inputs are in one fold, unless most rows are repeated: then every fold has some of each.
     """

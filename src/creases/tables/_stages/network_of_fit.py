@@ -52,7 +52,7 @@ def curve_parts(basis: CurveBasis, weights: Floats) -> tuple[list[PiecewiseLinea
 
 
 def plane_weights(fit: Fit) -> list[tuple[PairHinges, Floats, Floats, Floats]]:
-    """Return each pair with the weights (h, m) of its hinges, its margins (p, m) on the curves' functions and its constant (m,)."""
+    """Return each pair with weights (h, m) of its hinges, of the curves' functions (p, m), and its constant (m,)."""
     basis = fit.basis
     if not isinstance(basis, PlaneBasis):
         return []
@@ -72,8 +72,7 @@ def to_module(fit: Fit, is_numeric: tuple[bool, ...], center: Floats, scale: Flo
     """
     from torch import nn
 
-    basis = fit.basis.curves if isinstance(fit.basis, PlaneBasis) else fit.basis
-    assert isinstance(basis, CurveBasis)
+    basis = fit.basis.curves
     planes = plane_weights(fit)
     p = len(basis.penalty)
     parts, constant = curve_parts(basis, fit.weights[:p] + sum(margin for _, _, margin, _ in planes))
@@ -113,7 +112,9 @@ def to_module(fit: Fit, is_numeric: tuple[bool, ...], center: Floats, scale: Flo
     return nn.Sequential(*layers)
 
 
-def _knots(parts: list[PiecewiseLinear], planes: list[tuple[PairHinges, Floats, Floats, Floats]], is_numeric: tuple[bool, ...]) -> list[list[float]]:
+def _knots(
+    parts: list[PiecewiseLinear], planes: list[tuple[PairHinges, Floats, Floats, Floats]], is_numeric: tuple[bool, ...]
+) -> list[list[float]]:
     """Return the knots of each feature where a function of it bends: 0 alone of one that is 0 or 1."""
     knots: list[set[float]] = [set(part.knots.tolist()) if np.any(part.changes) else set() for part in parts]
     for pair, _, _, _ in planes:

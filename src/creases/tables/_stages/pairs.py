@@ -105,7 +105,9 @@ class PairHinges:
         knots = {}
         for variable in (first, second):
             for j in variable.features.tolist():
-                knots[j] = _spread_knots(X[:, j], curves.knots[j]) if variable.kind == "number" else np.array([0.0, 1.0])
+                knots[j] = (
+                    _spread_knots(X[:, j], curves.knots[j]) if variable.kind == "number" else np.array([0.0, 1.0])
+                )
         raw = cls((first, second), knots, np.zeros(0, int), np.zeros(0, int), np.zeros((0, 3)))
         if second.kind == "number":
             hinges = _diagonals(raw.spread(X), int(first.features[0]), int(second.features[0]))
@@ -132,7 +134,7 @@ class PairHinges:
         columns = [np.maximum(a * U[i] + b * U[j] + c, 0.0) for i, j, (a, b, c) in rows]
         return np.stack(columns, axis=1) if columns else np.zeros((len(X), 0))
 
-    def select(self, kept: Floats) -> PairHinges:
+    def select(self, kept: Ints) -> PairHinges:
         """Return these with only some of the hinges, by number."""
         return PairHinges(self.variables, self.knots, self.first[kept], self.second[kept], self.weights[kept])
 
@@ -157,7 +159,8 @@ def _level_curves(X: Floats, U: dict[int, Floats], number: int, levels: list[int
         has = X[:, level] > 0.5
         if min(has.sum(), (~has).sum()) < CURVE_ROWS:
             continue
-        bends = np.quantile(U[number][has], [0.25, 0.5, 0.75]).round(2) if has.sum() >= BEND_ROWS else []
+        shares = [0.25, 0.5, 0.75] if has.sum() >= BEND_ROWS else []
+        bends = np.quantile(U[number][has], shares).round(2)
         places = np.unique(np.append(0.0, bends))
         hinges += [(number, level, 1.0, 1.0, -1.0 - place) for place in places[places < 1].tolist()]
     return hinges

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -11,75 +11,20 @@ from scipy.linalg import solve_triangular
 from creases._typing import Floats, Ints
 from creases.tables._stages.basis import Basis
 from creases.tables._stages.constraints import project
+from creases.tables._stages.rows import Rows
 
 #: Penalties stay between these, and grow or fall by at most these factors in a step.
 LEAST, LARGEST = 1e-3, 1e7
 FALL, RISE = 10.0, 100.0
 
 #: Steps at most; effective numbers of parameters and scores that change by less than these end the fit.
-STEPS, FREEDOM_CHANGE, SCORE_CHANGE = 25, 0.05, 0.02
+STEPS, FREEDOM_CHANGE, SCORE_CHANGE = 12, 0.05, 0.02
 
-#: Penalties are chosen on at most so many rows: more do not change them.
-PENALTY_ROWS = 20_000
+#: Penalties are chosen on at most so many rows: more do not change them. Then all rows get so many steps, if classes.
+PENALTY_ROWS, LAST_STEPS = 20_000, 4
 
 #: Numbers of a matrix of functions that are kept between steps; above, rows are taken in blocks of this many numbers.
 KEEP = 20_000_000
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows to fit to, with what they are to give."""
-
-    X: Floats  #: (n, d) encoded
-    y: Floats  #: (n, m) standardized targets, or one column of class numbers
-    weight: Floats  #: (n,) with mean 1
-    n_classes: int  #: 0 for a regression
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.X)
-
-    def __getitem__(self, rows: Ints) -> Rows:
-        """Return some of the rows."""
-        return Rows(self.X[rows], self.y[rows], self.weight[rows], self.n_classes)
-
-    @property
-    def n_scores(self) -> int:
-        """Numbers that a model returns for a row: targets, one logit of two classes, or one for each of more classes."""
-        return self.y.shape[1] if self.n_classes == 0 else 1 if self.n_classes == 2 else self.n_classes
-
-    @property
-    def targets(self) -> Floats:
-        """(n, m) What the means of the scores are to be: values or class indicators."""
-        if self.n_classes == 0:
-            return self.y
-        return self.y == 1.0 if self.n_classes == 2 else self.y == np.arange(self.n_classes)
-
-    def means(self, scores: Floats) -> Floats:
-        """Return the expected targets (n, m) of scores (n, m)."""
-        if self.n_classes == 0:
-            return scores
-        if self.n_classes == 2:
-            return 1 / (1 + np.exp(-scores))
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)
-
-    def losses(self, scores: Floats) -> Floats:
-        """Return each row's squared error or log loss (n,)."""
-        if self.n_classes == 0:
-            return ((scores - self.y) ** 2).mean(axis=1)
-        if self.n_classes == 2:
-            return np.logaddexp(0, np.where(self.y[:, 0] == 1, -scores[:, 0], scores[:, 0]))
-        scores = scores - scores.max(axis=1, keepdims=True)
-        return np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(scores)), self.y[:, 0].astype(int)]
-
-    def start(self) -> Floats:
-        """Return the best constant scores (m,)."""
-        mean = np.average(self.targets, axis=0, weights=self.weight)
-        if self.n_classes == 0:
-            return mean
-        mean = mean.clip(1e-4, 1 - 1e-4)
-        return np.log(mean / (1 - mean)) if self.n_classes == 2 else np.log(mean) - np.log(mean).mean()
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +37,7 @@ class Fit:
     penalties: Floats  #: (blocks,)
     effective: Floats  #: (blocks,) effective numbers of parameters
     noise: float  #: variance of the residuals; 1 for classes
-    covariance: tuple[Floats, ...] = ()  #: (p, p) of the weights of each score
+    covariance: tuple[Floats, ...]  #: (p, p) of the weights of each score
 
     @property
     def freedom(self) -> float:
@@ -101,139 +46,164 @@ class Fit:
 
     def __call__(self, X: Floats) -> Floats:
         """Return the scores (n, m) of rows X (n, d)."""
-        return np.concatenate([self.offset + F @ self.weights for F in _functions(self.basis, X)])
+        return _Functions(self.basis, X).apply(self.weights, self.offset)
 
 
-def _functions(basis: Basis, X: Floats) -> Iterator[Floats]:
-    size = max(KEEP // len(basis.penalty), 1)
-    for start in range(0, max(len(X), 1), size):
-        yield basis(X[start : start + size])
+class _Functions:
+    """The functions of a basis at rows: in blocks, which are kept if they are small."""
+
+    def __init__(self, basis: Basis, X: Floats) -> None:
+        self._basis, self._X = basis, X
+        self._size = max(KEEP // len(basis.penalty), 1)
+        self._kept = basis(X) if len(X) <= self._size else None
+
+    def __iter__(self) -> Iterator[tuple[slice, Floats]]:
+        for start in range(0, len(self._X), self._size):
+            part = slice(start, start + self._size)
+            yield part, self._basis(self._X[part]) if self._kept is None else self._kept
+
+    def apply(self, weights: Floats, offset: Floats) -> Floats:
+        """Return the weighted sums (n, m) of the functions."""
+        scores = np.empty((len(self._X), len(offset)))
+        for part, F in self:
+            scores[part] = offset + F @ weights
+        return scores
+
+    def gradient(self, residuals: Floats) -> Floats:
+        """Return the sums (p, m) of the functions times residuals (n, m)."""
+        gradient = np.zeros((len(self._basis.penalty), residuals.shape[1]))
+        for part, F in self:
+            gradient += F.T @ residuals[part]
+        return gradient
+
+    def grams(self, curvatures: Floats) -> list[_Gram]:
+        """Return the second moments of the functions under the weights (n, m) of each score."""
+        p, m = len(self._basis.penalty), curvatures.shape[1]
+        is_same = bool((curvatures == curvatures[:, :1]).all())
+        squares, sums = np.zeros((1 if is_same else m, p, p)), np.zeros((m, p))
+        for part, F in self:
+            sums += curvatures[part].T @ F
+            for square, curvature in zip(squares, curvatures[part].T, strict=False):
+                scaled = F * np.sqrt(curvature)[:, None]
+                square += scaled.T @ scaled
+        totals = curvatures.sum(axis=0)
+        return [_Gram.centre(squares[0 if is_same else c], sums[c] / totals[c], float(totals[c])) for c in range(m)]
 
 
-def fit_penalized(basis: Basis, rows: Rows, limits: Floats | None = None) -> Fit:
+@dataclass(frozen=True, eq=False)
+class _Gram:
+    matrix: Floats  #: (p, p) centred
+    mean: Floats  #: (p,)
+    total: float
+
+    @classmethod
+    def centre(cls, squares: Floats, mean: Floats, total: float) -> _Gram:
+        matrix = squares - total * np.outer(mean, mean)
+        matrix[np.diag_indices_from(matrix)] += 1e-9 * np.trace(matrix) / len(matrix)  # functions may be dependent
+        return cls(matrix, mean, total)
+
+
+def fit_penalized(basis: Basis, rows: Rows, limits: Floats) -> Fit:
     """Fit weights of the functions of a basis by maximum likelihood, each block of them shrunk by a penalty of its own.
 
     A penalty is the one that makes the penalized weights as large as rows say: the generalized Fellner-Schall update of
-    restricted maximum likelihood (Wood, Fasiolo 2017), one for each Newton step. A block that says nothing gets a penalty
-    without end: a curve becomes straight, a plane disappears. The products of ``limits`` (k, p) with the weights of the
-    basis' first p functions are not negative.
+    restricted maximum likelihood (Wood, Fasiolo 2017), one for each Newton step. A block that says nothing gets a
+    penalty without end: a curve becomes straight, a plane disappears. The products of ``limits`` (k, q) with the
+    weights of the basis' first q functions are not negative.
     """
     sample = rows
     if len(rows) > PENALTY_ROWS:
         sample = rows[np.random.default_rng(0).permutation(len(rows))[:PENALTY_ROWS]]
     p, n_blocks = len(basis.penalty), int(basis.blocks.max()) + 1
-    rows_of_limits = np.zeros((0, p)) if limits is None else np.pad(limits, ((0, 0), (0, p - limits.shape[1])))
-    start = Fit(basis, np.zeros((p, rows.n_scores)), rows.start(), np.ones(n_blocks), np.zeros(n_blocks), 1.0)
-    fit = _iterate(basis, sample, start, rows_of_limits, choose=True)
-    return fit if sample is rows else _iterate(basis, rows, fit, rows_of_limits, choose=False)
+    limits = np.pad(limits, ((0, 0), (0, p - limits.shape[1])))
+    zeros = np.zeros(n_blocks)
+    fit = Fit(basis, np.zeros((p, rows.n_scores)), rows.start(), np.ones(n_blocks), zeros, 1.0, ())
+    fit = _take_steps(fit, sample, limits, STEPS, choose=True)
+    if sample is rows:
+        return fit
+    return _take_steps(fit, rows, limits, LAST_STEPS if rows.n_classes else 1, choose=False)
 
 
-def _iterate(basis: Basis, rows: Rows, fit: Fit, limits: Floats, *, choose: bool) -> Fit:
-    blocks, own = basis.blocks, basis.penalty
-    n_blocks = int(blocks.max()) + 1
-    ranks = np.bincount(blocks, minlength=n_blocks).astype(float)
-    kept = list(_functions(basis, rows.X)) if len(rows) * len(own) <= KEEP else None
-    parts = lambda: kept if kept is not None else _functions(basis, rows.X)  # noqa: E731
-    weights, offset, penalties, noise = fit.weights, fit.offset, fit.penalties, fit.noise
-    scores = np.concatenate([offset + F @ weights for F in parts()])
-    is_square = rows.n_classes == 0
-    targets, before, covariance = rows.targets, fit.effective, ()
-    grams = None
-    for step in range(STEPS if choose else 1 if is_square else 4):
+def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int, *, choose: bool) -> Fit:
+    """Take Newton steps, each with an update of the penalties if they are to be chosen."""
+    functions = _Functions(fit.basis, rows.X)
+    scores = functions.apply(fit.weights, fit.offset)
+    grams: list[_Gram] = []
+    for _ in range(n_steps):
         means = rows.means(scores)
-        residuals = (targets - means) * rows.weight[:, None]
-        if grams is None or not is_square:
-            grams = _grams(parts(), _curvatures(rows, means), len(own))
-        gradient, at = np.zeros_like(weights), 0
-        for F in parts():
-            gradient += F.T @ residuals[at : at + len(F)]
-            at += len(F)
-        shrink = penalties[blocks] * own
-        move, shift = np.zeros_like(weights), np.zeros_like(offset)
-        sizes, effective, covariance = np.zeros(n_blocks), np.zeros(n_blocks), []
-        for c, (gram, mean, total) in enumerate(zip(*grams, strict=True)):
-            inverse = invert(gram + np.diag(shrink))
-            pull = residuals[:, c].sum()
-            move[:, c] = inverse @ (gradient[:, c] - mean * pull - shrink * weights[:, c])
-            if len(limits):
-                move[:, c] = project(weights[:, c] + move[:, c], inverse, limits) - weights[:, c]
-            shift[c] = pull / total - mean @ move[:, c]
-            effective += (ranks - penalties * np.bincount(blocks, np.diag(inverse) * own, n_blocks)).clip(1e-6)
-            sizes += np.bincount(blocks, own * (weights[:, c] + move[:, c]) ** 2, n_blocks)
-            covariance.append(inverse)
-        change = np.concatenate([shift + F @ move for F in parts()])
-        length = _step_length(rows, scores, change, weights, move, shrink)
-        weights, offset, scores = weights + length * move, offset + length * shift, scores + length * change
-        settled = bool(np.abs(effective - before).max() < FREEDOM_CHANGE)
-        before = effective
-        if is_square:
-            rest = max(rows.weight.sum() - float(effective.sum()) / len(offset) - 1, 1.0)
-            noise = max(float(rows.weight @ rows.losses(scores)) / rest, 1e-12)
-        if choose:
-            penalties = (noise * effective / np.maximum(sizes, 1e-300)).clip(
-                np.maximum(LEAST, penalties / FALL), np.minimum(LARGEST, penalties * RISE)
-            )
-            if settled and length * np.abs(change).max() < SCORE_CHANGE:
-                break
-    return Fit(basis, weights, offset, penalties, before, noise, tuple(noise * each for each in covariance))
+        residuals = (rows.targets - means) * rows.weight[:, None]
+        if rows.n_classes or not grams:
+            grams = functions.grams(rows.curvatures(means))
+        target = _newton_target(fit, grams, functions.gradient(residuals), residuals.sum(axis=0), limits)
+        change = functions.apply(target.weights - fit.weights, target.offset - fit.offset)
+        length = _step_length(rows, scores, change, fit, target)
+        scores = scores + length * change
+        after = replace(
+            target,
+            weights=fit.weights + length * (target.weights - fit.weights),
+            offset=fit.offset + length * (target.offset - fit.offset),
+        )
+        if rows.n_classes == 0:
+            rest = max(rows.weight.sum() - after.freedom / rows.n_scores - 1, 1.0)
+            after = replace(after, noise=max(float(rows.weight @ rows.losses(scores)) / rest, 1e-12))
+        is_settled = np.abs(after.effective - fit.effective).max() < FREEDOM_CHANGE
+        fit = replace(after, penalties=_new_penalties(after, target.weights)) if choose else after
+        if is_settled and length * np.abs(change).max() < SCORE_CHANGE:
+            break
+    return replace(fit, covariance=tuple(fit.noise * each for each in fit.covariance))
 
 
-def _curvatures(rows: Rows, means: Floats) -> Floats:
-    """Return the weights (n, m) of the rows in a Newton step, for classes of each score by itself.
+def _newton_target(fit: Fit, grams: list[_Gram], gradient: Floats, pulls: Floats, limits: Floats) -> Fit:
+    """Return where the quadratic model of the penalized loss is least; its covariance is without the noise."""
+    blocks, own = fit.basis.blocks, fit.basis.penalty
+    n_blocks = len(fit.penalties)
+    shrink = fit.penalties[blocks] * own
+    ranks = np.bincount(blocks, minlength=n_blocks)
+    weights, offset, effective, covariance = fit.weights.copy(), fit.offset.copy(), np.zeros(n_blocks), []
+    for c, gram in enumerate(grams):
+        inverse = invert(gram.matrix + np.diag(shrink))
+        move = inverse @ (gradient[:, c] - gram.mean * pulls[c] - shrink * weights[:, c])
+        if len(limits):
+            move = project(weights[:, c] + move, inverse, limits) - weights[:, c]
+        weights[:, c] += move
+        offset[c] += pulls[c] / gram.total - gram.mean @ move
+        effective += (ranks - fit.penalties * np.bincount(blocks, np.diag(inverse) * own, n_blocks)).clip(1e-6)
+        covariance.append(inverse)
+    return replace(fit, weights=weights, offset=offset, effective=effective, covariance=tuple(covariance))
 
-    With more than two classes the scores act on each other; by the factor the steps are exact where all are as likely.
-    """
+
+def _new_penalties(fit: Fit, weights: Floats) -> Floats:
+    blocks: Ints = fit.basis.blocks
+    sizes = np.bincount(blocks, fit.basis.penalty * (weights**2).sum(axis=1), len(fit.penalties))
+    low, high = np.maximum(LEAST, fit.penalties / FALL), np.minimum(LARGEST, fit.penalties * RISE)
+    return np.asarray((fit.noise * fit.effective / np.maximum(sizes, 1e-300)).clip(low, high))
+
+
+def _step_length(rows: Rows, scores: Floats, change: Floats, fit: Fit, target: Fit) -> float:
+    """Return 1, halved while the penalized loss would grow."""
     if rows.n_classes == 0:
-        return np.repeat(rows.weight[:, None], means.shape[1], axis=1)
-    factor = 1.0 if rows.n_classes == 2 else rows.n_classes / (rows.n_classes - 1)
-    return np.maximum(means * (1 - means), 1e-6) * rows.weight[:, None] * factor
+        return 1.0
+    shrink = (fit.penalties[fit.basis.blocks] * fit.basis.penalty)[:, None]
+
+    def loss(length: float) -> float:
+        weights = fit.weights + length * (target.weights - fit.weights)
+        return float(rows.weight @ rows.losses(scores + length * change) + (shrink * weights**2).sum() / 2)
+
+    length, before = 1.0, loss(0.0)
+    while length > 1e-2 and loss(length) > before + 1e-9 * abs(before):
+        length /= 2
+    return length
 
 
-def _grams(parts: list[Floats] | Iterator[Floats], curvatures: Floats, p: int) -> tuple[list[Floats], list[Floats], list[float]]:
-    """Return centred Gram matrices (p, p), means (p,) and totals of the functions under each score's weights (n,)."""
-    m = curvatures.shape[1]
-    same = m > 1 and bool((curvatures[:, 1:] == curvatures[:, :1]).all())
-    grams, sums = [np.zeros((p, p)) for _ in range(1 if same else m)], np.zeros((p, m))
-    at = 0
-    for F in parts:
-        part = curvatures[at : at + len(F)]
-        at += len(F)
-        sums += F.T @ part
-        for c in range(len(grams)):
-            scaled = F * np.sqrt(part[:, c])[:, None]
-            grams[c] += scaled.T @ scaled
-    totals = curvatures.sum(axis=0)
-    means = [sums[:, c] / totals[c] for c in range(m)]
-    grams = [grams[0] if same else grams[c] for c in range(m)]
-    centred = [grams[c] - totals[c] * np.outer(means[c], means[c]) for c in range(m)]
-    for gram in centred:
-        gram[np.diag_indices_from(gram)] += 1e-9 * np.trace(gram) / len(gram)  # functions may depend on each other
-    return centred, means, totals.tolist()
-
-
-def prediction_grams(fit: Fit, rows: Rows) -> list[Floats]:
-    """Return, for each score, the matrix (p, p) whose quadratic form is how much a change of weights changes predictions."""
-    curvatures = _curvatures(rows, rows.means(fit(rows.X)))
-    return _grams(_functions(fit.basis, rows.X), curvatures, len(fit.weights))[0]
+def prediction_forms(fit: Fit, rows: Rows) -> list[Floats]:
+    """Return, for each score, the quadratic form (p, p) of how much a change of weights changes predictions."""
+    functions = _Functions(fit.basis, rows.X)
+    means = rows.means(functions.apply(fit.weights, fit.offset))
+    return [gram.matrix for gram in functions.grams(rows.curvatures(means))]
 
 
 def invert(A: Floats) -> Floats:
     """Return the inverse of a positive definite matrix (p, p)."""
     L = np.linalg.cholesky(A)
     inverse = solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False, overwrite_b=True)
-    return inverse.T @ inverse
-
-
-def _step_length(rows: Rows, scores: Floats, change: Floats, weights: Floats, move: Floats, shrink: Floats) -> float:
-    """Return 1, halved while the penalized loss would grow."""
-    if rows.n_classes == 0:
-        return 1.0
-
-    def loss(length: float) -> float:
-        squares = (shrink[:, None] * (weights + length * move) ** 2).sum()
-        return float(rows.weight @ rows.losses(scores + length * change) + squares / 2)
-
-    length, before = 1.0, loss(0.0)
-    while length > 1e-2 and loss(length) > before + 1e-9 * abs(before):
-        length /= 2
-    return length
+    return np.asarray(inverse.T @ inverse)

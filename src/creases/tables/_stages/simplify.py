@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from creases._typing import Bools, Floats
+from creases._typing import Bools
 from creases.tables._stages.basis import Basis, CurveBasis
 from creases.tables._stages.constraints import Shape, shape_rows
 from creases.tables._stages.knots import round_knots
 from creases.tables._stages.pairs import PlaneBasis
-from creases.tables._stages.penalized import Fit, Rows, fit_penalized, invert, prediction_grams
-
+from creases.tables._stages.penalized import Fit, fit_penalized, invert, prediction_forms
+from creases.tables._stages.rows import Rows
 
 #: Effective parameters of a block that is as good as none.
 NEGLIGIBLE = 0.02
@@ -25,18 +25,14 @@ def simplify(fit: Fit, rows: Rows, tolerances: Sequence[float], shapes: Sequence
     elimination in the norm of the predictions), while these change in all by less than a multiple, the tolerance, of
     their own variance.
     """
-    n_lines = len(_curves(fit.basis).knots)
+    n_lines = len(fit.basis.curves.knots)
     masks = _eliminate(fit, rows, n_lines, [tolerance * fit.noise * fit.freedom for tolerance in tolerances])
     bases = [_select(fit.basis, rows, mask) for mask in masks]
     fits: list[Fit] = []
     for k, basis in enumerate(bases):
         same = k > 0 and len(basis.penalty) == len(bases[k - 1].penalty)
-        fits.append(fits[-1] if same else fit_penalized(basis, rows, shape_rows(_curves(basis), shapes)))
+        fits.append(fits[-1] if same else fit_penalized(basis, rows, shape_rows(basis.curves, shapes)))
     return fits
-
-
-def _curves(basis: Basis) -> CurveBasis:
-    return basis.curves if isinstance(basis, PlaneBasis) else basis  # type: ignore[return-value]
 
 
 def _eliminate(fit: Fit, rows: Rows, n_lines: int, limits: Sequence[float]) -> list[Bools]:
@@ -44,7 +40,7 @@ def _eliminate(fit: Fit, rows: Rows, n_lines: int, limits: Sequence[float]) -> l
     live = fit.effective[fit.basis.blocks] > NEGLIGIBLE
     live[:n_lines] = True
     chosen = np.flatnonzero(live)
-    inverses = np.stack([invert(gram[np.ix_(chosen, chosen)]) for gram in prediction_grams(fit, rows)])  # (m, q, q)
+    inverses = np.stack([invert(gram[np.ix_(chosen, chosen)]) for gram in prediction_forms(fit, rows)])  # (m, q, q)
     weights = fit.weights[chosen].T.copy()  # (m, q)
     kept = np.ones(len(chosen), bool)
     masks = [live.copy() for _ in limits]
@@ -69,7 +65,7 @@ def _eliminate(fit: Fit, rows: Rows, n_lines: int, limits: Sequence[float]) -> l
 
 
 def _select(basis: Basis, rows: Rows, mask: Bools) -> Basis:
-    curves = _curves(basis)
+    curves = basis.curves
     hinges = mask[len(curves.knots) : len(curves.penalty)]
     features, knots = curves.feature_of_hinge, []
     for j, dense in enumerate(curves.knots):

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from creases._typing import Bools, Floats, Ints
+from creases._typing import Floats, Ints
 from creases.tables._stages.basis import CurveBasis
 from creases.tables._stages.constraints import Shape, shape_rows
 from creases.tables._stages.knots import quantile_knots
 from creases.tables._stages.pairs import PairHinges, PlaneBasis, Variable, group_features, rank_pairs
-from creases.tables._stages.penalized import Fit, Rows, fit_penalized
+from creases.tables._stages.penalized import Fit, fit_penalized
+from creases.tables._stages.rows import Rows
 from creases.tables._stages.simplify import simplify
 
 #: Pieces of a curve at most, and functions of a table's curves at most.
@@ -72,7 +73,7 @@ def candidates(rows: Rows, inputs: Inputs) -> Iterator[tuple[str, float, Fit]]:
     pairs = [pair for pair in pairs if len(pair.first)]
     for n in PLANES:
         if pairs and (n == min(PLANES) or len(pairs) > min(PLANES)):
-            basis = PlaneBasis.from_rows(rows.X, rows.weight, base.basis, pairs[:n])
+            basis = PlaneBasis.from_rows(rows.X, rows.weight, base.basis.curves, pairs[:n])
             planes = fit_penalized(basis, rows, shape_rows(basis.curves, inputs.shapes))
             for tolerance, fit in zip(TOLERANCES, simplify(planes, rows, TOLERANCES, inputs.shapes), strict=True):
                 yield f"{n} planes", tolerance, fit
@@ -85,7 +86,11 @@ def _curve_basis(rows: Rows, inputs: Inputs, n_pieces: int) -> CurveBasis:
         x = rows.X[:, j]
         each = np.array([0.0, 1.0])
         if numeric:
-            each = quantile_knots(x, n_pieces) if n_pieces > 1 and inputs.shapes[j] != "straight" else np.array([x.min(), x.max()])
+            each = (
+                quantile_knots(x, n_pieces)
+                if n_pieces > 1 and inputs.shapes[j] != "straight"
+                else np.array([x.min(), x.max()])
+            )
             if each[0] == each[-1]:
                 each = np.array([each[0], each[0] + 1.0])
         knots.append(each)
@@ -95,11 +100,10 @@ def _curve_basis(rows: Rows, inputs: Inputs, n_pieces: int) -> CurveBasis:
 def count_bends(fit: Fit) -> int:
     """Return the knots inside the columns' ranges and the hinges of planes."""
     basis = fit.basis
-    if isinstance(basis, PlaneBasis):
-        knots = {(j, float(q)) for j, each in enumerate(basis.curves.knots) for q in each[1:-1]}
-        knots |= {(j, float(q)) for pair in basis.pairs for j, each in pair.knots.items() for q in each[1:-1]}
-        return len(knots) + sum(len(pair.first) for pair in basis.pairs)
-    return sum(len(each) - 2 for each in basis.knots)  # type: ignore[attr-defined]
+    pairs = basis.pairs if isinstance(basis, PlaneBasis) else ()
+    knots = {(j, float(q)) for j, each in enumerate(basis.curves.knots) for q in each[1:-1]}
+    knots |= {(j, float(q)) for pair in pairs for j, each in pair.knots.items() for q in each[1:-1]}
+    return len(knots) + sum(len(pair.first) for pair in pairs)
 
 
 def judge(rows: Rows, inputs: Inputs, folds: Sequence[tuple[Ints, Ints]]) -> list[Candidate]:
@@ -120,8 +124,8 @@ def judge(rows: Rows, inputs: Inputs, folds: Sequence[tuple[Ints, Ints]]) -> lis
 def choose(judged: Sequence[Candidate], weight: Floats) -> tuple[Candidate, list[Candidate]]:
     """Return the candidate to keep and the best one of every stage, in their order.
 
-    A stage is taken if it beats the one before by a standard error of the paired differences. Of the chosen stage it is the
-    model with the fewest bends whose losses are within half a standard error of the best.
+    A stage is taken if it beats the one before by a standard error of the paired differences. Of the chosen stage it is
+    the model with the fewest bends whose losses are within half a standard error of the best.
     """
     stages: dict[str, list[Candidate]] = {}
     for candidate in judged:

@@ -1,0 +1,96 @@
+"""Penalized fits against closed forms and against scikit-learn."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from creases.tables._stages import penalized
+from creases.tables._stages.basis import CurveBasis
+from creases.tables._stages.constraints import project, shape_rows
+from creases.tables._stages.penalized import Fit
+from creases.tables._stages.rows import Rows
+
+
+def lines(X: np.ndarray, weight: np.ndarray) -> CurveBasis:
+    knots = [np.array([x.min(), x.max()]) for x in X.T]
+    return CurveBasis.from_rows(X, weight, knots, np.full(X.shape[1], -1))
+
+
+def fit_penalized(basis: CurveBasis, rows: Rows, limits: np.ndarray | None = None) -> Fit:
+    return penalized.fit_penalized(basis, rows, np.zeros((0, 1)) if limits is None else limits)
+
+
+@pytest.fixture
+def X() -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(300, 4))
+
+
+def test_a_regression_satisfies_its_normal_equations(X: np.ndarray) -> None:
+    rng = np.random.default_rng(1)
+    weight = rng.uniform(0.5, 1.5, 300)
+    y = X @ [1.0, -2.0, 0.0, 0.5] + rng.normal(size=300)
+    fit = fit_penalized(lines(X, weight), Rows(X, y[:, None], weight, 0))
+    F = fit.basis(X)
+    residuals = weight * (y - fit(X)[:, 0])
+    assert abs(residuals.sum()) < 1e-8
+    # the last step solved with the penalty before its update
+    shrunk = F.T @ residuals
+    ratio = shrunk / fit.weights[:, 0]
+    assert np.allclose(ratio, ratio[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_are_fitted_as_by_scikit_learn_with_the_same_penalty(X: np.ndarray, n_classes: int) -> None:
+    rng = np.random.default_rng(2)
+    logits = X @ rng.normal(size=(4, n_classes))
+    y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    basis = lines(X, np.ones(300))
+    fit = fit_penalized(basis, Rows(X, y[:, None].astype(float), np.ones(300), n_classes))
+    model = LogisticRegression(C=1 / fit.penalties[0], tol=1e-10, max_iter=2000).fit(basis(X), y)
+    expected = model.decision_function(basis(X)).reshape(300, -1)
+    scores = fit(X) - (fit(X).mean(axis=1, keepdims=True) if n_classes > 2 else 0)
+    assert np.abs(scores - expected).max() < 0.05
+
+
+def test_a_block_that_says_nothing_is_shrunk_to_nothing() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.uniform(size=(500, 1))
+    y = 2 * x + 0.1 * rng.normal(size=(500, 1))
+    basis = CurveBasis.from_rows(x, np.ones(500), [np.linspace(0, 1, 11)], np.array([-1]))
+    fit = fit_penalized(basis, Rows(x, y, np.ones(500), 0))
+    assert fit.effective[1] < 2
+    assert np.abs(fit.weights[1:]).max() < 0.5
+
+
+def test_many_rows_are_fitted_in_blocks_as_at_once(X: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    y = X[:, :1] ** 2
+    rows = Rows(X, y, np.ones(300), 0)
+    at_once = fit_penalized(lines(X, rows.weight), rows)
+    monkeypatch.setattr(penalized, "KEEP", 200)
+    assert np.allclose(fit_penalized(lines(X, rows.weight), rows)(X), at_once(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("shape", ["rising", "falling", "convex"])
+def test_a_shape_holds_whatever_the_rows_say(shape: str) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.uniform(-1, 1, size=(400, 1))
+    y = np.sin(4 * x) + 0.1 * rng.normal(size=(400, 1))
+    basis = CurveBasis.from_rows(x, np.ones(400), [np.linspace(-1, 1, 11)], np.array([-1]))
+    limits = shape_rows(basis, [shape])  # type: ignore[list-item]
+    fit = fit_penalized(basis, Rows(x, y, np.ones(400), 0), limits)
+    assert (limits @ fit.weights).min() > 0
+    free = fit_penalized(basis, Rows(x, y, np.ones(400), 0))
+    assert (limits @ free.weights).min() < -0.1
+
+
+def test_the_projection_is_the_nearest_feasible_point() -> None:
+    rng = np.random.default_rng(5)
+    root = rng.normal(size=(4, 4))
+    A = root @ root.T + np.eye(4)
+    rows, start = rng.normal(size=(2, 4)), rng.normal(size=4)
+    nearest = project(start, np.asarray(np.linalg.inv(A), np.float64), rows)
+    assert (rows @ nearest).min() > -1e-9
+    distance = (nearest - start) @ A @ (nearest - start)
+    others = rng.normal(size=(20_000, 4)) * 3 + nearest
+    others = others[(others @ rows.T).min(axis=1) >= 0]
+    assert (np.einsum("np,pq,nq->n", others - start, A, others - start) >= distance - 1e-9).all()
