@@ -32,7 +32,7 @@ def shape_rows(basis: CurveBasis, shapes: Sequence[Shape]) -> Floats:
 
 
 def project(weights: Floats, inverse: Floats, rows: Floats) -> Floats:
-    """Return the feasible weights (p,), by a small margin, nearest to weights (p,) in the norm of a matrix with this inverse (p, p).
+    """Return the feasible weights (p,) nearest to weights (p,) in the norm of a matrix with this inverse (p, p).
 
     Its dual is a problem of non-negative least squares in the multipliers of the rows (k, p).
     """
