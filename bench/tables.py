@@ -260,7 +260,8 @@ def measure(name: str, folder: Path, budget: str) -> str:
 
 HEADS = (
     "table", "rows x columns", "inputs", "left out", "task", "network", "curves", "linear", "tuned MLP",
-    "forest", "boosting",    "units", "bends of curves", "regions with rows", "seconds grow + report", "CPU-seconds curves", "seconds tuned MLP",
+    "forest", "boosting", "units", "bends of curves", "regions with rows", "seconds grow + report",
+    "CPU-seconds curves", "seconds tuned MLP",
 )  # fmt: skip
 
 
