@@ -174,6 +174,16 @@ def explain_calls() -> dict[str, Callable[[], Call]]:
         "scorecard": lambda: Call(
             tables.scorecard, table | {"y": Y, "max_regions": 3, "max_terms": 2, "min_share": 0.1}
         ),
+        "fit_curves": lambda: Call(
+            tables.fit_curves,
+            {
+                "problem": creases.problems.get("moons"),
+                "rows": np.arange(0, 400, 16),
+                "weight": np.ones(25),
+                "shapes": {"x1": "rising"},
+                "seed": 0,
+            },
+        ),
         "Columns.from_data": lambda: Call(tables.Columns.from_data, {"X": X, "names": ("a", "b")}),
         "Columns.unknown": lambda: Call(tables.Columns.unknown, {"names": ["a", "b"]}),
     }

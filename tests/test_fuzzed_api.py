@@ -36,9 +36,14 @@ NO_CALLS = {
         plot_growth_curves plot_heatmap plot_pieces plot_polytope plot_pruning plot_section plot_spectra plot_tracks
         redundant_units remove_redundant report ridge_coefficients ridge_network save_figure""",
     "reads or writes files, or reads packages, and has tests of its own": """
-        breast_cancer cifar10 diabetes digits iris load mnist plane_tiles wine""",
+        breast_cancer cifar10 diabetes digits fit_table iris load load_checkpoint load_run lock_folder mnist plane_tiles
+        prepare_folder read_columns resolve_data wine""",
+    "is a part of a run, on a table or in a loop, and has tests of its own": """
+        baseline_warnings baselines block_losses check_explanations choose_threshold classification_metrics
+        compare_losses compare_with_linear data_box decide describe_step drive metrics_summary number_encoding
+        regression_metrics shift_decision train_epoch training_summary""",
     "takes a function, or no arguments, or is a part of others": """
-        compile_kernels evaluation_mode format_number format_time_left job make_problem names""",
+        compile_kernels evaluation_mode format_time_left job make_problem names""",
 }
 
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases._typing import Floats, Ints
+from creases._validation import check_seed, check_vector
 from creases.errors import InputError
 from creases.problems import Problem
+from creases.tables._split.split import MIN_ROWS
 from creases.tables._stages.constraints import Shape
 from creases.tables._stages.folds import deal_folds
 from creases.tables._stages.network_of_fit import PiecewiseLinear, curve_parts, plane_weights, to_module
@@ -189,8 +191,10 @@ def fit_curves(
     >>> model.network.n_out
     3
     """
-    rows = np.arange(len(problem.X)) if rows is None else rows
-    weight = np.ones(len(rows)) if weight is None else np.asarray(weight, np.float64)
+    rows, weight = _check_rows(problem, rows, weight)
+    if not isinstance(shapes, Mapping | None):
+        raise InputError("shapes", 'be a mapping such as {"age": "rising"}', type(shapes).__name__)
+    seed = check_seed(seed)
     n_classes = 0 if problem.classes is None else len(problem.classes)
     y = problem.y[rows].astype(np.float64)[:, None]
     center, scale = np.zeros(1 if n_classes in (0, 2) else n_classes), np.ones(1 if n_classes in (0, 2) else n_classes)
@@ -208,6 +212,23 @@ def fit_curves(
     key = (kept.stage, kept.tolerance)
     fit = next(fit for stage, tolerance, fit in candidates(data, inputs) if (stage, tolerance) == key)
     return CurveModel(problem, fit, center, scale, _steps(best, kept, held), inputs.is_numeric)
+
+
+def _check_rows(problem: Problem, rows: Any, weight: Any) -> tuple[Ints, Floats]:
+    """Return the numbers of the rows to use, and their weights."""
+    if not isinstance(problem, Problem):
+        raise InputError("problem", "be a Problem", type(problem).__name__, "creases.tables.read_table makes one")
+    if np.ndim(problem.y) != 1:
+        raise InputError("problem", "have one target", f"targets of shape {np.shape(problem.y)}")
+    numbers = np.arange(len(problem.X)) if rows is None else check_vector(rows, "rows")
+    if len(np.unique(numbers)) < MIN_ROWS:
+        raise InputError("rows", f"have at least {MIN_ROWS} different rows", f"{len(np.unique(numbers))}")
+    if (numbers != np.floor(numbers)).any() or numbers.min() < 0 or numbers.max() >= len(problem.X):
+        raise InputError("rows", f"be whole numbers from 0 to {len(problem.X) - 1}", "others")
+    weights = np.ones(len(numbers)) if weight is None else check_vector(weight, "weight", len(numbers))
+    if (weights < 0).any() or not (weights > 0).any():
+        raise InputError("weight", "be non-negative with at least one positive entry", "others")
+    return numbers.astype(np.int64), weights
 
 
 def _steps(best: list[Candidate], kept: Candidate, weight: Floats) -> tuple[Step, ...]:

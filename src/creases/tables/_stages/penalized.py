@@ -103,12 +103,12 @@ class _Gram:
         return cls(matrix, mean, total)
 
 
-def fit_penalized(basis: Basis, rows: Rows, limits: Floats) -> Fit:
+def fit_penalized(basis: Basis, rows: Rows, limits: Floats, *, n_steps: int = STEPS) -> Fit:
     """Fit weights of the functions of a basis by maximum likelihood, each block of them shrunk by a penalty of its own.
 
     A penalty is the one that makes the penalized weights as large as rows say: the generalized Fellner-Schall update of
     restricted maximum likelihood (Wood, Fasiolo 2017), one for each Newton step. A block that says nothing gets a
-    penalty without end: a curve becomes straight, a plane disappears. The products of ``limits`` (k, q) with the
+    penalty without end: a curve becomes straight, a plane disappears. There are at most ``n_steps``. The products of ``limits`` (k, q) with the
     weights of the basis' first q functions are not negative.
     """
     sample = rows
@@ -118,7 +118,7 @@ def fit_penalized(basis: Basis, rows: Rows, limits: Floats) -> Fit:
     limits = np.pad(limits, ((0, 0), (0, p - limits.shape[1])))
     zeros = np.zeros(n_blocks)
     fit = Fit(basis, np.zeros((p, rows.n_scores)), rows.start(), np.ones(n_blocks), zeros, 1.0, ())
-    fit = _take_steps(fit, sample, limits, STEPS, choose=True)
+    fit = _take_steps(fit, sample, limits, n_steps, choose=True)
     if sample is rows:
         return fit
     return _take_steps(fit, rows, limits, LAST_STEPS if rows.n_classes else 1, choose=False)

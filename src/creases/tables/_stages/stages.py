@@ -19,6 +19,9 @@ from creases.tables._stages.simplify import simplify
 #: Pieces of a curve at most, and functions of a table's curves at most.
 PIECES, FUNCTIONS = 20, 600
 
+#: Newton steps of the linear model: the other stages are judged against it, so it must have settled.
+LINEAR_STEPS = 40
+
 #: Numbers of planes to try.
 PLANES = (3, 10)
 
@@ -59,7 +62,7 @@ class Candidate:
 def candidates(rows: Rows, inputs: Inputs) -> Iterator[tuple[str, float, Fit]]:
     """Fit every stage to rows: its name, its tolerance, and the model."""
     straight = _curve_basis(rows, inputs, 1)
-    linear = fit_penalized(straight, rows, shape_rows(straight, inputs.shapes))
+    linear = fit_penalized(straight, rows, shape_rows(straight, inputs.shapes), n_steps=LINEAR_STEPS)
     yield "linear", 0.0, linear
     bent = _curve_basis(rows, inputs, PIECES)
     curves = fit_penalized(bent, rows, shape_rows(bent, inputs.shapes)) if len(bent.places) else linear
