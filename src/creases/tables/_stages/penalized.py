@@ -107,9 +107,9 @@ def fit_penalized(basis: Basis, rows: Rows, limits: Floats, *, n_steps: int = ST
     """Fit weights of the functions of a basis by maximum likelihood, each block of them shrunk by a penalty of its own.
 
     A penalty is the one that makes the penalized weights as large as rows say: the generalized Fellner-Schall update of
-    restricted maximum likelihood (Wood, Fasiolo 2017), one for each Newton step. A block that says nothing gets a
-    penalty without end: a curve becomes straight, a plane disappears. There are at most ``n_steps``. The products of ``limits`` (k, q) with the
-    weights of the basis' first q functions are not negative.
+    restricted maximum likelihood (Wood, Fasiolo 2017), one for each of at most ``n_steps`` Newton steps. A block that
+    says nothing gets a penalty without end: a curve becomes straight, a plane disappears. The products of ``limits``
+    (k, q) with the weights of the basis' first q functions are not negative.
     """
     sample = rows
     if len(rows) > PENALTY_ROWS:
