@@ -39,12 +39,35 @@ ROOM, ROOM_SIZE = 200, 2**20
 class CaseLike(Protocol):
     """Inputs of a box with ``A x <= b`` whose outputs have ``C y + D x <= d``."""
 
-    box: Floats
-    A: Floats
-    b: Floats
-    C: Floats
-    D: Floats
-    d: Floats
+    @property
+    def box(self) -> Floats:
+        """(n, 2)."""
+        ...
+
+    @property
+    def A(self) -> Floats:
+        """(r, n)."""
+        ...
+
+    @property
+    def b(self) -> Floats:
+        """(r,)."""
+        ...
+
+    @property
+    def C(self) -> Floats:
+        """(k, m)."""
+        ...
+
+    @property
+    def D(self) -> Floats:
+        """(k, n)."""
+        ...
+
+    @property
+    def d(self) -> Floats:
+        """(k,)."""
+        ...
 
 
 @dataclass

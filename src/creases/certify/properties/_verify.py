@@ -20,7 +20,7 @@ from creases.certify._boxes.search import search_cases as search_boxes
 from creases.certify._maximize.domain import Domain, shrink
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective, sample_points
-from creases.certify.proofs import CaseSet, ClaimProof, VerifyStatement, make_proof
+from creases.certify.proofs import CaseSet, ClaimProof, Leaf, Split, VerifyStatement, make_proof
 from creases.certify.propagation._linear import LinearBounds
 from creases.certify.properties._verdict import Verdict
 from creases.errors import InputError
@@ -139,7 +139,8 @@ def _search(
     deadline, report = begin + budget, progress or (lambda what, done, total: None)
     chain = read_chain(net) if net.n_in <= MAX_INPUTS else None
     groups = _same_inputs(cases) if chain is not None else [[k] for k in range(len(cases))]
-    unknown, trees = 0, {}
+    unknown = 0
+    trees: dict[int, tuple[Split | Leaf, ...]] = {}
     for done, group in enumerate(groups):
         report("deciding cases", sum(map(len, groups[:done])), len(cases))
         now = time.monotonic()
