@@ -22,7 +22,7 @@ LOWEST := $(SURGERY) $(READING) tests/growth/test_cost.py tests/regions/test_bou
 KERNELS := $(addprefix src/creases/,splines/_fit.py boolean/_minimal.py certify/_ranges.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test kernels thorough random lowest lint format bench docs pictures reproduce viewer chromium clean
+.PHONY: help demo test slow kernels thorough random lowest lint format bench docs pictures reproduce viewer chromium clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,16 +30,19 @@ help: ## list what can be made
 demo: $(VENV)/installed ## set up, grow a small network, map it exactly, draw it
 	$(BIN)/creases demo
 
-test: $(VENV)/dev ## set up, check and test everything but what takes long: five minutes on two cores
+test: $(VENV)/dev ## set up, check and test everything but what takes long
 	$(MAKE) --no-print-directory --jobs 2 lint kernels
-	$(PYTEST) -n $(JOBS) --dist worksteal --durations 25 -m "not thorough"
+	$(PYTEST) -n $(JOBS) --dist worksteal --durations 25 -m "not slow and not thorough"
 
-thorough: $(VENV)/dev chromium ## run the tests that take long: browsers, processes, damaged files, every claim
+slow: $(VENV)/dev chromium ## run the tests that take long: browsers, processes, every claim
 	$(PYTEST) tests/web
-	$(PYTEST) -n $(JOBS) --dist loadgroup -m thorough --ignore tests/web
+	$(PYTEST) -n $(JOBS) --dist worksteal -m "slow and not thorough" --ignore tests/web
+
+thorough: $(VENV)/dev ## run the tests that take longest: series of damaged files, killed runs, many ranks
+	$(PYTEST) -n $(JOBS) --dist worksteal -m thorough
 
 random: $(VENV)/dev ## run the property tests with new random examples
-	$(PYTEST) -n $(JOBS) --dist worksteal --hypothesis-profile random -m "not thorough" tests
+	$(PYTEST) -n $(JOBS) --dist worksteal --hypothesis-profile random -m "not slow and not thorough" tests
 
 kernels: $(VENV)/dev
 	@$(PYTEST) $(KERNELS)

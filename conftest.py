@@ -9,9 +9,9 @@ from hypothesis import settings
 ROOT = Path(__file__).parent
 
 #: Folders whose tests take long: browsers, and every claim of the sources.
-THOROUGH_FOLDERS = (ROOT / "tests" / "web", ROOT / "reproduction")
+SLOW_FOLDERS = (ROOT / "tests" / "web", ROOT / "reproduction")
 
-# Everybody tests the same examples; `make thorough` adds a run with random ones.
+# Everybody tests the same examples; `make random` draws new ones.
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
 settings.register_profile("random", deadline=None, print_blob=True)
 settings.load_profile("fixed")
@@ -20,8 +20,8 @@ settings.load_profile("fixed")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test of the folders that take long."""
     for item in items:
-        if any(folder in item.path.parents for folder in THOROUGH_FOLDERS):
-            item.add_marker(pytest.mark.thorough)
+        if any(folder in item.path.parents for folder in SLOW_FOLDERS):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:

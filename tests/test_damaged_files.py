@@ -32,6 +32,7 @@ def kinds(tmp_path_factory) -> dict[str, Kind]:
     return make_kinds(tmp_path_factory.mktemp("intact"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_damaged_file_is_refused_or_can_be_used(kinds, name, tmp_path):
     """Thousands more are tried by bench/fuzz_files.py, in a process of their own."""
@@ -95,6 +96,7 @@ def folder_kinds(tmp_path_factory) -> dict[str, Kind]:
     return make_folder_kinds(tmp_path_factory.mktemp("folders"))
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", FOLDER_FILES)
 def test_a_damaged_file_of_a_folder_is_refused_or_can_be_used(folder_kinds, name, tmp_path):

@@ -39,6 +39,7 @@ def _marked(page):
     return pytest.param(page, id=page.stem, marks=marks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [_marked(page) for page in PAGES if blocks(page) and page not in GROWTH_PAGES])
 def test_every_block_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -26,6 +26,7 @@ def copy(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.thorough  # make lint runs the same check
 def test_every_import_of_the_repository_goes_through_a_door():
     code, output = check(ROOT)

@@ -61,6 +61,7 @@ def run_python(arguments, folder, environment, **more):
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment",
     [
@@ -81,6 +82,7 @@ def test_a_table_with_names_that_are_not_english_is_learnt_and_mapped(environmen
     assert (tmp_path / "map.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_another_user_can_run_it(tmp_path):
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
@@ -102,6 +104,7 @@ def test_another_user_can_run_it(tmp_path):
     assert (folder / "run" / "model.safetensors").stat().st_uid == 65534
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.thorough)])
 def test_pools_of_processes_count_the_same_regions(method, tmp_path):
     (tmp_path / "pool.py").write_text(POOL)

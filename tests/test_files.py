@@ -107,6 +107,7 @@ def test_many_writers_of_one_file_do_not_disturb_each_other(tmp_path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
+@pytest.mark.slow
 def test_writes_at_the_same_time_all_succeed(tmp_path):
     def write(number):
         for _ in range(200):

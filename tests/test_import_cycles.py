@@ -33,6 +33,7 @@ def imported_modules(path: Path, modules: dict[str, Path]) -> set[str]:
     return imported & set(modules)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ROOMS)
 def test_the_modules_of_a_room_form_no_cycle(room: str) -> None:
     modules = room_modules(room)

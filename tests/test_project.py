@@ -48,11 +48,13 @@ def test_importing_creases_loads_no_compiler_and_no_plotting():
     assert not loaded & {"numba", "llvmlite", "matplotlib", "networkx.classes", "onnx", "typer", "rich", "sklearn"}
 
 
+@pytest.mark.slow
 def test_creases_can_be_imported_and_read_without_numba():
     code = "import sys; sys.modules['numba'] = None\nimport creases\ncreases.read([([[1.0]], [0.0])])"
     assert "creases" in loaded_by(code)
 
 
+@pytest.mark.slow
 def test_importing_creases_prints_nothing_and_leaves_the_random_state_alone():
     code = (
         "import torch, numpy as np\n"
@@ -75,6 +77,7 @@ def test_the_layout_is_typed():
     assert (ROOT / "src" / "creases" / "py.typed").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_kernels_are_cached_for_the_user_where_the_package_is_read_only(tmp_path):
     """numba caches beside the source; where it may not write there, it takes the user's cache folder."""

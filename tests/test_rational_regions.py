@@ -71,6 +71,7 @@ def test_regions_of_a_plane_are_those_of_clipped_polygons(seed):
     assert sorted(map(polygon_area, found.cells)) == sorted(reference.areas)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_point_is_in_one_region_and_its_function_is_the_network(seed):
     case, found = small_case(seed)

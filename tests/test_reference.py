@@ -15,6 +15,7 @@ SQUARE = [(-1.0, 1.0), (-1.0, 1.0)]
 DEGENERATE = ["d_dead", "d_dup", "d_neg", "d_parallel", "d_zero"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*DEGENERATE, "m2_16x2", "m2_32x3"])
 def test_exact_clipping_finds_the_confirmed_counts(name: str) -> None:
     found, told = exact_regions(load_case(name), SQUARE), load_counts()[name]
@@ -23,17 +24,20 @@ def test_exact_clipping_finds_the_confirmed_counts(name: str) -> None:
     assert sum(found.areas) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_linear_programs_find_the_confirmed_counts(name: str) -> None:
     assert len(lp_regions(load_case(name), SQUARE)) == load_counts()[name]["regions"]
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_linear_programs_find_the_confirmed_counts_in_space() -> None:
     layers = load_case("m3_16x2")
     assert len(lp_regions(layers, [(-1, 1)] * 3)) == load_counts()["m3_16x2"]["regions"]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases(2, max_depth=2, max_width=5))
 def test_exact_clipping_and_linear_programs_find_the_same_patterns(case: Case) -> None:
@@ -43,6 +47,7 @@ def test_exact_clipping_and_linear_programs_find_the_same_patterns(case: Case) -
     assert sum(exact.areas) == np.prod([Fraction(hi) - Fraction(lo) for lo, hi in case.box])
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases(1, max_depth=2, max_width=5))
 def test_intervals_and_linear_programs_find_the_same_patterns(case: Case) -> None:

@@ -25,6 +25,7 @@ def classes():
     return [(f, boolean.swaps(f, 4).changes) for f in map(int, boolean.npn_classes(4).representatives)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sharp", [True, False])
 @pytest.mark.parametrize("leak", LEAKS)
 def test_all_222_classes_of_four_bits_are_solved_by_one_layer(classes, leak, sharp):
@@ -35,6 +36,7 @@ def test_all_222_classes_of_four_bits_are_solved_by_one_layer(classes, leak, sha
         assert margin(model, f, 4) >= (0.15 if sharp else 0.499)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [2, 3])
 @pytest.mark.parametrize("leak", LEAKS)
 def test_all_222_classes_of_four_bits_are_solved_by_narrow_layers(classes, leak, width):
@@ -52,6 +54,7 @@ def test_along_its_weights_a_network_changes_sign_as_often_as_the_function_swaps
         assert len(across.boundary().t) == boolean.swaps(f, 4).changes
 
 
+@pytest.mark.slow
 def test_functions_of_five_and_six_bits_with_the_most_swaps_known():
     for f, n, swaps in ((26990475, 5, 9), (0x8B9B5D3A8741CFD4, 6, 15)):
         model = wide_network(f, n)

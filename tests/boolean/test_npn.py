@@ -40,6 +40,7 @@ def test_there_are_616126_classes_of_five_bits():
         assert len(set(images(int(f), 5))) == sizes[np.searchsorted(representatives, f)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "f"), [(4, 0xBEEF), (5, 0xDEADBEEF), (5, 0x96696996), (5, 0x0F0F3C3C)])
 def test_the_canonical_function_is_the_least_of_all_images(n, f):
     assert boolean.canonical_form(f, n) == min(images(f, n))

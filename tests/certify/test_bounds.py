@@ -22,6 +22,7 @@ def net() -> creases.Network:
     return creases.read(seeded(PLAIN))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_bounds_hold_at_every_point_of_the_box(net: creases.Network, method: str) -> None:
     x = np.random.default_rng(0).uniform(-1, 1, size=(10_000, 2))

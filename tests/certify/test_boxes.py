@@ -50,6 +50,7 @@ def exact_value(net: Network, x: np.ndarray) -> Fraction:
     return h[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.1, -0.5, 1.5]))
 def test_limits_at_and_next_to_the_largest_value_are_decided_truly_at_any_scale(seed: int, leak: float) -> None:
@@ -125,6 +126,7 @@ def test_rows_of_inputs_belong_to_a_case() -> None:
     assert not is_inside(chain, case, verdict.counterexample)
 
 
+@pytest.mark.slow
 def test_the_budget_ends_a_search_that_cannot_end() -> None:
     net = creases.read([([[1.0, 1.0], [-1.0, -1.0]], [0.0, 0.0]), ([[-1.0, -1.0]], [0.1])])  # 0.1 - |x0 + x1|
     third = float(np.nextafter(0.1, 1.0))  # just above the largest value, by less than rounding
@@ -133,6 +135,7 @@ def test_the_budget_ends_a_search_that_cannot_end() -> None:
     assert verdict.seconds < 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_trees_of_random_networks_pass_the_check(seed: int) -> None:
     rng = np.random.default_rng(seed)

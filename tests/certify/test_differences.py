@@ -44,6 +44,7 @@ def check(a: creases.Network, b: creases.Network, box: list[tuple[float, float]]
     return low, high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leak", [0.0, 0.2, 1.5, -0.5])
 @pytest.mark.parametrize("scale", [1e-4, 0.3])
 def test_no_point_of_the_box_is_beyond_the_bounds(leak: float, scale: float) -> None:
@@ -97,6 +98,7 @@ def iris() -> tuple[creases.Network, np.ndarray]:
     return creases.read(layers), np.stack([X.min(axis=0), X.max(axis=0)], axis=1)
 
 
+@pytest.mark.slow
 def test_a_copy_in_float16_is_proved_close(iris) -> None:
     a, box = iris
     b = a.to(torch.float16).to(torch.float64)
@@ -155,6 +157,7 @@ def test_a_network_decides_as_its_multiple_by_proof_or_not_at_all() -> None:
     assert compare_decisions(a, b, (-1, 1), budget=1).verdict in ("same", "unknown")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_bounds_by_branch_and_bound_have_a_proof(seed: int) -> None:
     a, b = network([3, 4, 2], seed), network([3, 4, 2], seed + 50)

@@ -20,11 +20,13 @@ def test_no_falling_column_in_units_of_a_million_is_proved_to_rise(seed):
     assert not false_verdicts(rising_case(seed), "monotone")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "largest"), [(4, 1e4), (4, 1e6)])
 def test_ranges_of_coefficients_hold_for_columns_in_units_of_a_table(seed, largest):
     assert not false_verdicts(table_case(seed, largest), "range coefficients")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_verdicts_of_every_kind_agree_with_rational_arithmetic(seed, kind):

@@ -37,6 +37,7 @@ MODELS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("backwards", [True, False], ids=["linear bounds", "intervals alone"])
 def test_no_point_of_the_box_is_beyond_the_bounds(name: str, backwards: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,6 +52,7 @@ def test_no_point_of_the_box_is_beyond_the_bounds(name: str, backwards: bool, mo
         assert (y.max(axis=0) <= high).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leak", [0.0, 0.2, 1.5, -0.5])
 def test_small_networks_reach_their_bounds_or_nearly(leak: float) -> None:
     """With few units bounds are near the truth, so that a line a little too low is seen."""

@@ -15,6 +15,7 @@ from creases.errors import InputError
 from nearest_cases import NORMS, brute_force, random_network
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_distances_are_those_of_all_regions_enumerated(seed: int) -> None:
     net, x = random_network(seed)
@@ -115,6 +116,7 @@ def test_further_answers_leave_the_main_column_alone() -> None:
     assert other.distance >= change.distance
 
 
+@pytest.mark.slow
 def test_a_budget_that_is_over_leaves_honest_bounds() -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(20, 60), nn.ReLU(), nn.Linear(60, 60), nn.ReLU(), nn.Linear(60, 3)).double()

@@ -71,6 +71,7 @@ def test_the_last_two_units_of_a_joint_network_are_the_decisions(outputs: int) -
         np.testing.assert_array_equal(own, net(x).argmax(1) if outputs > 1 else net(x)[:, 0] > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("net", [mlp(0), mlp(0, outputs=1), mlp(0, widths=()), conv(0)], ids=str)
 def test_the_difference_of_a_network_with_itself_is_empty(net: creases.Network) -> None:
     x = torch.randn(30, net.n_in, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -252,6 +253,7 @@ def test_the_largest_difference_in_a_box_is_that_of_a_mixed_integer_program(inpu
     assert apart.upper[0] >= max(gap) * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", [(mlp(0, 3), mlp(1, 3)), (mlp(2, 3), mlp(3, 3, widths=(10,)))], ids=["deep", "mixed"])
 def test_what_is_found_and_what_is_proved_enclose_the_truth(pair: tuple[creases.Network, creases.Network]) -> None:
     for size in (0.001, 0.1, 1.0, 10.0):
@@ -355,6 +357,7 @@ def test_what_cannot_be_compared_is_refused_with_advice(call, message: str) -> N
         call()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(st.integers(1, 3).flatmap(lambda n: st.tuples(cases(n, max_depth=2), cases(n, max_depth=2))))
 def test_degenerate_networks_are_compared_as_points_of_the_box_say(pair: tuple[Case, Case]) -> None:

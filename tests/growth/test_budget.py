@@ -198,6 +198,7 @@ def test_growth_steps_are_charged():
     assert model[0].out_features == 4
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @given(st.floats(2e4, 2e6), st.sampled_from(["stages", 2]), st.sampled_from(["random", "gradmax"]))
 @settings(max_examples=10, deadline=None)

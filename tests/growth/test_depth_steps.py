@@ -148,6 +148,7 @@ def test_a_deepening_step_is_undone_and_made_again_exactly():
     assert all(torch.equal(v, deep.network.tensors[k]) for k, v in run.grower.state.model.state_dict().items())
 
 
+@pytest.mark.slow
 def test_a_killed_run_with_new_layers_ends_in_the_same_network(tmp_path):
     model, data = deep_target()
     fresh = copy.deepcopy(model)

@@ -35,6 +35,7 @@ def test_growth_in_a_users_own_loop_takes_a_line_before_it_and_one_in_it():
     assert grower.history.last["loss"] == pytest.approx(float(F.cross_entropy(model(x), y).detach()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "shape", "how"),
     [
@@ -66,6 +67,7 @@ def test_models_of_many_kinds_grow(make, shape, how):
     assert [name for name, _ in model.named_modules()] == [name for name, _ in before.named_modules()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "how"),
     [

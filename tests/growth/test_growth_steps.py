@@ -16,6 +16,7 @@ from growth_runs import adam, classes, mlp, round_robin, trained
 # limits of size
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", ["tiny", Random(count=5), Split(count=4), "gradmax"])
 @pytest.mark.parametrize("limit", [{"parameters": 51}, {"flops": 81}])
@@ -116,6 +117,7 @@ def test_recycling_in_vain_is_not_repeated_for_ever():
     assert [record.action for record in grower.history.records] == ["recycle", "grow"] * 4
 
 
+@pytest.mark.slow
 def test_recycling_goes_on_no_longer_in_a_row_than_there_are_units():
     """The loss falls whatever is recycled: someone else's doing."""
     model = duplicated()
@@ -145,6 +147,7 @@ def test_the_optimizer_keeps_the_moments_of_the_units_that_stay():
     assert not after[6:].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [SizeLimit(parameters=150), SizeLimit(units=20), SizeLimit(flops=280)])
 def test_a_stage_widens_all_layers_evenly_where_not_all_of_it_fits(limit):
     run = Run(mlp(3, 2, 2, 2, 2, seed=1), classes(100), "classification", GrowthConfig(how="random", where="all"))

@@ -51,6 +51,7 @@ def test_the_model_is_changed_in_place_and_returned():
     assert model[0].out_features > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["tiny", "fold", "gradmax", "random", "split"])
 def test_the_same_seed_gives_the_same_network_and_another_another(how):
     one, again, other = (run(how=how, seed=seed, batch_size=40, validation=0.2) for seed in (1, 1, 2))
@@ -59,6 +60,7 @@ def test_the_same_seed_gives_the_same_network_and_another_another(how):
     assert not same_tensors(one.model, other.model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["arrays", "loader", "loader with its own generator"])
 def test_what_was_drawn_before_makes_no_difference_and_is_as_it_was_after(kind):
     x, y = classes()
@@ -137,6 +139,7 @@ def test_a_limit_of_size_ends_growth_and_the_run_goes_on_to_the_end_of_its_budge
     assert len(grown.history.epochs) == 14
 
 
+@pytest.mark.slow
 @given(st.integers(24, 60), st.sampled_from(["random", "tiny", "gradmax"]), st.integers(0, 3), st.booleans())
 @settings(max_examples=5, deadline=None)
 def test_a_limit_of_size_is_never_exceeded(parameters, how, seed, recycle):
@@ -257,6 +260,7 @@ def test_a_dataset_gives_the_run_of_its_arrays():
     assert same_tensors(one.model, two.model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_both_precisions_grow(dtype):
     model = mlp(3, 2, 2, dtype=dtype)
@@ -274,6 +278,7 @@ def test_whole_weights_are_repetition_in_training():
     assert losses[0] == pytest.approx(losses[1], rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_a_handful_of_samples_is_enough_to_run(n):
     for how in ("tiny", "fold", "random", "gradmax"):
@@ -341,6 +346,7 @@ def test_a_finished_run_is_read_back_at_once(tmp_path):
     assert one.history == two.history
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("other", "says"),
     [
@@ -373,6 +379,7 @@ def test_a_run_goes_on_longer_when_it_is_asked_to(tmp_path):
     assert timeless(longer.history) == timeless(whole.history)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

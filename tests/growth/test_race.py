@@ -208,6 +208,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_whose_stages_do_not_pay_is_bit_for_bit_one_without_growth(case, verdict):
     make, shape, options = CASES[case]
@@ -308,6 +309,7 @@ def test_growth_pays_where_two_units_cannot_learn_and_not_where_there_is_nothing
 # fairness, and the budget
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pays", [True, False])
 @pytest.mark.parametrize("budget", [24, "2e5 multiply-adds"])
 def test_both_networks_of_a_stage_are_trained_for_as_many_steps_on_the_same_batches(pays, budget, verdict):
@@ -344,6 +346,7 @@ def test_the_winner_of_a_race_trains_alone_for_the_rest_of_a_long_stage(monkeypa
         assert following == begin + steps + rest
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from([12, 20, "1e5 multiply-adds", "3e5 multiply-adds"]),
     st.floats(0.05, 0.95),
@@ -448,6 +451,7 @@ def test_the_grown_network_gets_its_stage_where_the_loop_counts_steps_on(verdict
     assert grower.history.last["steps"] < 240
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [pytest.param(4, marks=pytest.mark.thorough), 19])
 def test_a_grower_goes_on_from_its_state_beside_a_copy_of_the_model_and_the_optimizer(at):
     data = classes(40)
@@ -480,6 +484,7 @@ class Stopped(Exception):
     """What stops a run at the end of an epoch."""
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("make", "options"),
@@ -527,6 +532,7 @@ def test_stopped_and_resumed_after_every_epoch_a_race_ends_the_same(make, option
     assert timeless(whole.history) == timeless(again.history)
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_back_into_a_race_runs_as_if_nothing_had_been():
     straight, turned = begun(), begun()
     marks = []
@@ -547,6 +553,7 @@ def test_a_run_that_goes_back_into_a_race_runs_as_if_nothing_had_been():
 # any run
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.thorough
 @given(

@@ -35,6 +35,7 @@ def histories() -> dict[str, History]:
     return found
 
 
+@pytest.mark.slow
 def test_every_method_leaves_records_that_survive_json(histories):
     for how, history in histories.items():
         assert history.records, how
@@ -43,6 +44,7 @@ def test_every_method_leaves_records_that_survive_json(histories):
         assert json.loads(history.to_json())["creases-history"] == 2
 
 
+@pytest.mark.slow
 def test_every_record_says_when_where_what_and_what_it_did(histories):
     for how, history in histories.items():
         for number, one in enumerate(history.records, 1):
@@ -161,6 +163,7 @@ def test_a_file_of_endless_brackets_is_refused(tmp_path):
         History.load(tmp_path / "deep.json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "path", "value"),
     [

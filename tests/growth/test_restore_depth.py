@@ -77,6 +77,7 @@ def check_restored(model, optimizer, x, state, numbers, outputs) -> None:
     assert set(optimizer.state) <= {p for group in optimizer.param_groups for p in group["params"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", OPTIMIZERS)
 @settings(max_examples=12, deadline=None)
 @given(first=ACTIONS, between=ACTIONS)
@@ -93,6 +94,7 @@ def test_a_model_returns_exactly_from_any_steps_to_any_state(kind, first, betwee
         check_restored(model, optimizer, x, state, numbers, outputs)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(actions=ACTIONS)
 def test_a_fresh_model_takes_a_deepened_state_from_a_file(tmp_path_factory, actions):

@@ -42,6 +42,7 @@ def resumed_at_every(stops, make, path, data, **options):
     return grow_and_save(make(), data, "classification", checkpoint=path, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "make", "shape"),
     [
@@ -78,6 +79,7 @@ def make_rprop(parameters):
     return torch.optim.Rprop(parameters, lr=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["history", "model", "optimizer", "spent", "best"])
 def test_a_checkpoint_that_lacks_a_part_is_refused(name, tmp_path):
     path = tmp_path / "run.pt"
@@ -119,6 +121,7 @@ def interrupted(path, **options):
     return saved, lambda: grow_and_save(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **call)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -149,6 +152,7 @@ def test_a_scheduler_state_that_does_not_fit_is_refused(tmp_path):
         resume()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("forge", "said"),
     [
@@ -174,6 +178,7 @@ def test_a_forged_checkpoint_is_refused(forge, said, tmp_path):
         resume()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", [make_sgd, make_groups, make_rprop, torch.optim.Adagrad, torch.optim.NAdam])
 def test_the_optimizers_memory_is_resumed_with_its_groups(optimizer, tmp_path):
     data = classes(60)

@@ -84,6 +84,7 @@ def test_dead_channels_of_a_convolution_come_to_life():
         assert dead_units(model, place, [(x, y)]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["tiny", "fold", "gradmax", "random", "split"])
 def test_a_dead_one_by_one_start_is_drawn_anew_and_grows(how):
     model = killed(mlp(3, 1, 1, 2), ["0", "2"])

@@ -35,6 +35,7 @@ def run(model, optimizer, n=60, **options):
     return grow_and_save(model, classes(n), "classification", optimizer=optimizer, progress=False, **options)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 12), st.sampled_from([7, 20, 60]), st.sampled_from([1, 3, 10**6]))
 @settings(max_examples=6, deadline=None)
 def test_the_cosine_falls_from_the_optimizers_own_rates_to_zero_over_the_budget(epochs, batch, when):
@@ -78,6 +79,7 @@ SCHEDULERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", SCHEDULERS)
 @pytest.mark.parametrize("options", [{"when": 2, "budget": 8, "how": "random", "batch_size": 20}, STAGES])
 @pytest.mark.parametrize("given_as", ["function", "scheduler"])
@@ -132,6 +134,7 @@ class Stopped(Exception):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["cosine", "constant", SCHEDULERS[2]])
 @pytest.mark.parametrize("at", [1, 3, 4])
 def test_a_run_that_is_resumed_has_the_rates_of_the_one_that_was_left_alone(schedule, at, tmp_path):

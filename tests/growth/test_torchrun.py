@@ -26,6 +26,7 @@ def assert_alike(one: dict, two: dict, rtol: float = 1e-5, atol: float = 1e-7) -
         torch.testing.assert_close(one[name], two[name], rtol=rtol, atol=atol)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", torchrun_runs.CASES)
 def test_two_ranks_grow_the_network_of_one(both, name):
     alone = torchrun_runs.outcome(torchrun_runs.CASES[name]())
@@ -45,6 +46,7 @@ def test_two_ranks_grow_the_network_of_one(both, name):
 LIMITED = ["seconds", "multiply-adds"]  # budgets that the ranks must spend together
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [*torchrun_runs.CASES, "own share", "uneven share", "interrupted", *LIMITED, "other start"]
 )
@@ -65,6 +67,7 @@ def test_all_ranks_start_from_the_network_of_the_first(both):
     assert_alike(both[1]["other start"]["model"], both[0]["tiny"]["model"], rtol=0, atol=0)
 
 
+@pytest.mark.slow
 def test_data_that_differ_between_ranks_are_refused_by_both(both):
     assert "another rank refused" in both[0]["other data"]
     assert "data must be the same in every process, got 100 samples" in both[1]["other data"]

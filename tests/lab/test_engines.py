@@ -20,6 +20,7 @@ from creases.lab._sweeps.eta import TimeLeft, estimate_time_left, format_duratio
 PATHS = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(creases.__file__).parents[1])])
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_processes_share_the_cores_and_a_process_that_dies_fails_its_job_alone(tmp_path):
     one = Sweep("sweep_jobs:ends", {"x": range(7)}, tmp_path)

@@ -99,6 +99,7 @@ def test_every_row_of_a_job_is_in_the_table(whole):
     assert (whole["chance"].dropna() == (whole["seed"] % 1000)[1::2]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_killed_often_it_does_every_job_and_repeats_only_what_was_not_stored(tmp_path, environment, whole):
     found = subprocess.run(
@@ -112,6 +113,7 @@ def test_killed_often_it_does_every_job_and_repeats_only_what_was_not_stored(tmp
     pd.testing.assert_frame_equal(sweep(tmp_path / "struck").table(), whole)
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("engine", ["local", "ray"])
 def test_killed_on_an_engine_it_resumes_and_repeats_nothing_that_was_stored(engine, tmp_path, environment, whole):
@@ -146,6 +148,7 @@ def test_interrupted_it_stops_its_workers_and_goes_on_later(tmp_path, environmen
     pd.testing.assert_frame_equal(done(sweep(folder)).table(), whole)
 
 
+@pytest.mark.slow
 def test_two_processes_cannot_work_on_one_folder(tmp_path, environment):
     one, other = sweep(tmp_path), sweep(tmp_path)
     with one.store.open_for_writing(one.definition):

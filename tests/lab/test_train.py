@@ -57,6 +57,7 @@ def assert_same(one: TrainingResult, k: int, other: TrainingResult, n: int) -> N
     assert one.moments.steps[k] == other.moments.steps[n]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["cross_entropy", "binary_cross_entropy", "squared_error"])
 @pytest.mark.parametrize("optimizer", ["adam", "sgd", "momentum"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -425,6 +426,7 @@ def test_bad_arguments_are_refused(change, message):
         train(batch, **arguments)
 
 
+@pytest.mark.slow
 def test_labels_of_one_output_are_zeros_and_ones():
     batch = Batch.initial(2, [3, 5, 1], seed=0)
     with pytest.raises(InputError, match="y must be zeros and ones, got int64 from 0 to 2"):

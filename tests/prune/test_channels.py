@@ -46,6 +46,7 @@ def trained():
     return model.eval(), x, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*MODELS, *COUPLED])
 def test_losses_without_a_group_are_those_of_the_model_after_its_removal(name):
     model, shape = coupled(name)
@@ -147,6 +148,7 @@ def test_pruning_by_channels_goes_on_until_one_unit_is_left_at_each_place():
         assert units == set(groups[last].outputs[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [0.5, 0.2, 700])
 @pytest.mark.parametrize("name", ["conv shortcut", "padded shortcut", "depthwise", "small groups", "large groups"])
 def test_a_model_is_pruned_to_a_number_of_parameters(name, parameters):

@@ -49,6 +49,7 @@ def widths(model):
     return [layer.out_features for layer in model if isinstance(layer, nn.Linear)]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(case=cases(), double=st.booleans())
 def test_the_function_stays_on_the_box(case, double):
@@ -123,7 +124,7 @@ def test_a_dead_unit_of_the_second_layer_needs_more_than_intervals():
     layers = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [1.0, -1.0]], [-1.5, 0.0]), ([[1.0, 1.0]], [0.0])]
     model = module(layers)
     plain = value_bounds(read(model), torch.tensor([[-1.0, 1.0]], dtype=torch.float64))
-    assert float(plain[3].high[0]) == 0.5
+    assert 0.5 <= float(plain[3].high[0]) <= 0.5 + 1e-14  # rounded outward
     found = exact(model, [(-1, 1)])
     assert [step.units for step in found.reductions if step.place == "2"] == [(0,)]
     assert found.change == 0.0
@@ -172,6 +173,7 @@ def test_what_only_looks_spare_is_named_and_left_alone(monkeypatch):
     assert [(one.place, one.dead) for one in found.undecided] == [("2", (0,))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(MODELS))
 def test_duplicates_and_dead_units_of_any_model_are_taken_away(name):
     model, shape = built(name)

@@ -9,6 +9,7 @@ from reference import load_case, load_counts
 UNIT = [(-1, 1), (-1, 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["m2_16x2", "m2_32x3", "m2_64x3", "m2_128x3"])
 def test_segments_and_length_equal_the_reference(name: str) -> None:
     expected = load_counts()[name]
@@ -96,6 +97,7 @@ def test_an_output_that_is_zero_but_for_rounding_has_no_boundary() -> None:
     assert creases.space(net).boundary().count == 0
 
 
+@pytest.mark.slow
 def test_networks_of_many_outputs_have_their_classes_by_number() -> None:
     weights = np.array([[1, 0], [0, 1], [-1, -1]])  # three classes that decide, the last of 300 outputs
     net = creases.read([(np.vstack([np.zeros((297, 2)), weights]), np.append(np.full(297, -9.0), np.zeros(3)))])

@@ -51,6 +51,7 @@ def facets_by_lp(found: Cell) -> list[int]:
     return [int(row) for row in rows[keep]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("widths", [(1, 6, 6, 2), (2, 12, 12, 3), (3, 12, 12, 2), (5, 20, 10, 2), (8, 6, 4, 2)])
 @pytest.mark.parametrize("leak", [0.0, 0.1])
 def test_facets_are_the_rows_that_a_linear_program_cannot_spare(widths: tuple[int, ...], leak: float) -> None:
@@ -76,6 +77,7 @@ def test_only_the_facets_unit_changes_across_it_and_back(widths: tuple[int, ...]
             np.testing.assert_allclose(here.J @ border + here.y, there.J @ border + there.y, atol=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(cases(2, max_depth=2, max_width=4), st.integers(0, 2**31))
 def test_cells_of_degenerate_networks_are_regions_and_so_are_their_neighbors(case: Case, seed: int) -> None:

@@ -32,6 +32,7 @@ def diamonds(shift: float) -> creases.Network:
     return creases.read([(W, b), second, (np.array([[1.0, -1, 1]]), np.zeros(1))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leak", [0.0, 0.01, 0.3])
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("n", [2, 3, 4])
@@ -47,6 +48,7 @@ def test_the_explicit_networks_enclose_their_shapes(n, kind, leak):
     assert gaps.max() < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("kind", MODELS)
 def test_turned_moved_and_scaled_with_two_logits_it_is_the_same_shape(kind, scale):
@@ -65,6 +67,7 @@ def test_turned_moved_and_scaled_with_two_logits_it_is_the_same_shape(kind, scal
     assert inner == pytest.approx(-(hull.equations[:, :-1] @ center + hull.equations[:, -1]).max(), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "width", "seed"), [(2, 3, 0), (2, 6, 1), (3, 4, 2), (3, 6, 3), (4, 5, 4)])
 def test_convex_functions_enclose_what_scipy_makes_of_all_their_halfspaces(n, width, seed):
     rng = np.random.default_rng(seed)
@@ -88,6 +91,7 @@ def test_convex_functions_enclose_what_scipy_makes_of_all_their_halfspaces(n, wi
     assert (found.normals @ found.vertices.T <= found.offsets[:, None] + 1e-9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_from_three_dimensions_on_n_plus_1_units_enclose_more_than_two_kinds(n):
     kinds, counts = [], set()
@@ -116,6 +120,7 @@ def test_units_with_weights_of_one_sign_and_a_constant_sum_enclose_what_the_numb
     assert (len(found.vertices), len(found.normals)) == face_counts(n, small)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leak", [0.0, 0.1])
 @pytest.mark.parametrize(("n", "width"), [(1, 1), (2, 1), (2, 2), (3, 3), (4, 4)])
 def test_n_units_in_one_layer_bound_nothing(n, width, leak):

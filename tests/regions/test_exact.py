@@ -82,6 +82,7 @@ def test_counts_are_the_confirmed_ones_for_a_large_network() -> None:
 # -- against the brute force ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases(2))
 def test_patterns_and_vertices_are_those_of_exact_clipping(case: Case) -> None:
@@ -104,6 +105,7 @@ def test_slices_are_cut_exactly_too(case: Case, seed: int) -> None:
     assert len(found.vertices) == truth.n_vertices
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases(2))
 def test_an_exact_partition_conforms(case: Case) -> None:

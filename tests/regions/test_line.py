@@ -69,6 +69,7 @@ def check_against_samples(net: Network, part: LinePartition, t: np.ndarray) -> N
     np.testing.assert_array_equal(found.classes[np.searchsorted(found.ends[1:-1], t)], label)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(cases(), st.integers(0, 2**31))
 def test_breakpoints_and_patterns_are_those_of_exact_fractions(case: Case, seed: int) -> None:

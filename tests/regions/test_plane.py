@@ -51,6 +51,7 @@ def test_counts_equal_the_reference(name: str) -> None:
         assert np.diff(found.starts).max() == expected["max_sides"]
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", PLANES)
 def test_tensor_operations_give_the_same_partition(name: str, monkeypatch) -> None:
@@ -69,6 +70,7 @@ def test_narrowing_wide_bends_changes_nothing(name: str, monkeypatch) -> None:
     assert patterns(creases.plane(net, UNIT)) == patterns(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", [2**10, 2**16, 2**18])
 @pytest.mark.parametrize("name", ["m2_32x3", "d_dup", "d_neg"])
 def test_bounded_memory_changes_nothing(name: str, memory: int, monkeypatch) -> None:
@@ -93,6 +95,7 @@ def test_bounded_memory_changes_nothing_for_choices_and_connections(monkeypatch)
     assert patterns(creases.plane_through(image_network(), *points, margin=1.0)) == patterns(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["m2_64x3", "m2_128x3"])
 def test_pieces_at_ten_thousand_points_are_the_network(name: str) -> None:
     net = creases.read(load_case(name))
@@ -106,6 +109,7 @@ def test_pieces_at_ten_thousand_points_are_the_network(name: str) -> None:
     np.testing.assert_allclose(found.values, net(found.vertices), rtol=0, atol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANES)
 def test_reference_cases_tile_and_neighbors_differ(name: str) -> None:
     check_plane(creases.plane(creases.read(load_case(name)), UNIT), np.random.default_rng(0), points=10_000)
@@ -261,6 +265,7 @@ def grid_check(found: PlanePartition, side: int) -> None:
     np.testing.assert_allclose(np.einsum("nmk,nk->nm", J[region], t) + y[region], values, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_convolution_pooling_and_residuals_agree_with_a_dense_grid() -> None:
     rng = np.random.default_rng(1)
     found = creases.plane_through(image_network(), *3 * rng.normal(size=(3, 16)), margin=1.0)

@@ -62,6 +62,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plane_module, "WIDE", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["strides", "residual", "pooling"])
 @pytest.mark.usefixtures("wide")
 def test_regions_tile_the_box_with_the_pieces_of_the_network(name: str) -> None:

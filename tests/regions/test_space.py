@@ -128,6 +128,7 @@ def test_small_networks_agree_with_brute_force_by_linear_programs(seed):
     check(part)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("widths", [[3, 6, 5, 1], [2, 8, 6, 2], [4, 5, 4, 1], [1, 6, 3, 1], [7, 4, 1]])
 def test_both_methods_find_the_same_regions_and_neighbors(widths):
     net = random_net(widths, 3)
@@ -144,6 +145,7 @@ def test_both_methods_find_the_same_regions_and_neighbors(widths):
     assert (net.pattern(by_facets.inner) == by_facets.patterns).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["d_dead", "d_dup", "d_neg", "d_parallel", "d_zero"])
 def test_the_lp_method_is_right_on_degenerate_networks(name):
     net = case(name)
@@ -199,6 +201,7 @@ def test_creases_along_the_sides_and_through_the_corners_of_the_box_cut_nothing_
     check(part)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_many_creases_through_one_point_make_an_arrangement_of_cones(n):
     W = np.random.default_rng(n).normal(size=(6, n))
@@ -297,6 +300,7 @@ def test_at_the_boundary_the_two_classes_tie_and_no_other_output_is_larger(n, ou
     assert (boundary.classes[:, 0] != boundary.classes[:, 1]).all()
 
 
+@pytest.mark.slow
 def test_segments_between_points_of_different_class_meet_the_boundary():
     net = random_net([2, 8, 2], 1)
     boundary = space(net).boundary()
@@ -342,6 +346,7 @@ def test_a_stream_of_blocks_has_every_region_once(monkeypatch):
     assert not blocks[-1].complete
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("method", ["vertices", "lp"])
 def test_several_processes_find_the_same_regions(method):
@@ -365,6 +370,7 @@ def test_budgets_are_honest_with_several_processes():
     assert patterns_of(few) | patterns_of(late) <= patterns_of(space(net))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["vertices", "lp"])
 def test_a_budget_of_regions_ends_with_as_many_and_says_so(method):
     net = case("m3_16x2")

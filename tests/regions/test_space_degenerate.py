@@ -59,6 +59,7 @@ def check_tiling(case: Case) -> None:
     assert (boundary.classes[:, 0] != boundary.classes[:, 1]).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(cases(1))
 def test_intervals_are_those_of_exact_arithmetic(case):
@@ -67,6 +68,7 @@ def test_intervals_are_those_of_exact_arithmetic(case):
     assert found == patterns_by_reference(case)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(cases(2, max_width=5))
 def test_polygons_are_those_of_exact_arithmetic(case):
@@ -75,6 +77,7 @@ def test_polygons_are_those_of_exact_arithmetic(case):
     assert found == patterns_by_reference(case)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(cases(3, max_depth=3, max_width=5))
 def test_polyhedra_tile_the_box_and_pieces_are_the_network(case):
@@ -109,6 +112,7 @@ def test_from_facet_to_facet_the_same_regions_are_found(case):
     assert all(v <= 1e-9 * size for row, v in found.items() if row not in reached)
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @settings(max_examples=1000, deadline=None)
 @given(cases(3, max_depth=3, max_width=6))

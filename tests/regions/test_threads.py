@@ -43,6 +43,7 @@ def assert_equal(a: Any, b: Any) -> None:
         np.testing.assert_array_equal(one, other, strict=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["m2_16x2", "m2_32x3"])
 def test_planes_are_bit_equal_on_any_number_of_threads(name: str, monkeypatch) -> None:
     monkeypatch.setattr(split, "SMALL", 1)
@@ -130,6 +131,7 @@ def small_lattices(monkeypatch) -> None:
     monkeypatch.setattr(import_module("creases.regions._space.lattice.lattice"), "ROOM", 16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["m3_16x2", "m4_12x2"])
 def test_spaces_are_bit_equal_on_any_number_of_threads(name: str, small_lattices) -> None:
     first, *others = spaces_on_threads(creases.read(load_case(name)), (1, 2, 3))
@@ -229,6 +231,7 @@ def differing() -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_wide_networks_are_bit_equal_on_any_number_of_threads() -> None:
     # In a process of its own: started with OMP_NUM_THREADS=1, a BLAS remains on one thread.
     environment = os.environ | {

@@ -36,6 +36,7 @@ def save(figure, path):
         return str(save_figure(figure, path, dpi=26 if "value" in path.name else 42))  # gradients make large files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 @pytest.mark.parametrize("on", ["light", "dark"])
 def test_a_picture_is_what_it_was(name, on, tmp_path):

@@ -22,6 +22,7 @@ def agrees(found: np.ndarray, f: Shallow, x: np.ndarray, more: float = 0.0) -> N
     np.testing.assert_array_less(np.abs(found - exact(f, x)), TOLERANCE * (terms(f, x) + more) + 1e-290)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(shallow_networks())
 def test_spline_and_pieces_are_the_network(f: Shallow) -> None:
@@ -32,6 +33,7 @@ def test_spline_and_pieces_are_the_network(f: Shallow) -> None:
     agrees(form.pieces().spline()(x), f, x)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(shallow_networks(), st.sampled_from(["stored", "unit", "balanced"]), st.booleans(), st.booleans())
 def test_networks_of_a_spline_are_the_function_in_every_gauge(f: Shallow, gauge: str, skip: bool, pieces: bool) -> None:

@@ -33,6 +33,7 @@ def open_path(layers: list, leak: float, sides: list[np.ndarray], layer: int, un
     return False
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(cases(1, max_width=5))
 def test_breakpoints_units_and_open_paths_are_those_of_exact_fractions(case: Case) -> None:
@@ -68,6 +69,7 @@ def test_jumps_of_coinciding_units_add_up_to_the_change_of_slope(case: Case) -> 
     assert not found.jump[~found.active & ~found.shared].any()
 
 
+@pytest.mark.slow
 def test_three_hundred_networks_are_their_pieces_and_active_means_a_jump() -> None:
     rng = np.random.default_rng(0)
     seen = 0

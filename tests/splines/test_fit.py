@@ -9,6 +9,7 @@ from creases.errors import InputError
 X = np.linspace(-3, 3, 30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "shift"), [(1e-6, 0.0), (1e6, 1e8), (1.0, -50.0)])
 def test_training_does_not_depend_on_units(scale, shift):
     runs = [splines.fit(a, np.sin(2 * X) * b, width=5, steps=300) for a, b in ((X, 1.0), (shift + scale * X, 7.0))]
@@ -17,6 +18,7 @@ def test_training_does_not_depend_on_units(scale, shift):
     assert runs[0].crossings == runs[1].crossings
 
 
+@pytest.mark.slow
 def test_the_history_has_the_units_of_the_data_and_the_real_steps():
     x = np.linspace(1900, 2000, 30)
     fit = splines.fit(x, np.sin(x / 9), width=5, steps=999, record=True)
@@ -37,6 +39,7 @@ def test_errors_are_those_of_the_networks_and_of_the_best_fit():
     assert fit.best.pieces.count <= 5
 
 
+@pytest.mark.slow
 def test_samples_may_come_in_any_order():
     order = np.random.default_rng(0).permutation(len(X))
     a, b = (splines.fit(x, np.cos(x), width=4, steps=100) for x in (X, X[order]))

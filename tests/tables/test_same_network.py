@@ -100,6 +100,7 @@ def split(problem: Problem, data: TableSplit) -> tuple[tuple[Any, Any], tuple[An
     return train, held
 
 
+@pytest.mark.slow
 def test_grow_makes_the_network_of_the_experiment(
     problem: Problem, how: str, early_stopped: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +122,7 @@ def test_grow_makes_the_network_of_the_experiment(
     assert trace(history) == trace(experiment.history)
 
 
+@pytest.mark.slow
 def test_the_estimator_makes_the_network_of_the_experiment(
     problem: Problem, how: str, early_stopped: Experiment
 ) -> None:
@@ -132,6 +134,7 @@ def test_the_estimator_makes_the_network_of_the_experiment(
     assert trace(model.history_) == trace(experiment.history)
 
 
+@pytest.mark.slow
 def test_the_estimator_retrains_on_all_rows_as_the_experiment_does() -> None:
     problem, shared = noisy_circle(), {"how": "random", "budget": 80, "standardize": False}
     experiment = Experiment.from_problem(problem, GrowthConfig(seed=1, test_fraction=0.0, **shared))
@@ -158,6 +161,7 @@ def test_the_command_line_makes_the_network_of_the_experiment(
     assert trace(history) == trace(History.from_json(experiment.history.to_json()))
 
 
+@pytest.mark.slow
 def test_the_studio_makes_the_network_of_the_experiment(problem: Problem, experiment: Experiment) -> None:
     live = LiveRun(problem, RunSettings(problem.name, config=experiment.config), Limits())
     while not live.history.ended:

@@ -62,6 +62,7 @@ def model(table: tuple[pd.DataFrame, str]) -> Any:
     return creases.fit_table(frame, target, test_fraction=0.0, **OPTIONS)
 
 
+@pytest.mark.slow
 def test_the_estimator_makes_the_network_of_fit_table(table: tuple[pd.DataFrame, str], model: Any) -> None:
     frame, target = table
     rows, labels = frame.drop(columns=target), frame[target]
@@ -86,6 +87,7 @@ def test_the_command_line_makes_the_network_of_fit_table(
     assert creases.load(tmp_path / "run").predict(frame).tolist() == model.predict(frame).tolist()
 
 
+@pytest.mark.slow
 def test_the_studio_makes_the_network_of_fit_table(table: tuple[pd.DataFrame, str], model: Any) -> None:
     problem = read_table(*table)
     live = LiveRun(problem, RunSettings("table", config=GrowthConfig(test_fraction=0.0, **OPTIONS)), Limits())
@@ -94,6 +96,7 @@ def test_the_studio_makes_the_network_of_fit_table(table: tuple[pd.DataFrame, st
     assert np.array_equal(live.net(problem.X), model.network(problem.X))
 
 
+@pytest.mark.slow
 @pytest.mark.thorough  # ten fits
 def test_it_predicts_at_least_as_well_as_logistic_regression(table: tuple[pd.DataFrame, str]) -> None:
     frame, target = table
@@ -108,6 +111,7 @@ def test_it_predicts_at_least_as_well_as_logistic_regression(table: tuple[pd.Dat
     assert np.mean(ours) > np.mean(theirs) - np.std(np.subtract(ours, theirs, dtype=float)) / np.sqrt(len(ours)) - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "labels", [np.array([3, 7]), np.array([False, True]), np.array(["no", "yes"]), np.array([0.0, 2.0])]
 )
@@ -131,6 +135,7 @@ def test_integers_in_a_text_file_stay_integers(tmp_path: Path) -> None:
     assert creases.load(tmp_path / "run").predict(frame).dtype.kind == "i"
 
 
+@pytest.mark.slow
 def test_a_regressor_takes_dates_and_missing_values() -> None:
     frame = customers().assign(target=lambda rows: rows["income"].fillna(20.0) * 2)
     rows = frame.drop(columns="target")

@@ -12,7 +12,7 @@ and VNN-LIB files) and :mod:`creases.certify.propagation` (bounds of every inter
 >>> import creases
 >>> from creases.certify import output_bounds
 >>> net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])  # |x|
->>> [bound.tolist() for bound in output_bounds(net, (-1, 1))]
+>>> [bound.round(9).tolist() for bound in output_bounds(net, (-1, 1))]
 [[0.0], [1.0]]
 """
 

@@ -133,6 +133,7 @@ def output_range(
     """
     check_choice(quantity, ["outputs", "differences", "coefficients"], "quantity")
     seconds = check_number(budget, "budget", above=0)
+    tolerance = check_number(tolerance, "tolerance", least=0)
     work = as_network(net).to("cpu").to(torch.float64)
     begin = time.monotonic()
     report = progress or (lambda what, done, total: None)

@@ -25,6 +25,7 @@ def test_a_sawtooth_changes_sign_at_every_half(width, depth, leak):
     np.testing.assert_allclose(boundary.t * N, np.arange(N) + 0.5, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leak", [0.0, 0.1])
 def test_the_least_depth_of_every_width_solves_parity_at_all_points_to_16_bits(leak):
     for n in range(1, 17):

@@ -25,6 +25,7 @@ def random_ends(changes, seed):
     return np.sort(np.random.default_rng(seed).uniform(-5, 5, 2 * changes + 2)).reshape(-1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sharp", [True, False])
 @pytest.mark.parametrize("leak", LEAKS)
 def test_the_sign_changes_in_the_middle_of_each_gap_and_nowhere_else(leak, sharp):

@@ -95,6 +95,7 @@ def test_the_gradient_vanishes_exactly_on_the_family_and_the_loss_is_as_said(reg
         assert gradient(*parameters) == (region.loss, [0] * 7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("region", [one for one in REGIONS if one.values], ids=lambda one: one.conditions)
 def test_off_the_family_the_gradient_does_not_vanish(region):
     """All parameters of the region with a zero gradient have its values: the conditions determine them."""

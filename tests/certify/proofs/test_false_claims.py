@@ -113,6 +113,7 @@ def refused(statement: Any, key: Any, tree: Any, net: Any, other: Any = None) ->
     return not check_proof(proof, net, other)
 
 
+@pytest.mark.slow
 @SLOW
 @given(cases(2, max_depth=2, max_width=4), st.data())
 def test_bounds_that_a_point_exceeds_are_refused(case: Case, data: st.DataObject) -> None:
@@ -160,6 +161,7 @@ def test_what_a_search_with_wrong_multipliers_would_write_is_refused(case: Case,
     assert refused(statement, ("high", 0), prove(machine, claim), net)
 
 
+@pytest.mark.slow
 @SLOW
 @given(cases(2, max_depth=2, max_width=4), st.data())
 def test_coefficients_that_a_region_exceeds_are_refused(case: Case, data: st.DataObject) -> None:
@@ -183,6 +185,7 @@ def test_coefficients_that_a_region_exceeds_are_refused(case: Case, data: st.Dat
         assert refused(statement, ("high", 0, column), tree, net)
 
 
+@pytest.mark.slow
 @SLOW
 @given(cases(2, max_depth=2, max_width=3), st.data())
 def test_balls_in_which_another_decision_is_reached_are_refused(case: Case, data: st.DataObject) -> None:
@@ -204,6 +207,7 @@ def test_balls_in_which_another_decision_is_reached_are_refused(case: Case, data
         assert refused(statement, ("goal", 1 - first), tree, net)
 
 
+@pytest.mark.slow
 @SLOW
 @given(cases(2, max_depth=1, max_width=3), cases(2, max_depth=1, max_width=3), st.data())
 def test_differences_that_a_point_exceeds_are_refused(first: Case, second: Case, data: st.DataObject) -> None:
@@ -227,6 +231,7 @@ def test_differences_that_a_point_exceeds_are_refused(first: Case, second: Case,
         assert not check_proof(make_proof(same, pairs, net=a, other=b), a, b)
 
 
+@pytest.mark.slow
 @SLOW
 @given(cases(2, max_depth=2, max_width=3), st.data())
 def test_decisions_that_a_point_refutes_are_refused(case: Case, data: st.DataObject) -> None:

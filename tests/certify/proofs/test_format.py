@@ -97,6 +97,7 @@ def test_arrays_are_stored_as_their_numbers(tmp_path: Any) -> None:
     assert proof.proofs[0].tree == (Leaf("multipliers", Multipliers((0.5,), sides={0: 0.1})),)
 
 
+@pytest.mark.slow
 def test_a_deep_tree_is_stored(tmp_path: Any) -> None:
     record, node = TreeRecord(), 0
     for _ in range(20_000):

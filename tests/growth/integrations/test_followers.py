@@ -34,6 +34,7 @@ def graphs() -> int:
 # torch.compile
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "growth"),
     [("aot_eager", GROWTH), pytest.param("inductor", GROWTH[:1], marks=pytest.mark.thorough)],  # compiles C++
@@ -72,6 +73,7 @@ def test_a_compiled_optimizer_step_goes_on():
     assert loop.losses == pytest.approx(train().losses, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_however_often_it_grows_the_model_is_compiled_anew():
     x, y = data()
     model = mlp(3, 2, 2)
@@ -97,6 +99,7 @@ def test_grow_trains_a_compiled_model_and_the_compiled_one_is_the_result():
     assert torch.allclose(compiled(x), models[0](x))
 
 
+@pytest.mark.slow
 def test_grow_trains_with_what_was_compiled_in_place():
     models = [Residual() for _ in range(2)]
     models[1].compile(backend="aot_eager")

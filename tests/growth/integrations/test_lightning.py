@@ -78,6 +78,7 @@ def callback_of(**options):
     return GrowthCallback("classification", **{**given, **options})
 
 
+@pytest.mark.slow
 @needs
 @quiet
 @pytest.mark.parametrize("schedule", [False, True])

@@ -27,6 +27,7 @@ def test_one_process_sums_nothing_and_fails_by_itself():
         raise ValueError("mine")
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_sums_and_broadcasts_reach_every_rank(found):
     for rank, one in enumerate(found[0]):
@@ -36,7 +37,7 @@ def test_sums_and_broadcasts_reach_every_rank(found):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tiny", "tiny relu", "tiny conv", "tiny second", "gradmax", "random", "split"])
+@pytest.mark.parametrize("name", ["tiny", "tiny relu", "tiny conv", "tiny second", "gradmax", "random"])
 def test_every_rank_proposes_what_one_process_with_all_samples_does(found, name):
     both, alone = found
     fan_in, bias, fan_out, gain, explanation = alone[name]

@@ -47,6 +47,7 @@ def outputs(model, x, train):
         return model(x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BLOCKS)
 @pytest.mark.parametrize("kind", ["gradmax", "random silent", "split"])
 def test_units_that_claim_to_leave_the_function_as_it_is_do_so_in_both_modes(model, kind, name):
@@ -57,6 +58,7 @@ def test_units_that_claim_to_leave_the_function_as_it_is_do_so_in_both_modes(mod
     assert all(module.training for module in after.modules())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BLOCKS)
 @pytest.mark.parametrize("kind", [kind for kind in PROPOSE if kind != "random silent"])
 def test_the_batch_norm_computes_the_same_of_new_units_in_train_and_eval_mode(model, kind, name):
@@ -100,6 +102,7 @@ def test_every_new_unit_has_a_gradient_in_train_mode(model, kind):
         assert bool((gradient.reshape(proposal.count, -1).abs().sum(1) > 1e-12).all())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [lambda p: torch.optim.SGD(p, 0.01, momentum=0.9), lambda p: torch.optim.AdamW(p)])
 @pytest.mark.parametrize("kind", PROPOSE)
 def test_the_optimizer_goes_on_with_its_state(model, kind, make):

@@ -17,6 +17,7 @@ PLAIN = {"tau": 0, "project": False, "fallback": None, "above_noise": False}
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [tiny, gradmax, random_units, split])
 @pytest.mark.parametrize(("make", "shape"), [(mlp, (3,)), (lambda: conv(nn.ReLU, bias=True), (2, 7, 7))])
 def test_the_device_does_not_matter(method, make, shape):

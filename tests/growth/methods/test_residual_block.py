@@ -18,6 +18,7 @@ from surgery_models import Residual
 CHANGE = {"tiny": 10.0, "fold": 0.5, "gradmax": 1e-9}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", list(METHODS))
 def test_every_method_grows_a_residual_block_with_batch_norm(how):
     x, _ = images(96)

@@ -60,6 +60,7 @@ def test_a_short_run_does_not_make_wide_layers_wider_at_once(units, widening):
     assert Stages(share=0.25).widening(run) == widening
 
 
+@pytest.mark.slow
 @given(st.floats(0.05, 0.9), st.floats(0.0, 0.9), st.integers(0, 8), st.integers(50, 10_000))
 @settings(max_examples=50, deadline=None)
 def test_all_stages_to_come_fit_into_what_is_left(share, done, paid, budget):
@@ -159,6 +160,7 @@ def test_the_smallest_limit_counts():
     assert Stages().stages_left(run) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @given(st.integers(1, 20), st.sampled_from(["random", "fold", "tiny"]), st.booleans())
 @settings(max_examples=8, deadline=None)

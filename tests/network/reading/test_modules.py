@@ -214,6 +214,7 @@ def test_default_device_and_precision_do_not_matter() -> None:
     assert torch.equal(net(x), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch.compile's own
 def test_compiled_and_traced_modules() -> None:
     model = mlp(2, 3, 1)

@@ -20,6 +20,7 @@ def each(*cases):
     )
 
 
+@pytest.mark.slow
 @each(
     ("linear", nn.Linear(6, 4), VECTOR),
     ("no bias", nn.Linear(6, 4, bias=False), VECTOR),

@@ -62,6 +62,7 @@ def test_all_groups_and_all_fixed_channels_are_found(name):
     assert sum(sizes) + sum(fixed.values()) == every
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY)
 def test_a_model_without_a_group_is_the_model_with_its_channels_masked(name):
     model, shape = coupled(name)

@@ -37,6 +37,7 @@ def test_a_new_layer_behind_any_bend_starts_as_the_identity(bend, dtype, toleran
     assert done.parameters_after == sum(p.numel() for p in model.parameters()) > done.parameters_before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "place"),
     [

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a G
 PLACES = [(name, place) for name, (_, _, places) in MODELS.items() for place in places]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "where"), PLACES)
 def test_a_model_on_a_gpu_stays_there_and_trains_on(name, where):
     model, shape = built(name)

@@ -440,6 +440,7 @@ def architectures(draw_: st.DrawFn) -> tuple[nn.Module, tuple[int, ...]]:
     return nn.Sequential(*parts, nn.Linear(n, 2)).double().eval(), shape
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(case=architectures(), k=st.integers(1, 3), seed=st.integers(0, 99))
 def test_any_architecture_grows_back_and_forth(case, k, seed):

@@ -161,6 +161,7 @@ def test_classes_are_called_by_their_names(fold, ax):
         plot_plane(fold, color="class", classes=["no"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("color", ["regions", "random", "value", "class"])
 @pytest.mark.parametrize("box", [[(-1, 1), (-1, 1)], [(0, 1e6), (0, 1)], [(0, 1e-6), (0, 1)]])
 def test_one_region_one_class_and_any_box_are_drawn(color, box, ax):

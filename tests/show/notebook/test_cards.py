@@ -98,6 +98,7 @@ def results(net, classifier):
     }
 
 
+@pytest.mark.slow
 def test_every_result_is_a_small_whole_card_without_scripts(results):
     for name, result in results.items():
         html = result._repr_html_()

@@ -38,6 +38,7 @@ def plane():
         return creases.plane(nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2)), (-1, 1))
 
 
+@pytest.mark.slow
 def test_a_partition_is_shown_in_a_frame_that_cannot_reach_the_notebook(plane):
     page = creases.report(plane, height=400)
     assert page.title == f"map: {plane.count} regions"
@@ -49,6 +50,7 @@ def test_a_partition_is_shown_in_a_frame_that_cannot_reach_the_notebook(plane):
     assert inside.replace("<script>history.replaceState = () => {};</script>", "") == page.html
 
 
+@pytest.mark.slow
 def test_the_page_is_saved_as_it_is(plane, tmp_path):
     page = creases.report(plane)
     assert page.save(tmp_path / "map.html").read_text(encoding="utf-8") == page.html
@@ -64,6 +66,7 @@ def test_networks_and_modules_are_reported_on_in_a_box():
     assert creases.report(flat, box=(-3, 3)).title == "network: 3 regions"
 
 
+@pytest.mark.slow
 def test_a_history_and_an_estimator_are_told_whole(classifier):
     history = creases.report(classifier.history_)
     run, _ = parse(history.html)

@@ -80,6 +80,7 @@ def test_equal_networks_are_said_to_be_so(tmp_path, drawn):
     assert not any(title.startswith("Classified differently") for title in titles)
 
 
+@pytest.mark.slow
 def test_three_networks_of_more_inputs_are_cut_through_samples_of_each_class(tmp_path, drawn):
     nets = {
         name: creases.read([(RNG.normal(size=(4, 3)), RNG.normal(size=4)), (RNG.normal(size=(3, 4)), np.zeros(3))])

@@ -85,6 +85,7 @@ def section(run, title):
     return next(one for one in run["sections"] if one["title"] == title)
 
 
+@pytest.mark.slow
 def test_the_page_refers_to_nothing_outside(circles_report):
     text = circles_report[0].path.read_text()
     assert set(re.findall(r"https?://[^\"'`\s)]*", text)) <= {
@@ -173,6 +174,7 @@ def test_the_ledger_tells_what_the_networks_before_and_after_each_step_do(circle
             assert float(row[name]) == pytest.approx(expected, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_margin_is_that_to_the_best_of_the_other_classes(iris, iris_report):
     _, found, _ = iris_report
     kept = load_run(iris)
@@ -383,6 +385,7 @@ def test_rows_of_a_table_keep_their_numbers_when_some_are_left_out(tmp_path, qui
     assert json.dumps(found, allow_nan=False)
 
 
+@pytest.mark.slow
 def test_few_rows_and_columns_that_tell_nothing_are_reported_too(tmp_path):
     lines = [f"{k},{k},5,{'red' if k % 2 else 'blue'},{'yes' if k > 5 else 'no'}" for k in range(11)]
     (tmp_path / "t.csv").write_text("\n".join(["a,same,constant,text,answer", *lines]))

@@ -89,6 +89,7 @@ def test_grow_now_adds_a_unit_and_says_why():
     assert page.status["state"] == "paused"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_hand", [True, False])
 def test_undo_restores_network_history_and_moments_bit_for_bit(by_hand):
     page = Page().start(when="1000" if by_hand else "12").work(11)
@@ -119,6 +120,7 @@ def test_undo_restores_network_history_and_moments_bit_for_bit(by_hand):
     assert page.as_told()
 
 
+@pytest.mark.slow
 def test_undo_takes_a_run_back_from_its_end_to_the_start_of_growth():
     page = Page().start(FORMULA, when="7", epochs=30, lr=0.02).work()
     assert page.status["state"] == "ended"
@@ -166,6 +168,7 @@ def has_grown(live):
     return race is not None and race.rival is not None and len(live.history.epochs) > race.epoch
 
 
+@pytest.mark.slow
 def test_a_page_follows_stages_that_pay_and_stages_that_do_not(judged):
     page, lengths, phases = paused(), [], set()
     while not page.live.history.growth_ended:
@@ -184,6 +187,7 @@ def test_a_page_follows_stages_that_pay_and_stages_that_do_not(judged):
     assert shown == {record["number"] for record in page.run["records"] if not record["undone"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_reached", [is_training_on, has_grown])
 def test_growing_by_hand_ends_a_stage_with_the_present_network(is_reached):
     page = step_until(paused(), is_reached)
@@ -252,6 +256,7 @@ def test_a_run_is_shown_first_on_the_slice_chosen_before_the_start():
     assert page.refused("start", problem=IRIS, slice={"columns": [0, 9]})[1].startswith("Columns must be two")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -387,6 +392,7 @@ def test_what_needs_a_run_says_so(do):
     assert "press Start" in Page().refused(do, moment=0)[1]
 
 
+@pytest.mark.slow
 def test_frames_and_exports_that_are_not_there_are_refused(ended):
     assert ended.refused("frame", moment=10**6) == ("plane", "Moment 1000000 is no longer stored; choose another")
     assert ended.refused("frame", moment=0, slice=5) == ("plane", "Slice must be from 0 to 0, got 5")
@@ -414,6 +420,7 @@ def test_a_run_pauses_after_so_much_work_and_at_so_many_units():
     assert "the limit of the studio" in page.refused("grow")[1]
 
 
+@pytest.mark.slow
 def test_frames_are_kept_within_bounds():
     page = Page(frames=1).start().work(40)
     assert len(page.live._frames) == 1

@@ -27,6 +27,7 @@ def test_the_network_is_exported_for_the_datas_own_units(ended, tmp_path):
     assert onnx.name.endswith(".onnx")
 
 
+@pytest.mark.slow
 def test_the_report_is_one_page_with_the_run_and_its_code_in_it(ended):
     (export,) = ended.send("export", what="report")
     page = export.content.decode()
@@ -68,6 +69,7 @@ def test_the_exported_code_makes_the_same_network_and_tells_the_same(ended, tmp_
     assert capsys.readouterr().out.strip() == ended.live.history.explain(**ended.live.data.names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", [TABLE, DRAWN], ids=["table", "drawn"])
 def test_the_code_of_a_steered_run_makes_the_same_network(problem, tmp_path, monkeypatch):
     (tmp_path / "mine.csv").write_text(CSV)
@@ -87,6 +89,7 @@ def test_the_code_of_a_steered_run_makes_the_same_network(problem, tmp_path, mon
     assert np.array_equal(net(X), page.live.net(X))
 
 
+@pytest.mark.slow
 def test_the_code_of_a_run_in_stages_makes_the_same_network(tmp_path, monkeypatch):
     page = Page().start(FORMULA, epochs=200, batch=5, how="random")
     page.send("pause")
@@ -127,6 +130,7 @@ def test_the_code_of_every_kind_of_problem_begins_with_the_same_data():
         assert made["problem"].classes == page.live.data.problem.classes
 
 
+@pytest.mark.slow
 def test_a_run_that_ended_is_trained_on_and_its_code_makes_the_same_network(tmp_path, monkeypatch):
     page = Page().start(FORMULA, when="5", epochs=12, how="random").work()
     assert page.refused("train_on", epochs=10**6)[0] == "run"

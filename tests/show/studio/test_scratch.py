@@ -48,6 +48,7 @@ def test_a_full_disk_is_told_in_words():
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+@pytest.mark.slow
 def test_a_full_disk_during_an_export_is_told_at_the_export(ended, monkeypatch):
     def fail(path: Path, content: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

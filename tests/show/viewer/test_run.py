@@ -41,6 +41,7 @@ def test_values_of_any_size_keep_their_digits():
     assert problem_json(tiny)["X"] == [[1.23456789e-12], [1700000001.0]]
 
 
+@pytest.mark.slow
 def test_a_run_is_json_without_nan(data, outcome):
     moments = [moment_json(one, 3) for one in outcome.snapshots]
     found = run_json(data, SETTINGS, outcome.history, moments, sections=[{"title": "t"}])

@@ -14,6 +14,7 @@ def case(seed, leak=0.0, c1=0.0, H=6, N=12):
     return Shallow(w, b, v, 0.1, c1, leak), x, np.sin(2 * x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("leak", "c1"), [(0.0, 0.0), (0.1, 0.0), (0.0, 0.3)])
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (2, 3))])
 def test_the_closed_flow_is_the_flow_of_the_weights(seed, leak, c1):

@@ -48,6 +48,7 @@ def some(x, unit=None, direction=None):
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(shallow_cases())
 def test_breakpoints_of_a_shallow_network_are_those_of_its_spline_and_module(case):
@@ -113,6 +114,7 @@ def test_a_shallow_network_keeps_its_breakpoints_through_training():
     assert all(len(track.step) == 31 for track in tracks.values())
 
 
+@pytest.mark.slow
 def test_breakpoints_at_the_start_and_births_and_deaths_are_those_at_the_end():
     tracker = Tracker(every=5, max_frames=7)
     history = train(mlp(1, 6, 6, 6, 1, seed=3), tracker, 400, lr=0.1)

@@ -47,6 +47,7 @@ def test_conditions_that_contradict_each_other_have_no_solution():
     assert constrained_least_squares(one, np.zeros(1), one[:0], np.zeros(0), np.vstack([one, -one]), np.ones(2)) is None
 
 
+@pytest.mark.slow
 def test_slopes_stay_within_their_bounds_and_cost_little_more_than_needed():
     x, y = noisy(0)
     free, rising = optimal_fit(x, y, 5), optimal_fit(x, y, 5, slopes=(0, np.inf))
@@ -84,6 +85,7 @@ def test_no_choice_of_knots_on_the_samples_beats_a_convex_fit():
     assert mirrored.sse == pytest.approx(fit.sse, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_fit_passes_through_points_inside_and_outside_the_data():
     x, y = noisy(3)
     points = [(-0.5, 1.0), (2.0, 0.0), (4.5, 3.0)]
@@ -107,6 +109,7 @@ def test_a_periodic_fit_repeats_itself_and_does_not_depend_on_where_a_period_beg
     assert shifted.sse == pytest.approx(fit.sse, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_pieces_are_at_least_as_long_as_required():
     x, y = noisy(5)
     fit = optimal_fit(x, y, 4, min_length=0.8)

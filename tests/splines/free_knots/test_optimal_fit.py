@@ -118,6 +118,7 @@ def test_a_function_of_k_pieces_is_found_again(seed, pieces):
     assert np.diff(fit.pieces.slopes) == pytest.approx(jumps, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_more_pieces_and_finer_grids_never_cost():
     rng = np.random.default_rng(1)
     x = np.sort(rng.uniform(-3, 3, 50))
@@ -128,6 +129,7 @@ def test_more_pieces_and_finer_grids_never_cost():
     assert optimal_fit(x, y, 5, grid=middles, polish=False).sse <= errors[4] + 1e-12
 
 
+@pytest.mark.slow
 def test_of_many_data_knots_lie_on_an_even_choice_of_them():
     x = np.linspace(-1, 1, 5000)
     fit = optimal_fit(x, np.abs(x - 0.1), 2)
@@ -142,6 +144,7 @@ def test_a_single_place_is_fitted_by_its_mean():
     assert optimal_fit([1.0], [5.0], 1).sse == 0
 
 
+@pytest.mark.slow
 def test_weights_count_as_repeated_data():
     rng = np.random.default_rng(2)
     x, y, times = rng.uniform(size=20), rng.normal(size=20), rng.integers(0, 4, 20)

@@ -22,6 +22,7 @@ LAWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAWS)
 def test_a_hundred_thousand_units_pass_every_kolmogorov_smirnov_test(name: str) -> None:
     distribution = LAWS[name]
@@ -39,6 +40,7 @@ def test_units_of_another_distribution_fail_the_tests(name: str) -> None:
     assert max(fit.pvalue for fit in check[1:]) < 1e-6
 
 
+@pytest.mark.slow
 def test_modules_of_torch_have_its_distribution() -> None:
     torch.manual_seed(0)
     models = (nn.Sequential(nn.Linear(1, 100), nn.ReLU(), nn.Linear(100, 1)) for _ in range(200))

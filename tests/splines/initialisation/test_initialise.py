@@ -89,6 +89,7 @@ def test_spiky_multiplies_the_outgoing_weights() -> None:
     np.testing.assert_array_equal(spiky.beta, form.beta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["torch", "he", "glorot"])
 def test_schemes_draw_from_their_distributions(how: str) -> None:
     x = X * 2

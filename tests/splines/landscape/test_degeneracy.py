@@ -124,6 +124,7 @@ def test_the_rank_is_that_of_the_generating_vectors_in_exact_arithmetic(case):
     assert gram_rank(net, x) == exact_gram_rank(net, x)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.integers(1, 12), st.booleans())
 def test_the_rank_of_clustered_breakpoints_is_exact(seed, H, N, skip):

@@ -10,6 +10,7 @@ from creases.splines.landscape._hessian import generating_vectors, hessian, spli
 from splines_cases import loss, parameters, shallow_cases
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(shallow_cases())
 def test_gram_and_residual_terms_add_up_to_autograds_hessian(case):

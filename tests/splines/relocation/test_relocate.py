@@ -114,6 +114,7 @@ def train(model, optimizer, steps, relocation=None):
     return float(mse_loss(model(x), y).detach())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("optimizer", "bias", "dtype"),
     [
@@ -212,6 +213,7 @@ def test_wrong_arguments_are_refused():
         Relocation().apply(model_of(), X, Y, torch.optim.SGD(model_of().parameters(), lr=0.1))
 
 
+@pytest.mark.slow
 def test_relocation_ends_near_the_optimum_where_gradient_descent_does_not():
     model = model_of(6, seed=3)
     plain = copy.deepcopy(model)

@@ -220,6 +220,7 @@ def test_an_encoding_whose_columns_cannot_be_encoded_is_refused():
             TableEncoding.from_dict(stored | {"columns": columns})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "part", "value", "said"),
     [

@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from creases import GrowingClassifier, GrowingRegressor
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", ["wine", "breast_cancer"])
@@ -24,6 +25,7 @@ def test_it_classifies_within_two_hundredths_of_a_logistic_regression(name: str)
     assert grown > linear - 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_it_fits_within_five_hundredths_of_a_linear_regression() -> None:
     X, y = datasets.load_diabetes(return_X_y=True)

@@ -48,6 +48,7 @@ def shown(moons: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     return moons[0] * [10, 1] + [100, 0]
 
 
+@pytest.mark.slow
 def test_it_starts_linear_and_grows_to_what_a_linear_model_cannot_do(moons: Any, grown: Any, shown: Any) -> None:
     labels = np.array(["dark", "light"])[moons[1]]
     assert LogisticRegression().fit(moons[0], moons[1]).score(*moons) < 0.9
@@ -66,6 +67,7 @@ def test_probabilities_logs_decisions_and_predictions_agree(grown: Any, shown: A
     np.testing.assert_array_equal(grown.predict(shown), grown.classes_[(z > 0).astype(int)])
 
 
+@pytest.mark.slow
 def test_many_classes_have_a_logit_each() -> None:
     X, y = load_iris(return_X_y=True)
     model = GrowingClassifier(**SHORT).fit(X, y)
@@ -122,6 +124,7 @@ def test_the_account_names_classes_features_and_rows(grown: Any, moons: Any, sho
     assert len(grown.summary().splitlines()) == 2 + len(grown.history_.records)
 
 
+@pytest.mark.slow
 def test_growth_steps_that_were_not_kept_are_told_apart(moons: Any, short: Any) -> None:
     X, noise = moons[0], np.random.default_rng(0).integers(0, 2, 200)  # nothing to find: growth cannot pay for long
     seen = set()
@@ -141,6 +144,7 @@ def test_a_growth_step_that_was_not_is_refused_by_number(grown: Any) -> None:
         grown.explain(0)
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_of_one_random_state_it_is_one_network_and_torchs_numbers_are_left_alone(moons: Any) -> None:
     before = torch.random.get_rng_state()
@@ -151,6 +155,7 @@ def test_of_one_random_state_it_is_one_network_and_torchs_numbers_are_left_alone
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", ["fold", "tiny"])
 def test_weights_are_repetition_to_the_last_bit(moons: Any, how: str) -> None:
@@ -165,6 +170,7 @@ def test_weights_are_repetition_to_the_last_bit(moons: Any, how: str) -> None:
     np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
 
 
+@pytest.mark.slow
 def test_it_is_pickled_and_cloned_and_goes_on(moons: Any, grown: Any, shown: Any) -> None:
     twin = pickle.loads(pickle.dumps(grown))
     np.testing.assert_array_equal(twin.predict_proba(shown), grown.predict_proba(shown))
@@ -176,6 +182,7 @@ def test_it_is_pickled_and_cloned_and_goes_on(moons: Any, grown: Any, shown: Any
         fresh.explain()
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_it_works_in_pipelines_searches_and_curves(moons: Any) -> None:
     X, y = moons
@@ -189,6 +196,7 @@ def test_it_works_in_pipelines_searches_and_curves(moons: Any) -> None:
     assert sizes[-1] == 100
 
 
+@pytest.mark.slow
 def test_partial_fit_learns_batch_by_batch_and_grows(moons: Any) -> None:
     X, y = moons
     model = GrowingClassifier(patience=2, random_state=0)
@@ -201,6 +209,7 @@ def test_partial_fit_learns_batch_by_batch_and_grows(moons: Any) -> None:
     assert "Growth step 1" in model.explain()
 
 
+@pytest.mark.slow
 def test_partial_fit_after_fit_trains_at_the_learning_rate_of_the_start_and_grows_again(moons: Any) -> None:
     X, y = moons
     model = GrowingClassifier("random", **{**SHORT, "lr": 0.02}, patience=1).fit(X, y)
@@ -275,6 +284,7 @@ def test_parameters_that_make_no_sense_are_refused_by_name(given: dict[str, Any]
         GrowingClassifier(**given).fit([[0.0], [1.0]], [0, 1])
 
 
+@pytest.mark.slow
 def test_the_run_ends_with_its_budget_and_growth_with_its_share_of_it(short: Any) -> None:
     history = short.history_
     assert history.ended.startswith("the budget of 60 epochs is spent")
@@ -283,6 +293,7 @@ def test_the_run_ends_with_its_budget_and_growth_with_its_share_of_it(short: Any
     assert all(record.epoch < 30 for record in history.records)
 
 
+@pytest.mark.slow
 def test_the_network_stays_within_its_limits_of_size(moons: Any) -> None:
     model = GrowingClassifier("tiny", max_units=5, early_stopping=False, **SHORT).fit(*moons)
     assert model.hidden_ == (5,)
@@ -290,6 +301,7 @@ def test_the_network_stays_within_its_limits_of_size(moons: Any) -> None:
     assert sum(parameter.numel() for parameter in model.module_.parameters()) <= 17
 
 
+@pytest.mark.slow
 def test_layers_can_be_several_and_batches_any_size(moons: Any) -> None:
     X, y = moons
     for size in (None, 7, 1000):
@@ -298,6 +310,7 @@ def test_layers_can_be_several_and_batches_any_size(moons: Any) -> None:
     assert GrowingClassifier(hidden=3, **{**SHORT, "budget": 2}).fit(X, y).history_.last["widths"] == {"hidden1": 3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["fold", pytest.param("random", marks=pytest.mark.thorough)])
 def test_a_constant_feature_counts_for_nothing(moons: Any, how: str) -> None:
     X = np.column_stack([moons[0], np.full(200, 7.0)])
@@ -307,6 +320,7 @@ def test_a_constant_feature_counts_for_nothing(moons: Any, how: str) -> None:
     np.testing.assert_allclose(model.decision_function(moved), model.decision_function(X), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "size", [1e-200, *(pytest.param(size, marks=pytest.mark.thorough) for size in (1e-6, 1e9)), 1e200]
 )
@@ -324,6 +338,7 @@ def test_any_numbers_are_taken(moons: Any, dtype: Any) -> None:
     assert model.predict_proba(X).dtype == np.float64
 
 
+@pytest.mark.slow
 def test_columns_of_a_dataframe_go_by_name(moons: Any) -> None:
     pandas = pytest.importorskip("pandas")
     model = GrowingClassifier(**SHORT).fit(pandas.DataFrame(moons[0], columns=["length", "width"]), moons[1])

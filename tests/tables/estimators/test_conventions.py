@@ -23,18 +23,21 @@ def _check(estimator: Any) -> None:
         assert found["status"] == "passed" or found["check_name"] in MAY_SKIP, (found["check_name"], found["exception"])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_check_estimator_passes_with_few_epochs(kind: Any) -> None:
     _check(kind(budget=8, patience=2))
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_check_estimator_passes_with_the_default_parameters() -> None:
     _check(GrowingClassifier())
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("kind", "how"), [(GrowingClassifier, "tiny"), (GrowingRegressor, "gradmax")])

@@ -28,12 +28,14 @@ def grown(valley: Any) -> GrowingRegressor:
     return GrowingRegressor(**SHORT).fit(*valley)
 
 
+@pytest.mark.slow
 def test_it_grows_to_what_a_linear_model_cannot_do(valley: Any, grown: Any) -> None:
     assert LinearRegression().fit(*valley).score(*valley) < 0.6
     assert grown.score(*valley) > 0.95
     assert grown.history_.epochs[0]["widths"] == {"hidden1": 4}
 
 
+@pytest.mark.slow
 def test_several_targets_come_in_their_own_units(valley: Any, grown: Any) -> None:
     X, y = valley
     given = grown.predict(X)
@@ -44,6 +46,7 @@ def test_several_targets_come_in_their_own_units(valley: Any, grown: Any) -> Non
         np.testing.assert_array_equal(grown.module_(torch.from_numpy(X)).numpy(), given)
 
 
+@pytest.mark.slow
 def test_the_account_is_in_the_targets_own_units(valley: Any) -> None:
     X, y = valley
     model = GrowingRegressor(**SHORT).fit(X, y[:, 0])
@@ -67,6 +70,7 @@ def test_targets_keep_the_shape_they_were_given_in(valley: Any) -> None:
     np.testing.assert_array_equal(flat.predict(X), column.predict(X)[:, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["fold", "tiny"])
 def test_weights_are_repetition_to_the_last_bit(valley: Any, how: str) -> None:
     X, y = valley
@@ -80,6 +84,7 @@ def test_weights_are_repetition_to_the_last_bit(valley: Any, how: str) -> None:
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
 
 
+@pytest.mark.slow
 def test_partial_fit_follows_the_scale_of_all_rows_and_grows(valley: Any) -> None:
     X, y = valley[0], valley[1][:, 0]
     model = GrowingRegressor(patience=2, random_state=0)
@@ -101,6 +106,7 @@ def test_constant_targets_are_met() -> None:
     np.testing.assert_allclose(model.predict(X)[:, 0], 7, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1e-150, 1e150])
 def test_the_size_of_targets_makes_no_difference(valley: Any, size: float) -> None:
     X, y = valley[0], valley[1][:, 0] / 1000

@@ -54,6 +54,7 @@ def least_distance(net, row, columns, norm):
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
 def test_whole_numbers_and_categories_are_those_of_enumeration(net, table, norm):
     columns = Columns.from_data(table, NAMES)

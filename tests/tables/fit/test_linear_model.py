@@ -54,6 +54,7 @@ def scaled(rows: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
     return StandardScaler().fit(rows, sample_weight=weight).transform(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", ["auto", (4, 4), (2, 7), (5,)])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("columns", [[0, 1, 2, 3], [1]])
@@ -125,6 +126,7 @@ def log_loss_by_folds(rows: np.ndarray, y: np.ndarray, C: float) -> float:
     return -float(cross_val_score(model, rows, y, cv=folds, scoring="neg_log_loss").mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [2, 30])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_penalty_is_about_as_good_as_any_also_where_rows_are_sorted(columns: int, seed: int) -> None:
@@ -175,6 +177,7 @@ def test_where_no_network_is_better_the_regressor_is_the_ridge_regression_of_all
     np.testing.assert_allclose(model.predict(X), linear, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_network_that_is_better_is_kept_and_so_is_one_too_narrow_for_a_linear_model() -> None:
     bent = (np.abs(X[:, 0]) > 0.7).astype(int)
     assert GrowingClassifier(**{**SHORT, "budget": 60}).fit(X[:, :1], bent).history_.kept > 0

@@ -113,6 +113,7 @@ def test_training_and_growth_share_the_room_there_is(data):
     assert kinds.count("grown") >= 5
 
 
+@pytest.mark.slow
 def test_long_runs_are_thinned_evenly_and_keep_their_first_growth_step(data):
     moments = Snapshots(data.scaling, max_snapshots=40)
     long_run(data, moments, 1003)
@@ -198,6 +199,7 @@ def test_the_network_before_the_first_growth_step_is_told_from_one_before_a_revi
     assert moments.before_growth is first.net
 
 
+@pytest.mark.slow
 def test_networks_of_a_stage_that_is_undone_are_dropped(monkeypatch):
     verdicts = iter([(1.0, 0.0), (0.0, 1.0), (1.0, 0.0), *[(0.0, 1.0)] * 9])  # the first and the third stage pay
     monkeypatch.setattr("creases.growth._racing.compare_losses", lambda *losses: next(verdicts))
@@ -219,6 +221,7 @@ def test_networks_of_a_stage_that_is_undone_are_dropped(monkeypatch):
     assert steps == list(range(1, len({record.epoch for record in history.records if not record.undone}) + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_a_killed_and_resumed_run_has_the_moments_of_one_left_alone(tmp_path):

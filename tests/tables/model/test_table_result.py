@@ -62,6 +62,7 @@ def test_numbers_are_predicted_as_values(table):
         result.predict_proba(table)
 
 
+@pytest.mark.slow
 def test_it_is_shown_and_reported_on(table, result):
     html = result._repr_html_()
     assert "LogisticRegression" in html

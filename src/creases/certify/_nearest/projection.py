@@ -91,9 +91,9 @@ def _bounded(
     pull = y @ N + up - down
     error = share * (y @ np.abs(N) + up + down) + TINY
     size = dual_length(np.abs(pull) + error, norm) * (1 + share)
-    bound = 0.0 if value <= 0 else value / size * (1 - share)
+    bound = 0.0 if value <= 0 or size <= 0 else value / size * (1 - share)  # the size may underflow
     inside = None if u is None else np.clip(u, low, high)
-    if u is None or not np.isfinite(reach) or value <= 0:
+    if u is None or not np.isfinite(reach) or bound <= 0:
         return Nearest(inside, bound, y, limits=up - down)
     toward = -pull / size  # toward u >= (value - error |u|) / size, up to the roundings of this division
     lost = float((error / size + share * np.abs(toward)).sum()) * reach

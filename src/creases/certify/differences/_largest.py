@@ -79,7 +79,7 @@ def difference_bounds(a: NetworkLike, b: NetworkLike, box: Any) -> tuple[Floats,
     >>> import creases
     >>> a = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])  # |x|
     >>> b = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.5]], [0.0])])
-    >>> [bound.tolist() for bound in difference_bounds(a, b, (-1, 1))]
+    >>> [bound.round(9).tolist() for bound in difference_bounds(a, b, (-1, 1))]
     [[-0.5], [0.0]]
     """
     a, b = _work_pair(a, b)
@@ -137,7 +137,7 @@ def largest_difference(
     >>> a = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])  # |x|
     >>> b = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.5]], [0.0])])
     >>> found = largest_difference(a, b, (-1, 1))
-    >>> found.lower.tolist(), found.where.tolist(), found.upper.tolist()
+    >>> found.lower.round(9).tolist(), found.where.tolist(), found.upper.round(9).tolist()
     ([0.5], [[-1.0]], [0.5])
     """
     a, b = _work_pair(a, b)

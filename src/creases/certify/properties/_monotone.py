@@ -91,7 +91,8 @@ def monotone(
     deadline = begin + check_number(budget, "budget", above=0)
     sign = 1.0 if direction == "rising" else -1.0
     objective = Coefficient(work, -sign * np.eye(work.n_out)[output], column)  # large where it has the wrong sign
-    slack = check_number(tolerance, "tolerance", least=0) * _scale(objective, domain) if tolerance else 0.0
+    share = check_number(tolerance, "tolerance", least=0)
+    slack = share * _scale(objective, domain) if share else 0.0
     limits = Limits(deadline, stop_above=slack, stop_below=slack)
     extreme = maximize_objective(objective, domain, limits, progress=progress)
     question = _Question(work, domain, column, output, direction, slack)

@@ -60,6 +60,7 @@ def test_the_fold_point_is_in_the_closure_of_the_region_used(case):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(fold_cases())
 def test_the_typical_instance_is_mispredicted_and_is_of_the_classes_recorded(case):
@@ -371,6 +372,7 @@ def test_where_one_class_is_predicted_everywhere_the_crease_passes_through_the_i
     assert proposal.gain > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_layers_of_one_unit_can_be_folded(seed):
     rng = np.random.default_rng(seed)

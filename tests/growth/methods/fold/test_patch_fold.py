@@ -191,6 +191,7 @@ def test_the_gain_is_that_of_a_parabola_within_reach(once, twice, gain):
     assert _best_gain(once, twice) == pytest.approx(gain)
 
 
+@pytest.mark.slow
 def test_a_run_folds_in_the_middle_of_training_and_looks_back():
     x, y = images(64)
     net = trained_resnet(4)

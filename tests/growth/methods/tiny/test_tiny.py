@@ -69,6 +69,7 @@ PLACES += [(Block, (2, 5, 5), "one"), (Wide, (2, 9), "one"), (Wide, (2, 9), "two
 PLACES += [(Tokens, (5, 3), "one"), (Tokens, (5, 3), "two")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("project", [True, False])
 @pytest.mark.parametrize(("make", "shape", "name"), PLACES)
 def test_the_gain_is_the_exact_slope_and_the_search_saw_the_grown_model(make, shape, name, project):
