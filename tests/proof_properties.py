@@ -90,6 +90,8 @@ def judge_coefficients(asked: Judge, rng: np.random.Generator) -> Iterator[Recor
         size = max(abs(least), abs(most), Fraction(1, 10**300))
         wrong = _range_error(answer, index, least, most, size)
         for reached in (answer.minimum, answer.maximum):
+            if not np.isfinite(reached[index]):
+                continue  # no region was reached, which claims nothing
             value = Fraction(float(reached[index]))
             error = min(abs(value - known) for known in set(column.tolist())) / size
             if wrong is None and error > ROUNDING:

@@ -118,7 +118,8 @@ def _never(m: int, winner: int) -> Claim:
         return Claim(("never",), *_sign(winner), strict=winner == 0)
     others = [k for k in range(m) if k != winner]
     rows = np.eye(m)[[winner] * len(others)] - np.eye(m)[others]
-    return Claim(("never",), rows, np.zeros(len(others)), strict=True)
+    # In a tie the first class is decided for, so a tie with an earlier one does not count.
+    return Claim(("never",), rows, np.zeros(len(others)), strict=winner < m - 1)
 
 
 def _before(m: int, j: int, good: int) -> Claim:
