@@ -8,8 +8,8 @@ from hypothesis import settings
 
 ROOT = Path(__file__).parent
 
-#: Folders whose tests take long: browsers, and every claim of the sources.
-SLOW_FOLDERS = (ROOT / "tests" / "web", ROOT / "reproduction")
+#: Folders whose tests take long: browsers, pages, and every claim of the sources.
+SLOW_FOLDERS = (*(ROOT / "tests" / part for part in ("web", "show/report", "show/studio")), ROOT / "reproduction")
 
 # Everybody tests the same examples; `make random` draws new ones.
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)

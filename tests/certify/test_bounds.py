@@ -31,6 +31,7 @@ def test_bounds_hold_at_every_point_of_the_box(net: creases.Network, method: str
     assert (net(x).max(axis=0) <= high + 1e-12).all()
 
 
+@pytest.mark.slow
 def test_tighter_methods_give_tighter_bounds(net: creases.Network) -> None:
     widths = [np.subtract(*output_bounds(net, (-1, 1), method=method)[::-1]) for method in METHODS]
     interval, linear, lp, exact = widths

@@ -92,6 +92,7 @@ def test_affine_steps_are_not_multiplied_out_and_other_networks_are_no_chains() 
     assert read_chain(creases.read(conv.double(), (1, 3, 3))) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep_tree", [False, True])
 def test_answers_and_trees_do_not_depend_on_the_number_of_threads(
     keep_tree: bool, monkeypatch: pytest.MonkeyPatch

@@ -33,5 +33,6 @@ def test_verdicts_of_every_kind_agree_with_rational_arithmetic(seed, kind):
     assert not false_verdicts(random_case(seed), kind)
 
 
+@pytest.mark.slow
 def test_a_corner_in_which_no_point_is_accepted_is_not_taken_for_empty():
     assert not false_verdicts(random_case(2), "nearest l1")

@@ -32,6 +32,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_three_networks_end_in_tables_pictures_and_one_page(folder: Path) -> None:
     nets = [folder / f"{name}.safetensors" for name in ("old", "new", "third")]
     result = run(*nets, "--data", folder / "data.npz", "--samples", 40, "--train", 20, "--out", folder / "out")

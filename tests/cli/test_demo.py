@@ -1,9 +1,12 @@
 import json
 import re
 
+import pytest
+
 from creases.cli import demo
 
 
+@pytest.mark.slow
 def test_the_demo_grows_a_network_maps_it_and_names_the_files(run, tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "EPOCHS", 150)
     result = run("demo")
@@ -17,6 +20,7 @@ def test_the_demo_grows_a_network_maps_it_and_names_the_files(run, tmp_path, mon
     assert "Next: creases report out/demo" in result.stdout
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_pictures_and_a_demo_may_be_repeated(run, tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "EPOCHS", 2)
     pictures = []

@@ -70,6 +70,7 @@ def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp
     assert "Next: creases report o --out report.html" in said
 
 
+@pytest.mark.slow
 def test_stages_of_growth_are_shown_with_both_losses(run, monkeypatch):
     gains = itertools.cycle([(1.0, 0.1), (0.1, 0.2)])  # the first pays, the second does not, ...
     monkeypatch.setattr("creases.growth._racing.compare_losses", lambda *losses: next(gains))
@@ -165,6 +166,7 @@ def test_a_regression_is_told_in_the_targets_units(run, tmp_path):
     assert "test RMSE" in result.stdout
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_says_how_to_go_on_and_comes_to_the_same_network(run, orchard, tmp_path, monkeypatch):
     assert run("grow", orchard, "--out", "whole", *QUICK).exit_code == 0
     real = Experiment.run

@@ -110,6 +110,7 @@ def test_an_npz_file_of_two_columns_needs_no_names(run, tmp_path):
     assert "test error" not in run("spline", "two.npz", "--width", 3, "--steps", 10, "--test", 0).stdout
 
 
+@pytest.mark.slow
 def test_pictures_and_animation_are_written_whole(run, tmp_path):
     found = summary(run("spline", *QUICK, "--out", "a.png", "--animate", "a.gif", "--json"))
     assert found["files"] == ["a.png", "a.gif"]

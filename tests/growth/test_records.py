@@ -64,6 +64,7 @@ def test_every_record_says_when_where_what_and_what_it_did(histories):
         assert all(before == after for (_, before), (after, _) in pairwise(sizes))
 
 
+@pytest.mark.slow
 def test_every_record_can_be_told_in_words(histories):
     for how, history in histories.items():
         told = history.explain(classes=["no", "yes"])
@@ -116,6 +117,7 @@ def test_what_came_later_is_told_where_it_is_known():
     assert "After training: loss 0.25, score 0.9, validation score 0.8." in record(1, later=later).explain()
 
 
+@pytest.mark.slow
 @given(st.lists(numbers, max_size=4), numbers, st.text(max_size=20), st.booleans())
 def test_any_history_survives_json(losses, gain, why, valid):
     history = History(

@@ -81,6 +81,7 @@ def wide(rng, hidden=(6, 5), n=2, m=3):
     return [(rng.normal(size=(o, i)), 0.1 * rng.normal(size=o)) for i, o in pairwise(sizes)]
 
 
+@pytest.mark.slow
 def test_planted_units_are_found_and_named():
     layers = wide(np.random.default_rng(0))
     W, b = layers[0]

@@ -73,6 +73,7 @@ def test_the_estimator_makes_the_network_of_fit_table(table: tuple[pd.DataFrame,
     assert estimator.classes_.tolist() == sorted(set(labels))
 
 
+@pytest.mark.slow
 def test_the_command_line_makes_the_network_of_fit_table(
     table: tuple[pd.DataFrame, str], model: Any, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ from creases.regions.diagnostics._summary import max_regions, summarize_partitio
 from strategies import cases
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(cases(2, max_depth=2, max_width=5))
 def test_sizes_and_what_is_decided_add_up_to_the_box(case):

@@ -186,6 +186,7 @@ def test_the_margin_is_that_to_the_best_of_the_other_classes(iris, iris_report):
         assert float(row[at["margin"]]) == pytest.approx(f[own] - np.delete(f, own).max(), rel=6e-3)
 
 
+@pytest.mark.slow
 def test_the_smallest_changes_are_those_of_the_smallest_margins_and_change_the_decision(iris, iris_report):
     _, found, _ = iris_report
     kept = load_run(iris)

@@ -23,6 +23,7 @@ CIRCLE = {"kind": "builtin", "name": "circle"}
 ENDLESS = {"how": "random", "when": "1000", "epochs": 20_000}  # a run that is not about to end
 
 
+@pytest.mark.slow
 def test_the_page_comes_with_strict_headers_and_loads_nothing_from_elsewhere(studio: Studio):
     for path in ("/", f"/?token={studio.token}", "/studio.js", "/studio.css"):
         answer = studio.get(path)
@@ -202,6 +203,7 @@ def reach(page: Page, state: str) -> None:
         assert isinstance(said, bytes) or said["type"] != "error" or "Starting it again" in said["message"]
 
 
+@pytest.mark.slow
 def test_connections_without_a_whole_request_are_closed_after_a_few_seconds(studio: Studio):
     address = urlsplit(studio.base)
     with ExitStack() as open_now:
@@ -235,6 +237,7 @@ def test_a_message_that_is_too_large_is_refused_with_words_when_the_page_is_back
     back.wire.close()
 
 
+@pytest.mark.slow
 def test_more_pages_than_the_studio_takes_are_told_so(studio: Studio):
     assert alone(studio)
     pages = [Page(studio) for _ in range(4)]
