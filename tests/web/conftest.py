@@ -44,7 +44,7 @@ def reports(tmp_path_factory) -> Callable[[str], str]:
     """The address of a report, made by the library at first use: plane, line, slices or map."""
     home = tmp_path_factory.mktemp("reports")
     grow = {
-        "plane": ("xor_circles", "--budget", 60, "--when", 20),
+        "plane": ("moons", "--budget", 60, "--when", 20),
         "line": ("sine_curve", "--budget", 40, "--when", 10),
         "slices": ("iris", "--budget", 12, "--when", 5),
     }

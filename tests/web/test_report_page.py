@@ -40,7 +40,8 @@ def test_a_report_of_growth_is_read_by_pointer_and_keys(visit, reports, size):
         page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("Enter")
     facts = re.compile(
-        r"Region\s*\d+ of \d+, area .*Predicts.*(even|odd).*Nearest flip.*(even|odd).*if x[12] (in|de)creases by .*"
+        r"Region\s*\d+ of \d+, area .*Predicts.*(upper|lower) moon.*"
+        r"Nearest flip.*(upper|lower) moon.*if x[12] (in|de)creases by .*"
         r"In this region.*x1.*Activation pattern\s*[01]+.*Data inside",
         re.DOTALL,
     )
