@@ -237,6 +237,7 @@ def test_wide_networks_are_bit_equal_on_any_number_of_threads() -> None:
     environment = os.environ | {
         "OMP_NUM_THREADS": "2",
         "OMP_WAIT_POLICY": "passive",
+        "MKL_CBWR": "AVX2,STRICT",  # without it MKL's products depend on its threads (docs/limits.md)
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     code = "import test_threads; print(*test_threads.differing(), sep=', ')"
