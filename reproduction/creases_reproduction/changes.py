@@ -1,4 +1,4 @@
-"""What was judged otherwise before: verdicts that changed, and corrections of the sources that were taken back."""
+"""Verdicts that changed: the audit of set-ups, limits and judges. See also ``changes_by_source``."""
 
 from __future__ import annotations
 
@@ -15,15 +15,7 @@ class VerdictChange(NamedTuple):
     before: str
     after: str
     why: str
-
-
-class Withdrawal(NamedTuple):
-    """An entry that is no longer in the list of misprints, or a part of one that is no longer in it."""
-
-    id: str
-    place: str
-    said: str  #: what was called wrong, and the correction
-    why: str
+    passage: str = ""  #: of the source, that the verdict rests on
 
 
 VERDICT_CHANGES = [
@@ -158,51 +150,5 @@ VERDICT_CHANGES = [
             "but no lower than with a random unit, the control.",
         )
         for name in ("sine", "quadratic", "overlapping_quadratic")
-    ),
-]
-
-WITHDRAWALS = [
-    Withdrawal(
-        "xng/slide-28",
-        "slide 28",
-        "the instance nearest to the centroid is to be the mis-predicted one nearest to it",
-        "A choice of ours: how often the nearest instance is predicted right depends on the number of clusters.",
-    ),
-    Withdrawal(
-        "xng/slide-29",
-        "slide 29",
-        "the new bias 0 is to be -w . x_f",
-        "No contradiction: with b = 0 and w . x_f = 0, as printed, the crease passes through the origin and the fold "
-        "point.",
-    ),
-    Withdrawal(
-        "tiny/proposition-3.3",
-        "Proposition 3.3, the eigenvalue",
-        "lambda is to be lambda^2",
-        "A matter of names: the generalised eigenproblem's eigenvalue is called lambda there.",
-    ),
-    Withdrawal(
-        "linearity/equation-2.26",
-        "eq. (2.26)",
-        "k is to be at most the number of inputs",
-        "Our own counterexample meets that; k must equal it. The entry now says so.",
-    ),
-    Withdrawal(
-        "linearity/figure-6.18",
-        "captions of Figures 6.18 and 6.19",
-        "are to be exchanged",
-        "Not proven: the figures themselves are not in the text.",
-    ),
-    Withdrawal(
-        "linearity/equation-7.6",
-        "(7.5) and (7.6)",
-        "the largest coefficient is to be the largest magnitude",
-        "A reading of the word, not an error.",
-    ),
-    Withdrawal(
-        "splines/right-sided",
-        "Lemma 3",
-        "the right-sided fractional derivative is to be the left-sided one",
-        "Both names are in use for the integral from minus infinity.",
     ),
 ]

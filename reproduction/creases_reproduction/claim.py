@@ -8,8 +8,10 @@ from typing import Any, Literal, NamedTuple
 
 from creases_reproduction.experiment import Scale
 
-#: How a claim fares. "agrees": the printed numbers lie within the measured spread, or the theorem holds in every case
-#: tried; "agrees in kind": the statement holds but the numbers differ; "disagrees": the statement does not hold.
+#: What a judge says of numbers. "agrees": the printed numbers lie within the measured spread, or the theorem holds in
+#: every case tried, or what is said without numbers holds by the source's measure; "agrees in kind": the statement
+#: holds but the numbers differ; "disagrees": the statement does not hold. Numbers of a set-up that shows nothing of the
+#: claim (``Claim.incomparable``) are "not comparable", whatever the judge says.
 Verdict = Literal["agrees", "agrees in kind", "disagrees"]
 
 #: The families of claims, one for each source, in the order of the catalogue.
@@ -79,6 +81,9 @@ class Claim:
     cannot: str = ""  #: why it cannot be computed here
     full: str = ""  #: the cost of the full scale, in words: "2 minutes of 2 cores", "an H200: 9 s"
     misprints: Sequence[str] = field(default_factory=tuple)  #: ids of the misprints that concern it
+    #: Why numbers computed here cannot be compared with the source: it names no measure, or its set-up is another one
+    #: in seeds, time, width or data. "" where they can; a function where it depends on the numbers.
+    incomparable: str | Callable[[Numbers], str] = ""
     #: Numbers from the table of a full run that comes with the package, and how that table was made.
     from_table: Callable[[], tuple[Numbers, Mapping[str, str]]] | None = None
 

@@ -21,10 +21,16 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 #: How a verdict is printed.
-_COLORS = {"agrees": "green", "agrees in kind": "yellow", "disagrees": "red", "failed": "bold red"}
+_COLORS = {
+    "agrees": "green",
+    "agrees in kind": "yellow",
+    "disagrees": "red",
+    "not comparable": "blue",
+    "failed": "bold red",
+}
 
 #: Verdicts in a list of one line for each claim; the others are short enough.
-_SHORT_VERDICTS = {"agrees in kind": "in kind", "not computable here": "not here"}
+_SHORT_VERDICTS = {"agrees in kind": "in kind", "not comparable": "not comp.", "not computable here": "not here"}
 
 #: Columns for an id in such a list; longer ones push the rest of their line to the right.
 _ID_WIDTH = 36
@@ -75,9 +81,10 @@ def reproduce_claims(
       creases reproduce --all --scale quick --jobs 2
 
     The printed numbers are shown beside the measured ones, with a verdict: agrees, agrees in kind (the statement holds
-    but the numbers differ), disagrees, or not computable here. A quick run has few seeds, and small stand-ins for image
-    data, so the stored full-scale verdict is shown alongside. A verdict is a result: only claims that end with an error
-    make the exit code 1. Results that are already in the folder are not computed again, unless the code has changed.
+    but the numbers differ), disagrees, not comparable (the set-up is another one than the source's), or not computable
+    here. A quick run has few seeds, and small stand-ins for image data, so the stored full-scale verdict is shown
+    alongside. A verdict is a result: only claims that end with an error make the exit code 1. Results that are already
+    in the folder are not computed again, unless the code has changed.
     """
     claims = _select_claims(ids or [], run_all, list_only, family)
     if list_only:
@@ -174,7 +181,7 @@ def _print_list(claims: list[Claim], as_json: bool, in_full: bool) -> None:
 def _describe_claim(claim: Claim) -> dict[str, Any]:
     """Return everything known about a claim, with its stored result but without the result's numbers."""
     from creases_reproduction.claim import FAMILIES
-    from creases_reproduction.results import data_note, stored_result, stored_verdict
+    from creases_reproduction.results import data_note, full_cost, stored_result, stored_verdict
 
     result = stored_result(claim.id)
     fields = ("why", "command", "seconds", "machine", "versions")
@@ -186,7 +193,7 @@ def _describe_claim(claim: Claim) -> dict[str, Any]:
         "printed": claim.printed,
         "status": stored_verdict(claim),
         "cannot": claim.cannot,
-        "takes": claim.full,
+        "takes": full_cost(claim, result),
         "data": data_note(claim, result),
         "misprints": list(claim.misprints),
         "full": None if result is None else {name: getattr(result, name) for name in fields},
@@ -215,7 +222,7 @@ def _print_description(claim: Claim) -> None:
     if claim.misprints:
         out.print(f"[dim]misprints: {', '.join(claim.misprints)}[/]", soft_wrap=True)
     if claim.measure:
-        takes = f" (takes {escape(claim.full)})" if claim.full else ""
+        takes = f" ({escape(about['takes'])})" if about["takes"] else ""
         out.print(f"[dim]run: creases reproduce {claim.id} --scale full{takes}[/]", soft_wrap=True)
     out.print()
 

@@ -16,7 +16,9 @@ class Misprint(NamedTuple):
     printed: str
     right: str
     why: str  #: what shows it, in a sentence; "" where nothing needs to be added
-    test: str  #: "tests/splines/initialisation/test_lonely.py::test_formulas_agree_with_simulation"
+    test: str  #: "reproduction/tests/theory/test_lonely.py::test_formulas_agree_with_simulation"
+    #: Whether it is a matter of one character, which the transcription may have lost or changed.
+    character: bool = False
 
 
 def list_misprints(family: str | None = None) -> list[Misprint]:

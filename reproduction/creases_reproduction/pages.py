@@ -17,7 +17,8 @@ from PIL import Image
 
 from creases._files import write_atomically
 from creases_reproduction.catalogue import list_claims
-from creases_reproduction.changes import REMOVED, VERDICT_CHANGES, WITHDRAWALS, VerdictChange
+from creases_reproduction.changes import REMOVED, VERDICT_CHANGES, VerdictChange
+from creases_reproduction.changes_by_source import SOURCE_CHANGES
 from creases_reproduction.claim import FAMILIES, Claim, Row
 from creases_reproduction.figures.claims import claim_figure
 from creases_reproduction.misprints import Misprint, list_misprints
@@ -27,12 +28,16 @@ from creases_reproduction.results import (
     VERDICTS,
     Result,
     data_note,
+    full_command,
+    full_cost,
     judge_again,
     read_result,
     stored_result,
     stored_verdict,
     write_result,
 )
+from creases_reproduction.source_measures import SOURCE_MEASURES
+from creases_reproduction.withdrawals import WITHDRAWALS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = DOCS / "reproduction"
@@ -42,11 +47,18 @@ MAX_MEASURED_ROWS = 12
 
 _NOTICE = "<!-- Written by python -m creases_reproduction.pages from the stored results; edit those, or the claims. -->"
 _VERDICTS = """\
-- **agrees**: the printed numbers lie within the measured spread, or the theorem holds in every case tried;
+- **agrees**: the printed numbers lie within the measured spread, the theorem holds in every case tried, or what is said
+  without numbers holds by the source's own measure;
 - **agrees in kind**: the statement holds, but the numbers differ;
 - **disagrees**: the statement does not hold; the measured value and, if known, the reason are given;
+- **not comparable**: the set-up here is another one than the source's in seeds, time, width or data, or the source
+  names no measure; what was measured is given, and shows nothing of the claim;
 - **not computable here**: the reason is given.
 """
+
+_TRANSCRIBED = """\
+The sources were read as transcribed text: figures are missing, and single characters of formulas and tables may be
+artefacts of the transcription. A figure is judged by what its caption and the text say of it."""
 
 
 def main() -> None:
@@ -119,7 +131,10 @@ def _index_page() -> str:
 
 creases is built on four works ([bibliography](bibliography.md)). Together they make {total.total()} claims in tables,
 figures, theorems and numbers, of which {computable} can be computed here. All of these were run at full scale with the
-functions of the library. The pages below show each result next to the printed one.
+functions of the library. The pages below show each result next to the printed one. A verdict goes by the measure that
+the source itself uses, which is named with every experiment.
+
+{_TRANSCRIBED}
 
 `creases reproduce --list` lists the claims. `creases reproduce ID --scale full` repeats a stored run; `--scale quick`
 takes seconds but uses few seeds and small stand-ins for image data, so its verdict says less
@@ -132,7 +147,13 @@ takes seconds but uses few seeds and small stand-ins for image data, so its verd
 
 ## Verdicts that changed
 
-An audit of set-ups, limits and judges changed these verdicts; each row says why.
+All claims were read once more beside the sources, by one rule: a verdict names the measure by which the *source*
+judged, and a set-up that differs in seeds, time or width is not comparable, unless it was scaled on purpose, with the
+reason. Each row has the passage that it rests on.
+
+{_table(["claim", "before", "after", "reason", "passage"], [_change_cells(change) for change in SOURCE_CHANGES])}
+
+An earlier audit of set-ups, limits and judges changed these; some of them changed again above.
 
 {_table(["claim", "before", "after", "reason"], [_change_cells(change) for change in VERDICT_CHANGES])}
 """
@@ -141,7 +162,8 @@ An audit of set-ups, limits and judges changed these verdicts; each row says why
 def _change_cells(change: VerdictChange) -> list[str]:
     family = change.id.partition("/")[0]
     link = f"[{change.id}](reproduction/{family}.md#{_anchor(change.id)})" if change.after != REMOVED else change.id
-    return [link, change.before, change.after, _cell(change.why)]
+    passage = [_cell(change.passage)] if change.passage else []
+    return [link, change.before, change.after, _cell(change.why), *passage]
 
 
 def _claims_table(family: str) -> str:
@@ -158,7 +180,7 @@ def _family_page(family: str) -> str:
     words = ", ".join(f"{counts[name]} {name}" for name in (*VERDICTS, "not run") if counts[name])
     return (
         f"{_NOTICE}\n\n# {family}: {FAMILIES[family]}\n\n{len(sections)} claims: {words}. The verdicts are "
-        "explained in the [overview](../reproduction.md).\n\n" + "\n".join(sections)
+        f"explained in the [overview](../reproduction.md).\n\n{_TRANSCRIBED}\n\n" + "\n".join(sections)
     )
 
 
@@ -168,6 +190,8 @@ def _claim_section(claim: Claim) -> str:
     lines = [f"## {claim.id} {{ #{_anchor(claim.id)} }}", "", f"*{_sentence(claim.place)}* {_escape(claim.says)}", ""]
     if claim.printed:
         lines += [f"**Printed:** {_escape(claim.printed)}", ""]
+    if claim.id in SOURCE_MEASURES:
+        lines += [f"**The source judges by** {_sentence(SOURCE_MEASURES[claim.id], capital=False)}", ""]
     if claim.measure is None:
         return "\n".join([*lines, f"**Not computable here.** {_sentence(claim.cannot)}", ""])
     if result is None:
@@ -188,8 +212,8 @@ def _claim_section(claim: Claim) -> str:
 
 def _describe_run(claim: Claim, result: Result) -> str:
     """Return how to run a claim, and how the stored numbers were computed."""
-    command = f"creases reproduce {claim.id} --scale full"
-    takes = f" ({_escape(claim.full)})" if claim.full else ""
+    command, cost = full_command(claim), full_cost(claim, result)
+    takes = f" ({_escape(cost)})" if cost else ""
     by = "" if result.command == command else f" by `{result.command}`"
     time = f" in {_format_seconds(result.seconds)}" if result.seconds else ""
     versions = ", ".join(f"{name} {number}" for name, number in result.versions.items()) or "unknown versions"
@@ -213,6 +237,9 @@ def _misprints_page() -> str:
 The sources contain {len(list_misprints())} misprints and errors that matter for the results. Each is listed with its
 correction and the test that demonstrates it. The library uses the corrected versions.
 
+{_TRANSCRIBED} Where a correction is one of a single character, it is said; the correction holds, but the slip may be
+the transcription's and not the source's.
+
 {chr(10).join(parts)}
 ## Taken back
 
@@ -222,12 +249,15 @@ Corrections that an earlier version of this list had, and that do not hold or ar
 """
 
 
+_CHARACTER = "A single character: it may be an artefact of the transcription. "
+
+
 def _misprint_section(misprint: Misprint) -> str:
     why = f" {_escape(misprint.why)}" if misprint.why else ""
     return (
         f"### {_escape(misprint.place)} {{ #{_anchor(misprint.id)} }}\n\n"
         f"- printed: {_escape(misprint.printed)}\n- right: {_escape(misprint.right)}\n\n{why.strip()}\n\n"
-        f"Shown by `{misprint.test}`.\n"
+        f"{_CHARACTER if misprint.character else ''}Shown by `{misprint.test}`.\n"
     ).replace("\n\n\n\n", "\n\n")
 
 
@@ -251,11 +281,13 @@ def _escape(text: str) -> str:
     return re.sub(r"([\\`*_\[\]#$])", r"\\\1", text).replace("<", "&lt;")
 
 
-def _sentence(text: str) -> str:
+def _sentence(text: str, *, capital: bool = True) -> str:
     """Return escaped text as a sentence: a capital first (unless a single letter begins it) and a full stop."""
-    text = text.strip().rstrip(".")
+    text = text.strip()
     first = text.split()[0] if text else ""
-    return _escape((text[:1].upper() + text[1:] if first.isalpha() and len(first) > 1 else text) + ".")
+    if capital and first.isalpha() and len(first) > 1:
+        text = text[:1].upper() + text[1:]
+    return _escape(text if text.endswith(".") else f"{text}.")
 
 
 def _cell(text: str) -> str:

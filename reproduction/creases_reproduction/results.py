@@ -28,11 +28,14 @@ STORED_RESULTS = Path(__file__).with_name("results") / "claims"
 #: The verdict on a claim that cannot be computed here.
 NOT_COMPUTABLE = "not computable here"
 
+#: The verdict on numbers of another set-up than the source's, see ``Claim.incomparable``.
+NOT_COMPARABLE = "not comparable"
+
 #: What is said beside every claim on CIFAR-10.
 CIFAR_NOTE = "CIFAR-10 here was re-encoded as JPEG: numbers of the original files may differ."
 
 #: Every verdict, best first.
-VERDICTS = ("agrees", "agrees in kind", "disagrees", NOT_COMPUTABLE)
+VERDICTS = ("agrees", "agrees in kind", "disagrees", NOT_COMPARABLE, NOT_COMPUTABLE)
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,11 @@ def judge_numbers(claim: Claim, numbers: Mapping[str, Any]) -> tuple[str, str]:
     """Return the verdict on a claim's numbers and the reason for it."""
     if claim.measure is None or claim.judge is None:
         return NOT_COMPUTABLE, claim.cannot
-    judgement = claim.judge(numbers)
-    return judgement.verdict, judgement.why
+    verdict, why = claim.judge(numbers)
+    reason = claim.incomparable(numbers) if callable(claim.incomparable) else claim.incomparable
+    if not reason:
+        return verdict, why
+    return NOT_COMPARABLE, f"{reason.rstrip('.')}. Measured all the same: {why}"
 
 
 def judge_again(result: Result) -> Result:
@@ -91,6 +97,18 @@ def stored_verdict(claim: Claim) -> str:
         return NOT_COMPUTABLE
     result = stored_result(claim.id)
     return "not run" if result is None else result.verdict
+
+
+def full_cost(claim: Claim, result: Result | None) -> str:
+    """Return what a full run costs, in words: where the stored run tells the time, only what else it needs."""
+    if result is None or result.command != full_command(claim):
+        return claim.full
+    return "; ".join(part for part in claim.full.split("; ") if part.startswith("needs"))
+
+
+def full_command(claim: Claim) -> str:
+    """Return the command that runs a claim at full scale."""
+    return f"creases reproduce {claim.id} --scale full"
 
 
 def data_note(claim: Claim, result: Result | None) -> str:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from creases.boolean import xor
 from creases.errors import InputError
+from creases_reproduction.linearity import xor
 from creases_reproduction.linearity.boolean_optima import EPOCHS, PRINTED, RATES, table_3_2
 
 

@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 from creases_reproduction.catalogue import find_claim, list_claims
-from creases_reproduction.changes import REMOVED, VERDICT_CHANGES, WITHDRAWALS
+from creases_reproduction.changes import REMOVED, VERDICT_CHANGES
+from creases_reproduction.changes_by_source import SOURCE_CHANGES
 from creases_reproduction.misprints import list_misprints
-from creases_reproduction.results import data_note, stored_result, stored_verdict
+from creases_reproduction.results import NOT_COMPARABLE, data_note, stored_result, stored_verdict
+from creases_reproduction.source_measures import SOURCE_MEASURES
+from creases_reproduction.withdrawals import WITHDRAWALS
 
 #: Entries of which only a part was taken back.
 PARTLY = {"tiny/proposition-3.3", "linearity/equation-2.26"}
 
 
 def test_the_last_change_of_a_claim_is_its_stored_verdict():
-    for id, after in {change.id: change.after for change in VERDICT_CHANGES}.items():
+    changes = [*VERDICT_CHANGES, *SOURCE_CHANGES]
+    for id, after in {change.id: change.after for change in changes}.items():
         if after == REMOVED:
             assert id not in {claim.id for claim in list_claims()}
         else:
             assert stored_verdict(find_claim(id)) == after, id
-    assert all(change.before != change.after and change.why for change in VERDICT_CHANGES)
+    assert all(change.before != change.after and change.why for change in changes)
+
+
+def test_a_change_by_the_source_starts_from_the_last_verdict_and_names_a_passage():
+    before = {change.id: change.after for change in VERDICT_CHANGES}
+    assert len({change.id for change in SOURCE_CHANGES}) == len(SOURCE_CHANGES)
+    for change in SOURCE_CHANGES:
+        assert before.get(change.id, change.before) == change.before
+        assert change.passage
+
+
+def test_every_verdict_that_compares_nothing_is_listed_with_its_passage_and_the_sources_measure():
+    incomparable = {claim.id for claim in list_claims() if stored_verdict(claim) == NOT_COMPARABLE}
+    assert incomparable == {change.id for change in SOURCE_CHANGES if change.after == NOT_COMPARABLE}
+    assert incomparable <= set(SOURCE_MEASURES)
+
+
+def test_experiments_whose_full_run_is_a_table_name_the_sources_measure():
+    ids = {claim.id for claim in list_claims()}
+    assert set(SOURCE_MEASURES) <= ids
+    unnamed = {claim.id for claim in list_claims() if claim.from_table is not None} - set(SOURCE_MEASURES)
+    assert unnamed == set()
 
 
 def test_what_was_taken_back_is_no_longer_listed_nor_named_by_a_claim():

@@ -110,7 +110,11 @@ def test_claims_that_cannot_be_computed_say_why():
         ("linearity/figure-4.8", STORED, "disagrees"),  # those with little error become more
         ("linearity/figure-6.11", regions((500, 400), (300, 50)), "agrees in kind"),  # all have hundreds
         ("linearity/section-3.4.2-narrow", means(0.15), "agrees in kind"),
-        ("linearity/section-3.4.2-narrow", means(0.3), "disagrees"),
+        ("linearity/section-3.4.2-narrow", means(0.3), "agrees in kind"),  # rare on the hardest class
+        ("linearity/section-3.4.4-one-layer", STORED, "agrees in kind"),  # one of 40, where the source has none
+        ("tiny/figure-11", STORED, "agrees in kind"),  # little is left after 8 steps, and then more
+        ("tiny/figure-13", STORED, "disagrees"),  # random units lead at the end
+        ("xng/growth-circle", STORED, "disagrees"),  # solved less often than from random weights
         ("linearity/section-3.4.4-15x4", row_value(1, 0.5), "disagrees"),  # 20 % is printed
         ("splines/table-2", counts(lambda depth, printed: printed if depth == "1" else 70.0), "disagrees"),
         ("splines/smoothness", last(lambda width, kappa: kappa * width ** (-1 if kappa == 1 else 1)), "agrees in kind"),

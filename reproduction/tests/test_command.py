@@ -27,6 +27,7 @@ def test_the_list_has_every_claim_with_its_status(run):
     assert lines["splines/theorem-4b"].startswith("disagrees With H uniformly spaced breakpoints")
     assert lines["splines/table-1"].startswith("in kind   Breakpoints")
     assert lines["splines/neurons"].startswith("not here  Saturating")
+    assert lines["splines/gan-ridge"].startswith("not comp. A minimax algorithm")
     assert "not computable here" in result.stdout.splitlines()[-1]
     assert "creases reproduce --list ID" in result.stderr
 
@@ -64,7 +65,7 @@ def test_claims_are_run_printed_stored_and_drawn(run, tmp_path):
     result = run("reproduce", *QUICK, "--out", "found")
     assert result.exit_code == 0, result.output
     assert "0.3931" in result.stdout  # the printed number
-    counted = "1 agrees, 0 agrees in kind, 1 disagrees, 0 not computable here"
+    counted = "1 agrees, 0 agrees in kind, 1 disagrees, 0 not comparable, 0 not computable here"
     assert f"2 claims at quick scale: {counted}" in result.stdout
     assert f"2 claims at full scale (stored): {counted}" in result.stdout
     files = sorted(str(path.relative_to(tmp_path / "found")) for path in (tmp_path / "found").rglob("*.*"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from creases.show.style import new_figure
+from creases.show._style import new_figure
 from creases_reproduction.experiment import stored_table
 from creases_reproduction.figures import geometry
 from creases_reproduction.figures.pruning import plot_sub_networks

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from creases.errors import InputError
-from creases.show.style import new_figure
+from creases.show._style import new_figure
 from creases_reproduction.claim import Curve, Picture, Row
 from creases_reproduction.figures.claims import claim_figure, plot_claim
 

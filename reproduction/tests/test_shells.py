@@ -10,9 +10,8 @@ import pytest
 
 from creases.errors import InputError
 from creases.lab import Batch
-from creases.regions.enclosures import expanded_simplex, hyperoctahedron
-from creases.regions.enclosures._enclosures import intermediate_polytope
 from creases_reproduction.experiment import stored_table
+from creases_reproduction.linearity.enclosures import expanded_simplex, hyperoctahedron, intermediate_polytope
 from creases_reproduction.linearity.shells_dimensions import THRESHOLDS, shells_dimensions, train_on_shells
 from creases_reproduction.linearity.shells_hyperparameters import (
     PRINTED,

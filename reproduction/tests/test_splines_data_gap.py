@@ -1,12 +1,14 @@
-"""Two inputs with a gap in the data: the fit of least norm, training, and the judge."""
+"""Two inputs with a gap in the data: the fit of least norm, and training."""
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
-from altered_numbers import judge_altered
 
 from creases.splines import Hyperplanes
+from creases_reproduction.splines import data_gap
 from creases_reproduction.splines.data_gap import (
     GAP,
     affine_deviation,
@@ -57,8 +59,9 @@ def test_distances_in_the_gap_are_zero_for_the_fit_itself_and_for_affine_functio
     assert gap_distances(affine, fit)[1] < 1e-12
 
 
-def test_regimes_that_bridge_the_gap_alike_disagree():
-    alike = {"least norm": {"mean": 0.1}, "straight": {"mean": 0.1}}
-    assert judge_altered("splines/data-gap", {}).verdict == "agrees in kind"
-    assert judge_altered("splines/data-gap", {"alphas": {"10.0": alike, "0.1": alike}}).verdict == "disagrees"
-    assert judge_altered("splines/data-gap", {"affine": {"deviation": 0.1, "units": 9}}).verdict == "disagrees"
+def test_the_run_is_stored_as_json_with_how_it_was_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(data_gap, "measure_gap", lambda scale: {"scale": scale})
+    data_gap.main(["--out", str(tmp_path / "gap.json")])
+    stored = json.loads((tmp_path / "gap.json").read_text())
+    assert stored["numbers"] == {"scale": "full"}
+    assert "splines.data_gap --scale full" in stored["about"]["command"]

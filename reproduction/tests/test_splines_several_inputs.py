@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from altered_numbers import judge_altered
 
-from creases.splines import ridge_coefficients
+from creases_reproduction.splines.theory.ridge import ridge_coefficients
 
 
 def test_a_function_that_is_not_rebuilt_disagrees():

@@ -8,7 +8,7 @@ from torch import nn
 
 from creases.errors import InputError
 from creases.growth.methods.expressivity import bottleneck, statistics
-from creases.network.surgery import places
+from creases.network import places
 from creases_reproduction.tiny.output_jacobian import output_bottleneck
 from first_order import conv, data, loss, mlp
 

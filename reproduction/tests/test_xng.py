@@ -21,22 +21,23 @@ def test_experiments_run_at_the_quick_scale(name):
 
 
 def method(loss, error, low, high):
-    return {"loss": loss, "error": error, "rate": (low + high) / 2, "low": low, "high": high}
+    return {"networks": 1000, "loss": loss, "error": error, "rate": (low + high) / 2, "low": low, "high": high}
 
 
 @pytest.mark.parametrize(
-    ("control", "printed", "fold", "verdict"),
+    ("printed", "verdict", "words"),
     [
-        (0.15, 0.1, 0.1, "agrees"),
-        (0.1, 0.1, 0.1, "agrees in kind"),  # a random unit does as well
-        (0.1, 0.2, 0.1, "agrees in kind"),
-        (0.1, 0.2, 0.2, "disagrees"),
+        (0.3, "agrees in kind", "solve it more often"),
+        (0.2, "disagrees", "solve it no more often"),
+        (0.1, "disagrees", "solve it less often"),
     ],
 )
-def test_growth_is_better_where_losses_are_clearly_lower(control, printed, fold, verdict):
-    losses = {"random 2-3-2": 0.2, "A random": control, "A slide-29": printed, "A fold": fold}
-    methods = {name: method(loss, 0.01, 0.1, 0.2) for name, loss in losses.items()}
-    assert judge_growth({"networks": 100, "methods": methods}).verdict == verdict
+def test_growth_is_judged_by_the_share_that_solves_the_problem_whatever_the_losses(printed, verdict, words):
+    rates = {"random 2-3-2": 0.2, "A random": 0.2, "A slide-29": printed, "A fold": 0.2}
+    methods = {name: method(1 - rate, 0.01, rate, rate) for name, rate in rates.items()}
+    judged = judge_growth({"networks": 1000, "methods": methods})
+    assert judged.verdict == verdict
+    assert words in judged.why
 
 
 @pytest.mark.parametrize(

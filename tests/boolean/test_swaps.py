@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from boolean_images import functions_and_images
 from creases import boolean
 from creases.errors import InputError
+from creases_reproduction.linearity import fourier
 
 #: By n: how many classes, and how many functions, have swaps of 0, 1, 2, ...
 CLASSES = {1: [1, 1], 2: [1, 2, 1], 3: [1, 5, 6, 2], 4: [1, 14, 63, 93, 49, 2]}
@@ -134,7 +135,7 @@ def test_all_classes_of_five_bits():
     assert (values.sum(dtype=np.int64), (values * sizes).sum()) == (3351082, 23645445696)
     assert sizes[values <= 1].sum() == 94572
     assert representatives[values == 9].tolist() == MOST_OF_5
-    measures = (boolean.fourier.degree, boolean.fourier.total_influence, boolean.fourier.entropy)
+    measures = (fourier.degree, fourier.total_influence, fourier.entropy)
     found = [np.corrcoef(values, measure(representatives, 5))[0, 1] for measure in measures]
     assert found == pytest.approx([0.007, 0.239, 0.278], abs=5e-4)
 

@@ -52,6 +52,7 @@ def test_networks_of_a_spline_are_the_function_in_every_gauge(f: Shallow, gauge:
         np.testing.assert_allclose(found.w**2 + found.b**2, found.v**2, rtol=1e-12, atol=1e-300)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(shallow_networks())
 def test_a_module_gives_its_weights_back_to_the_bit(f: Shallow) -> None:

@@ -58,6 +58,7 @@ def test_breakpoints_units_and_open_paths_are_those_of_exact_fractions(case: Cas
     np.testing.assert_allclose(found.x[inside], sorted(row[0] for row in expected), atol=slack)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(cases(1))
 def test_jumps_of_coinciding_units_add_up_to_the_change_of_slope(case: Case) -> None:

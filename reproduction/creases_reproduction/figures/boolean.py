@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from creases.show import style
+from creases import show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,9 +30,9 @@ _LABELS = {
 def _kinds() -> dict[str, dict[str, Any]]:
     """Return how each kind of function is marked."""
     return {
-        "random": {"color": style.class_color(0), "marker": "o"},
-        "xored": {"color": style.class_color(1), "marker": "s"},
-        "parity": {"color": style.active_theme().ink, "marker": "D"},
+        "random": {"color": show.class_color(0), "marker": "o"},
+        "xored": {"color": show.class_color(1), "marker": "s"},
+        "parity": {"color": show.active_theme().ink, "marker": "D"},
     }
 
 
@@ -48,15 +48,15 @@ def plot_sizes(rates: pd.DataFrame, ax: Axes | None = None, *, outlined: pd.Data
     outlined
         Whether each size has an outline, laid out as the rates.
     """
-    ax = style.get_axes(ax, 5, 3.2)
+    ax = show.get_axes(ax, 5, 3.2)
     percent = 100 * rates.to_numpy(np.float64)  # (depths, widths)
-    ax.imshow(percent, cmap=style.amount_colormap(), vmin=0, vmax=100, origin="lower", aspect="auto")
+    ax.imshow(percent, cmap=show.amount_colormap(), vmin=0, vmax=100, origin="lower", aspect="auto")
     for (row, column), value in np.ndenumerate(percent):
-        color = style.active_theme().paper if value > 65 else style.active_theme().ink
-        ax.text(column, row, _whole(value), ha="center", va="center", color=color, fontsize=8)
+        color = show.active_theme().paper if value > 65 else show.active_theme().ink
+        ax.text(column, row, _format_percent(value), ha="center", va="center", color=color, fontsize=8)
         if outlined is not None and outlined.iat[row, column]:
             corner = (column - 0.46, row - 0.46)
-            ax.add_patch(Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=style.class_color(1), linewidth=1.4))
+            ax.add_patch(Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=show.class_color(1), linewidth=1.4))
     ax.set_xticks(range(percent.shape[1]), [str(width) for width in rates.columns])
     ax.set_yticks(range(percent.shape[0]), [str(depth) for depth in rates.index])
     ax.set_xlabel("width")
@@ -67,8 +67,8 @@ def plot_sizes(rates: pd.DataFrame, ax: Axes | None = None, *, outlined: pd.Data
 def success_figure(result: Success, *, leaks: tuple[float, ...] = (0.0, 0.1)) -> Figure:
     """Return mean and lowest successes over the classes for each size of network, by leak (Fig. 3.5)."""
     rows = len(leaks)
-    figure, axes = style.new_grid(9, 3.1 * rows, rows, 2)
-    with style.style_context():
+    figure, axes = show.new_grid(9, 3.1 * rows, rows, 2)
+    with show.style_context():
         for k, leak in enumerate(leaks):
             for column, (how, what) in enumerate((("mean", "mean over the classes"), ("min", "hardest class"))):
                 plot_sizes(result.sizes(leak, how), axes[k][column])  # type: ignore[arg-type]
@@ -84,15 +84,15 @@ def metrics_figure(result: Success, *, leak: float = 0.1) -> Figure:
     The width is that of networks with one hidden layer.
     """
     table = result.performance(leak)
-    figure, grid = style.new_grid(8, 9.5, len(_LABELS), 1, sharex=True)
+    figure, grid = show.new_grid(8, 9.5, len(_LABELS), 1, sharex=True)
     place = np.arange(len(table))
     widths = sorted(table["width"].dropna().unique())
-    with style.style_context():
+    with show.style_context():
         for (name, label), (ax,) in zip(_LABELS.items(), grid, strict=True):
             value = table[name] * (100 if "%" in label else 1)
             for k, width in enumerate(widths):
                 part = (table["width"] == width).to_numpy()
-                ax.scatter(place[part], value[part], s=9, color=style.class_color(k), label=f"{width:g}", linewidths=0)
+                ax.scatter(place[part], value[part], s=9, color=show.class_color(k), label=f"{width:g}", linewidths=0)
             ax.set_ylabel(label)
             ax.margins(x=0.01, y=0.12)
         grid[0][0].set_title(f"{_bend(leak)}, {len(table)} classes of functions of four bits")
@@ -116,8 +116,8 @@ def ten_bits_figure(table: pd.DataFrame, *, n: int = 10) -> Figure:
     """
     from creases_reproduction.linearity.boolean_ten_bits import grid, has_parity_network
 
-    figure, axes = style.new_figure(9, 3.2, panels=2)
-    with style.style_context():
+    figure, axes = show.new_figure(9, 3.2, panels=2)
+    with show.style_context():
         for ax, kind, title in zip(axes, ("parity", "random"), (f"{n}-parity", f"random, {n} bits"), strict=True):
             rates = grid(table, kind)
             plot_sizes(rates, ax, outlined=has_parity_network(rates, n) if kind == "parity" else None)
@@ -131,8 +131,8 @@ def difficulty_figure(table: pd.DataFrame) -> Figure:
     ``table`` is what :func:`creases_reproduction.linearity.boolean_ten_bits.by_metrics` gives, of one number of bits.
     """
     n = int(table["n"].iloc[0])
-    figure, axes = style.new_figure(9, 3.4, panels=3)
-    with style.style_context():
+    figure, axes = show.new_figure(9, 3.4, panels=3)
+    with show.style_context():
         for ax, metric in zip(axes, ("degree", "entropy", "influence"), strict=True):
             for kind, mark in _kinds().items():
                 part = table[table["kind"] == kind]
@@ -151,8 +151,8 @@ def bits_figure(means: pd.DataFrame) -> Figure:
     ``means`` is what :func:`creases_reproduction.linearity.boolean_ten_bits.means` gives.
     """
     labels = {"rate": "rate of success", "degree": "degree / n", "entropy": "entropy / n", "influence": "influence / n"}
-    figure, axes = style.new_figure(11, 3, panels=4)
-    with style.style_context():
+    figure, axes = show.new_figure(11, 3, panels=4)
+    with show.style_context():
         for ax, (name, label) in zip(axes, labels.items(), strict=True):
             for kind, mark in _kinds().items():
                 part = means[means["kind"] == kind]
@@ -170,7 +170,7 @@ def _bend(leak: float) -> str:
     return f"leaky ReLU ({leak:g})" if leak else "ReLU"
 
 
-def _whole(percent: float) -> str:
+def _format_percent(percent: float) -> str:
     """Return a percentage in whole numbers that tells 0 and 100 from nearly so."""
     if 0 < percent < 0.5:
         return "<1"

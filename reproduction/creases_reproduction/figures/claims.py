@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from creases import show
 from creases.errors import InputError
-from creases.show import style
-from creases.show.figures import draw_cells
+from creases.show import draw_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,8 +45,8 @@ def plot_claim(picture: Picture, ax: Axes | None = None) -> Axes:
     Axes
         The axes drawn on.
     """
-    ax = style.get_axes(ax, *claim_size(picture))
-    with style.style_context():
+    ax = show.get_axes(ax, *claim_size(picture))
+    with show.style_context():
         if picture.rows:
             _draw_rows(ax, picture.rows)
         elif picture.curves:
@@ -67,9 +67,9 @@ def plot_claim(picture: Picture, ax: Axes | None = None) -> Axes:
 
 def claim_figure(picture: Picture, title: str) -> Figure:
     """Return a claim's picture as a figure of its own, without pyplot."""
-    figure, (ax,) = style.new_figure(*claim_size(picture))
+    figure, (ax,) = show.new_figure(*claim_size(picture))
     plot_claim(picture, ax)
-    with style.style_context():
+    with show.style_context():
         figure.suptitle(fill(title, 80), fontsize=10)  # above the legend
     return figure
 
@@ -87,7 +87,7 @@ def claim_size(picture: Picture) -> tuple[float, float]:
 
 def _draw_rows(ax: Axes, rows: Sequence[Row]) -> None:
     at = np.arange(len(rows))[::-1]  # the first row on top
-    ours, theirs = style.class_color(0), style.class_color(1)
+    ours, theirs = show.class_color(0), show.class_color(1)
     measured, printed = (_numbers([row.measured for row in rows]), _numbers([row.printed for row in rows]))
     low, high = (_numbers([row.low for row in rows]), _numbers([row.high for row in rows]))
     ax.hlines(at, low, high, color=ours, linewidth=1.6)
@@ -103,14 +103,14 @@ def _draw_rows(ax: Axes, rows: Sequence[Row]) -> None:
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     ax.set_yticks(at, [_cut(row.what) for row in rows])
     ax.set_ylim(-0.6, len(rows) - 0.4)
-    ax.grid(axis="y", color=tuple(style.tint(style.active_theme().ink, 0.12)), linewidth=0.6)
+    ax.grid(axis="y", color=tuple(show.tint(show.active_theme().ink, 0.12)), linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def _draw_curves(ax: Axes, curves: Sequence[Curve]) -> None:
     for number, curve in enumerate(curves):
-        color = style.class_color(number)
+        color = show.class_color(number)
         few = len(curve.x) <= 30
         y = _numbers(curve.y)
         ax.plot(curve.x, y, color=color, linewidth=1.4, marker="o" if few else None, markersize=3, label=curve.name)

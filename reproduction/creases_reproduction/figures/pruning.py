@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
-from creases.show import style
+from creases import show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +21,8 @@ def plot_sub_networks(curves: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         Columns ``width``, ``sub_network``, ``epoch``, ``loss`` and ``right``, such as
         :func:`creases_reproduction.linearity.pruning_parity.loss_curves` gives.
     """
-    ax = style.get_axes(ax, 6.4, 4.0)
-    with style.style_context():
+    ax = show.get_axes(ax, 6.4, 4.0)
+    with show.style_context():
         for i, (width, part) in enumerate(curves.groupby("width")):
             label: str | None = f"width {width}"
             for _, method in part.groupby("sub_network"):
@@ -30,7 +30,7 @@ def plot_sub_networks(curves: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 ax.plot(
                     method["epoch"],
                     method["loss"],
-                    color=style.class_color(i),
+                    color=show.class_color(i),
                     linewidth=1.8 if right else 0.5,
                     label=label,
                 )

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from creases import lab
-from creases.boolean import xor
-from creases.boolean.xor import ALL, DEAD, LEFT, RIGHT, RIGHT_TWO
 from creases_reproduction.experiment import ResultTable, Scale, check_scale, run_as_program
+from creases_reproduction.linearity import xor
+from creases_reproduction.linearity.xor.steady_states import ALL, DEAD, LEFT, RIGHT, RIGHT_TWO
 from creases_reproduction.statistics import add_rates
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from creases import boolean, lab
 from creases.errors import InputError
+from creases_reproduction.linearity import fourier
 
 LR, EPOCHS = 0.025, 4000
 
@@ -23,9 +24,9 @@ RELU, LEAKY = 0.0, 0.1
 
 #: Measures of a function's complexity by its Fourier coefficients.
 FOURIER_METRICS = {
-    "degree": boolean.fourier.degree,
-    "entropy": boolean.fourier.entropy,
-    "influence": boolean.fourier.total_influence,
+    "degree": fourier.degree,
+    "entropy": fourier.entropy,
+    "influence": fourier.total_influence,
 }
 
 #: How first weights are drawn.

@@ -10,13 +10,14 @@ from scipy.linalg import block_diag
 from torch import nn
 
 import creases
-from creases import Network, boolean, lab
+from creases import Network, lab
 from creases._typing import Floats
+from creases.boolean import intervals
 from creases.regions import bounds, decision_polytopes
-from creases.regions.enclosures import hyperoctahedron
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import count_failures, judge_cases, judge_rows, row, rows, rows_picture
+from creases_reproduction.linearity.enclosures import hyperoctahedron
 
 Layers = list[tuple[Floats, Floats]]
 
@@ -82,8 +83,8 @@ def judge_product_bound(numbers: Numbers) -> Judgement:
         return right
     return Judgement(
         "disagrees",
-        f"k may not be any number below the widths: with k = 1 the bound is {bound} for widths 5, 1 and three inputs, "
-        f"and {regions} regions were counted; with k the number of inputs {right.why}",
+        f"no k that is at most every width is large enough for widths 5, 1 and three inputs: k = 1 allows {bound} "
+        f"regions, and {regions} were counted; with k the number of inputs {right.why}",
     )
 
 
@@ -92,7 +93,7 @@ def measure_zigzags(scale: Scale) -> Numbers:
     generic = creases.space(random_network([2, 6, 1], 0), [(-1e3, 1e3)] * 2).count
     rows = [[2, 6, 1, generic, bounds([6], 2).lower or 0, bounds([6], 2).upper]]
     for d, units, depth in [(1, 3, 1), (1, 3, 2), (1, 3, 3), (1, 4, 2), (2, 3, 2)]:
-        net = creases.read(_side_by_side(boolean.intervals.max_changes_network(units, depth), d))
+        net = creases.read(_side_by_side(intervals.max_changes_network(units, depth), d))
         count = creases.line(net, [-2.0], [2.0]).count if d == 1 else creases.plane(net, box=[(-2, 2)] * 2).count
         known = bounds([d * units] * depth, d)
         rows.append([d, d * units, depth, count, known.lower or 0, known.upper])
@@ -178,7 +179,7 @@ def measure_depth_separation(scale: Scale) -> Numbers:
     for k in range(1, 6 if scale == "full" else 4):
         pieces = k ** (k * k)  # at least as many as changes of sign, which the smaller ones show
         if k <= (3 if scale == "full" else 2):
-            net = creases.read(boolean.intervals.sawtooth_network(k, k * k), (1,))
+            net = creases.read(intervals.sawtooth_network(k, k * k), (1,))
             pieces = len(creases.line(net, [0.0], [float(pieces)]).boundary().t)
         rows.append([k, k**3, pieces, _least_units(pieces, k), k ** (k + 1) / 2 - 1])
     return {"rows": rows, **count_failures(least >= bound for *_, least, bound in rows)}

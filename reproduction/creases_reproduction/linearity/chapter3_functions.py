@@ -9,9 +9,11 @@ import numpy as np
 from scipy.stats import chisquare
 
 from creases import boolean, lab
+from creases.boolean import intervals
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import count_failures, judge_cases, judge_rows, row, rows, rows_picture
+from creases_reproduction.linearity import fourier
 from creases_reproduction.linearity.chapter2_perceptrons import swaps_of_all
 
 #: Classes with the most swaps at n = 4 (Fig. 3.2).
@@ -56,8 +58,7 @@ def measure_enough_width(scale: Scale) -> Numbers:
     cases = [(n, layers) for n in range(1, len(most) + 1) for layers in (1, 2, 4) if layers <= 2 ** (n - 1)]
     widths = [n + 2 ** (n - 1) // layers + 1 for n, layers in cases]
     return count_failures(
-        boolean.intervals.layers_needed(most[n - 1], width) <= layers
-        for (n, layers), width in zip(cases, widths, strict=True)
+        intervals.layers_needed(most[n - 1], width) <= layers for (n, layers), width in zip(cases, widths, strict=True)
     )
 
 
@@ -72,7 +73,7 @@ def measure_polynomial(scale: Scale) -> Numbers:
         signs = 2 * boolean.all_inputs(n) - 1
         chi = np.array([[np.prod(x[s == 1]) for s in boolean.all_inputs(n)] for x in signs])  # (points, sets)
         values = 2.0 * boolean.truth_table(functions, n) - 1
-        sums = boolean.fourier.coefficients(functions, n) @ chi.T
+        sums = fourier.coefficients(functions, n) @ chi.T
         for name, factor in (("with the factor", 1), ("as printed", 1 << n)):
             ratio = factor * sums / values
             ratios[name] += [[n, float(ratio.min()), float(ratio.max())]]
@@ -93,8 +94,8 @@ def measure_influence(scale: Scale) -> Numbers:
     holds = []
     for n in (1, 2, 3, 4):
         functions = np.arange(1 << (1 << n))
-        by_sets = boolean.fourier.coefficients(functions, n) ** 2 @ boolean.all_inputs(n).sum(axis=1)
-        holds += (np.abs(by_sets - boolean.fourier.influences(functions, n).sum(axis=1)) < 1e-12).tolist()
+        by_sets = fourier.coefficients(functions, n) ** 2 @ boolean.all_inputs(n).sum(axis=1)
+        holds += (np.abs(by_sets - fourier.influences(functions, n).sum(axis=1)) < 1e-12).tolist()
     return count_failures(holds)
 
 
@@ -123,8 +124,7 @@ def measure_fourier_invariance(scale: Scale) -> Numbers:
         f = int(draw.integers(0, 2 ** (2**n), dtype=np.uint64)) if n < 6 else int(draw.integers(0, 2**63))
         pair = [f, npn_image(f, n, draw)]
         holds += [
-            bool(np.ptp(of(pair, n)) < 1e-12)
-            for of in (boolean.fourier.degree, boolean.fourier.entropy, boolean.fourier.total_influence)
+            bool(np.ptp(of(pair, n)) < 1e-12) for of in (fourier.degree, fourier.entropy, fourier.total_influence)
         ]
     return count_failures(holds)
 
@@ -172,7 +172,7 @@ def judge_class_counts(numbers: Numbers) -> Judgement:
     if off:
         return Judgement("disagrees", ", ".join(f"{row.measured:.0f} classes at {row.what}" for row in off))
     ratios = ", ".join(f"{ratio:.2f}" for ratio in numbers["over the estimate"])
-    return Judgement("agrees", f"as many as printed; {ratios} times the estimate for n = 1, 2, ...")
+    return Judgement("agrees", f"as many as printed; {ratios} times the estimate for n = 1 to 5")
 
 
 def measure_table_3_1(scale: Scale) -> Numbers:
@@ -342,7 +342,7 @@ CLAIMS = [
             "All orders that weights can put the inputs in are found by comparing each weight with the one before and "
             "that plus prefix sums: 2i - 2 cases for weight i."
         ),
-        printed="without ties 1, 1, 2, 6, 24 for n = 1 to 5",
+        printed="no numbers; without ties the cases make 1, 1, 2, 6, 24 orders for n = 1 to 5",
         measure=measure_orderings,
         judge=judge_orderings,
         picture=rows_picture("orders", log=True),

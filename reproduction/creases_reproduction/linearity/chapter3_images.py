@@ -40,6 +40,7 @@ def judge_images(numbers: Numbers) -> Judgement:
         + ("" if row.printed is None else f" (printed {row.printed:.0%})")
         for name, row in results.items()
     )
+    words += "; channels are removed two at a time here, to halve the cost, one at a time in the source"
     printed = [row for row in results.values() if row.printed is not None]
     if printed and all(abs((row.measured or 0) - (row.printed or 0)) <= 0.02 for row in printed):
         return Judgement("agrees", words)

@@ -11,6 +11,7 @@ from torch import nn
 import creases
 from creases import boolean
 from creases._typing import Floats
+from creases.boolean import intervals as interval_networks
 from creases.boolean.intervals import BrokenLine
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
@@ -87,7 +88,7 @@ def measure_wide_networks(scale: Scale) -> Numbers:
     draw, holds = np.random.default_rng(0), []
     for count, leak, first, _ in product(range(2, 9), (0.0, 0.1, 0.5), (-1, 1), range(5)):
         ends = intervals(count, draw)
-        model = boolean.intervals.wide_interval_network(ends, first=first, leak=leak)
+        model = interval_networks.wide_interval_network(ends, first=first, leak=leak)
         signs = first * (-1.0) ** np.arange(count)
         right = all(
             (values(model, np.linspace(part[0], part[1], 9)) * sign > 0).all()
@@ -109,7 +110,7 @@ def measure_proof(scale: Scale) -> Numbers:
         slope = -f[-1] / (a - y[i - 1])
         f.append(f[-1] + slope * (y[i] - y[i - 1]))
     line = BrokenLine.from_slopes(y[:-1], np.diff(f) / np.diff(y), through=(y[0], 1.0), leak=leak)
-    repaired = boolean.intervals.wide_interval_network(ends, leak=leak)
+    repaired = interval_networks.wide_interval_network(ends, leak=leak)
     first = np.linspace(ends[0, 0], ends[0, 1], 101)
     return {"printed": float(line.values(first, leak=leak).min()), "repaired": float(values(repaired, first).min())}
 
@@ -131,8 +132,8 @@ def measure_necessary_units(scale: Scale) -> Numbers:
     changes = list(range(1, 10))
     return {
         "changes": changes,
-        "leaky": [boolean.intervals.units_needed(s, leak=0.1) for s in changes],
-        "ReLU": [boolean.intervals.units_needed(s) for s in changes],
+        "leaky": [interval_networks.units_needed(s, leak=0.1) for s in changes],
+        "ReLU": [interval_networks.units_needed(s) for s in changes],
     }
 
 
@@ -155,8 +156,8 @@ def measure_figure_3_3(scale: Scale) -> Numbers:
     """Measure Fig. 3.3: networks for five intervals, one wide and one narrow and deep, along the line."""
     x = np.linspace(-1, 9, 201)
     models = {
-        "wide": boolean.intervals.wide_interval_network(FIVE, leak=0.1),
-        "deep": boolean.intervals.deep_interval_network(FIVE, 2, leak=0.1),
+        "wide": interval_networks.wide_interval_network(FIVE, leak=0.1),
+        "deep": interval_networks.deep_interval_network(FIVE, 2, leak=0.1),
     }
     inner = np.array([np.linspace(a, b, 5) for a, b in FIVE])
     signs = (-1.0) ** np.arange(len(FIVE))[:, None]
@@ -193,7 +194,7 @@ def measure_teeth(scale: Scale) -> Numbers:
     rows = []
     for width, depth, leak in product((2, 3, 4, 5), (1, 2, 3), (0.0, 0.1)):
         length = width**depth
-        net = creases.read(boolean.intervals.sawtooth_network(width, depth, leak=leak), (1,))
+        net = creases.read(interval_networks.sawtooth_network(width, depth, leak=leak), (1,))
         places = creases.line(net, [0.0], [float(length)]).boundary().t * length
         half = float(np.abs(places - (np.arange(length) + 0.5)).max()) if len(places) == length else np.inf
         whole = float(np.abs(places - places.round()).max(initial=0))

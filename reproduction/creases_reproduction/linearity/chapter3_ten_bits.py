@@ -13,6 +13,7 @@ from creases import boolean
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import ResultTable, Scale
 from creases_reproduction.judges import numbers_from_table, row, rows, rows_picture
+from creases_reproduction.linearity import fourier
 from creases_reproduction.linearity.boolean_ten_bits import (
     KINDS,
     METRICS,
@@ -219,7 +220,7 @@ def measure_maxima(scale: Scale) -> Numbers:
         results["bits"].append(n)
         for name, metric in FOURIER_METRICS.items():
             results[name].append(float(metric(classes, n).max()))
-        results["entropy of OR"].append(float(boolean.fourier.entropy(2 ** (2**n) - 2, n)))
+        results["entropy of OR"].append(float(fourier.entropy(2 ** (2**n) - 2, n)))
     return results
 
 

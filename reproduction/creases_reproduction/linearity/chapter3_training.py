@@ -121,7 +121,11 @@ def judge_narrow(numbers: Numbers) -> Judgement:
         return Judgement("agrees", words)
     if max(mean) < 2 * RARE:
         return Judgement("agrees in kind", words)
-    return Judgement("disagrees", f"{words}: rare on the hardest classes only" if max(least) < 2 * RARE else words)
+    if max(least) < 2 * RARE:
+        return Judgement(
+            "agrees in kind", f"{words}: rare by the second measure of Figure 3.5 only, the hardest problem"
+        )
+    return Judgement("disagrees", words)
 
 
 def judge_width_2(numbers: Numbers) -> Judgement:

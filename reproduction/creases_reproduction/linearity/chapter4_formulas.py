@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import exp, log, sqrt
 
 from creases.problems import DISSERTATION_RADII
-from creases.regions.enclosures import enclosure, facet_distance, shell_volume
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import count_failures, judge_cases, judge_rows, row, rows, rows_picture
+from creases_reproduction.linearity.enclosures import enclosure, facet_distance, shell_volume
 
 #: Table 4.1, inner radii of expanded simplices of circumradius 1 in 2 to 10 dimensions.
 PRINTED_INNER = (0.87, 0.71, 0.64, 0.58, 0.54, 0.5, 0.47, 0.45, 0.43)

@@ -11,11 +11,17 @@ from torch import nn
 
 import creases
 from creases.regions import DecisionPolytope, decision_polytopes
-from creases.regions.enclosures import enclosure, expanded_simplex, face_counts, hyperoctahedron, intermediate_polytope
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import count_failures, drawing, judge_cases, judge_rows, row, rows_picture
 from creases_reproduction.linearity.chapter2_regions import judge_narrow, measure_bounded_decisions
+from creases_reproduction.linearity.enclosures import (
+    enclosure,
+    expanded_simplex,
+    face_counts,
+    hyperoctahedron,
+    intermediate_polytope,
+)
 from creases_reproduction.linearity.shells_kinds import kind_of
 
 

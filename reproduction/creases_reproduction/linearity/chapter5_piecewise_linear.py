@@ -247,7 +247,7 @@ CLAIMS = [
         measure=measure_linearization,
         judge=judge_exact,
         full="4 s",
-        misprints=("linearity/equation-5.2", "linearity/equation-5.6", "linearity/equation-5.7"),
+        misprints=("linearity/equation-5.6", "linearity/equation-5.7"),
     ),
     Claim(
         "linearity/section-5.2-convex",

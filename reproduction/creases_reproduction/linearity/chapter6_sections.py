@@ -87,6 +87,7 @@ def dense_claim(figure: str, data: DataName, images: str) -> Claim:
         printed="hundreds or thousands",
         measure=lambda scale: dense_sections(scale, data),
         judge=judge_dense,
+        incomparable="Another plane than the source's, whose three images are in a picture only",
         full=FULL_DENSE,
     )
 

@@ -78,7 +78,8 @@ def _clusters(numbers: Numbers, near: tuple[str, ...], far: tuple[str, ...]) -> 
     words = (
         f"one cluster: at least {numbers['lost with one, at least']:.0f} points lost, dense {dense:.0f} % and "
         f"convolutional {conv:.0f} % right; more clusters are better at {up} of {steps} steps; with {numbers['k'][-1]} "
-        f"at most {close:.1f} points are lost by {' and '.join(near)}, at least {away:.1f} by {' and '.join(far)}"
+        f"at most {close:.1f} points are lost by {' and '.join(near)}, at least {away:.1f} by {' and '.join(far)}; "
+        "clusters of 10,000 training images, for the memory of it, where the source takes all"
     )
     facts = [numbers["lost with one, at least"] > 10, dense > conv, up > 0.9 * steps, close < 5 < away]
     if all(facts):

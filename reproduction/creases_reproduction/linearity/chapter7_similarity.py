@@ -63,9 +63,10 @@ def judge_alignment(numbers: Numbers) -> Judgement:
     if all(facts):
         return Judgement("agrees", f"mean CKA: {words}")
     why = (
-        "a linear network's coefficients are the same everywhere, of which centring leaves nothing: what is printed of "
+        "a linear network's coefficients are the same everywhere, of which the centring of (7.7) leaves nothing: "
+        "what the "
+        "figure shows of it must come from elsewhere"
     )
-    why += "it can only be rounding"
     return Judgement("agrees in kind" if facts[0] else "disagrees", f"mean CKA: {words}; {why}")
 
 

@@ -74,7 +74,7 @@ def judge_triples(numbers: Numbers) -> Judgement:
         )
     if agrees:
         return Judgement("agrees", "; ".join(words))
-    return Judgement("disagrees", f"{'; '.join(words)}; the source does not say which images it searched")
+    return Judgement("disagrees", "; ".join(words))
 
 
 def _names(found: dict[str, Any], names: list[str]) -> str:
@@ -89,6 +89,7 @@ def _claim(id: str, place: str, says: str, data: DataName) -> Claim:
         says,
         measure=lambda scale: measure_triples(data, scale),
         judge=judge_triples,
+        incomparable="The source says neither among which images it searched nor which distances are least",
         full="seconds on an H200; needs the image files",
     )
 
@@ -97,13 +98,13 @@ CLAIMS = [
     _claim(
         "linearity/figure-6.8",
         "Figure 6.8",
-        "The CIFAR-10 images at minimal Euclidean distance are two airplanes and a deer.",
+        'Two airplanes and a deer of CIFAR-10 "were selected to be minimally distant using Euclidean distance".',
         "cifar10",
     ),
     _claim(
         "linearity/figure-6.9",
         "Figure 6.9",
-        "The MNIST images at minimal Euclidean distance are three zeros.",
+        'Three zeros of MNIST "were selected to be minimally distant using Euclidean distance".',
         "mnist",
     ),
 ]

@@ -191,11 +191,13 @@ CLAIMS = [
         "section 2.3.5",
         (
             "To what extent pruned, unpruned and independently trained smaller networks find similar solutions is an "
-            "open question. Tested: a pruned network is more similar to its original than an independently trained one "
-            "of its size."
+            "open question. Tested here: whether a pruned network is more similar to its original than an "
+            "independently "
+            "trained one of its size."
         ),
         measure=measure,
         judge=judge,
+        incomparable="The source asks an open question and claims nothing",
         picture=picture,
         full="a minute of one core",
     )

@@ -88,7 +88,7 @@ def train_on_shells(
 def _samples(n: int, trials: int, samples: int, seed: int) -> tuple[Floats, NDArray[np.int64]]:
     """Return samples (trials, samples, n) and their classes, 1 in the ball."""
     part = [
-        shells(n=samples, d=n, seed=seed + k, radii=dissertation_radii(n), standardise=False) for k in range(trials)
+        shells(n=samples, d=n, seed=seed + k, radii=dissertation_radii(n), standardize=False) for k in range(trials)
     ]
     return np.stack([item.X for item in part]), np.stack([item.y for item in part])
 

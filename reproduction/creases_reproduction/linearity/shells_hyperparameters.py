@@ -116,7 +116,7 @@ def _successes(
 ) -> tuple[int, int]:
     """Return networks that have enough samples right in the end, and that ever had, of one setting."""
     part = [
-        circle_annulus(SAMPLES, seed=seed + k, radii=DISSERTATION_RADII, standardise=normalise) for k in range(trials)
+        circle_annulus(SAMPLES, seed=seed + k, radii=DISSERTATION_RADII, standardize=normalise) for k in range(trials)
     ]
     X, y = np.stack([item.X for item in part]), np.stack([item.y for item in part])
     batch, moments = lab.Batch.initial(trials, [2, 3, 1], seed=seed, leak=leak), None

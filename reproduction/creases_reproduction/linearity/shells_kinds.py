@@ -19,8 +19,8 @@ import pandas as pd
 import creases
 from creases import lab
 from creases.regions import DecisionPolytope, decision_polytopes
-from creases.regions.enclosures import enclosure, face_counts
 from creases_reproduction.experiment import ResultTable, Scale, check_scale, derive_seed, run_as_program
+from creases_reproduction.linearity.enclosures import enclosure, face_counts
 from creases_reproduction.linearity.shells_dimensions import LEAKS, train_on_shells
 from creases_reproduction.statistics import add_rates
 

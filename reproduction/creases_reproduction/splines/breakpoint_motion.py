@@ -12,14 +12,13 @@ from creases import splines
 from creases._typing import Floats
 from creases.lab import Batch
 from creases.problems import INTERVAL, TARGETS
-from creases.splines import Shallow, Tracker
-from creases.splines.batches import gradient_descent, squared_errors, unstack_network
-from creases.splines.dynamics import ntk
-from creases.splines.landscape import loss_slice
+from creases.splines import Shallow, Tracker, gradient_descent, squared_errors, unstack_network
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import Scale
 from creases_reproduction.splines.networks import by_scale
 from creases_reproduction.splines.spreads import list_rows, scale_experiment
+from creases_reproduction.splines.theory.loss_slice import loss_slice
+from creases_reproduction.splines.theory.ntk import ntk
 
 
 def measure_active_breakpoints(scale: Scale) -> dict[str, Any]:

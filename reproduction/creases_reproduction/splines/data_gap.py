@@ -1,21 +1,28 @@
-"""The lecture's slide on two inputs with a gap in the data: how networks bridge it in the kernel and the rich regime.
+"""Two inputs with a gap in the data: how networks bridge it in the kernel and the rich regime.
 
-The slide has a picture and no words. What is tested is what the lecture says for one input: in a gap the learned
-delta-slopes are affine in the crease, so that the kernel regime ends at a smooth fit, and the rich one nearer to
-straight lines.
+    python -m creases_reproduction.splines.data_gap --out data_gap.json
+
+The lecture has a slide of that title with a picture and no words, which claims nothing. What is measured is what it
+says for one input: in a gap the learned delta-slopes are affine in the crease, so that the kernel regime ends at a
+smooth fit, and the rich one nearer to straight lines. ``results/data_gap.json`` has the numbers.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from creases._text import plural
+from creases._files import write_atomically
 from creases._typing import Floats
 from creases.splines import Hyperplanes
-from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
-from creases_reproduction.experiment import Scale
+from creases_reproduction.claim import Claim, Numbers
+from creases_reproduction.experiment import Scale, describe_run
 from creases_reproduction.splines.networks import by_scale
 from creases_reproduction.splines.spreads import Spread, summarize_spread
 
@@ -133,53 +140,32 @@ def _spreads(pairs: list[tuple[float, float]]) -> dict[str, Any]:
     }
 
 
-def judge_gap(numbers: Numbers) -> Judgement:
-    """Judge whether large alpha ends near the fit of least norm, and small alpha farther from it and straighter."""
-    affine, by_alpha = numbers["affine"], numbers["alphas"]
-    words = "; ".join(
-        f"alpha {alpha}: {item['least norm']['mean']:.3f} to the fit of least norm, {item['straight']['mean']:.3f} to "
-        "straight lines across"
-        for alpha, item in by_alpha.items()
-    )
-    words = (
-        f"{numbers['units']} creases, {plural(numbers['seeds'], 'seed')}: delta-slopes of {affine['units']} units, "
-        f"each active on the same data as four others or more, are affine in their crease to "
-        f"{affine['deviation']:.1g}. RMS distances in the gap, {words}"
-    )
-    kernel, *_, rich = by_alpha.values()
-    apart = rich["least norm"]["mean"] > 2 * kernel["least norm"]["mean"]
-    straighter = rich["straight"]["mean"] < kernel["straight"]["mean"]
-    if affine["deviation"] > 1e-9 or not (apart and straighter):
-        return Judgement("disagrees", words)
-    return Judgement("agrees in kind", f"{words}. The lecture shows a picture only")
-
-
-def picture_gap(numbers: Numbers) -> Picture:
-    """Picture distances by alpha."""
-    items = numbers["alphas"].values()
-    curves = [
-        Curve(
-            f"to {name}",
-            [float(alpha) for alpha in numbers["alphas"]],
-            *([item[key][part] for item in items] for part in ("mean", "low", "high")),
-        )
-        for key, name in (("least norm", "the fit of least norm"), ("straight", "straight lines across"))
-    ]
-    return Picture(curves=curves, x="alpha", y="RMS distance in the gap", log=True)
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure at full scale and keep the numbers as JSON, with how they were made."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--scale", choices=("quick", "full"), default="full")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    began = perf_counter()
+    numbers = measure_gap(options.scale)
+    command = f"python -m creases_reproduction.splines.data_gap --scale {options.scale} --out {options.out.name}"
+    about = describe_run(command, perf_counter() - began)
+    with write_atomically(options.out) as path:
+        path.write_text(json.dumps({"about": about, "numbers": numbers}))
 
 
 CLAIMS = [
     Claim(
         "splines/data-gap",
         "slide '2-Dimensional Inputs with Data Gap'",
-        (
-            "Two inputs with a gap in the data are like one: delta-slopes of units in the gap are affine in the "
-            "crease; large alpha bridges the gap by the smooth fit of least norm, small alpha by a straighter one."
+        "A picture of two inputs with a gap in the data.",
+        cannot=(
+            "a picture without words: it claims no number and no fact (what networks do in such a gap is on the "
+            "page of "
+            "open questions)"
         ),
-        printed="a picture without words; the statement is that of one input",
-        measure=measure_gap,
-        judge=judge_gap,
-        picture=picture_gap,
-        full="2 minutes of a core",
     ),
 ]
+
+if __name__ == "__main__":
+    main()

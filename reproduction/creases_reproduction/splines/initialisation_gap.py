@@ -16,7 +16,7 @@ import numpy as np
 from creases import splines
 from creases.lab import Batch
 from creases.problems import INTERVAL, TARGETS
-from creases.splines.batches import gradient_descent, squared_errors
+from creases.splines import gradient_descent, squared_errors
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row, Verdict
 from creases_reproduction.experiment import Scale
 from creases_reproduction.splines.initialisation import initialize
@@ -24,7 +24,7 @@ from creases_reproduction.splines.relocation import train_relocating
 from creases_reproduction.statistics import mean_interval
 
 #: Where breakpoints start. "curvature" knows the target, the others do not.
-HOWS: tuple[splines.initialisation.Method, ...] = ("torch", "he", "glorot", "spiky", "uniform", "curvature")
+HOWS: tuple[splines.Method, ...] = ("torch", "he", "glorot", "spiky", "uniform", "curvature")
 
 
 class Gaps(NamedTuple):

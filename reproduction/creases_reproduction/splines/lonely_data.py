@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from creases import splines
 from creases.problems import INTERVAL
-from creases.splines.initialisation import Placement, lonely_fraction, simulate_lonely
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import Scale
+from creases_reproduction.splines import theory
 from creases_reproduction.splines.networks import by_scale
 from creases_reproduction.splines.spreads import list_rows, scale_experiment
+from creases_reproduction.splines.theory.lonely import Placement, lonely_fraction, simulate_lonely
 
 
 def measure_lonely_partitions(scale: Scale) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def measure_lonely_partitions(scale: Scale) -> dict[str, Any]:
     for _ in range(by_scale(scale, 50, 1000)):
         n = int(rng.integers(2, 30))
         x, y = np.sort(rng.uniform(-3, 3, n)), rng.normal(size=n)
-        form = splines.initialisation.interlacing_spline(x, y)
+        form = theory.interlacing_spline(x, y)
         size = np.abs(form.mu).max() * 6
         worst = max(worst, float(np.abs(form(x) - y).max() / size), abs(form.width - (n - 1)))
     wrong = 0
@@ -36,7 +36,7 @@ def measure_lonely_partitions(scale: Scale) -> dict[str, Any]:
         breakpoints = np.arange(1, h + 1, dtype=np.float64)
         for n in range(1, h + 2):
             ways = sum(
-                bool(splines.initialisation.is_lonely(np.array(pieces) + 0.5 + 0.001 * np.arange(n), breakpoints).all())
+                bool(theory.is_lonely(np.array(pieces) + 0.5 + 0.001 * np.arange(n), breakpoints).all())
                 for pieces in combinations_with_replacement(range(h + 1), n)
             )
             wrong += ways != comb(h + 1, n)
@@ -58,10 +58,10 @@ def measure_lonely_probability(scale: Scale) -> dict[str, Any]:
     """Measure Theorem 4 (b): printed, corrected and drawn probabilities that all data are lonely."""
     rows = {}
     for n, h in ((20, 400), (20, 800), (10, 200), (40, 1600)):
-        drawn = splines.initialisation.simulate_lonely(n, h, "spaced", trials=by_scale(scale, 2000, 100_000), seed=0)
+        drawn = theory.simulate_lonely(n, h, "spaced", trials=by_scale(scale, 2000, 100_000), seed=0)
         rows[f"N = {n}, H = {h}"] = {
             "printed": 1 - np.exp(-(n**2) / (h + 1)),
-            "formula": splines.initialisation.lonely_probability(n, h),
+            "formula": theory.lonely_probability(n, h),
             "drawn": drawn.probability,
             "error": (drawn.probability * (1 - drawn.probability) / drawn.trials) ** 0.5,
         }

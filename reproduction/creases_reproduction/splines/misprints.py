@@ -6,28 +6,13 @@ from creases_reproduction.misprints import Misprint
 
 MISPRINTS = [
     Misprint(
-        "splines/delta-slope",
-        "slides 'A simple neural net example' and 'Multivariate Spline Parametrization'",
-        "mu = w v is the delta-slope (one input); v |w| (several)",
-        "the slope jumps by s mu = |w| v; the two definitions differ by the sign s",
-        "",
-        "tests/splines/test_convert.py::test_the_jump_is_the_difference_of_neighbouring_slopes",
-    ),
-    Misprint(
         "splines/meijer",
         "slide 'Marginal Density of Delta-Slopes'",
         "Meijer's G at mu^2 / (4 sv sw)",
         "at mu^2 / (4 sv^2 sw^2)",
         "Only then is it the Bessel form beside it.",
-        "tests/splines/initialisation/test_distributions.py::test_the_bessel_marginal_is_the_struve_form_and_the_corrected_meijer_form",
-    ),
-    Misprint(
-        "splines/table-1",
-        "Table 1",
-        "quadratic, uniform: 1.1118 ± .0248",
-        "probably .1118",
-        "Uniform breakpoints do not make the parabola's loss ten times as large.",
-        "reproduction/tests/test_misprints.py::test_uniform_breakpoints_do_not_multiply_the_parabolas_loss",
+        "reproduction/tests/theory/test_distributions.py::test_the_bessel_marginal_is_the_struve_form_and_the_corrected_meijer_form",
+        character=True,
     ),
     Misprint(
         "splines/theorem-4",
@@ -35,7 +20,7 @@ MISPRINTS = [
         "lonely with probability 1 - exp(-N^2 / (H + 1))",
         "(H + 1)! / ((H + 1 - N)! (H + 1)^N), about exp(-N (N - 1) / (2 (H + 1)))",
         "The printed probability falls as breakpoints are added.",
-        "tests/splines/initialisation/test_lonely.py::test_formulas_agree_with_simulation",
+        "reproduction/tests/theory/test_lonely.py::test_formulas_agree_with_simulation",
     ),
     Misprint(
         "splines/hessian",
@@ -43,7 +28,7 @@ MISPRINTS = [
         "the network's Hessian is positive definite at non-degenerate critical points",
         "it has at least one zero eigenvalue for each unit; the spline's own Hessian can be positive definite",
         "The three generating vectors of a unit span two dimensions: w and b may be scaled up and v down.",
-        "tests/splines/landscape/test_hessian.py::test_the_splines_hessian_can_be_positive_definite_and_the_networks_never_is",
+        "reproduction/tests/theory/test_hessian.py::test_the_splines_hessian_can_be_positive_definite_and_the_networks_never_is",
     ),
     Misprint(
         "splines/psd",
@@ -51,7 +36,8 @@ MISPRINTS = [
         "positive semi-definite iff the generating vectors are linearly independent",
         "always positive semi-definite; definite iff they are independent",
         "",
-        "tests/splines/landscape/test_hessian.py::test_at_a_perfect_fit_the_hessian_is_the_gram_matrix",
+        "reproduction/tests/theory/test_hessian.py::test_at_a_perfect_fit_the_hessian_is_the_gram_matrix",
+        character=True,
     ),
     Misprint(
         "splines/b-zero",
@@ -62,20 +48,12 @@ MISPRINTS = [
         "reproduction/tests/test_misprints.py::test_a_unit_without_bias_adds_no_zero_eigenvalue",
     ),
     Misprint(
-        "splines/v-zero",
-        "slide 'Critical Points fall into 6 types', type 5",
-        "where v = 0, w and b do not matter",
-        "where the unit would be of use it is a strict saddle",
-        "",
-        "tests/splines/landscape/test_critical.py::test_an_unused_unit_that_would_be_of_use_is_a_strict_saddle",
-    ),
-    Misprint(
         "splines/types",
         "slide 'Critical Points fall into 6 types'",
         "five degenerate types",
         "also complementary patterns, and inner pieces with one datum",
         "",
-        "tests/splines/landscape/test_degeneracy.py::test_each_degeneracy_adds_its_zero_eigenvalues_and_names_its_units",
+        "reproduction/tests/theory/test_degeneracy.py::test_each_degeneracy_adds_its_zero_eigenvalues_and_names_its_units",
     ),
     Misprint(
         "splines/theorem-5",
@@ -83,7 +61,7 @@ MISPRINTS = [
         "beta' = -dl/dbeta and mu' = -dl/dmu",
         "(beta', mu') = -P (dl/dbeta, dl/dmu) with a metric P for each unit",
         "Gradient flow of the weights is not that of the spline's coordinates.",
-        "tests/splines/dynamics/test_velocities.py::test_the_flow_is_the_gradient_in_the_metric",
+        "reproduction/tests/theory/test_velocities.py::test_the_flow_is_the_gradient_in_the_metric",
     ),
     Misprint(
         "splines/residual-sign",
@@ -91,7 +69,8 @@ MISPRINTS = [
         "e = y - f in some, f - y in others",
         "the laws (4) and (5) hold for e = f - y",
         "",
-        "tests/splines/dynamics/test_velocities.py::test_breakpoints_move_as_autograd_says",
+        "reproduction/tests/theory/test_velocities.py::test_breakpoints_move_as_autograd_says",
+        character=True,
     ),
     Misprint(
         "splines/table-2",
@@ -123,7 +102,7 @@ MISPRINTS = [
         "both pieces at a knot have positive curvature",
         "mu^2 times the number of data the unit sees, 0 where it sees none",
         "",
-        "tests/splines/landscape/test_loss_slice.py::test_the_curvature_counts_the_data_that_the_unit_sees",
+        "reproduction/tests/theory/test_loss_slice.py::test_the_curvature_counts_the_data_that_the_unit_sees",
     ),
     Misprint(
         "splines/corollary-4",
@@ -139,7 +118,8 @@ MISPRINTS = [
         "ReLU^2: lambda = 4",
         "lambda = 3, by Lemma 3",
         "",
-        "tests/splines/dynamics/test_activations.py::test_steps_and_relus_are_powers",
+        "reproduction/tests/theory/test_activations.py::test_steps_and_relus_are_powers",
+        character=True,
     ),
     Misprint(
         "splines/radon",

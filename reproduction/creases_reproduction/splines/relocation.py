@@ -18,7 +18,7 @@ from creases import splines
 from creases._typing import Floats
 from creases.lab import Batch
 from creases.problems import INTERVAL, TARGETS
-from creases.splines.batches import gradient_descent, squared_errors, stack_networks, unstack_network
+from creases.splines import gradient_descent, squared_errors, stack_networks, unstack_network
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
 from creases_reproduction.splines.spreads import Spread, describe_spread, scale_experiment, spread_row, summarize_spread
 

@@ -14,6 +14,7 @@ from creases.lab import Batch
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import judge_deviations
+from creases_reproduction.splines import theory
 from creases_reproduction.splines.networks import by_scale, random_shallow, relative_deviation
 
 _GRID = np.linspace(-4, 4, 801)
@@ -95,7 +96,7 @@ def measure_densities(scale: Scale) -> dict[str, Any]:
     few = min(draws, 20_000)  # the law of delta-slopes is integrated at every draw
     results: dict[str, Any] = {"draws": {"breakpoints": draws, "delta-slopes": few, "given": draws}}
     for seed, (sw, sb, sv) in enumerate(((10.0, 1.0, 10.0), (1.0, 2.0, 0.5))):
-        law = splines.initialisation.InitialDistribution(draws, False, sw, sb, sv)
+        law = theory.InitialDistribution(draws, False, sw, sb, sv)
         form = splines.to_spline(law.sample(seed))
         options = law.delta_slopes_given(form.beta)
         tests = {
@@ -131,9 +132,9 @@ def measure_initial_roughness(scale: Scale) -> dict[str, Any]:
     schemes: tuple[Literal["he", "glorot"], ...] = ("he", "glorot")
     for scheme in schemes:
         for width in (20, 200):
-            law = splines.initialisation.initial_distribution(scheme, width, sb=1.0)
+            law = theory.initial_distribution(scheme, width, sb=1.0)
             rough = np.array([splines.roughness(law.sample(seed)) for seed in range(draws)])
-            about = splines.initialisation.roughness_distribution(law)
+            about = theory.roughness_distribution(law)
             excess = np.array([0.5, 1, 2, 4]) * about.variance**0.5
             seen = (rough[:, None] - about.mean >= excess).mean(axis=0)
             error = float(rough.std(ddof=1)) / draws**0.5
@@ -184,7 +185,6 @@ CLAIMS = [
         ),
         measure=measure_conversion,
         judge=judge_conversion,
-        misprints=("splines/delta-slope",),
     ),
     Claim(
         "splines/multivariate",
@@ -192,7 +192,6 @@ CLAIMS = [
         "With several inputs: delta-slope v |w|, unit normal w / |w|, offset -b / |w|.",
         measure=measure_multivariate,
         judge=judge_deviations(1e-12, "deviation"),
-        misprints=("splines/delta-slope",),
     ),
     Claim(
         "splines/theorem-1",

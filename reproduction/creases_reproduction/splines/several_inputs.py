@@ -12,10 +12,10 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 import creases
-from creases import splines
 from creases._typing import Floats
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
+from creases_reproduction.splines import theory
 from creases_reproduction.statistics import mean_interval
 
 _COVARIANCE, _MEAN = np.array([[1.0, 0.3], [0.3, 0.8]]), np.array([0.3, -0.4])
@@ -27,14 +27,14 @@ def measure_radon(scale: Scale) -> Numbers:
     offsets = 8001 if scale == "full" else 2001
     errors = {}
     for name, covariance, mean in (("round", np.eye(2), np.zeros(2)), ("oblique", _COVARIANCE, _MEAN)):
-        network = splines.ridge_network(_transform(covariance, mean), 2, n_directions=48, n_offsets=offsets)
+        network = theory.ridge_network(_transform(covariance, mean), 2, n_directions=48, n_offsets=offsets)
         values = np.concatenate([network(part) for part in np.array_split(x, 6)])
         errors[name] = np.abs(values - _gaussian(covariance, mean, x)).max()
     rng, count = np.random.default_rng(1), 20_000
     off: dict[str, float] = {}
     for d in (1, 2, 5):
         drawn = rng.standard_normal(count) / np.linalg.norm(rng.standard_normal((count, d)), axis=1)
-        off[str(d)] = _kolmogorov_distance(splines.offset_distribution(d).cdf(np.sort(drawn)))
+        off[str(d)] = _kolmogorov_distance(theory.offset_distribution(d).cdf(np.sort(drawn)))
     limit = 1.95 / count**0.5  # of the Kolmogorov distance, exceeded by chance once in a thousand
     return {"offsets": offsets, "errors": errors, "as printed": _as_printed(), "distribution": off, "limit": limit}
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from creases.growth import Proposal, apply
 from creases.growth.methods import tiny
 from creases.growth.methods.expressivity import optimal_units, statistics
-from creases.network.surgery import places
+from creases.network import places
 from creases.problems import digits
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale

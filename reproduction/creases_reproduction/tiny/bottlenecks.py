@@ -24,7 +24,7 @@ from creases._files import write_atomically
 from creases.growth import InMemorySamples, State, grow, measure, objective
 from creases.growth.methods import GradMax, Tiny
 from creases.growth.policies import Plateau, Stop, largest_bottleneck
-from creases.network.surgery import Place
+from creases.network import Place
 from creases.problems import cifar10
 
 Data = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]

@@ -39,7 +39,7 @@ from creases._files import write_atomically
 from creases.growth import Proposal, apply
 from creases.growth.methods import random_units, tiny
 from creases.growth.methods.expressivity import NewUnits, gather_sample, line_search
-from creases.network.surgery import Place, places
+from creases.network import Place, places
 from creases.problems import mnist
 from creases_reproduction.experiment import describe_machine, result_versions, round_numbers
 from creases_reproduction.images import accuracy

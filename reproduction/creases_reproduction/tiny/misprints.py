@@ -6,20 +6,13 @@ from creases_reproduction.misprints import Misprint
 
 MISPRINTS = [
     Misprint(
-        "tiny/neurons",
-        "the optimal neurons",
-        "(L^-T u_k, v_k)",
-        "(sqrt(lambda_k) L^-T u_k, sqrt(lambda_k) v_k)",
-        "Only then do K neurons lower the lack of expressivity by the sum of lambda_k^2.",
-        "tests/growth/methods/tiny/test_bottleneck.py::test_units_reduce_the_bottleneck_by_the_squares_of_the_singular_values",
-    ),
-    Misprint(
         "tiny/proposition-3.3",
         "Proposition 3.3",
         "omega = N alpha",
         "omega = N' alpha, as appendix B.4 has it",
         "",
         "tests/growth/methods/tiny/test_bottleneck.py::test_the_generalised_eigenproblem_has_the_same_units",
+        character=True,
     ),
     Misprint(
         "tiny/cross-term",
@@ -28,38 +21,6 @@ MISPRINTS = [
         "with the term <V(theta), V_0*> / n besides, which vanishes only where the best move of present weights is 0",
         "",
         "reproduction/tests/test_misprints.py::test_the_paper_drops_a_term_of_the_first_order_change",
-    ),
-    Misprint(
-        "tiny/relu",
-        "eq. (11)",
-        "the gain with sigma'(0), also for ReLU and SELU",
-        "where sigma has a bend at 0, the slope on each side counts for the samples on that side",
-        "For ReLU the printed gain is too large.",
-        "tests/growth/methods/tiny/test_tiny.py::test_the_gain_is_the_exact_slope_and_the_search_saw_the_grown_model",
-    ),
-    Misprint(
-        "tiny/sign",
-        "sections 2.3 and 3, the goal and the loss",
-        "+ in the change of the loss; V_goal = eta grad",
-        "-; V_goal = -eta grad",
-        "The best move is downhill.",
-        "tests/growth/methods/tiny/test_bottleneck.py::test_a_small_best_move_lowers_the_loss_as_predicted",
-    ),
-    Misprint(
-        "tiny/index",
-        "(4) and (5)",
-        "dW_l",
-        "dW_(l+1), the layer behind the new neurons; sigma'(0) does not multiply it",
-        "",
-        "tests/growth/methods/first_order/test_statistics.py::test_what_is_left_is_orthogonal_to_the_units_and_n_from_sums_is_that_of_two_passes",
-    ),
-    Misprint(
-        "tiny/batch",
-        "size of the statistics sample",
-        "an update that multiplies n_mb at every growth",
-        "n_mb = 100 sqrt(max(n_(l-1), n_(l+1)))",
-        "Read as cumulative it explodes.",
-        "tests/growth/methods/tiny/test_tiny.py::test_samples_grow_with_the_square_root_of_the_widths",
     ),
     Misprint(
         "tiny/corollary-1",

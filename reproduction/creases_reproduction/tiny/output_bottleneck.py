@@ -10,7 +10,7 @@ from torch import nn
 
 from creases.growth import Proposal, apply
 from creases.growth.methods.expressivity import bottleneck, optimal_units, statistics
-from creases.network.surgery import places
+from creases.network import places
 from creases_reproduction.claim import Claim, Judgement, Numbers
 from creases_reproduction.experiment import Scale
 from creases_reproduction.tiny.output_jacobian import output_bottleneck

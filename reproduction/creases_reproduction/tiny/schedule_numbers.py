@@ -121,11 +121,14 @@ def strengths_from_table() -> tuple[Numbers, dict[str, str]]:
 
 
 def _strengths(results: list[dict[str, Any]]) -> dict[str, Any]:
-    part = [item["spectra"] for item in results if item["name"] == FIFTEEN]
+    own = [item for item in results if item["name"] == FIFTEEN]
+    part = [item["spectra"] for item in own]
     steps = min(len(item) for item in part)
     values = np.array([item[:steps] for item in part])  # (seeds, steps, layers, 2)
     mean = values.mean(axis=0)
     return {
+        "seeds": len(own),
+        "widths": np.mean([item["widths"] for item in own], axis=0).tolist(),
         "steps": list(range(1, steps + 1)),
         "mean lambda^2": [mean[:, layer, 0].tolist() for layer in (0, 1)],
         "largest lambda": [mean[:, layer, 1].tolist() for layer in (0, 1)],

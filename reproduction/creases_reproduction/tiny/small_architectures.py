@@ -73,6 +73,11 @@ CLAIMS = [
         "Figure 6 with other, small architectures: grown networks do as well as networks of their final architecture.",
         measure=measure_small,
         judge=judge_small,
+        incomparable=(
+            "Another set-up than the source's (its architectures are in a picture; here images of 14 x 14 pixels, "
+            "10 seeds "
+            "for its 20, and as many steps where it has as many seconds)"
+        ),
         full="a few minutes of one core; needs the image files",
     ),
 ]

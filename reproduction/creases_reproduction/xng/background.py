@@ -14,7 +14,7 @@ from creases import splines
 from creases.growth import apply
 from creases.growth.methods import fold, gradmax
 from creases.lab import Batch, train
-from creases.network.surgery import Place, widen
+from creases.network import Place, widen
 from creases.problems import get
 from creases_reproduction.claim import Claim, Judgement, Numbers
 from creases_reproduction.experiment import Scale
@@ -218,13 +218,13 @@ CLAIMS = [
         ),
         measure=measure_gradmax,
         judge=judge_svd,
-        misprints=("xng/slide-7", "xng/slide-8"),
     ),
     Claim(
         "xng/slide-8",
         "slide 8",
         "GradMax, which sets incoming weights to zero and looks at no direction, is not always stable in convergence.",
         judge=judge_gradmax,
+        incomparable="The slide names neither a measure of stability nor data",
         picture=rates_picture,
         **comparison("quadratic", QUICK_METHODS),
     ),

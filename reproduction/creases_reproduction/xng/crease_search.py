@@ -10,7 +10,8 @@ from torch import nn
 from creases._validation import check_count, check_number
 from creases.growth import Proposal
 from creases.growth.methods.folding import decisions, subnetwork_at, unit_values
-from creases.network.surgery import Place, find_place
+from creases.network import Place
+from creases.network.surgery import find_place
 
 Floats = NDArray[np.float64]
 

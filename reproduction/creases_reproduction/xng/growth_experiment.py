@@ -28,7 +28,7 @@ from creases._validation import check_choice, check_count
 from creases.growth import Proposal, apply, redundant_units, remove_redundant
 from creases.growth.methods import fold, gradmax, random_units, tiny
 from creases.lab import Batch, train
-from creases.network.surgery import Place, places
+from creases.network import Place, places
 from creases.problems import Problem, get
 from creases_reproduction.statistics import wilson_interval
 from creases_reproduction.xng.crease_search import crease_search

@@ -112,6 +112,12 @@ def describe_rates(numbers: Numbers, *names: str) -> str:
     )
 
 
+def is_more_often(one: Any, other: Any) -> bool:
+    """Whether a share of networks that solve their problem is above another one by two standard errors."""
+    variance = sum(item["rate"] * (1 - item["rate"]) / item["networks"] for item in (one, other))
+    return bool(one["rate"] - other["rate"] > 2 * variance**0.5)
+
+
 def is_lower(one: Any, other: Any) -> bool:
     """Whether a mean loss is below another one by two standard errors."""
     return bool(other["loss"] - one["loss"] > 2 * (one["error"] ** 2 + other["error"] ** 2) ** 0.5)

@@ -223,5 +223,6 @@ CLAIMS = [
         "The constrained optimisation of the new unit is difficult.",
         measure=measure_closed_form,
         judge=judge_closed_form,
+        incomparable="The slide names a difficulty to come, without a measure of it",
     ),
 ]

@@ -6,22 +6,6 @@ from creases_reproduction.misprints import Misprint
 
 MISPRINTS = [
     Misprint(
-        "xng/slide-7",
-        "slide 7, GradMax's problem",
-        "maximise over outgoing weights of Frobenius norm at most c",
-        "maximise over orthogonal columns",
-        "Under the norm alone, several copies of the first singular vector have the larger gradient.",
-        "reproduction/tests/test_misprints.py::test_without_orthogonality_copies_of_the_first_vector_win",
-    ),
-    Misprint(
-        "xng/slide-8",
-        "slides 7 and 8, GradMax with ReLU",
-        "new incoming weights are zero and receive the largest gradient",
-        "with torch's ReLU, whose slope at 0 is 0, they must be small instead",
-        "At exactly zero incoming weights no gradient arrives at all.",
-        "reproduction/tests/test_misprints.py::test_zero_incoming_weights_of_a_relu_get_no_gradient",
-    ),
-    Misprint(
         "xng/theorem-2",
         "Theorem 2, slide 11",
         "deep ReLU networks are replicable by ones with a single hidden layer",
@@ -42,7 +26,8 @@ MISPRINTS = [
         "slide 27, Fold Point Search",
         "the boundary is where W x + b is a uniform vector",
         "where the two classes in question tie and no other is above them",
-        "With three classes or more, all outputs are equal at hardly any point of a boundary.",
+        "For two classes it is the same. With three or more, all outputs are equal at hardly any point of a boundary; "
+        "the slides' own definition of a decision boundary compares two of them.",
         "tests/growth/methods/fold/test_fold_point.py::test_where_a_third_class_is_above_the_foot_the_nearest_point_below_it_is_taken",
     ),
     Misprint(

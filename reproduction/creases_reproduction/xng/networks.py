@@ -12,7 +12,7 @@ from creases.problems import Problem, get
 from creases_reproduction.experiment import Scale
 from creases_reproduction.xng.growth_experiment import GROWN, PROBLEMS, small_networks
 
-#: The box in which regions are counted: the data are standardised.
+#: The box in which regions are counted: the data are standardized.
 BOX = ((-3.0, 3.0), (-3.0, 3.0))
 
 

@@ -13,7 +13,7 @@ import creases
 from creases._typing import Floats
 from creases.growth.methods import fold
 from creases.lab import Batch
-from creases.network.surgery import widen
+from creases.network import widen
 from creases_reproduction.claim import Claim, Judgement, Numbers
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import judge_deviations

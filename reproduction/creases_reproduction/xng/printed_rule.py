@@ -19,7 +19,7 @@ from torch import nn
 from creases._typing import Floats
 from creases.growth import Proposal
 from creases.growth.methods.folding import dead_layer_reason, decisions, local_fold_point, subnetwork_at
-from creases.network.surgery import Place
+from creases.network import Place
 from creases_reproduction.xng.clusters import nearest_to_centroid
 
 #: Length of the outgoing weights.

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 import creases
-from creases import splines
 from creases_reproduction.claim import Claim, Judgement, Numbers
 from creases_reproduction.experiment import Scale
+from creases_reproduction.splines import theory
 from creases_reproduction.xng.networks import BOX, by_scale, random_network
 
 SHAPES = ([2, 6, 6, 1], [2, 5, 5, 5, 2], [2, 4, 4, 4, 4, 1])
@@ -31,7 +31,7 @@ def measure_planes(scale: Scale) -> Numbers:
     rng, on_regions, at_points, regions, widths = np.random.default_rng(0), 0.0, 0.0, [], []
     for seed in range(by_scale(scale, 3, 60)):
         model = random_network(SHAPES[seed % len(SHAPES)], seed)
-        net, shallow = creases.read(model), splines.to_shallow_plane(model, BOX)
+        net, shallow = creases.read(model), theory.to_shallow_plane(model, BOX)
         values, deviation = compare_at_points(model, shallow.module, np.array(BOX), rng)
         size = np.abs(values).max()
         on_regions = max(on_regions, shallow.deviation / size)
@@ -52,7 +52,7 @@ def measure_spaces(scale: Scale, shapes: tuple[list[int], ...]) -> Numbers:
     rng, gap, at_points, rows = np.random.default_rng(0), 0.0, 0.0, []
     for seed in range(by_scale(scale, 1, 20)):
         model = random_network(shapes[seed % len(shapes)], seed)
-        shallow = splines.to_shallow_space(model, BOX[0])
+        shallow = theory.to_shallow_space(model, BOX[0])
         values, deviation = compare_at_points(model, shallow.module, shallow.box, rng)
         size = np.abs(values).max()
         gap, at_points = max(gap, shallow.gap / size), max(at_points, shallow.deviation / size, deviation / size)

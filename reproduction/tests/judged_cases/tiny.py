@@ -41,6 +41,11 @@ def constant(name, percent):
     return change
 
 
+def strengths(name, at_eight, after):
+    """Strengths of units that are 1 at the first growth step, in both layers, and some share from the eighth on."""
+    return {name: [[1.0] * 7 + [at_eight] + [after] * 7] * 2}
+
+
 def beside_twins(points):
     """Small grown networks that are better than their twins by some points."""
 
@@ -71,7 +76,7 @@ CASES = {
     "tiny/section-2.2": (STORED, {"improving all": 3}),
     "tiny/definition-3.1": (STORED, lambda n: {**n, "all parameters": n["last layer"]}),
     "tiny/proposition-3.1": (STORED, {"to least squares": 0.1}),
-    "tiny/proposition-3.2": ({"off as printed": 0.0}, {"off": 0.1}),
+    "tiny/proposition-3.2": (STORED, {"off": 0.1}),
     "tiny/section-3.2-orthogonal": (STORED, {"orthogonal": 0.1}),
     "tiny/equation-11": ({FALL: {"tanh": [1.0, 1.0]}}, STORED),
     "tiny/proposition-3.3": (STORED, {"off": 0.1}),
@@ -99,9 +104,9 @@ CASES = {
     "tiny/figure-9": (beside_twins(1.0), beside_twins(-5.0)),
     "tiny/figure-6": (constant(GROWN, 99.0), constant(GROWN, 50.0)),
     "tiny/figure-8": (runs(grown={"widths": [222, 71]}), runs(grown={"widths": [10, 90]})),
-    "tiny/figure-10": (constant(FIFTEEN, 99.0), constant(FIFTEEN, 50.0)),
-    "tiny/figure-11": ({"mean lambda^2": [[2.0, 1.0], [0.2, 0.1]]}, {"mean lambda^2": [[1.0, 2.0], [0.1, 0.2]]}),
-    "tiny/figure-12": ({"largest lambda": [[2.0, 1.0], [0.2, 0.1]]}, {"largest lambda": [[1.0, 2.0], [0.1, 0.2]]}),
+    "tiny/figure-10": (STORED, constant(FIFTEEN, 99.0)),
+    "tiny/figure-11": (strengths("mean lambda^2", 0.01, 0.02), strengths("mean lambda^2", 0.1, 0.01)),
+    "tiny/figure-12": (strengths("largest lambda", 0.1, 0.2), strengths("largest lambda", 0.5, 0.1)),
     "tiny/figure-13": (
         lambda n: constant("random units", 5.0)(runs(drawn={"interval": [80.0, 85.0]})(n)),
         lambda n: constant("optimal units", 0.0)(runs(optimal={"accuracy": 1.0})(n)),

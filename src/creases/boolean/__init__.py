@@ -4,14 +4,12 @@ A function of n bits is an integer whose bit x is its value at the input x.
 
 Functions  :func:`truth_table` and :func:`from_truth_table`; :func:`all_inputs`; :func:`parity`
 Classes    :func:`canonical_form`, the least function of an NPN class; :func:`npn_classes`
-Fourier    :mod:`~creases.boolean.fourier`: coefficients, degree, influences, entropy
 Swaps      :func:`swaps`, the fewest changes of class along a line, and :func:`class_swaps` of all classes;
            :func:`class_changes` along given weights; :func:`subset_sum_orderings`, all orders of the inputs
 Networks   that compute a function: :func:`wide_network` (one hidden layer), :func:`deep_network` (narrow layers),
            :func:`parity_network`, and their :func:`margin`; :mod:`~creases.boolean.intervals`: networks for intervals
            on a line
-Training   :func:`minimal_width` at which training succeeds; :mod:`~creases.boolean.xor`: all steady states of XOR on
-           a line
+Training   :func:`minimal_width` at which training succeeds
 
 Most of this implements, and where needed corrects, chapter 3 of the dissertation [1]_; numbers of equations and
 theorems are those printed there.
@@ -24,20 +22,19 @@ Examples
 --------
 >>> from creases import boolean
 >>> f = boolean.parity(4)
->>> boolean.canonical_form(f, 4), float(boolean.fourier.total_influence(f, 4)), boolean.swaps(f, 4).changes
-(27030, 4.0, 4)
+>>> boolean.canonical_form(f, 4), boolean.swaps(f, 4).changes
+(27030, 4)
 >>> boolean.margin(boolean.parity_network(4, width=2, depth=2), f, 4)
 0.5
 """
 
-from creases.boolean import fourier, intervals, xor
 from creases.boolean._constructions import deep_network, margin, wide_network
 from creases.boolean._functions import all_inputs, from_truth_table, parity, truth_table
 from creases.boolean._minimal import MinimalWidths, minimal_width
 from creases.boolean._npn import NpnClasses, canonical_form, npn_classes
 from creases.boolean._orderings import Orderings, subset_sum_orderings
 from creases.boolean._swaps import ClassSwaps, Swaps, class_changes, class_swaps, swaps
-from creases.boolean.intervals import parity_network
+from creases.boolean.intervals._sawtooth import parity_network
 
 __all__ = [
     "ClassSwaps",
@@ -50,9 +47,7 @@ __all__ = [
     "class_changes",
     "class_swaps",
     "deep_network",
-    "fourier",
     "from_truth_table",
-    "intervals",
     "margin",
     "minimal_width",
     "npn_classes",
@@ -62,5 +57,4 @@ __all__ = [
     "swaps",
     "truth_table",
     "wide_network",
-    "xor",
 ]

@@ -5,17 +5,12 @@ The same function is given by its breakpoints, delta-slopes and orientations (:c
 function on every interval (:class:`Pieces`).
 
 Convert    :func:`from_module`, :func:`to_module`, :func:`to_spline`, :func:`to_shallow`; :func:`to_hyperplanes` for
-           several inputs; :func:`deep_breakpoints` for deep networks, :func:`to_shallow_plane` and
-           :func:`to_shallow_space` for deep networks of two and of more inputs
+           several inputs; :func:`deep_breakpoints` for deep networks
 Fit        :func:`fit` trains a network and compares it with the best fit, :func:`optimal_fit`; :func:`initialise`
-           sets where breakpoints start; :class:`Tracker` records them in a training loop and :class:`Relocation`
-           moves them
-Integrals  :func:`ridge_coefficients` writes a function of several inputs as an integral of units (Radon transform),
-           :func:`ridge_network` as many units; :func:`offset_distribution` is where random units bend
-Theory     :mod:`~creases.splines.initialisation`: how breakpoints are distributed at first;
-           :mod:`~creases.splines.dynamics`: how they move; :mod:`~creases.splines.landscape`: the loss around a
-           network; :mod:`~creases.splines.free_knots`: the best fit; :mod:`~creases.splines.batches`: many networks
-           at once
+           sets where breakpoints start; :class:`Tracker` records them in a training loop, as a :class:`History`, and
+           :class:`Relocation` moves them; :func:`relocate` does so once
+Measure    :func:`breakpoints` of any model, :func:`roughness`
+Many       :func:`stack_networks`, :func:`gradient_descent`, :func:`squared_errors`, :func:`unstack_network`
 
 Much of this implements, and where needed corrects, theorems of the lecture "Understanding Neural Nets as Splines" [1]_.
 
@@ -36,57 +31,52 @@ Examples
 True
 """
 
-from creases.splines import batches, dynamics, free_knots, initialisation, landscape, relocation
+from creases.splines._batches import gradient_descent, squared_errors, stack_networks, unstack_network
 from creases.splines._convert import from_module, to_module, to_shallow, to_spline
-from creases.splines._deep import DeepBreakpoints, ZeroIntervals, deep_breakpoints
+from creases.splines._deep import DeepBreakpoints, deep_breakpoints
+from creases.splines._dynamics.breakpoints import Breakpoints, breakpoints
+from creases.splines._dynamics.history import Frame, History
+from creases.splines._dynamics.tracker import Tracker
 from creases.splines._fit import SplineFit, fit
+from creases.splines._free_knots.optimal_fit import OptimalFit, optimal_fit
+from creases.splines._free_knots.warm_up import compile_kernels
+from creases.splines._initialise import Method, initialise
 from creases.splines._multivariate import Hyperplanes, to_hyperplanes
-from creases.splines._ridge import offset_distribution, ridge_coefficients, ridge_network
-from creases.splines._shallow_plane import ShallowPlane, to_shallow_plane
-from creases.splines._shallow_space.shallow_space import ShallowSpace, to_shallow_space
+from creases.splines._relocate import RelocationResult, relocate
+from creases.splines._relocation import Relocation
+from creases.splines._roughness import roughness
 from creases.splines._spline import Pieces, Shallow, Spline
-from creases.splines.dynamics import Breakpoints, History, Tracker, breakpoints
-from creases.splines.free_knots import OptimalFit, optimal_fit
-from creases.splines.initialisation import initialise, roughness
-from creases.splines.relocation import Relocation, RelocationResult, relocate
 
 __all__ = [
     "Breakpoints",
     "DeepBreakpoints",
+    "Frame",
     "History",
     "Hyperplanes",
+    "Method",
     "OptimalFit",
     "Pieces",
     "Relocation",
     "RelocationResult",
     "Shallow",
-    "ShallowPlane",
-    "ShallowSpace",
     "Spline",
     "SplineFit",
     "Tracker",
-    "ZeroIntervals",
-    "batches",
     "breakpoints",
+    "compile_kernels",
     "deep_breakpoints",
-    "dynamics",
     "fit",
-    "free_knots",
     "from_module",
-    "initialisation",
+    "gradient_descent",
     "initialise",
-    "landscape",
-    "offset_distribution",
     "optimal_fit",
     "relocate",
-    "relocation",
-    "ridge_coefficients",
-    "ridge_network",
     "roughness",
+    "squared_errors",
+    "stack_networks",
     "to_hyperplanes",
     "to_module",
     "to_shallow",
-    "to_shallow_plane",
-    "to_shallow_space",
     "to_spline",
+    "unstack_network",
 ]

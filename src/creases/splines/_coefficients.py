@@ -7,10 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from creases._program import propagate
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.network import Network
-from creases.network.program import propagate
 
 
 class Coefficients(NamedTuple):

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from creases._program import split_sides
 from creases._typing import Bools, Floats, Ints
 from creases.errors import InputError
 from creases.network import as_network
-from creases.network.program import split_sides
 from creases.regions import line
 from creases.regions.geometry import SIGN_TOLERANCE
 from creases.splines._paths import Changes, Slopes, regional_slopes, trace_changes

@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._program import Step, apply_sides, memory_limit, propagate
 from creases._typing import Floats, Ints
 from creases.network import Network
-from creases.network.program import Step, apply_sides, memory_limit, propagate
 from creases.regions import LinePartition
 from creases.regions.geometry import SIGN_TOLERANCE
 

@@ -12,10 +12,10 @@ from torch import nn
 from creases.errors import CreasesError, FileError, InputError
 from creases.splines import Shallow, to_module, to_spline
 from creases.splines._deep import deep_breakpoints
+from creases.splines._dynamics.breakpoints import Breakpoints, breakpoints, match_breakpoints
+from creases.splines._dynamics.history import History
+from creases.splines._dynamics.tracker import Tracker
 from creases.splines._spline import Pieces
-from creases.splines.dynamics._breakpoints import Breakpoints, breakpoints, match_breakpoints
-from creases.splines.dynamics._history import History
-from creases.splines.dynamics._tracker import Tracker
 from splines_cases import shallow_cases
 
 
@@ -173,6 +173,7 @@ def test_a_weight_that_goes_through_zero_is_a_death_and_a_birth():
     assert sorted(history.tracks()) == [0, 1]
 
 
+@pytest.mark.slow
 def test_frames_are_bounded_and_span_the_whole_training():
     tracker = Tracker(max_frames=10)
     for step in range(1000):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 from creases.splines import optimal_fit
+from creases.splines._free_knots.branch_and_bound import MAX_SAMPLES, BranchAndBound, separate_lines_bound
 from creases.splines._samples import merge_samples
-from creases.splines.free_knots._branch_and_bound import MAX_SAMPLES, BranchAndBound, separate_lines_bound
 
 
 def least_error(A, b, G):
@@ -74,6 +74,7 @@ def test_the_search_finds_the_optimum_from_nothing(seed):
     assert proof.bound * data.size == pytest.approx(found, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_every_bound_is_below_the_optimum_and_a_larger_budget_raises_it(seed):
     rng = np.random.default_rng(seed)
@@ -106,7 +107,7 @@ def test_a_bound_from_groups_is_below_that_of_all_samples(monkeypatch):
     x, y, _ = random_samples(0, 200)
     data = merge_samples(x, y)
     exact = separate_lines_bound(data, 4)
-    monkeypatch.setattr("creases.splines.free_knots._branch_and_bound._GROUPS", 50)
+    monkeypatch.setattr("creases.splines._free_knots.branch_and_bound._GROUPS", 50)
     assert 0.8 * exact < separate_lines_bound(data, 4) <= exact
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from creases.splines.free_knots._placement_kernel import exchange, place_round
-from creases.splines.free_knots._polish_kernel import error_at, polish
+from creases.splines._free_knots.placement_kernel import exchange, place_round
+from creases.splines._free_knots.polish_kernel import error_at, polish
 
 
 def example(seed):

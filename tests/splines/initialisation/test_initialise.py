@@ -12,7 +12,8 @@ from torch import nn
 
 from creases import splines
 from creases.errors import InputError
-from creases.splines.initialisation._curvature import curvature_quantiles
+from creases.splines._curvature import curvature_quantiles
+from creases_reproduction.splines import theory
 
 X = np.linspace(-3, 3, 60)
 
@@ -99,10 +100,8 @@ def test_schemes_draw_from_their_distributions(how: str) -> None:
         splines.initialise(model, x, how, seed=seed)
         networks.append(splines.from_module(model))
     sw = {"torch": None, "he": 2**0.5, "glorot": (2 / 1001) ** 0.5}[how]
-    law = splines.initialisation.initial_distribution(
-        how, 1000, sb=None if sw is None else sw * float(np.sqrt((x**2).mean()))
-    )
-    check = splines.initialisation.goodness_of_fit(networks, law)
+    law = theory.initial_distribution(how, 1000, sb=None if sw is None else sw * float(np.sqrt((x**2).mean())))
+    check = theory.goodness_of_fit(networks, law)
     assert min(fit.pvalue for fit in check[1:]) > 0.005
 
 
@@ -128,6 +127,7 @@ def test_units_without_weights_get_a_breakpoint_too(dtype: torch.dtype) -> None:
     assert model[0].weight.dtype == dtype
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.integers(5, 300),

@@ -2,22 +2,19 @@
 
 :func:`wide_interval_network` has one hidden layer of :func:`units_needed` units, :func:`deep_interval_network` has
 :func:`layers_needed` narrow layers. At regular places, a power of the width of changes is possible:
-:func:`sawtooth_network`, :func:`parity_network`, :func:`max_changes_network`.
+:func:`sawtooth_network`, :func:`max_changes_network`; so for :func:`creases.boolean.parity_network`.
 """
 
 from creases.boolean.intervals._broken_lines import BrokenLine
 from creases.boolean.intervals._deep import deep_interval_network, layers_needed
-from creases.boolean.intervals._intervals import Intervals
-from creases.boolean.intervals._sawtooth import max_changes_network, parity_network, sawtooth_network
+from creases.boolean.intervals._sawtooth import max_changes_network, sawtooth_network
 from creases.boolean.intervals._wide import units_needed, wide_interval_network
 
 __all__ = [
     "BrokenLine",
-    "Intervals",
     "deep_interval_network",
     "layers_needed",
     "max_changes_network",
-    "parity_network",
     "sawtooth_network",
     "units_needed",
     "wide_interval_network",

@@ -1,0 +1,1 @@
+"""Breakpoints during training."""

@@ -1,0 +1,1 @@
+"""The best fit: a spline with free knots."""
