@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import creases
+from creases.certify._boxes import few_inputs
 from creases.certify._boxes import search as search_module
-from creases.certify._boxes.chain import read_chain
+from creases.certify._boxes.chain import read_chain, read_stages
 from creases.certify._boxes.exact import exact_outputs
 from creases.certify._boxes.search import is_inside, search_cases
 from creases.certify.proofs import check_proof
-from creases.certify.properties import Case, Property, verify
+from creases.certify.properties import Case, Property, _verify, verify
 from creases.network import Network
 
 
@@ -42,7 +44,8 @@ def exact_value(net: Network, x: np.ndarray) -> Fraction:
             leak = Fraction(0) if step.leak is None else Fraction(float(step.leak.flatten()[0]))
             h = [v if v > 0 else leak * v for v in h]
         else:
-            W, b = step.tensors["weight"].tolist(), step.offset.tolist()
+            W = step.tensors["weight"].tolist()
+            b = [0.0] * len(W) if step.offset is None else step.offset.tolist()
             h = [
                 sum((Fraction(w) * v for w, v in zip(row, h, strict=True)), Fraction(c))
                 for row, c in zip(W, b, strict=True)
@@ -71,6 +74,86 @@ def test_limits_at_and_next_to_the_largest_value_are_decided_truly_at_any_scale(
         assert verdict.status != "unknown"
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-7, 1e7])
+def test_limits_that_are_reached_exactly_are_decided_in_fractions(scale: float) -> None:
+    """``-|3 x - scale|`` is 0 at one third of the scale, which is no float; ``|x|`` is largest at an end."""
+    valley = creases.read([([[3.0], [-3.0]], [-scale, scale]), ([[-1.0, -1.0]], [0.0])])
+    box = np.array([[-scale, 2 * scale]])
+    beyond = verify(valley, Property(1, 1, (limit_case(box, 5e-324),)), proof=True, budget=5)
+    assert beyond.status == "holds"
+    assert check_proof(beyond.proof, valley.to(torch.float64))
+    assert verify(valley, Property(1, 1, (limit_case(box, 0.0),)), budget=1).status == "unknown"
+    size = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])
+    reached = verify(size, Property(1, 1, (limit_case(box, 2 * scale),)), budget=5)
+    assert (reached.status, reached.counterexample.tolist()) == ("violated", [2 * scale])
+    above = float(np.nextafter(2 * scale, np.inf))
+    assert verify(size, Property(1, 1, (limit_case(box, above),)), budget=5).status == "holds"
+
+
+def test_limits_of_many_inputs_are_decided_without_tolerance_and_with_a_proof() -> None:
+    """Rising in all of 13 inputs, so largest at the upper corner: at that limit violated, at the next number not."""
+    rng = np.random.default_rng(3)
+    W, v = rng.integers(1, 100, size=(6, 13)) / 64, rng.integers(1, 100, size=(1, 6)) / 64
+    net = creases.read([(W, -rng.integers(100, 300, size=6) / 64), (v, np.zeros(1))]).to(torch.float64)
+    box = np.tile([-1.0, 1.0], (13, 1))
+    most = float(exact_value(net, np.ones(13)))
+    assert Fraction(most) == exact_value(net, np.ones(13))
+    reached = verify(net, Property(13, 1, (limit_case(box, most),)), proof=True)
+    assert (reached.status, reached.counterexample.tolist()) == ("violated", [1.0] * 13)
+    beyond = verify(net, Property(13, 1, (limit_case(box, float(np.nextafter(most, np.inf))),)), proof=True)
+    assert beyond.status == "holds"
+    assert all(check_proof(verdict.proof, net) for verdict in (reached, beyond))
+
+
+def lattice(rng: np.random.Generator, size: int, n: int) -> Network:
+    """The largest of sizes of smallest of linear functions, by layers of ``min`` and ``max``, as in TLL networks."""
+    layers = [(rng.normal(size=(4**size, n)), rng.normal(size=4**size))]
+    pair = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]])
+    for level in range(2 * size):
+        sign, half = (-1.0 if level < size else 1.0), layers[-1][0].shape[0] // 2
+        layers.append((np.kron(np.eye(half), pair), np.zeros(4 * half)))
+        layers.append((np.kron(np.eye(half), 0.5 * np.array([[sign, sign, 1.0, -1.0]])), np.zeros(half)))
+    modules: list[torch.nn.Module] = []
+    for number, (W, b) in enumerate(layers):
+        linear = torch.nn.Linear(W.shape[1], W.shape[0]).double()
+        linear.load_state_dict({"weight": torch.tensor(W), "bias": torch.tensor(b)})
+        modules += [linear, torch.nn.ReLU()] if number % 2 else [linear]
+    return creases.read(torch.nn.Sequential(*modules), (n,)).to(torch.float64)
+
+
+@pytest.mark.parametrize(("n", "above"), [(1, 0.05), (2, 0.2)])
+def test_lattices_of_few_inputs_and_many_units_are_decided_with_a_proof(n: int, above: float) -> None:
+    net = lattice(np.random.default_rng(n), 3, n)
+    assert net.unit_starts[-1] > _verify.MAX_UNITS
+    box = np.tile([-1.0, 1.0], (n, 1))
+    part = creases.plane(net, box) if n == 2 else creases.line(net, [-1.0], [1.0])
+    most = float(np.max(part.values))
+    for limit in (most + above, most - 1e-6):
+        verdict = verify(net, Property(n, 1, (limit_case(box, limit),)), proof=True)
+        assert verdict.status == ("holds" if limit > most else "violated")
+        assert check_proof(verdict.proof, net)
+        if verdict.status == "violated":
+            assert exact_value(net, verdict.counterexample) >= Fraction(limit)
+
+
+def test_bounds_carried_forwards_contain_all_values_at_any_scale() -> None:
+    rng = np.random.default_rng(0)
+    for leak in (0.0, 0.25, 1.0):
+        scale = 10.0 ** rng.integers(-8, 9, size=2)
+        net = random_network(rng, [2, 40, 40, 1], scale, leak)
+        search = few_inputs._Search(read_stages(net), [limit_case(np.stack([-scale, scale], axis=1), 0.0)], None, False)
+        center = scale * rng.normal(size=(8, 2))
+        for width in (1e-16, 1e-3, 1.0):
+            boxes = np.stack([center - width * scale, center + width * scale], axis=2)
+            x = few_inputs._box_functions(boxes)
+            for stage, part in zip(search.stages, search.parts, strict=True):
+                x = few_inputs._bend(part.apply(x, stage.b), stage.leak)
+            for box, below, above in zip(boxes, x.below[0], x.above[0], strict=True):
+                low, high = below[-1] - np.abs(below[:-1]).sum(), above[-1] + np.abs(above[:-1]).sum()
+                for point in (box[:, 0], box[:, 1], rng.uniform(*box.T)):
+                    assert Fraction(low) <= exact_value(net, point) <= Fraction(high)
+
+
 def test_exact_outputs_are_those_of_fractions() -> None:
     rng = np.random.default_rng(0)
     for leak in (0.0, 0.3):
@@ -78,7 +161,7 @@ def test_exact_outputs_are_those_of_fractions() -> None:
         chain = read_chain(net)
         assert chain is not None
         x = rng.normal(size=3) * np.array([1e-8, 1.0, 1e8])
-        assert exact_outputs(chain, x) == [exact_value(net, x)]
+        assert exact_outputs(chain.stages, x) == [exact_value(net, x)]
         np.testing.assert_allclose(chain.values(x[None])[0], float(exact_value(net, x)), rtol=1e-12)
 
 
@@ -123,11 +206,36 @@ def test_rows_of_inputs_belong_to_a_case() -> None:
     assert verdict.status == "violated"
     chain = read_chain(net.to(torch.float64))
     assert chain is not None
-    assert is_inside(chain, wide, verdict.counterexample)
-    assert not is_inside(chain, case, verdict.counterexample)
+    assert is_inside(chain.stages, wide, verdict.counterexample)
+    assert not is_inside(chain.stages, case, verdict.counterexample)
 
 
 @pytest.mark.slow
+def test_the_search_is_compiled_before_the_clock_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    compile_search, clock = _verify.compile_search, time.monotonic
+
+    def compile_first(announce) -> None:
+        events.append("compile")
+        compile_search(announce)
+        events.append("compiled")
+
+    def tick() -> float:
+        events.append("clock")
+        return clock()
+
+    compile_search(lambda: None)
+    monkeypatch.setattr("creases._compiled.is_cached", lambda module: False)
+    monkeypatch.setattr(_verify, "compile_search", compile_first)
+    monkeypatch.setattr(_verify, "time", SimpleNamespace(monotonic=tick))
+    net = random_network(np.random.default_rng(0), [2, 3, 1], np.ones(2))
+    box = np.array([[0.0, 1.0], [0.0, 1.0]])
+    verify(net, Property(2, 1, (limit_case(box, 1e3),)), progress=lambda what, done, total: events.append(what))
+    compiled = events.index("compiled")
+    assert events[:compiled] == ["compile", "compiling the search, once on this machine"]
+    assert "clock" in events[compiled:]
+
+
 def test_the_budget_ends_a_search_that_cannot_end() -> None:
     net = creases.read([([[1.0, 1.0], [-1.0, -1.0]], [0.0, 0.0]), ([[-1.0, -1.0]], [0.1])])  # 0.1 - |x0 + x1|
     third = float(np.nextafter(0.1, 1.0))  # just above the largest value, by less than rounding

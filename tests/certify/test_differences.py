@@ -17,7 +17,7 @@ from torch import nn
 import creases
 from agreement import seeded
 from creases.certify import output_bounds
-from creases.certify._nearest.exact import exact_outputs
+from creases.certify._exact import exact_outputs
 from creases.certify.differences import compare_decisions, difference_bounds, largest_difference, subtract_networks
 from creases.certify.differences._bounds import DifferenceBounds, has_same_architecture
 from creases.certify.proofs import check_proof

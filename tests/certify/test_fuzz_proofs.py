@@ -2,6 +2,7 @@
 
 import pytest
 
+from creases.certify.proofs import check_proof
 from proof_cases import random_case, rising_case, table_case
 from proof_judge import Judge
 from proof_questions import KINDS, judge
@@ -36,3 +37,22 @@ def test_verdicts_of_every_kind_agree_with_rational_arithmetic(seed, kind):
 @pytest.mark.slow
 def test_a_corner_in_which_no_point_is_accepted_is_not_taken_for_empty():
     assert not false_verdicts(random_case(2), "nearest l1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seed", "kind"),
+    [
+        (25, "range coefficients"),  # affine steps that follow one another
+        (178, "monotone"),  # a unit whose bounds contradict those of the node above
+        (182, "largest difference"),
+        (312, "range outputs"),
+        (445, "monotone"),
+    ],
+)
+def test_certificates_of_every_verdict_are_verified(seed, kind):
+    records = [record for record in judge(Judge(random_case(seed), 3.0, LIMIT, proofs=True), kind) if record.proof]
+    assert records
+    for proof, nets in {id(record.proof): (record.proof, record.nets) for record in records}.values():
+        answer = check_proof(proof, *nets)
+        assert answer, answer

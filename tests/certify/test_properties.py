@@ -22,7 +22,7 @@ def network(seed: int, sizes: tuple[int, ...] = (2, 6, 5, 3)) -> creases.Network
 
 def least_row(net: creases.Network, C: np.ndarray, d: np.ndarray) -> float:
     """The smallest over the box of the largest of ``C y - d``, by the partition of the network with it as output."""
-    from creases.network.program import Step
+    from creases.network import Step
 
     torch = pytest.importorskip("torch")
     end = len(net.steps)

@@ -285,21 +285,12 @@ def _range_proof(
 ) -> Proof | None:
     entries, proofs = [], []
     for index, (least, most) in found.items():
-        if least.tree is None or most.tree is None:
+        if least.tree is None or most.tree is None or not np.isfinite([least.upper, most.upper]).all():
             return None
-        entries.append(
-            RangeEntry(
-                index,
-                -least.upper,
-                most.upper,
-                *((-least.lower, most.lower) if np.isfinite([least.lower, most.lower]).all() else (None, None)),
-                *(
-                    (tuple(least.where.tolist()), tuple(most.where.tolist()))
-                    if np.isfinite([least.lower, most.lower]).all()
-                    else (None, None)
-                ),
-            )
-        )
+        is_reached = bool(np.isfinite([least.lower, most.lower]).all())
+        reached = (-least.lower, most.lower) if is_reached else (None, None)
+        points = (tuple(least.where.tolist()), tuple(most.where.tolist())) if is_reached else (None, None)
+        entries.append(RangeEntry(index, -least.upper, most.upper, *reached, *points))
         proofs += [ClaimProof(("low", *index), least.tree), ClaimProof(("high", *index), most.tree)]
     inner = None if domain.is_box or quantity != "coefficients" else domain.inner_point()
     statement = RangeStatement(

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
+from creases._program import incoming_weights, outgoing_weights
 from creases._typing import Floats, Ints
 from creases._validation import check_box, check_numbers
 from creases.certify._bounds import unit_bounds
 from creases.network import Network, NetworkLike, as_network
-from creases.network.program import incoming_weights, outgoing_weights
 from creases.regions import LinePartition, PlanePartition
 
 #: Rows of length 1 that differ by no more have the same direction: weights trained in float32 have seven digits.

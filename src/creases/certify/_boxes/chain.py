@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._program import Step
 from creases._typing import Floats
 from creases.network import Network
-from creases.network.program import Step
 
 #: The most weights of all stages, with their padding.
 MAX_WEIGHTS = 2**24
@@ -49,9 +49,12 @@ class Chain:
 
 def read_chain(net: Network) -> Chain | None:
     """Return the stages of a network in float64; None if it is not a chain of dense layers and ReLUs, or too large."""
-    stages = _stages(net)
-    if not stages:
-        return None
+    stages = read_stages(net)
+    return None if stages is None else pad_stages(stages)
+
+
+def pad_stages(stages: list[Stage]) -> Chain | None:
+    """Return stages padded to one width; None if they are too large."""
     widths = [stages[0].W.shape[1], *(len(stage.b) for stage in stages)]
     width = max(widths)
     if len(stages) * width**2 > MAX_WEIGHTS:
@@ -63,7 +66,8 @@ def read_chain(net: Network) -> Chain | None:
     return Chain(tuple(stages), np.array(widths), W, b, leak)
 
 
-def _stages(net: Network) -> list[Stage] | None:
+def read_stages(net: Network) -> list[Stage] | None:
+    """Return the stages of a network in float64; None if it is not a chain of dense layers and ReLUs."""
     stages: list[Stage] = []
     is_open = False  # whether the last stage has neither a constant nor a bend yet
     n = net.n_in
@@ -92,7 +96,7 @@ def _stages(net: Network) -> list[Stage] | None:
             stages.append(Stage(W, b, np.ones(m)))
             is_open = step.offset is None
         n = m
-    return stages
+    return stages or None
 
 
 def _matrix(step: Step, n: int) -> Floats | None:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from creases._typing import Floats
-from creases.certify._boxes.chain import Chain
+from creases.certify._boxes.chain import Stage
 
 Exact = Any  # object arrays of int or Fraction
 
 
-def exact_outputs(chain: Chain, x: Floats) -> list[Fraction]:
+def exact_outputs(stages: Sequence[Stage], x: Floats) -> list[Fraction]:
     """Return the outputs (m,) at a point (n,) in real arithmetic."""
     values, bits = _integers(x)
-    for stage in chain.stages:
-        W, more = _integers(stage.W)
+    for stage in stages:
+        rows, columns = np.nonzero(stage.W)
+        W, more = _integers(stage.W[rows, columns])
         b, own = _integers(stage.b)
         bits += more
         if bits < own:
             values, bits = values << (own - bits), own
-        values = W.dot(values) + (b << (bits - own))
+        products = W * values[columns]
+        values = b << (bits - own)
+        np.add.at(values, rows, products)
         bent = stage.leak != 1
         if bent.any():
             leak, more = _integers(np.where(bent, stage.leak, 1.0))

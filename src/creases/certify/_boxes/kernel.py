@@ -79,6 +79,9 @@ class Work(NamedTuple):
     g: Floats  #: (width,)
     spare: Floats  #: (width,)
     nothing: Floats  #: (n,) zeros
+    x: Floats  #: (n,)
+    corner: Floats  #: (n,)
+    still: Ints  #: (cases,)
 
 
 @jit_internal
@@ -306,7 +309,7 @@ def _widest(net: Stages, rows: Rows, work: Work, row: int, most: Floats) -> int:
 
 @jit
 def search_boxes(
-    net: Stages, rows: Rows, stack: Stack, log: Log, count: int, limit: int, next_node: int, point: Floats
+    net: Stages, rows: Rows, stack: Stack, log: Log, work: Work, count: int, limit: int, next_node: int, point: Floats
 ) -> tuple[int, int, float]:
     """Bound and split boxes from the top of a stack until it is empty or full, a limit of boxes, or a likely violation.
 
@@ -326,12 +329,8 @@ def search_boxes(
     count, done, best
         Boxes left, boxes bounded, and the largest least row of a point.
     """
-    n, width, stages, cases = net.widths[0], net.W.shape[1], len(net.widths) - 1, len(rows.starts) - 1
-    work = Work(
-        np.zeros((n, 2)), np.zeros((stages, width)), np.zeros((stages, width)), np.zeros((stages + 1, 4, width)),
-        np.zeros(width), np.zeros(width), np.zeros(n),
-    )  # fmt: skip
-    x, corner, still, is_logged = np.zeros(n), np.zeros(n), np.zeros(cases, np.int64), len(log.node) > 0
+    n, cases, is_logged = net.widths[0], len(rows.starts) - 1, len(log.node) > 0
+    x, corner, still = work.x, work.corner, work.still
     done, best = 0, -np.inf
     while count and done < limit and count < len(stack.boxes):
         count -= 1

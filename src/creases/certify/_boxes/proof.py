@@ -8,11 +8,14 @@ from creases.certify._boxes.search import CaseLike, TreeLog
 from creases.certify.proofs import Leaf, Multipliers, Split
 
 
-def case_trees(log: TreeLog, cases: Sequence[CaseLike]) -> list[tuple[Split | Leaf, ...]]:
-    """Return for each case the tree that proves that it is empty."""
-    trees, first = [], 0
+def case_trees(
+    log: TreeLog, cases: Sequence[CaseLike], is_open: Sequence[bool]
+) -> list[tuple[Split | Leaf, ...] | None]:
+    """Return for each case the tree that proves that it is empty; None for those that are open."""
+    trees: list[tuple[Split | Leaf, ...] | None] = []
+    first = 0
     for number, case in enumerate(cases):
-        trees.append(_tree(log, number, first, len(case.b)))
+        trees.append(None if is_open[number] else _tree(log, number, first, len(case.b)))
         first += len(case.b) + len(case.d)
     return trees
 

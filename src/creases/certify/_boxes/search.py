@@ -13,12 +13,12 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.certify._boxes.attack import climb
-from creases.certify._boxes.chain import Chain
+from creases.certify._boxes.chain import Chain, Stage
 from creases.certify._boxes.exact import dot, exact_outputs
 from creases.certify.propagation._rounding import gamma
 
 if TYPE_CHECKING:
-    from creases.certify._boxes.kernel import Log, Rows, Stack, Stages
+    from creases.certify._boxes.kernel import Log, Rows, Stack, Stages, Work
 
 #: Parts in which boxes are searched at a time, whatever the number of threads, so that this changes no result.
 PARTS = 8
@@ -98,14 +98,14 @@ class TreeLog:
                     self.rows[case][node] = row
 
 
-def is_inside(chain: Chain, case: CaseLike, x: Floats) -> bool:
+def is_inside(stages: Sequence[Stage], case: CaseLike, x: Floats) -> bool:
     """Whether a point (n,) and its outputs are in a case, in exact arithmetic."""
     if not ((case.box[:, 0] <= x) & (x <= case.box[:, 1])).all():
         return False
     exact = [Fraction(value) for value in x.tolist()]
     if any(dot(row, exact) > Fraction(limit) for row, limit in zip(case.A, case.b.tolist(), strict=True)):
         return False
-    y = exact_outputs(chain, x) if len(case.d) else []
+    y = exact_outputs(stages, x) if len(case.d) else []
     rows = zip(case.C, case.D, case.d.tolist(), strict=True)
     return all(dot(of_y, y) + dot(of_x, exact) <= Fraction(limit) for of_y, of_x, limit in rows)
 
@@ -186,7 +186,10 @@ class _Search:
             count = len(stacks[part].node) - self.room
             if not count or (part and time.monotonic() >= until):
                 return count, 0, -np.inf, point
-            answer = search_boxes(self.net, self.rows, stacks[part], logs[part], count, limit, starts[part], point)
+            work = _work(self.chain, len(self.cases))
+            answer = search_boxes(
+                self.net, self.rows, stacks[part], logs[part], work, count, limit, starts[part], point
+            )
             return (*answer, point)
 
         if self.threads > 1 and len(stacks) > 1:
@@ -211,7 +214,7 @@ class _Search:
         return None
 
     def _is_violation(self, x: Floats, best: float) -> bool:
-        if any(is_inside(self.chain, case, x) for case in self.cases):
+        if any(is_inside(self.chain.stages, case, x) for case in self.cases):
             if self.confirm is None or self.confirm(x):
                 return True
             self.rounds_left = min(self.rounds_left, TIE_ROUNDS)
@@ -245,6 +248,17 @@ def _rows(chain: Chain, cases: Sequence[CaseLike], net: Stages, keep_tree: bool)
     size = float((np.abs(e)).max(initial=0.0))
     inputs = np.array([len(case.b) for case in cases])
     return Rows(C, D, e, starts, inputs, 1e-9 * (1 + size) if keep_tree else 0.0, near)
+
+
+def _work(chain: Chain, cases: int) -> Work:
+    """Return space for the kernel: arrays that it would make take longer to compile."""
+    from creases.certify._boxes.kernel import Work
+
+    n, (stages, width) = int(chain.widths[0]), chain.b.shape
+    low, high = (np.zeros((stages, width)) for _ in range(2))
+    g, spare, nothing, x, corner = (np.zeros(size) for size in (width, width, n, n, n))
+    lines, still = np.zeros((stages + 1, 4, width)), np.zeros(cases, np.int64)
+    return Work(np.zeros((n, 2)), low, high, lines, g, spare, nothing, x, corner, still)
 
 
 def _stack(capacity: int, box: Floats, shape: tuple[int, ...], cases: int) -> Stack:

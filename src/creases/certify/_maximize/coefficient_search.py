@@ -19,7 +19,7 @@ from creases.certify._maximize.multipliers import bound_sum, shift_rows
 from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes
 from creases.certify._maximize.tree_search import BATCH, Node
 from creases.certify._maximize.triangle import Triangle
-from creases.certify._maximize.values import exact_gradients, exact_sign_sum
+from creases.certify._maximize.values import coefficient_above, exact_coefficient, exact_sign_sum
 from creases.certify.proofs import Leaf, Multipliers, TreeRecord
 
 #: A region whose sides hold by less, in units of each, may be empty up to its boundary: decided in fractions.
@@ -55,7 +55,7 @@ class CoefficientSearch:
         upper = max([self.closed, *(-bound for bound, _, _ in self.queue)])
         for _, _, node in self.queue:
             self.record.close(node.number, node.leaf)
-        exact = exact_gradients(self.form, self.row, self.column, self.where) if np.isfinite(self.lower) else None
+        exact = exact_coefficient(self.form, self.row, self.column, self.where) if np.isfinite(self.lower) else None
         lower = self.lower if exact is None else max(exact, self.lower)
         return Extreme(lower, self.where, max(upper, lower), self.record.tree())
 
@@ -110,7 +110,7 @@ class CoefficientSearch:
         dense, zero = self.form.around(x), np.zeros((1, len(x)))
         nodes = Nodes(dense, zero, zero, np.full((1, dense.n_units), FREE, np.int8))
         if ((nodes.low <= 0) & (nodes.high >= 0)).any():
-            return exact_gradients(self.form, self.row, self.column, x)
+            return exact_coefficient(self.form, self.row, self.column, x)
         return float(coefficient_bounds(nodes, self.row, self.column)[0][0])
 
     def _step(self) -> None:
@@ -140,10 +140,12 @@ class CoefficientSearch:
         nodes = Nodes(self.dense, low, high, sides, known)
         _, upper, influence = coefficient_bounds(nodes, self.row, self.column)
         for i, number in enumerate(numbers):
-            bound = float(upper[i])
             if nodes.is_empty[i]:
                 self.record.close(number, nodes.contradiction(i))
                 continue
+            bound = float(upper[i])
+            if bound > self.enough and not influence[i].any():
+                bound = self._bound_exactly(nodes, i, bound)
             if bound <= self.enough:
                 self.closed = max(self.closed, bound)
                 self.record.close(number, Leaf("gradient"))
@@ -159,6 +161,12 @@ class CoefficientSearch:
             unit = _unit_to_split(nodes, i, influence[i])
             node = Node(number, nodes.sides[i], nodes.low[i], nodes.high[i], unit, Leaf("gradient"))
             heapq.heappush(self.queue, (-bound, next(self.order), node))
+
+    def _bound_exactly(self, nodes: Nodes, i: int, bound: float) -> float:
+        """Return a bound without the rounding of terms that cancel, for a node whose open units do not matter."""
+        slopes = np.concatenate([*(lines.below[i] for lines in nodes.lines), np.zeros(0)])
+        exact = coefficient_above(self.form, self.row, self.column, slopes)
+        return bound if exact is None else min(bound, exact)
 
     def _empty(self, nodes: Nodes, i: int) -> Leaf | None:
         """Return a proof that the open node is empty, if its relaxation suggests so; else try a point of it."""
@@ -190,7 +198,7 @@ class CoefficientSearch:
         starts = np.cumsum([0, *map(len, self.form.leaks)])
         factors = {int(u): Fraction(float(weights[u] / largest)).limit_denominator(4096) for u in units}
         signed = {u: factor if nodes.sides[i, u] == ON else -factor for u, factor in factors.items() if factor}
-        first = self.form.functions[0][2]
+        first = self.form.functions[0][2]  # B of the first bend
         strict = any(factor > 0 or (u < starts[1] and first[u].any()) for u, factor in signed.items())
         if strict and exact_sign_sum(self.form, self.domain.box, signed):
             return Leaf("empty", Multipliers(sides={u: abs(factor) for u, factor in signed.items()}))

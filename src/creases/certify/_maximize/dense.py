@@ -1,30 +1,35 @@
 """A network of ReLUs as dense matrices around the middle of a box, with what rounding changed in them.
 
 What enters a bend is ``z = c + B v + sum of W_j h_j``: v the input less the middle of the box, h_j the outputs of the
-bends before it. Chains of affine steps are multiplied out; each entry comes with a bound of its rounding error, which
-is 0 where a single step lies between two bends. The constants are computed in rational arithmetic.
+bends before it. Chains of affine steps are multiplied out, without rounding where that does not take too long; each
+entry comes with a bound of its rounding error. The constants are computed in rational arithmetic.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from creases._program import Step
 from creases._typing import Floats
+from creases.certify._exact import Dyadic
+from creases.certify._maximize.exact_form import exact_functions
 from creases.network import Network
-from creases.network.program import Step
 
 #: Unit roundoff of float64.
 UNIT = 2.0**-53
 
 #: The most numbers in all matrices of a network.
 MAX_NUMBERS = 2**22
+
+#: The most numbers of a network for which values are computed in fractions.
+MAX_FRACTIONS = 2**17
 
 #: Operations whose weights are the numbers in the network; the others (pooling, interpolation) round weights of theirs.
 _PLAIN = ("linear", "conv", "conv_transpose", "scale", "add", "matmul", "sum")
@@ -77,33 +82,57 @@ _Value = dict[int, tuple[Tensor, Tensor]]  # source -> coefficients and errors, 
 
 
 class DenseForm:
-    """The matrices of a network, from which :meth:`around` makes a :class:`Dense` for every middle."""
+    """The matrices of a network, from which :meth:`around` makes a :class:`Dense` for every middle.
 
-    def __init__(self, functions: list[tuple[Floats, ...]], leaks: tuple[Floats, ...]) -> None:
-        self.functions, self.leaks = (
-            functions,
-            leaks,
-        )  #: c, B and the W of each bend and of the output, each with errors
-        self.is_exact = not any(error.any() for function in functions for error in function[1::2])
+    Parameters
+    ----------
+    functions
+        c, B and the W of each bend and of the output, each followed by its errors.
+    leaks
+        (m,) of each bend.
+    multiplied
+        The same without rounding, c, B and the W of each, where steps were multiplied out; None if there are none.
+    """
+
+    def __init__(
+        self, functions: list[tuple[Floats, ...]], leaks: tuple[Floats, ...], multiplied: list[list[Dyadic]] | None
+    ) -> None:
+        self.functions, self.leaks, self._multiplied = functions, leaks, multiplied
+        has_errors = any(error.any() for function in functions for error in function[1::2])
+        self.is_known = multiplied is not None or not has_errors  #: whether the numbers are known without rounding
+
+    def exact(self, i: int, part: int) -> Dyadic:
+        """Return a part of a function without rounding, if that is known, else its floats: 0 for c, 1 for B, ..."""
+        return Dyadic.of(self.functions[i][2 * part]) if self._multiplied is None else self._multiplied[i][part]
+
+    @cached_property
+    def fractions(self) -> list[list[list[list[Fraction]]]] | None:
+        """Constants (m, 1), B (m, n) and the W (m, m_j) of each function as fractions; None if not known or many."""
+        if not self.is_known or sum(part.size for function in self.functions for part in function) > MAX_FRACTIONS:
+            return None
+        return [
+            [_rows(self.exact(i, k)) for k in range(len(function) // 2)] for i, function in enumerate(self.functions)
+        ]
 
     def around(self, middle: Floats) -> Dense:
         """Return the network around a point (n,)."""
-        parts = [self._shift(function, middle) for function in self.functions]
+        parts = [self._shift(i, function, middle) for i, function in enumerate(self.functions)]
         return Dense(middle, tuple(parts[:-1]), self.leaks, parts[-1])
 
-    def _shift(self, function: tuple[Floats, ...], middle: Floats) -> Affine:
-        c, c_error, B, B_error, *rest = function
-        point = [Fraction(value) for value in middle.tolist()]
-        constants, errors = np.zeros(len(c)), np.zeros(len(c))
-        for i, row in enumerate(B.tolist()):
-            terms = (Fraction(w) * m for w, m in zip(row, point, strict=True) if w and m)
-            exact = sum(terms, Fraction(c[i]))
-            constants[i] = float(exact)
-            errors[i] = round_up(abs(exact - Fraction(constants[i])))
-        if B_error.any() or c_error.any():
+    def _shift(self, i: int, function: tuple[Floats, ...], middle: Floats) -> Affine:
+        _, c_error, B, B_error, *rest = function
+        shift = self.exact(i, 1).times(Dyadic.of(middle[:, None]))
+        constants, errors = self.exact(i, 0).plus(Dyadic(shift.integers[:, 0], shift.exponent)).rounded()
+        if not self.is_known:
             slack = c_error + B_error @ np.abs(middle)
             errors = (errors + slack) * (1 + gamma(len(middle)))
         return Affine(constants, B, tuple(rest[::2]), errors, B_error, tuple(rest[1::2]))
+
+
+def _rows(part: Dyadic) -> list[list[Fraction]]:
+    flat, count = part.fractions(), len(part.integers)
+    width = len(flat) // max(count, 1)
+    return [flat[k * width : (k + 1) * width] for k in range(count)]
 
 
 def round_up(value: Fraction) -> float:
@@ -149,7 +178,12 @@ def _lower(net: Network) -> DenseForm:
         else:
             values.append(_apply(step, [values[value] for value in step.inputs]))
     functions.append(_flatten(values[-1], columns))
-    return DenseForm(functions, tuple(leaks))
+    form = DenseForm(functions, tuple(leaks), None)
+    exact = None if form.is_known else exact_functions(net)
+    if exact is None:
+        return form
+    rounded = [tuple(array for part in function for array in part.rounded()) for function in exact]
+    return DenseForm(rounded, tuple(leaks), exact)
 
 
 def _source(number: int, size: int, shape: tuple[int, ...]) -> _Value:

@@ -79,11 +79,6 @@ class Nodes:
         slack = self._slack_of(function)
         self.slack.append(slack)
         low, high = self._interval(function, slack)
-        if self.lines:
-            m = len(leak)
-            rows = np.broadcast_to(np.eye(m), (len(low), m, m))
-            high = np.minimum(high, self.worst(self.pull(function, rows, slack)))
-            low = np.maximum(low, -self.worst(self.pull(function, -rows, slack)))
         if known is not None:
             low, high = np.maximum(low, known[0][:, part]), np.minimum(high, known[1][:, part])
         sides = self.sides[:, part]
@@ -92,6 +87,16 @@ class Nodes:
             np.where(sides == OFF, np.minimum(high, 0.0), high),
         )
         clash = low > high
+        if self.lines:
+            least, most = self._range_back(function, slack)
+            clash |= (least > high) | (most < low)
+            # Only open units, as who checks a proof does: children start from these bounds.
+            is_open = (low < 0) & (high > 0)
+            low, high = (
+                np.where(is_open, np.maximum(low, least), low),
+                np.where(is_open, np.minimum(high, most), high),
+            )
+            clash |= low > high
         first = clash.any(axis=1) & ~self.is_empty
         self.clash[first] = part.start + clash[first].argmax(axis=1)
         self.is_empty |= first
@@ -99,6 +104,12 @@ class Nodes:
         self.low[:, part], self.high[:, part] = low, high
         self.lines.append(relu_lines(low, high, leak, sides))
         self._h.append(_relu_range(low, high, leak))
+
+    def _range_back(self, function: Affine, slack: Floats) -> tuple[Floats, Floats]:
+        """Return the range (b, m) of an affine function by a pass backwards."""
+        m = len(function.c)
+        rows = np.broadcast_to(np.eye(m), (len(slack), m, m))
+        return -self.worst(self.pull(function, -rows, slack)), self.worst(self.pull(function, rows, slack))
 
     def _slack_of(self, function: Affine) -> Floats:
         """Bound (b, m) the errors of an affine function for rounding of its coefficients and of sums with them."""

@@ -123,6 +123,7 @@ class LeastRow:
         if self.form is None:
             return None
         search = TreeSearch(
+            self.net,
             self.form,
             self.rows,
             self.offsets,

@@ -15,8 +15,9 @@ from itertools import count
 import numpy as np
 
 from creases._typing import Floats, Ints, Progress
-from creases.certify._maximize.dense import DenseForm
+from creases.certify._maximize.dense import DenseForm, round_up
 from creases.certify._maximize.domain import Domain, outward
+from creases.certify._maximize.exact_leaf import nearby_floats, solve_leaf
 from creases.certify._maximize.extreme import Extreme, Limits
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._maximize.multipliers import bound_sum, shift_rows
@@ -24,6 +25,7 @@ from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes
 from creases.certify._maximize.triangle import Triangle
 from creases.certify._maximize.values import least_value
 from creases.certify.proofs import Leaf, TreeRecord
+from creases.network import Network
 
 #: Nodes that are split at a time.
 BATCH = 16
@@ -54,6 +56,7 @@ class TreeSearch:
 
     def __init__(
         self,
+        net: Network,
         form: DenseForm,
         rows: Floats,
         offsets: Floats,
@@ -64,7 +67,8 @@ class TreeSearch:
         improve: Callable[[Floats], Floats],
         progress: Progress,
     ) -> None:
-        self.form, self.rows, self.offsets, self.domain, self.limits = form, rows, offsets, domain, limits
+        self.net, self.form, self.rows, self.offsets = net, form, rows, offsets
+        self.domain, self.limits = domain, limits
         self.values, self.improve, self.progress = values, improve, progress
         self.middle = domain.middle
         self.dense = form.around(self.middle)
@@ -96,7 +100,7 @@ class TreeSearch:
     def _proved_value(self) -> float:
         if not np.isfinite(self.lower):
             return -np.inf
-        return least_value(self.form, self.rows, self.offsets, self.where)
+        return least_value(self.net, self.form, self.rows, self.offsets, self.where)
 
     @property
     def enough(self) -> float:
@@ -122,11 +126,33 @@ class TreeSearch:
                 continue
             value = float(values[i]) if x is X[i] else float(self.values(x[None])[0])
             if value > self.limits.stop_above:  # it ends the search: only what is proved counts
-                value = min(value, least_value(self.form, self.rows, self.offsets, x))
+                value = min(value, least_value(self.net, self.form, self.rows, self.offsets, x))
             if value > self.lower:
                 self.lower, self.where = value, x
                 return True
         return False
+
+    def _decide_exactly(self, nodes: Nodes, i: int, number: int, bound: float, near: Floats | None) -> bool:
+        """Decide a node without open units in fractions; return whether that closed it."""
+        if self.form.fractions is None:
+            return False
+        middle = self.middle if near is None else self.middle + near
+        is_on = (nodes.sides[i] == ON) | ((nodes.sides[i] == FREE) & (nodes.low[i] >= 0))
+        leaf = solve_leaf(self.form, self.domain, nodes.sides[i], is_on, self.rows, self.offsets, middle)
+        if leaf is None:
+            return False
+        if leaf.value is None or leaf.point is None:
+            self.record.close(number, Leaf("empty", leaf.multipliers))
+            return True
+        for x in nearby_floats(leaf.point, self.domain.box):
+            if self.domain.contains(x[None])[0]:
+                value = least_value(self.net, self.form, self.rows, self.offsets, x)
+                if value > self.lower:
+                    self.lower, self.where = value, x
+        value = round_up(leaf.value)
+        if value < bound:
+            self._close(number, value, Leaf("multipliers", leaf.multipliers))
+        return value < bound
 
     def _step(self) -> None:
         """Split the nodes with the largest bounds."""
@@ -199,6 +225,9 @@ class TreeSearch:
             self._close(number, bound, leaf)
             return
         open_units = nodes.open_units()[i]
+        near = None if relaxed is None else relaxed.point
+        if not late and not open_units.any() and self._decide_exactly(nodes, i, number, bound, near):
+            return
         unit = int(np.where(open_units, scores, -1.0).argmax()) if open_units.any() else -1
         if unit >= 0 and scores[unit] <= 0.0:
             unit = int(np.where(open_units, np.minimum(-nodes.low[i], nodes.high[i]), -1.0).argmax())

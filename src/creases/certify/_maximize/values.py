@@ -1,4 +1,4 @@
-"""Values of a network at points, as intervals that hold in real arithmetic, and in fractions."""
+"""Values of a network at points, in fractions and as intervals that hold in real arithmetic."""
 
 from __future__ import annotations
 
@@ -7,40 +7,24 @@ from fractions import Fraction
 import numpy as np
 
 from creases._typing import Floats
-from creases.certify._maximize.dense import DenseForm, round_down
+from creases.certify._exact import exact_outputs
+from creases.certify._maximize.dense import DenseForm, round_down, round_up
 from creases.certify._maximize.nodes import FREE, Nodes
+from creases.network import Network
 
 Vector = list[Fraction]
 
 
 def as_fractions(x: Floats) -> Vector:
-    """Return floats as fractions."""
+    """Return numbers (n,) as fractions."""
     return [Fraction(value) for value in x.tolist()]
 
 
-def exact_values(form: DenseForm, x: Floats) -> tuple[list[Vector], Vector] | None:
-    """Return what enters each bend and the output at a point (n,), in fractions; None if matrices were rounded."""
-    if not form.is_exact:
-        return None
-    sources: list[Vector] = [as_fractions(x)]
-    entering: list[Vector] = []
-    for function, leak in zip(form.functions, (*form.leaks, None), strict=True):
-        z = as_fractions(function[0])
-        for W, h in zip(function[2::2], sources, strict=True):
-            for k, row in enumerate(W.tolist()):
-                z[k] += sum((Fraction(w) * value for w, value in zip(row, h, strict=True) if w and value), Fraction(0))
-        if leak is None:
-            return entering, z
-        entering.append(z)
-        sources.append([v if v > 0 else Fraction(a) * v for v, a in zip(z, leak.tolist(), strict=True)])
-    raise AssertionError
-
-
-def least_value(form: DenseForm, rows: Floats, offsets: Floats, x: Floats) -> float:
+def least_value(net: Network, form: DenseForm, rows: Floats, offsets: Floats, x: Floats) -> float:
     """Return the largest float that the smallest of ``rows y + offsets`` at a point (n,) is proved to reach."""
-    exact = exact_values(form, x)
-    if exact is not None:
-        return round_down(exact_least(rows, offsets, exact[1]))
+    outputs = exact_outputs(net, x)
+    if outputs is not None:
+        return round_down(exact_least(rows, offsets, outputs))
     dense = form.around(x)
     zero = np.zeros((1, len(x)))
     nodes = Nodes(dense, zero, zero, np.full((1, dense.n_units), FREE, np.int8))
@@ -58,26 +42,25 @@ def exact_least(rows: Floats, offsets: Floats, y: Vector) -> Fraction:
     return min(terms)
 
 
-def exact_gradients(form: DenseForm, row: Floats, column: int, x: Floats) -> float | None:
+def exact_coefficient(form: DenseForm, row: Floats, column: int, x: Floats) -> float | None:
     """Return a coefficient at a point (n,), in fractions and rounded down; None where the point is on a crease.
 
     A unit at 0 all around the point is on no crease: its slope does not matter.
     """
-    if not form.is_exact:
+    if form.fractions is None:
         return None
-    sources: list[Vector] = [as_fractions(x)]
+    sources: list[Vector] = [[Fraction(value) for value in x.tolist()]]
     n = len(x)
     slopes_of: list[list[Vector]] = [[[Fraction(int(i == j)) for j in range(n)] for i in range(n)]]
-    for function, leak in zip(form.functions, (*form.leaks, None), strict=True):
-        values = as_fractions(function[0])
+    for (c, *matrices), leak in zip(form.fractions, (*form.leaks, None), strict=True):
+        values = [constant for (constant,) in c]
         slopes = [[Fraction(0)] * n for _ in values]
-        for W, h, dh in zip(function[2::2], sources, slopes_of, strict=True):
-            for k, weights in enumerate(W.tolist()):
+        for W, h, dh in zip(matrices, sources, slopes_of, strict=True):
+            for k, weights in enumerate(W):
                 for w, value, slope in zip(weights, h, dh, strict=True):
                     if w:
-                        exact = Fraction(w)
-                        values[k] += exact * value
-                        slopes[k] = [a + exact * b for a, b in zip(slopes[k], slope, strict=True)]
+                        values[k] += w * value
+                        slopes[k] = [a + w * b for a, b in zip(slopes[k], slope, strict=True)]
         if leak is None:
             total = sum(
                 (Fraction(r) * slope[column] for r, slope in zip(row.tolist(), slopes, strict=True)), Fraction(0)
@@ -91,29 +74,47 @@ def exact_gradients(form: DenseForm, row: Floats, column: int, x: Floats) -> flo
     raise AssertionError
 
 
+def coefficient_above(form: DenseForm, row: Floats, column: int, slopes: Floats) -> float | None:
+    """Return a coefficient where units have known slopes (units,), in fractions and rounded up; None if not known."""
+    if form.fractions is None:
+        return None
+    starts = np.cumsum([0, *map(len, form.leaks)])
+    *bends, output = form.fractions
+    weights = [Fraction(r) for r in row.tolist()]
+    totals = [_combine_rows(W, weights) for W in output[1:]]
+    for j in reversed(range(len(bends))):
+        factors = [Fraction(s) for s in slopes[starts[j] : starts[j + 1]].tolist()]
+        back = [f * g for f, g in zip(factors, totals[j + 1], strict=True)]
+        for k, W in enumerate(bends[j][1:]):
+            totals[k] = [a + b for a, b in zip(totals[k], _combine_rows(W, back), strict=True)]
+    return round_up(totals[0][column])
+
+
+def _combine_rows(W: list[Vector], weights: Vector) -> Vector:
+    """Return weights (m,) times a matrix (m, n)."""
+    total = [Fraction(0)] * (len(W[0]) if W else 0)
+    for row, factor in zip(W, weights, strict=True):
+        if factor:
+            total = [a + factor * b if b else a for a, b in zip(total, row, strict=True)]
+    return total
+
+
 def exact_sign_sum(form: DenseForm, box: Floats, factors: dict[int, Fraction]) -> bool:
     """Whether a sum of multiples of what enters units, of one bend, is at most 0 in a box whatever earlier units do.
 
     True in particular where it cancels: units of a bend whose creases are the same, or meet in one.
     """
-    if not form.is_exact or not factors:
+    if form.fractions is None or not factors:
         return False
     starts = np.cumsum([0, *map(len, form.leaks)])
     bends = {int(np.searchsorted(starts, unit, side="right")) - 1 for unit in factors}
     if len(bends) != 1:
         return False
     bend = bends.pop()
-    c, _, B, _, *rest = form.functions[bend]
-    weights = {unit - int(starts[bend]): factor for unit, factor in factors.items()}
-    for W in rest[::2]:
-        if any(_combine(W[:, j], weights) != 0 for j in range(W.shape[1])):
-            return False
-    total = _combine(c, weights)
-    for j in range(B.shape[1]):
-        slope = _combine(B[:, j], weights)
-        total += max(slope * Fraction(float(box[j, 0])), slope * Fraction(float(box[j, 1])))
-    return total <= 0
-
-
-def _combine(column: Floats, weights: dict[int, Fraction]) -> Fraction:
-    return sum((factor * Fraction(float(column[unit])) for unit, factor in weights.items()), Fraction(0))
+    c, B, *rest = form.fractions[bend]
+    weights = [factors.get(unit, Fraction(0)) for unit in range(int(starts[bend]), int(starts[bend + 1]))]
+    if any(any(_combine_rows(W, weights)) for W in rest):
+        return False
+    ends = [[Fraction(end) for end in pair] for pair in box.tolist()]
+    slopes = _combine_rows(B, weights)
+    return _combine_rows(c, weights)[0] + sum(max(s * a, s * b) for s, (a, b) in zip(slopes, ends, strict=True)) <= 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,8 +13,8 @@ from creases.certify._nearest.projection import project
 from creases.certify._nearest.question import Goal, Question, dual_length
 from creases.certify._nearest.rounding import Rounding
 
-#: Points are moved beyond the boundary by at most this share of their distance.
-FAR = 1e-8
+#: Points are moved beyond the boundary by at most this share of their distance; if fractions are needed, by the other.
+FAR, FAR_EXACTLY = 1e-8, 3e-7
 
 #: Local searches cross at most this many creases of a region.
 CROSSINGS = 4
@@ -39,11 +40,11 @@ class Best:
             return False
         margin, error = self._margin(point)
         if margin < error:
-            better = self._nudge(point, sides, margin, error)
-            if better is not None:
-                point = better
-            elif margin < -error or not self._holds_exactly(point):
+            better = self._nudge(point, sides, 2 * error - margin, lambda moved: question.margin(moved) >= 1.5 * error)
+            better = self._nudge_exactly(point, sides) if better is None and margin >= -error else better
+            if better is None:
                 return False
+            point = better
         if distance_above(question, point) >= self.distance:
             return False
         self.settle(point)
@@ -56,19 +57,27 @@ class Best:
         errors = [rounding.outputs(goal.G, goal.g).max() for goal in question.goals]
         return question.margin(point), float(max(errors))
 
+    def _nudge_exactly(self, point: Floats, sides: Bools | None) -> Floats | None:
+        """Return a point a tiny step further on, or this one, whose decision differs in fractions; None if none is."""
+        margin = exact_margin(self.question, point)
+        if margin is None or margin >= 0:
+            return None if margin is None else point
+        return self._nudge(point, sides, -float(margin), self._holds_exactly, FAR_EXACTLY)
+
     def _holds_exactly(self, point: Floats) -> bool:
         margin = exact_margin(self.question, point)
         return margin is not None and margin >= 0
 
-    def _nudge(self, point: Floats, sides: Bools | None, margin: float, error: float) -> Floats | None:
-        """Return a point a rounding error further on whose decision certainly differs, None if there is none."""
+    def _nudge(
+        self, point: Floats, sides: Bools | None, missing: float, accepts: Callable[[Floats], bool], far: float = FAR
+    ) -> Floats | None:
+        """Return an accepted point a rounding error further on, with a margin larger by what is missing; None: none."""
         question = self.question
         u = question.to_local(point)
         z, at = question.local.values(u[None])
         goal = max(question.goals, key=lambda goal: goal.margins(z)[0])
         row = goal.G[(goal.G @ z[0] + goal.g).argmin()][None]
         low, high = question.limits
-        missing = 2 * error - margin
         size = question.length(u)
         for pattern in [at] if sides is None else [sides[None], at]:
             gradient = question.local.gradients(pattern, row)[0]
@@ -80,10 +89,10 @@ class Best:
                     continue
                 for factor in (1.0, 2.0, 20.0, 2000.0):
                     step = factor * missing / speed
-                    if step * np.linalg.norm(way) > FAR * size:
+                    if step * np.linalg.norm(way) > far * size:
                         break
                     moved = question.to_point(u + step * way)
-                    if question.margin(moved) >= 1.5 * error and question.allows(moved):
+                    if accepts(moved) and question.allows(moved):
                         return moved
         return None
 

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from creases._program import Step
 from creases._typing import Bools, Floats
 from creases.errors import InputError
 from creases.network import Network
-from creases.network.program import Step
 
 #: Most entries of a layer's matrix.
 MATRIX_ENTRIES = 2**26

@@ -14,6 +14,7 @@ from creases._arguments import check_arguments
 from creases._typing import Floats
 from creases._validation import check_choice, check_count, check_number
 from creases.certify._nearest.best import Best, find_changes
+from creases.certify._nearest.exclusion import exclude_goal
 from creases.certify._nearest.program import solve_programs
 from creases.certify._nearest.projection import compile_solvers
 from creases.certify._nearest.proof import prove_change
@@ -30,6 +31,9 @@ FIRST_NODES = 60
 
 #: Programs look for nearer points for at most this share of the time; nothing is proved by them.
 PROGRAM_TIME = 0.3
+
+#: Sides of units in a space without limits are looked through for at most this share of the time.
+EXCLUSION_TIME = 0.9
 
 #: A proof is for a radius below the lower bound by this share, and takes at most so many seconds to build.
 PROOF_ROOM, PROOF_SECONDS = 1e-6, 60.0
@@ -218,10 +222,12 @@ class _Solver:
         if self.best.distance > 0:
             share = 0.25 * (self.deadline - self.start)
             find_changes(question, self.best, self.start + share)
-        if np.isinf(self.best.distance):
+        if np.isinf(self.best.distance) and not self._is_bounded:
+            self._exclude()
+        if np.isinf(self.best.distance) and not self.proved:
             self._widen()
-            if np.isinf(self.best.distance):
-                return  # nothing within all that could be searched
+        if np.isinf(self.best.distance):
+            return  # nothing at all, or within all that could be searched
         if way == "milp" and not self.is_over:
             self._program()
         if not self.is_over:
@@ -261,6 +267,24 @@ class _Solver:
         finished = self._search(radius, deadline=now + patience * (self.deadline - now))
         self.stuck = finished and radius >= distance and self.lower <= before and self.best.distance >= distance
         self.quick = finished and self.quick
+
+    @property
+    def _is_bounded(self) -> bool:
+        return all(bool(np.isfinite(end).all()) for end in self.question.limits)
+
+    def _exclude(self) -> None:
+        """Show that no input at all reaches a goal, or find one that does."""
+        now = time.perf_counter()
+        deadline = now + EXCLUSION_TIME * (self.deadline - now)
+        excluded = []
+        for goal in self.question.goals:
+            answer = exclude_goal(self.question, goal, deadline)
+            self.nodes += answer.nodes
+            excluded.append(answer.tree is not None)
+            if answer.point is not None:
+                self.best.offer(self.question.to_local(answer.point))
+        if all(excluded):
+            self.lower = np.inf
 
     def _widen(self) -> None:
         """Search in balls of growing radius until something is found, or the ball holds all that is allowed."""

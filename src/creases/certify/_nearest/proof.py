@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from creases._typing import Floats
+from creases.certify._nearest.exclusion import exclude_goal
 from creases.certify._nearest.layers import ROUNDOFF
 from creases.certify._nearest.projection import project
 from creases.certify._nearest.question import Goal, Question, predicted_class
@@ -103,7 +104,9 @@ def _grow_tree(question: Question, goal: Goal, radius: float, deadline: float) -
     if np.isfinite(radius):
         return _Tree(question, goal, radius, question.norm, deadline).grow()
     reach = max((float(np.abs(end).max(initial=0.0)) for end in question.limits), default=0.0)
-    return _Tree(question, goal, 1.001 * reach + 1e-300, "linf", deadline).grow() if np.isfinite(reach) else None
+    if not np.isfinite(reach):
+        return exclude_goal(question, goal, deadline).tree
+    return _Tree(question, goal, 1.001 * reach + 1e-300, "linf", deadline).grow()
 
 
 class _Tree:

@@ -20,12 +20,12 @@ from math import prod
 import torch
 from torch import Tensor
 
+from creases._program import Step
 from creases.certify.propagation import Interval
 from creases.certify.propagation._intervals import propagate_boxes
 from creases.certify.propagation._linear import BACKWARDS, LinearBounds
 from creases.certify.propagation._transposes import transpose_step
 from creases.network import Network
-from creases.network.program import Step
 
 _WEIGHTS = ("weight", "factor", "matrix")
 

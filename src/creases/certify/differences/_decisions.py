@@ -12,10 +12,10 @@ import torch
 
 from creases._typing import Floats, Ints
 from creases._validation import check_box, check_number
+from creases.certify._exact import exact_outputs
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective
-from creases.certify._nearest.exact import exact_outputs
 from creases.certify.differences._joint import as_pair, join_networks
 from creases.certify.proofs import ClaimProof, DecisionsStatement, Leaf, Proof, make_proof
 from creases.certify.propagation._linear import LinearBounds

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from creases._program import Step, bit_widths
 from creases._text import plural
 from creases._typing import Ints
 from creases.errors import InputError
 from creases.network import Network, as_network
-from creases.network.program import Step, bit_widths
 
 
 def join_networks(a: Network, b: Network) -> Network:

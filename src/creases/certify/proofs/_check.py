@@ -12,6 +12,7 @@ from creases._typing import Progress
 from creases._versions import version
 from creases.certify.proofs._checker.claims import Refusal, require
 from creases.certify.proofs._checker.program import build_machine
+from creases.certify.proofs._checker.runs import join_runs
 from creases.certify.proofs._checker.statements import Subject, derive_claims
 from creases.certify.proofs._checker.trees import check_tree
 from creases.certify.proofs._digest import network_digest
@@ -122,7 +123,7 @@ class _Checker:
             require(net.n_out == other.n_out, "the networks have different numbers of outputs")
         else:
             require(self.proof.other is None, "the proof names a second network but states nothing about it")
-        machine = build_machine(net, other)
+        machine = join_runs(build_machine(net, other))
         claims = derive_claims(Subject(machine, net.n_in, net.n_out), self.proof.statement)
         trees = {each.claim: each.tree for each in self.proof.proofs}
         require(len(trees) == len(self.proof.proofs), "a claim is proved twice")
@@ -143,7 +144,8 @@ def _check_mark(mark: ModelMark, net: Network, what: str) -> None:
     require(sizes == (mark.n_in, mark.n_out), f"{what} has {sizes[0]} and {sizes[1]}, the proof is about {shown}")
     require(
         network_digest(net) == mark.digest,
-        f"{what} is not the one that the proof is about: its weights or its steps differ",
+        f"{what} is not the one that the proof is about: its weights or its steps differ (an exported copy has other "
+        "steps than the model it was made from: prove and check the same file)",
     )
 
 

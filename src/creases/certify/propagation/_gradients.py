@@ -10,11 +10,11 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from creases._program import Step
 from creases.certify.propagation._intervals import Interval, add_down, add_up
 from creases.certify.propagation._linear import LinearBounds
 from creases.certify.propagation._rounding import backward_terms, gamma, underflow
 from creases.certify.propagation._transposes import transpose_step
-from creases.network.program import Step
 
 
 def gradient_bounds(bounds: LinearBounds, rows: Tensor) -> dict[int, Interval]:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from creases._program import AFFINE_OPS, Step
 from creases.certify.propagation._rounding import UNIT, forward_terms, gamma, linear_error, underflow
 from creases.errors import InputError
 from creases.network import Network
-from creases.network.program import AFFINE_OPS, Step
 
 
 class Interval(NamedTuple):

@@ -17,7 +17,7 @@ from math import prod
 
 from torch import Tensor
 
-from creases.network.program import Step
+from creases._program import Step
 
 #: Half the distance from 1 to the next number.
 UNIT = 2.0**-53

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from creases.network.program import Step
+from creases._program import Step
 
 Shapes = Sequence[tuple[int, ...]]
 

@@ -11,10 +11,10 @@ import torch
 
 from creases._typing import Floats, Progress
 from creases._validation import check_choice, check_index, check_number
+from creases.certify._exact import exact_outputs
 from creases.certify._maximize.domain import Domain, check_domain
 from creases.certify._maximize.objectives import Coefficient, LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective
-from creases.certify._maximize.values import exact_values
 from creases.certify.proofs import ClaimProof, MonotoneStatement, Proof, make_proof
 from creases.certify.propagation._gradients import gradient_bounds
 from creases.certify.propagation._linear import LinearBounds
@@ -140,12 +140,9 @@ class _Question:
 
     def _is_wrong(self, pair: Floats, sign: float) -> bool:
         row = np.eye(self.net.n_out)[[self.output]]
-        objective = LeastRow(self.net, row, np.zeros(1))
-        if objective.form is not None:
-            exact = [exact_values(objective.form, x) for x in pair]
-            if exact[0] is not None and exact[1] is not None:
-                first, second = (values[1][self.output] for values in exact if values is not None)
-                return sign * (second - first) < 0
+        first, second = (exact_outputs(self.net, x) for x in pair)
+        if first is not None and second is not None:
+            return int(sign) * (second[self.output] - first[self.output]) < 0
         high = [-LeastRow(self.net, -sign * row, np.zeros(1)).reached(self.domain, x) for x in pair]
         low = [LeastRow(self.net, sign * row, np.zeros(1)).reached(self.domain, x) for x in pair]
         return high[1] < low[0]

@@ -4,34 +4,38 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from creases._program import Step
 from creases._text import plural
 from creases._typing import Floats, Progress
 from creases._validation import check_number
-from creases.certify._boxes.chain import read_chain
-from creases.certify._boxes.exact import dot
+from creases.certify._boxes import few_inputs
+from creases.certify._boxes.chain import pad_stages, read_stages
 from creases.certify._boxes.proof import case_trees
+from creases.certify._boxes.search import Answer
 from creases.certify._boxes.search import search_cases as search_boxes
+from creases.certify._boxes.warm_up import compile_search
 from creases.certify._maximize.domain import Domain, shrink
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective, sample_points
 from creases.certify.proofs import CaseSet, ClaimProof, Leaf, Split, VerifyStatement, make_proof
-from creases.certify.propagation._linear import LinearBounds
 from creases.certify.properties._verdict import Verdict
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
-from creases.network.program import Step
 
 #: The most inputs of dense networks whose boxes are split; with more, units are.
 MAX_INPUTS = 12
 
-#: A bound must be below 0 by this, relative to the size of the outputs, to be a proof.
-BELOW = 1e-12
+#: The most units of networks for which sides of units are split after boxes, and the share of the time for boxes.
+MAX_UNITS, BOX_TIME = 64, 0.3
+
+Tree = tuple[Split | Leaf, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +76,10 @@ def verify(
     prop
         What must not occur, such as :func:`read_vnnlib` returns.
     budget
-        Seconds for all cases together.
+        Seconds for all cases together; compilation of the search, in its first call on a machine, does not count.
     proof
-        Whether to keep a proof of the answer, ``verdict.proof``: the counterexample, or the tree of boxes for each case
-        of a dense network with up to 12 inputs. Of other networks that hold there is none yet.
+        Whether to keep a proof of the answer, ``verdict.proof``: the counterexample, or a tree for each case. There is
+        none where a network with choices holds for inputs with further rows ``A x <= b``.
     progress
         Called with the number of cases done.
 
@@ -135,35 +139,116 @@ def _search(
     keep_trees: bool = False,
 ) -> tuple[Verdict, tuple[ClaimProof, ...] | None]:
     """As :func:`search_cases`, with the trees of all cases; None where there are none."""
+    report = progress or (lambda what, done, total: None)
+    boxes = _box_search(net)
+    if boxes is not None and boxes.is_compiled:
+        compile_search(lambda: report("compiling the search, once on this machine", 0, None))
     begin = time.monotonic()
-    deadline, report = begin + budget, progress or (lambda what, done, total: None)
-    chain = read_chain(net) if net.n_in <= MAX_INPUTS else None
-    groups = _same_inputs(cases) if chain is not None else [[k] for k in range(len(cases))]
+    deadline = begin + budget
+    groups = _same_inputs(cases) if boxes is not None else [[k] for k in range(len(cases))]
     unknown = 0
-    trees: dict[int, tuple[Split | Leaf, ...]] = {}
+    trees: dict[int, Tree | None] = {}
     for done, group in enumerate(groups):
         report("deciding cases", sum(map(len, groups[:done])), len(cases))
         now = time.monotonic()
         until = now + max(deadline - now, 0.0) / (len(groups) - done)
-        parts = [cases[k] for k in group]
-        if chain is None:
-            answer = _decide(net, parts[0], until, confirm)
-            point, is_open = (answer, [True]) if isinstance(answer, np.ndarray) else (None, [answer is not None])
+        if boxes is None:
+            answers = _decide_each(net, cases, group, until, confirm, keep_trees=keep_trees)
         else:
-            threads = torch.get_num_threads()
-            found = search_boxes(chain, parts, until, confirm=confirm, threads=threads, keep_tree=keep_trees)
-            point, is_open = found.point, found.is_open
-            if keep_trees and not any(is_open):
-                trees |= dict(zip(group, case_trees(found.trees, parts), strict=True))
-        if point is not None:
-            y = np.asarray(net(point), np.float64).reshape(-1)
-            return Verdict("violated", point, y, time.monotonic() - begin), ()
-        unknown += sum(is_open)
+            answers = _decide_boxes(net, boxes, cases, group, until, confirm, keep_trees=keep_trees)
+        if answers.point is not None:
+            y = np.asarray(net(answers.point), np.float64).reshape(-1)
+            return Verdict("violated", answers.point, y, time.monotonic() - begin), ()
+        unknown += answers.unknown
+        trees |= answers.trees
     seconds = time.monotonic() - begin
     if unknown:
         return Verdict("unknown", seconds=seconds, detail=f"{unknown} of {len(cases)} cases undecided"), None
-    proofs = tuple(ClaimProof(("case", k), trees[k]) for k in sorted(trees))
-    return Verdict("holds", seconds=seconds), proofs if len(trees) == len(cases) else None
+    proofs = tuple(ClaimProof(("case", k), tree) for k, tree in sorted(trees.items()) if tree is not None)
+    return Verdict("holds", seconds=seconds), proofs if len(proofs) == len(cases) else None
+
+
+class _BoxSearch(NamedTuple):
+    """How boxes of a network's inputs are searched."""
+
+    search: Callable[..., Answer]
+    is_compiled: bool
+
+
+def _box_search(net: Network) -> _BoxSearch | None:
+    """Return the search over boxes for a dense network of few inputs; None for other networks."""
+    stages = read_stages(net) if net.n_in <= MAX_INPUTS else None
+    if stages is None:
+        return None
+    units = sum(int((stage.leak != 1).sum()) for stage in stages)
+    if net.n_in <= few_inputs.MAX_INPUTS and units > MAX_UNITS and few_inputs.is_supported(stages):
+        return _BoxSearch(partial(few_inputs.search_cases, stages), is_compiled=False)
+    chain = pad_stages(stages)
+    if chain is None:
+        return None
+    return _BoxSearch(partial(search_boxes, chain, threads=torch.get_num_threads()), is_compiled=True)
+
+
+@dataclass
+class _Answers:
+    """What is known of some cases: an input in one of them, or how many are undecided and the proofs of the others."""
+
+    point: Floats | None = None
+    unknown: int = 0
+    trees: dict[int, Tree | None] = field(default_factory=dict)  #: by the number of the case; None: no tree was kept
+
+
+def _decide_boxes(
+    net: Network,
+    boxes: _BoxSearch,
+    cases: Sequence[Case],
+    group: list[int],
+    until: float,
+    confirm: Callable[[Floats], bool] | None,
+    *,
+    keep_trees: bool,
+) -> _Answers:
+    """Decide cases of the same inputs by a search over boxes, and what it leaves of small networks over sides of units.
+
+    Boxes never decide limits that are reached exactly, sides of units do.
+    """
+    parts, now = [cases[k] for k in group], time.monotonic()
+    is_small = len(net.unit_starts) > 0 and int(net.unit_starts[-1]) <= MAX_UNITS
+    end = now + (until - now) * BOX_TIME if is_small else until
+    found = boxes.search(parts, end, confirm=confirm, keep_tree=keep_trees)
+    if found.point is not None:
+        return _Answers(found.point)
+    left = [k for k, is_open in zip(group, found.is_open, strict=True) if is_open]
+    answers = _Answers(unknown=len(left))
+    if is_small:
+        answers = _decide_each(net, cases, left, until, confirm, keep_trees=keep_trees)
+    closed = dict(zip(group, case_trees(found.trees, parts, found.is_open), strict=True)) if keep_trees else {}
+    answers.trees |= {k: closed.get(k) for k in group if k not in left}
+    return answers
+
+
+def _decide_each(
+    net: Network,
+    cases: Sequence[Case],
+    group: list[int],
+    until: float,
+    confirm: Callable[[Floats], bool] | None,
+    *,
+    keep_trees: bool,
+) -> _Answers:
+    """Decide cases one after the other by a search over sides of units."""
+    answers = _Answers()
+    for done, k in enumerate(group):
+        now = time.monotonic()
+        end = now + max(until - now, 0.0) / (len(group) - done)
+        decision = _decide(net, cases[k], end, confirm, keep_tree=keep_trees)
+        if decision.point is not None:
+            return _Answers(decision.point)
+        if decision.is_open:
+            answers.unknown += 1
+        else:
+            answers.trees[k] = decision.tree
+    return answers
 
 
 def _same_inputs(cases: Sequence[Case]) -> list[list[int]]:
@@ -174,35 +259,39 @@ def _same_inputs(cases: Sequence[Case]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _decide(net: Network, case: Case, until: float, confirm: Callable[[Floats], bool] | None) -> Floats | float | None:
-    """Return an input in a case, None if there is provably none, or how far above 0 the proof's bound is left."""
-    domain = Domain(case.box, case.A, case.b)
+class _Decision(NamedTuple):
+    """An input in a case, or whether there may be one; the tree of a proof that there is none, if it has one."""
+
+    point: Floats | None = None
+    is_open: bool = False
+    tree: Tree | None = None
+
+
+def _decide(
+    net: Network, case: Case, until: float, confirm: Callable[[Floats], bool] | None, *, keep_tree: bool
+) -> _Decision:
+    """Decide a case by the largest value of the smallest of its rows; it is empty if a bound of that is negative.
+
+    Nothing rests on a solver: bounds count all rounding errors, points are evaluated in fractions, or with bounds.
+    """
+    whole = Domain(case.box, case.A, case.b)
+    domain = whole
     if len(case.b):
-        if domain.maximize(np.zeros(net.n_in))[0] == -np.inf:
-            return None
-        domain = shrink(domain)
+        if whole.maximize(np.zeros(net.n_in))[0] == -np.inf:
+            return _Decision()
+        domain = whole if keep_tree else shrink(whole)  # a proof is about the whole box
     start = sample_points(domain)
     if not len(case.d):
-        x = start[0] if len(start) else domain.box.mean(axis=1)
-        return x if confirm is None or confirm(x) else 0.0
+        inside = [x for x in start[:1] if confirm is None or confirm(x)]
+        return _Decision(inside[0]) if inside else _Decision(is_open=True)
     work, rows = _rows(net, case)
-    objective = LeastRow(work, rows, case.d)
-    size = 1.0 + float(np.abs(case.d).max())
-    limits = Limits(until, stop_above=float(np.nextafter(0.0, -1.0)), stop_below=-BELOW * size)
-    found = maximize_objective(objective, domain, limits, start=start)
-    if found.lower >= 0 and _is_inside(work, rows, case, found.where) and (confirm is None or confirm(found.where)):
-        return found.where
-    return None if found.upper <= -BELOW * size else float(found.upper)
-
-
-def _is_inside(net: Network, rows: Floats, case: Case, x: Floats) -> bool:
-    """Whether an input is in a case, in real arithmetic: its rows are at least ``-d`` by bounds at the point."""
-    exact = [Fraction(value) for value in x.tolist()]
-    if any(dot(row, exact) > Fraction(limit) for row, limit in zip(case.A, case.b.tolist(), strict=True)):
-        return False
-    bounds = LinearBounds(net, torch.from_numpy(np.stack([x, x], axis=1)[None]))
-    least = bounds.worst(*bounds.linear_upper(torch.from_numpy(-rows)))[0].numpy()
-    return bool(((case.box[:, 0] <= x) & (x <= case.box[:, 1])).all() and (least <= case.d).all())
+    below = float(np.nextafter(0.0, -1.0))
+    found = maximize_objective(
+        LeastRow(work, rows, case.d), domain, Limits(until, stop_above=below, stop_below=below), start=start
+    )
+    if found.lower >= 0 and whole.contains(found.where[None])[0] and (confirm is None or confirm(found.where)):
+        return _Decision(found.where)
+    return _Decision(is_open=not found.upper < 0, tree=found.tree if domain is whole else None)
 
 
 def _rows(net: Network, case: Case) -> tuple[Network, Floats]:

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from creases._program import forward
 from creases._typing import Floats
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.objectives import LeastRow
 from creases.errors import InputError
 from creases.network import Network
-from creases.network.program import forward
 
 #: Numbers that gradient ascent may take, over all points, steps and outputs: large networks start from few points.
 ASCENT_SIZE = 5 * 10**8

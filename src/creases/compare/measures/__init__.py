@@ -1,6 +1,6 @@
 """Measures of how similar networks are, one by one; :func:`creases.compare.similarity` computes them together.
 
-Alignment  ``cka_matrix`` of any matrices, ``coefficient_cka`` of coefficients, ``hidden_cka`` of ``hidden_activations``
+Alignment  ``cka_matrix`` of any matrices, ``coefficient_cka`` of coefficients, ``hidden_cka`` of hidden activations
 Maps       ``affine_map`` from one network's coefficients to another's, and the ``mapped_accuracies`` that remain
 Distances  ``distances`` of coefficients, ``cross_entropies`` of outputs
 Order      ``similarity_order`` puts similar networks next to each other
@@ -9,7 +9,7 @@ Order      ``similarity_order`` puts similar networks next to each other
 from creases.compare.measures._affine_map import affine_map, mapped_accuracies
 from creases.compare.measures._cka import cka_matrix, coefficient_cka
 from creases.compare.measures._distance import cross_entropies, distances
-from creases.compare.measures._hidden import hidden_activations, hidden_cka
+from creases.compare.measures._hidden import hidden_cka
 from creases.compare.measures._order import similarity_order
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "coefficient_cka",
     "cross_entropies",
     "distances",
-    "hidden_activations",
     "hidden_cka",
     "mapped_accuracies",
     "similarity_order",

@@ -7,10 +7,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._program import propagate
 from creases.compare.measures._cka import cka_matrix
 from creases.errors import InputError
 from creases.network import Network, PointsLike, as_network
-from creases.network.program import propagate
 
 
 def hidden_activations(net: Network, X: PointsLike) -> dict[str, Tensor]:

@@ -14,65 +14,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from math import isqrt
 from typing import Any
 
 import numpy as np
 
-from creases.certify.proofs._checker.parts import TINY, UNIT, Array, gamma, is_infinite, lift, to_fractions
+from creases.certify.proofs._checker.lines import choice_lines, relu_lines
+from creases.certify.proofs._checker.node import Node
+from creases.certify.proofs._checker.parts import TINY, UNIT, Array, gamma, lift, to_fractions
 from creases.certify.proofs._checker.program import Affine, Choice, Machine, Relu
 
 #: The inputs of a bend are bounded backwards, not by intervals alone, where that takes at most this many numbers.
 BACKWARDS = 2**26
-
-
-@dataclass(frozen=True, eq=False)
-class Ball:
-    """Inputs with ``norm(weights * (x - center)) <= radius``."""
-
-    center: Array  #: (n,) fractions
-    weights: Array  #: (n,) fractions
-    norm: str  #: "l1" or "l2"
-    radius: Fraction
-
-    def maximum(self, G: Array, exact: bool) -> Array:
-        """Bound linear functions G (k, n) over the ball: (k,)."""
-        if not exact:
-            center, weights, radius = (np.asarray(part, float) for part in (self.center, self.weights, self.radius))
-            terms, slopes = G * center, np.abs(G / weights)
-            reach = slopes.max(axis=1, initial=0) if self.norm == "l1" else np.sqrt((slopes**2).sum(axis=1))
-            reach = reach + 2.0**-500  # squares may vanish
-            sizes = np.abs(terms).sum(axis=1) + radius * reach
-            return np.asarray(terms.sum(axis=1) + radius * reach + gamma(G.shape[1] + 16) * sizes + 2.0**-500)
-        slopes = np.abs(G / self.weights)
-        reach = [max(row) if self.norm == "l1" else root_above(sum(v * v for v in row)) for row in slopes]
-        return np.asarray([g @ self.center + self.radius * r for g, r in zip(G, reach, strict=True)], dtype=object)
-
-
-def root_above(value: Fraction) -> Fraction:
-    """Return a fraction just above the square root of one."""
-    scaled = (Fraction(value).numerator * Fraction(value).denominator) << 256
-    root = isqrt(scaled)
-    return Fraction(root + (root * root < scaled), Fraction(value).denominator << 128)
-
-
-@dataclass(frozen=True, eq=False)
-class Node:
-    """A part of a domain: a box, and sides of units that are fixed by splits."""
-
-    low: Array  #: (n,) fractions or -inf
-    high: Array  #: (n,)
-    sides: dict[int, int]  #: 1 on, -1 off, by unit
-    ball: Ball | None = None
-
-    @cached_property
-    def _floats(self) -> tuple[Array, Array]:
-        return floats_below(self.low), -floats_below(-self.high)
-
-    def box(self, exact: bool) -> tuple[Array, Array]:
-        """Return the ends of the box: exact ones, or floats around them."""
-        return (self.low, self.high) if exact else self._floats
 
 
 _exact_or_infinite = np.frompyfunc(lambda value: value if isinstance(value, Fraction | int) else np.inf, 1, 1)
@@ -81,18 +33,6 @@ _exact_or_infinite = np.frompyfunc(lambda value: value if isinstance(value, Frac
 def exact_or_infinite(values: Array) -> Array:
     """Return upper bounds in fractions; a float among them has been rounded and is replaced by infinity."""
     return np.asarray(_exact_or_infinite(values), dtype=object)
-
-
-def floats_below(values: Array) -> Array:
-    """Return the largest floats that are not above fractions."""
-    out = np.empty(len(values))
-    for i, value in enumerate(values):
-        try:
-            near = float(value)
-        except OverflowError:
-            near = np.inf if value > 0 else -np.inf
-        out[i] = near if near <= value else np.nextafter(near, -np.inf)
-    return out
 
 
 @dataclass(eq=False)
@@ -140,8 +80,8 @@ class Bounds:
             for number, part in zip(step.inputs, step.parts, strict=True)
         ]
         if step.offset is not None:
-            offset = lift(step.offset, self.exact)
-            ends.append((offset, offset))
+            offset, error = step.offset.at(self.exact), 0 if self.exact else step.offset.error
+            ends.append((offset, offset) if error is None else (offset - error, offset + error))
         low, high = ends[0]
         for least, most in ends[1:]:
             low, high = low + least, high + most
@@ -247,7 +187,9 @@ class Bounds:
             step = self.machine.steps[i]
             if isinstance(step, Affine):
                 if step.offset is not None:
-                    total.add(G * lift(step.offset, self.exact))
+                    total.add(G * step.offset.at(self.exact))
+                    if not self.exact and step.offset.error is not None:
+                        total.widen(np.abs(G), step.offset.error)
                 parts = [part.back(G, self.exact) for part in step.parts]
             else:
                 parts = [self._bend_back(i, step, G, total, slopes)]
@@ -385,69 +327,3 @@ def _size(ends: list[tuple[Array, Array]], which: int) -> Array:
     for pair in ends[1:]:
         total = total + np.abs(pair[which])
     return total
-
-
-# -- lines ------------------------------------------------------------------------------------------------------------
-
-
-def relu_lines(low: Array, high: Array, leak: Array, on: Array, exact: bool) -> tuple[Array, Array, Array, Array]:
-    """Return lines above and below units over intervals: slope and constant of each.
-
-    A convex function is below the line of any slope through whichever of its ends is higher: so the slope of a chord
-    may be rounded.
-    """
-    side = np.where(on, 1, leak)
-    up, down = side.copy(), side.copy()
-    up_constant, down_constant = np.zeros_like(side), np.zeros_like(side)
-    bent = np.flatnonzero(np.asarray((low < 0) & (high > 0) & (leak != 1)))
-    if not len(bent):
-        return up, up_constant, down, down_constant
-    least, most, slope = low[bent], high[bent], leak[bent]
-    tangent = np.where(101 * most >= -100 * least, 1, slope)
-    chord = _chord_slopes(least, most, slope)
-    ends = _end_term(slope - chord, least), _end_term(1 - chord, most)
-    convex = np.asarray(slope < 1)
-    constant = np.where(convex, np.maximum(*ends), np.minimum(*ends))
-    if not exact:
-        error = 4 * UNIT * np.abs(constant) + TINY
-        constant = np.where(convex, constant + error, constant - error)
-    up[bent], up_constant[bent] = np.where(convex, chord, tangent), np.where(convex, constant, 0)
-    down[bent], down_constant[bent] = np.where(convex, tangent, chord), np.where(convex, 0, constant)
-    return up, up_constant, down, down_constant
-
-
-def _chord_slopes(low: Array, high: Array, leak: Array) -> Array:
-    """Return the slopes of chords; beside an infinite end that of the function there."""
-    right, left = is_infinite(high), is_infinite(low)
-    least, most = np.where(left | right, -1, low), np.where(left | right, 1, high)
-    chord = (most - leak * least) / (most - least)
-    return np.where(right, 1, np.where(left, leak, chord))
-
-
-def _end_term(slope: Array, end: Array) -> Array:
-    """Return ``slope * end``, 0 for a slope of 0 whatever the end."""
-    return np.where(slope == 0, 0, slope * end)
-
-
-def choice_lines(low: Array, high: Array, chosen: Array, K: int, exact: bool) -> tuple[Array, Array, Array, Array]:
-    """Return lines above and below choices, in the candidate s that is chosen: ``z_s <= max <= line(z_s)``.
-
-    The others are at most a number t, so the largest is at most ``max(z_s, t)``, a convex function of z_s.
-    """
-    least, most = low[chosen], high[chosen]
-    others = high.reshape(-1, K).copy()
-    others[np.arange(len(chosen)), chosen % K] = -np.inf
-    top = others.max(axis=1)
-    up, up_constant = np.ones_like(least), np.zeros_like(least)
-    down, down_constant = np.ones_like(least), np.zeros_like(least)
-    endless = is_infinite(least) | is_infinite(most)
-    for i in np.flatnonzero(np.asarray(top > least)):  # elsewhere the chosen one is the largest
-        a, b, t = least[i], most[i], top[i]
-        if t >= b or endless[i]:
-            up[i], up_constant[i] = 0, max(b, t)
-            continue
-        slope = (b - t) / (b - a)
-        constant = max(t - slope * a, b - slope * b)
-        size = max(abs(t), abs(a), abs(b))
-        up[i], up_constant[i] = slope, constant if exact else constant + 8 * UNIT * size + TINY
-    return up, up_constant, down, down_constant

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from creases.certify.proofs._checker.bounds import Ball, Node
+from creases.certify.proofs._checker.node import Ball, Node
 from creases.certify.proofs._checker.parts import Array, to_fractions
 
 

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases.certify.proofs._checker.dyadic import Dyadic
+
 Array = NDArray[Any]  #: float64, or objects: fractions, whole numbers, infinities
 UNIT, TINY = 2.0**-53, 2.0**-1020
 
@@ -52,10 +54,22 @@ def is_infinite(values: Array) -> NDArray[np.bool_]:
 
 
 class Dense:
-    """A matrix (out, in)."""
+    """A matrix (out, in) of floats, or of numbers near floats.
 
-    def __init__(self, M: NDArray[np.float64]) -> None:
-        self.M = M
+    Parameters
+    ----------
+    M
+        The nearest floats.
+    error
+        Bounds of how far they are away; None if they are exact.
+    entries
+        The exact numbers, where they are known already.
+    """
+
+    def __init__(
+        self, M: NDArray[np.float64], error: NDArray[np.float64] | None = None, entries: Dyadic | None = None
+    ) -> None:
+        self.M, self.error, self._entries = M, error, entries
         self.terms = int(max(np.count_nonzero(M, axis=0).max(initial=0), np.count_nonzero(M, axis=1).max(initial=0)))
 
     @cached_property
@@ -66,26 +80,26 @@ class Dense:
     @cached_property
     def transpose(self) -> Dense:
         """The transposed matrix."""
-        return Dense(np.ascontiguousarray(self.M.T))
+        error = None if self.error is None else np.ascontiguousarray(self.error.T)
+        return Dense(np.ascontiguousarray(self.M.T), error, None if self._entries is None else self._entries.T)
+
+    @cached_property
+    def exact_entries(self) -> Dyadic:
+        """The exact numbers."""
+        return Dyadic.of(self.M) if self._entries is None else self._entries
 
     @cached_property
     def _ends(self) -> tuple[Array, Array]:
         return np.maximum(self.M, 0), np.minimum(self.M, 0)
 
     @cached_property
-    def _integers(self) -> tuple[Array, int]:
-        """The matrix as whole numbers times a power of 2."""
-        mantissa, exponent = np.frexp(self.M)
-        whole, power = np.asarray(mantissa * 2.0**53, np.int64), exponent.astype(np.int64) - 53
-        least = int(power[whole != 0].min(initial=0))
-        shifted = [int(w) << int(p - least) if w else 0 for w, p in zip(whole.flat, power.flat, strict=True)]
-        array = np.empty(self.M.size, dtype=object)
-        array[:] = shifted
-        return array.reshape(self.M.shape), least
+    def _exact_ends(self) -> tuple[Array, Array]:
+        entries = self.exact_entries.fractions()
+        return np.maximum(entries, 0), np.minimum(entries, 0)
 
     def exact(self, rows: Array) -> Array:
         """Return fractions (k, out) times the matrix."""
-        whole, power = self._integers
+        whole, power = self.exact_entries.whole, self.exact_entries.power
         out = np.empty((len(rows), whole.shape[1]), dtype=object)
         for row, result in zip(rows, out, strict=True):
             used = np.flatnonzero(row != 0)
@@ -100,7 +114,9 @@ class Dense:
         """Return coefficients G (k, out) of the output as those of the input, and a bound of their rounding."""
         if exact:
             return self.exact(G), None
-        return G @ self.M, gamma(self.terms) * (np.abs(G) @ self.size) + self.terms * TINY
+        size = np.abs(G)
+        error = gamma(self.terms) * (size @ self.size) + self.terms * TINY
+        return G @ self.M, error if self.error is None else error + size @ self.error * (1 + gamma(self.terms))
 
     def back_interval(self, low: Array, high: Array, exact: bool) -> tuple[Array, Array]:
         """Return bounds of coefficients of the input from bounds (out,) of those of the output."""
@@ -108,13 +124,15 @@ class Dense:
 
     def interval(self, low: Array, high: Array, exact: bool) -> tuple[Array, Array]:
         """Return bounds of the output from bounds (in,) of the input."""
-        above, below = (lift(end, exact) for end in self._ends)
+        above, below = self._exact_ends if exact else self._ends
         endless_low, endless_high = is_infinite(low), is_infinite(high)
         finite_low, finite_high = np.where(endless_low, 0, low), np.where(endless_high, 0, high)
         least, most = above @ finite_low + below @ finite_high, above @ finite_high + below @ finite_low
         if not exact:
-            size = self.size @ np.maximum(np.abs(finite_low), np.abs(finite_high))
-            error = gamma(2 * self.terms) * size + self.terms * TINY
+            reach = np.maximum(np.abs(finite_low), np.abs(finite_high))
+            error = gamma(2 * self.terms) * (self.size @ reach) + self.terms * TINY
+            if self.error is not None:
+                error = error + self.error @ reach * (1 + gamma(self.terms))
             # A sum without negative terms is not negative, however its terms were rounded.
             up, down = self.M > 0, self.M < 0
             has_negative, has_positive = (up @ (low < 0)) | (down @ (high > 0)), (up @ (high > 0)) | (down @ (low < 0))

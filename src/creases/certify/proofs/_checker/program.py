@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
@@ -19,6 +20,7 @@ import torch
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from creases.certify.proofs._checker.dyadic import Dyadic
 from creases.certify.proofs._checker.parts import Array, Dense, Part, Pick, to_fractions
 from creases.errors import InputError
 from creases.network import Network
@@ -30,12 +32,35 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
+class Offset:
+    """Constants (size,) of a step."""
+
+    floats: Array  #: the nearest ones
+    error: Array | None  #: bounds of how far they are away; None if they are exact
+    exact: Dyadic
+
+    @classmethod
+    def of(cls, exact: Dyadic) -> Offset:
+        """Return exact numbers with the nearest floats."""
+        floats, error = exact.nearest()
+        return cls(floats, error if error.any() else None, exact)
+
+    def at(self, exact: bool) -> Array:
+        """Return the constants as floats or as fractions."""
+        return self._fractions if exact else self.floats
+
+    @cached_property
+    def _fractions(self) -> Array:
+        return self.exact.fractions()
+
+
+@dataclass(frozen=True, eq=False)
 class Affine:
     """The sum of parts, each of a value, and an offset."""
 
     inputs: tuple[int, ...]
     parts: tuple[Part, ...]
-    offset: Array | None  #: (size,)
+    offset: Offset | None  #: (size,)
     size: int
 
 
@@ -92,7 +117,7 @@ class Machine:
                 for number, part in zip(step.inputs, step.parts, strict=True):
                     row = values[number][None]
                     total = total + (part.transpose if isinstance(part, Dense) else part).exact(row)[0]
-                values.append(total if step.offset is None else total + to_fractions(step.offset))
+                values.append(total if step.offset is None else total + step.offset.at(exact=True))
             elif isinstance(step, Relu):
                 z = values[step.inputs[0]]
                 values.append(np.where(z > 0, z, to_fractions(step.leak) * z))
@@ -175,7 +200,10 @@ class _Builder:
                 return self.append(Choice((inputs[0],), shapes[0][-1], size, first))
             leak = np.broadcast_to(tensors.get("leak", np.zeros(())), shape).reshape(-1)
             return self.append(Relu((inputs[0],), leak, size, first))
-        offset = np.broadcast_to(tensors["offset"], shape).reshape(-1) if "offset" in tensors else None
+        offset = None
+        if "offset" in tensors:
+            offsets = np.asarray(np.broadcast_to(tensors["offset"], shape).reshape(-1), float)
+            offset = Offset(offsets, None, Dyadic.of(offsets))
         parts, divisor = _affine_parts(op, shapes, shape, options, tensors, path)
         number = self.append(Affine(inputs, tuple(parts), offset if divisor is None else None, size))
         if divisor is None:

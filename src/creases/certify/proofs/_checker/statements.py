@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from creases.certify.proofs._checker.bounds import Ball, Bounds, Node
+from creases.certify.proofs._checker.bounds import Bounds
 from creases.certify.proofs._checker.claims import (
     Claim,
     CoefficientClaim,
@@ -22,6 +22,7 @@ from creases.certify.proofs._checker.claims import (
     show,
 )
 from creases.certify.proofs._checker.gradients import gradient_interval
+from creases.certify.proofs._checker.node import Ball, Node
 from creases.certify.proofs._checker.parts import Array
 from creases.certify.proofs._checker.program import Affine, Machine, Relu
 from creases.certify.proofs._format import (

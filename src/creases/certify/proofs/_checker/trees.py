@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from math import ceil, floor
@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from creases.certify.proofs._checker.bounds import Bounds, Node, exact_or_infinite
+from creases.certify.proofs._checker.bounds import Bounds, exact_or_infinite
 from creases.certify.proofs._checker.claims import Claim, CoefficientClaim, Refusal, RowClaim, require, show
 from creases.certify.proofs._checker.gradients import gradient_interval
+from creases.certify.proofs._checker.node import Node
 from creases.certify.proofs._checker.parts import Array, to_fractions
 from creases.certify.proofs._checker.program import Machine, Relu
 from creases.certify.proofs._format import Leaf, Lemma, Multipliers, Split, Tree
@@ -30,9 +31,7 @@ def check_tree(machine: Machine, claim: Claim, tree: Tree, report: Callable[[], 
         try:
             bounds = Bounds.over(machine, node, parent)
             if item.lemmas:
-                for lemma in item.lemmas:
-                    _apply_lemma(claim, bounds, lemma)
-                bounds = Bounds.over(machine, node, bounds)
+                bounds = _with_lemmas(claim, bounds, item.lemmas)
             if isinstance(item, Split):
                 below, above = _split(machine, claim, node, item)
                 stack += [(above, bounds), (below, bounds)]
@@ -167,7 +166,7 @@ def _is_slanted(claim: CoefficientClaim, bounds: Bounds, i: int, place: int) -> 
 # -- leaves -----------------------------------------------------------------------------------------------------------
 
 
-def _ladder(bounds: Bounds) -> Any:
+def _ladder(claim: Claim, bounds: Bounds, lemmas: Sequence[Lemma] = ()) -> Iterator[Bounds]:
     """Yield bounds of a node in more and more exact arithmetic."""
     yield bounds
     lifted = {i: (to_fractions(low), to_fractions(high)) for i, (low, high) in bounds.entering.items()}
@@ -175,20 +174,21 @@ def _ladder(bounds: Bounds) -> Any:
     yield fractions
     if bounds.machine.n_units <= EXACT_UNITS:
         with suppress(OverflowError):  # of an infinite end and a fraction beyond floats
-            yield Bounds.over(bounds.machine, bounds.node, fractions, exact=True)
+            exact = Bounds.over(bounds.machine, bounds.node, fractions, exact=True)
+            yield _with_lemmas(claim, exact, lemmas) if lemmas else exact
 
 
 def _check_leaf(claim: Claim, bounds: Bounds, leaf: Leaf) -> None:
     if leaf.by == "gradient":
         require(isinstance(claim, CoefficientClaim), "a gradient shows nothing about outputs")
         assert isinstance(claim, CoefficientClaim)
-        _check_gradient(claim, bounds)
+        _check_gradient(claim, bounds, leaf.lemmas)
         return
     if leaf.by in ("multipliers", "bounds"):
         require(isinstance(claim, RowClaim), "bounds of outputs show nothing about coefficients")
     if leaf.by == "bounds":
         assert isinstance(claim, RowClaim)
-        _check_rows(claim, bounds)
+        _check_rows(claim, bounds, leaf.lemmas)
         return
     combination = _Combination(claim, bounds, leaf.multipliers, {})
     if leaf.by == "multipliers":
@@ -197,7 +197,7 @@ def _check_leaf(claim: Claim, bounds: Bounds, leaf: Leaf) -> None:
     else:
         require(not leaf.multipliers.rows, "an empty node has no rows")
     best: Any = np.inf
-    for each in _ladder(bounds):
+    for each in _ladder(claim, bounds, leaf.lemmas):
         best = combination.maximum(each)
         if each.is_empty or best < 0 or (combination.has_strict and best <= 0):
             return
@@ -205,10 +205,10 @@ def _check_leaf(claim: Claim, bounds: Bounds, leaf: Leaf) -> None:
     raise Refusal(f"the multipliers give a bound of {show(best)}, which is not {wanted}")
 
 
-def _check_rows(claim: RowClaim, bounds: Bounds) -> None:
+def _check_rows(claim: RowClaim, bounds: Bounds, lemmas: Sequence[Lemma]) -> None:
     """Check that a row is small enough by the plain bounds."""
     best: list[Any] = []
-    for each in _ladder(bounds):
+    for each in _ladder(claim, bounds, lemmas):
         best = []
         for k in range(len(claim.e)):
             combination = _Combination(claim, bounds, Multipliers(), {})
@@ -223,9 +223,9 @@ def _check_rows(claim: RowClaim, bounds: Bounds) -> None:
     raise Refusal(f"by its bounds the claim can be missed by {show(closest)}")
 
 
-def _check_gradient(claim: CoefficientClaim, bounds: Bounds) -> None:
+def _check_gradient(claim: CoefficientClaim, bounds: Bounds, lemmas: Sequence[Lemma]) -> None:
     best: Any = np.inf
-    for each in _ladder(bounds):
+    for each in _ladder(claim, bounds, lemmas):
         row = claim.row if each.exact else _floats(claim.row)
         if not each.exact and not bool((to_fractions(row) == claim.row).all()):
             continue
@@ -233,6 +233,13 @@ def _check_gradient(claim: CoefficientClaim, bounds: Bounds) -> None:
         if each.is_empty or best <= claim.limit:
             return
     raise Refusal(f"the coefficient may be {show(best)}, beyond {show(claim.limit)}")
+
+
+def _with_lemmas(claim: Claim, bounds: Bounds, lemmas: Sequence[Lemma]) -> Bounds:
+    """Return bounds that lemmas tighten, one after the other."""
+    for lemma in lemmas:
+        _apply_lemma(claim, bounds, lemma)
+    return Bounds.over(bounds.machine, bounds.node, bounds, exact=bounds.exact)
 
 
 def _apply_lemma(claim: Claim, bounds: Bounds, lemma: Lemma) -> None:
@@ -244,7 +251,8 @@ def _apply_lemma(claim: Claim, bounds: Bounds, lemma: Lemma) -> None:
     row = np.full(bounds.machine.sizes()[number], Fraction(0), dtype=object)
     row[place] = Fraction(1 if lemma.end == "high" else -1)
     combination = _Combination(claim, bounds, lemma.multipliers, {number: row})
-    best = float(combination.maximum(bounds))
+    best = combination.maximum(bounds)
+    best = best if bounds.exact else float(best)
     low, high = (end.copy() for end in bounds.entering[i])
     if lemma.end == "high" and best < high[place]:
         high[place] = best

@@ -1,0 +1,235 @@
+"""Branch and bound over boxes for networks of up to three inputs and many units, such as lattices of linear functions.
+
+Bounds are carried forwards: every value is between two affine functions of the input, of n + 1 numbers each, so that a
+box costs one sparse product for each stage and bound instead of a pass backwards for each unit. In small boxes most
+units keep their side, and there both functions are the network itself. The number of small boxes that matter is modest
+in up to three dimensions.
+
+All bounds hold in real arithmetic: what rounding may change is added to the constants.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from creases._typing import Bools, Floats, Ints
+from creases.certify._boxes.chain import Stage
+from creases.certify._boxes.search import Answer, CaseLike, TreeLog, is_inside
+from creases.certify.propagation._rounding import UNDERFLOW, UNIT, gamma
+
+#: The most inputs.
+MAX_INPUTS = 3
+
+#: Numbers of a batch of boxes, and its most boxes.
+BATCH_SIZE, MAX_BATCH = 2**21, 256
+
+#: Points in a case that are checked in exact arithmetic, at most: each takes as long as many boxes.
+MAX_CHECKS = 50
+
+
+class _Affine(NamedTuple):
+    """Affine functions (values, boxes, n + 1) of u from -1 to 1, the constant last, that values are between."""
+
+    below: Floats
+    above: Floats
+
+
+class _Part(NamedTuple):
+    """A linear part: its positive and its negative entries."""
+
+    up: Any
+    down: Any
+    terms: int  #: the most entries of a row
+
+    @classmethod
+    def of(cls, W: Floats) -> _Part:
+        sparse = csr_array(W)
+        up, down = sparse.maximum(0).tocsr(), sparse.minimum(0).tocsr()
+        return cls(up, down, int(np.diff(sparse.indptr).max(initial=0)))
+
+    def apply(self, x: _Affine, constant: Floats) -> _Affine:
+        """Return ``W x + constant``, rounded outwards."""
+        shape = (self.up.shape[0], *x.above.shape[1:])
+        low, high = (end.reshape(len(end), -1) for end in x)
+        above = (self.up @ high + self.down @ low).reshape(shape)
+        below = (self.up @ low + self.down @ high).reshape(shape)
+        size = np.maximum(np.abs(x.below).sum(axis=2), np.abs(x.above).sum(axis=2))  # (values, boxes)
+        total = self.up @ size - self.down @ size + np.abs(constant)[:, None]
+        error = gamma(self.terms + shape[2] + 2) * total + UNDERFLOW
+        above[:, :, -1] += constant[:, None] + error
+        below[:, :, -1] += constant[:, None] - error
+        return _Affine(below, above)
+
+
+def is_supported(stages: Sequence[Stage]) -> bool:
+    """Whether all leaks are from 0 to 1."""
+    return all(((stage.leak >= 0) & (stage.leak <= 1)).all() for stage in stages)
+
+
+def search_cases(
+    stages: Sequence[Stage],
+    cases: Sequence[CaseLike],
+    until: float,
+    *,
+    confirm: Callable[[Floats], bool] | None = None,
+    keep_tree: bool = False,
+) -> Answer:
+    """Search cases with one box for an input in one of them; see :func:`creases.certify._boxes.search.search_cases`."""
+    return _Search(stages, cases, confirm, keep_tree).run(until)
+
+
+class _Search:
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        cases: Sequence[CaseLike],
+        confirm: Callable[[Floats], bool] | None,
+        keep_tree: bool,
+    ) -> None:
+        self.stages, self.cases, self.confirm = stages, cases, confirm
+        self.parts = [_Part.of(stage.W) for stage in stages]
+        self.is_bent = [bool((stage.leak != 1).any()) for stage in stages]
+        m = len(stages[-1].b)
+        C = np.vstack([part for case in cases for part in (np.zeros((len(case.b), m)), -case.C)])
+        self.D = np.vstack([part for case in cases for part in (-case.A, -case.D)]) + 0.0
+        self.e = np.concatenate([part for case in cases for part in (case.b, case.d)])
+        self.rows, self.of_inputs = _Part.of(C), _Part.of(self.D)
+        self.starts = np.cumsum([0, *(len(case.b) + len(case.d) for case in cases)])
+        self.margin = 1e-9 * (1 + float(np.abs(self.e).max(initial=0.0))) if keep_tree else 0.0
+        self.trees, self.keep_tree = TreeLog(len(cases)), keep_tree
+        numbers = sum(len(stage.b) for stage in stages) * (stages[0].W.shape[1] + 1)
+        self.batch = int(np.clip(BATCH_SIZE // max(1, numbers), 1, MAX_BATCH))
+        self.checks, self.done = 0, 0
+
+    def run(self, until: float) -> Answer:
+        boxes = np.ascontiguousarray(self.cases[0].box, np.float64)[None]
+        is_open = np.ones((1, len(self.cases)), bool)
+        nodes, next_node = np.zeros(1, np.int64), 1
+        while len(boxes):
+            top = slice(-self.batch, None)
+            part, part_open, part_nodes = boxes[top], is_open[top], nodes[top]
+            still, axis, point = self._bound(part, part_open, part_nodes)
+            self.done += len(part)
+            if point is not None:
+                return Answer(point, [True] * len(self.cases), self.trees, self.done)
+            if time.monotonic() >= until:
+                break
+            left = np.flatnonzero(still.any(axis=1))
+            middle, halves = _halve(part[left], axis[left])
+            if (axis[left] < 0).any():  # a point in float64 whose rows are not decided
+                break
+            for i, j, at in zip(part_nodes[left].tolist(), axis[left].tolist(), middle.tolist(), strict=True):
+                if self.keep_tree:
+                    self.trees.splits[i] = j, at, next_node
+                next_node += 2
+            first = next_node - 2 * len(left)
+            boxes = np.concatenate([boxes[: -self.batch], halves])
+            is_open = np.concatenate([is_open[: -self.batch], np.repeat(still[left], 2, axis=0)])
+            nodes = np.concatenate([nodes[: -self.batch], first + np.arange(2 * len(left))])
+        return Answer(None, [bool(is_open[:, case].any()) for case in range(len(self.cases))], self.trees, self.done)
+
+    def _bound(self, boxes: Floats, is_open: Bools, nodes: Ints) -> tuple[Bools, Ints, Floats | None]:
+        """Return which cases (p, cases) are open in boxes (p, n, 2), the inputs to split (p,), and a violation."""
+        inputs = _box_functions(boxes)
+        x = inputs
+        for stage, part, bent in zip(self.stages, self.parts, self.is_bent, strict=True):
+            x = part.apply(x, stage.b)
+            x = _bend(x, stage.leak) if bent else x
+        rows, shift = self.rows.apply(x, self.e), self.of_inputs.apply(inputs, np.zeros(len(self.e)))
+        above, below = rows.above + shift.above, rows.below + shift.below  # (rows, p, n + 1)
+        error = gamma(above.shape[2] + 4) * (np.abs(rows.above) + np.abs(shift.above)).sum(axis=2)
+        upper = above[:, :, -1] + np.abs(above[:, :, :-1]).sum(axis=2) + error + UNDERFLOW
+        still, by = is_open.copy(), np.zeros(len(boxes), np.int64)
+        for case, (start, end) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
+            row = start + upper[start:end].argmin(axis=0)
+            closed = is_open[:, case] & (upper[row, np.arange(len(boxes))] < -self.margin)
+            still[:, case] &= ~closed
+            if self.keep_tree:
+                for i in np.flatnonzero(closed):
+                    self.trees.rows[case][int(nodes[i])] = int(row[i])
+            outputs = min(start + len(self.cases[case].b), end - 1)  # rows of inputs alone never close at their limit
+            worst = outputs + upper[outputs:end].argmin(axis=0)
+            by = np.where(still[:, case], worst, by)
+        index = np.arange(len(boxes))
+        slope, spread = above[by, index, :-1], np.abs(above - below)[by, index, :-1]
+        violation = self._violation(boxes, slope, np.asarray(still.any(axis=1)))
+        return still, _axes(boxes, np.abs(slope) + spread), violation
+
+    def _violation(self, boxes: Floats, slope: Floats, is_left: Bools) -> Floats | None:
+        """Return a point in a case, of corners and middles of boxes that are left."""
+        corners = np.where(slope > 0, boxes[:, :, 1], boxes[:, :, 0])
+        points = np.concatenate([corners, boxes.mean(axis=2)])[np.tile(is_left, 2)]
+        if not len(points) or self.checks >= MAX_CHECKS:
+            return None
+        h = points.T
+        for stage, part in zip(self.stages, self.parts, strict=True):
+            z = part.up @ h + part.down @ h + stage.b[:, None]
+            h = np.where(z > 0, z, stage.leak[:, None] * z)
+        values = self.rows.up @ h + self.rows.down @ h + self.D @ points.T + self.e[:, None]
+        ends = zip(self.starts[:-1], self.starts[1:], strict=True)
+        value = np.max([values[start:end].min(axis=0, initial=np.inf) for start, end in ends], axis=0)
+        x = points[int(value.argmax())]
+        if value.max() < -1e-9 * (1 + float(np.abs(self.e).max(initial=0.0))):
+            return None
+        self.checks += 1
+        if any(is_inside(self.stages, case, x) for case in self.cases) and (self.confirm is None or self.confirm(x)):
+            return np.asarray(x)
+        return None
+
+
+def _box_functions(boxes: Floats) -> _Affine:
+    """Return the inputs (n, p, n + 1) of boxes (p, n, 2) as functions of u, whose range contains each box."""
+    p, n = boxes.shape[:2]
+    middle = boxes.mean(axis=2)
+    radius = np.maximum(boxes[:, :, 1] - middle, middle - boxes[:, :, 0])
+    radius = np.nextafter(radius, np.inf) * (radius > 0)
+    x = np.zeros((n, p, n + 1))
+    x[:, :, -1] = middle.T
+    x[np.arange(n), :, np.arange(n)] = radius.T
+    return _Affine(x, x)
+
+
+def _bend(z: _Affine, leak: Floats) -> _Affine:
+    """Return what leaves units (m, p, n + 1): a chord above and a line through 0 below where the side is not known."""
+    size = np.abs(z.above).sum(axis=2), np.abs(z.below).sum(axis=2)  # (m, p)
+    slack = gamma(z.above.shape[2] + 2)
+    high = z.above[:, :, -1] + np.abs(z.above[:, :, :-1]).sum(axis=2) + slack * size[0]
+    low = z.below[:, :, -1] - np.abs(z.below[:, :, :-1]).sum(axis=2) - slack * size[1]
+    a = leak[:, None]
+    is_on = (low >= 0) | (a == 1)
+    is_open = ~is_on & (high > 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        chord = np.where(is_open, (high - a * low) / (high - low), np.where(is_on, 1.0, a))
+    over = np.where(is_open, np.maximum((a - chord) * low, (1.0 - chord) * high), 0.0)
+    over = np.where(is_open, over * (1 + 16 * UNIT) + UNDERFLOW, 0.0)
+    tangent = np.where(is_open, np.where(101.0 * high >= -100.0 * low, 1.0, a), chord)
+    above, below = z.above * chord[:, :, None], z.below * tangent[:, :, None]
+    rounds = ~is_on & (chord != 0.0)  # else products are exact
+    above[:, :, -1] += over + rounds * (4 * UNIT * (size[0] + over) + UNDERFLOW)
+    below[:, :, -1] -= rounds * (4 * UNIT * size[1] + UNDERFLOW)
+    return _Affine(below, above)
+
+
+def _axes(boxes: Floats, effect: Floats) -> Ints:
+    """Return the input to split of each box (p,): that with the largest effect (p, n); -1 if no side can be divided."""
+    low, high = boxes[:, :, 0], boxes[:, :, 1]
+    middle = boxes.mean(axis=2)
+    can = (low < middle) & (middle < high)
+    score = np.where(can, effect + 1e-3 * effect.max(axis=1, initial=0.0)[:, None], -1.0)
+    score = np.where(can & (score.max(axis=1) <= 0)[:, None], high - low, score)
+    return np.where(can.any(axis=1), score.argmax(axis=1), -1)
+
+
+def _halve(boxes: Floats, axis: Ints) -> tuple[Floats, Floats]:
+    """Return the middles (p,) and the halves (2 p, n, 2) of boxes, those of one box next to each other."""
+    index = np.arange(len(boxes))
+    middle = boxes.mean(axis=2)[index, axis]
+    halves = np.repeat(boxes, 2, axis=0)
+    halves[2 * index, axis, 1] = middle
+    halves[2 * index + 1, axis, 0] = middle
+    return middle, halves

@@ -1,0 +1,121 @@
+"""A network in exact arithmetic: float64 numbers are integers times powers of two, and so are all sums of products."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from creases._program import Step
+from creases._typing import Floats
+from creases.network import Network
+
+#: Most entries of the matrix of a step that is applied exactly.
+MATRIX_ENTRIES = 2**22
+
+
+class Dyadic(NamedTuple):
+    """Numbers ``integers * 2**exponent``."""
+
+    integers: NDArray[np.object_]
+    exponent: int
+
+    @classmethod
+    def of(cls, values: Any) -> Dyadic:
+        """Return finite float64 numbers as they are."""
+        array = np.asarray(values, np.float64)
+        mantissa, exponent = np.frexp(array)
+        whole = (mantissa * 2.0**53).astype(np.int64).astype(object)
+        least = int(exponent[array != 0].min(initial=2000)) if array.any() else 53
+        shift = np.where(array != 0, exponent - least, 0).astype(object)
+        return cls(np.asarray(whole * 2**shift, object).reshape(array.shape), least - 53)
+
+    def times(self, other: Dyadic) -> Dyadic:
+        """Return the product of matrices."""
+        return Dyadic(np.asarray(self.integers @ other.integers, object), self.exponent + other.exponent)
+
+    def plus(self, other: Dyadic) -> Dyadic:
+        """Return the sum."""
+        (a, b), exponent = _align([self, other])
+        return Dyadic(np.asarray(a + b, object), exponent)
+
+    def above(self, other: Dyadic) -> Dyadic:
+        """Return the rows of both, these first."""
+        parts, exponent = _align([self, other])
+        return Dyadic(np.concatenate(parts), exponent)
+
+    def fractions(self) -> list[Fraction]:
+        """Return the numbers as fractions, flattened."""
+        unit = Fraction(2) ** self.exponent
+        return [Fraction(int(value)) * unit for value in self.integers.ravel()]
+
+    def rounded(self) -> tuple[Floats, Floats]:
+        """Return the nearest floats, and bounds of how far they are away."""
+        exact = self.fractions()
+        floats = np.array([float(value) for value in exact])
+        away = [float(abs(Fraction(near) - value)) for near, value in zip(floats.tolist(), exact, strict=True)]
+        errors = np.array([np.nextafter(error, np.inf) if error else 0.0 for error in away])
+        shape = self.integers.shape
+        return floats.reshape(shape), errors.reshape(shape)
+
+
+def _align(parts: list[Dyadic]) -> tuple[list[NDArray[np.object_]], int]:
+    """Return the integers of several numbers with one exponent."""
+    least = min(part.exponent for part in parts)
+    return [part.integers * 2 ** (part.exponent - least) for part in parts], least
+
+
+def exact_outputs(net: Network, x: Floats) -> list[Fraction] | None:
+    """Return the outputs of a float64 network at an input (n_in,), without rounding; None for a network too large."""
+    values = [Dyadic.of(np.asarray(x, np.float64).reshape(net.input_shape))]
+    for step in net.steps:
+        inputs = [values[i] for i in step.inputs]
+        out = _bend(step, inputs[0]) if step.is_bend else _affine(step, inputs)
+        if out is None:
+            return None
+        values.append(out)
+    return values[-1].fractions()
+
+
+def _bend(step: Step, z: Dyadic) -> Dyadic:
+    if step.op == "choice":
+        return Dyadic(np.asarray(z.integers.max(axis=-1), object), z.exponent)
+    positive = np.asarray(z.integers > 0, bool)
+    if step.leak is None:
+        return Dyadic(np.where(positive, z.integers, 0), z.exponent)
+    leak = Dyadic.of(step.leak.expand(z.integers.shape).double().numpy())
+    one = 2**-leak.exponent if leak.exponent < 0 else 1
+    slope = leak.integers * (1 if leak.exponent < 0 else 2**leak.exponent)
+    return Dyadic(np.where(positive, z.integers * one, z.integers * slope), z.exponent + min(leak.exponent, 0))
+
+
+def _affine(step: Step, inputs: list[Dyadic]) -> Dyadic | None:
+    """Apply an affine step by the matrix that it is for each of its inputs."""
+    matrices = step_matrices(step, [part.integers.shape for part in inputs])
+    if matrices is None:
+        return None
+    parts = [
+        Dyadic(value.integers.reshape(1, -1), value.exponent).times(matrix)
+        for value, matrix in zip(inputs, matrices, strict=True)
+    ]
+    if step.offset is not None:
+        parts.append(Dyadic.of(step.offset.expand(step.shape).double().numpy().reshape(1, -1)))
+    terms, exponent = _align(parts)
+    return Dyadic(np.asarray(sum(terms[1:], terms[0]), object).reshape(step.shape), exponent)
+
+
+def step_matrices(step: Step, shapes: list[tuple[int, ...]]) -> list[Dyadic] | None:
+    """Return the matrix (size of the input, size of the output) of an affine step for each input; None if too large."""
+    size, counts = int(np.prod(step.shape)), [int(np.prod(shape)) for shape in shapes]
+    if sum(counts) * size > MATRIX_ENTRIES:
+        return None
+    matrices = []
+    for k, count in enumerate(counts):
+        basis = [torch.zeros(count, *shape, dtype=torch.float64) for shape in shapes]
+        basis[k] = torch.eye(count, dtype=torch.float64).reshape(count, *shapes[k])
+        with torch.no_grad():
+            matrices.append(Dyadic.of(step.linear(basis).reshape(count, size).numpy()))
+    return matrices

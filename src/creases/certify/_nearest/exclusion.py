@@ -1,0 +1,292 @@
+"""Goals that no input at all reaches, in a space without limits: a tree of sides, each leaf closed by a Farkas vector.
+
+Where the input has no limits, bounds of units are infinite and no rounding is small: a sum of inequalities bounds
+something only if every input cancels in it exactly. Multipliers come from a linear program; which of them are not 0
+decides a system of equations, which is solved in fractions [1]_. Units whose side is not known are enclosed from one
+side only, by the lines of their two sides.
+
+References
+----------
+.. [1] Applegate, Cook, Dash, Espinoza, "Exact solutions to linear programming problems", Oper. Res. Letters 35, 2007.
+"""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from math import lcm
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from creases._typing import Floats, Ints
+from creases.certify._exact import Dyadic
+from creases.certify._maximize.exact_form import exact_functions
+from creases.certify._maximize.linear_program import Solver
+from creases.certify._nearest.question import Goal, Question
+from creases.certify._nearest.relaxation import Sides
+from creases.certify.proofs import Leaf, Multipliers, Split, TreeRecord
+
+#: Multipliers below this share of the largest are taken for 0.
+SMALL = 1e-9
+
+#: Most units of a network for which all sides are looked through.
+MAX_UNITS = 64
+
+
+class Exclusion(NamedTuple):
+    """What is known of a goal: a tree that shows that no input reaches it, or an input that may."""
+
+    tree: tuple[Split | Leaf, ...] | None
+    point: Floats | None = None  #: (n_in,)
+    nodes: int = 0
+
+
+def exclude_goal(question: Question, goal: Goal, deadline: float) -> Exclusion:
+    """Show that no allowed input reaches a goal, or return one that seems to."""
+    steps = question.net.steps
+    if question.integer.any() or question.net.n_units > MAX_UNITS or any(step.op == "choice" for step in steps):
+        return Exclusion(None)
+    functions = exact_functions(question.net)
+    return Exclusion(None) if functions is None else _Excluder(question, goal, functions).run(deadline)
+
+
+class _Excluder:
+    def __init__(self, question: Question, goal: Goal, functions: list[list[Dyadic]]) -> None:
+        self.question, self.goal, self.exact = question, goal, functions
+        self.floats = [[part.rounded()[0] for part in each] for each in functions]
+        self.leak = np.concatenate([layer.leak for layer in question.layers.layers] or [np.zeros(0)])
+        self.limits = _limit_rows(question)
+        self.solver, self.record = Solver(), TreeRecord()
+
+    def run(self, deadline: float) -> Exclusion:
+        """Look through all sides, depth first."""
+        nodes, stack = 0, [(0, np.full(len(self.leak), -1, np.int8))]
+        while stack:
+            number, sides = stack.pop()
+            nodes += 1
+            if time.perf_counter() > deadline:
+                return Exclusion(None, nodes=nodes)
+            leaf, unit, point = self._look(sides)
+            if leaf is not None:
+                self.record.close(number, leaf)
+            elif unit is None:
+                return Exclusion(None, point, nodes)
+            else:
+                for child, side in zip(self.record.split(number, "unit", unit), (0, 1), strict=True):
+                    more = sides.copy()
+                    more[unit] = side
+                    stack.append((child, more))
+        return Exclusion(self.record.tree(), nodes=nodes)
+
+    def _look(self, sides: Sides) -> tuple[Leaf | None, int | None, Floats | None]:
+        """Return a leaf that closes a node, else a unit to split, else an input that seems to reach the goal."""
+        opened = np.flatnonzero((sides < 0) & (self.leak != 1))
+        known = np.flatnonzero(sides >= 0)
+        slopes = np.where(sides == 1, 1.0, self.leak)
+        rows = self._rows(self.floats, slopes, opened, known)
+        n, x, f = len(self.question.x), self.question.x, len(self.goal.g) + len(known)
+        scale = np.concatenate([1 / self.question.weights, np.ones(len(opened))])
+        A, b = rows[:, 1:] * scale, rows[:, 0] + rows[:, 1 : 1 + n] @ x
+        lines = slice(f, f + 2 * len(opened))
+        cost = -A[lines][1::2].sum(axis=0)  # of h - leak z, which is not negative
+        endless = np.full(len(scale), np.inf)
+        answer = self.solver.maximize(cost, -A, b, -endless, endless)
+        rest = int(opened[0]) if len(opened) else None
+        if answer is None:
+            return None, rest, None
+        if answer.point is None:
+            leaf = self._close(slopes, opened, known, answer.multipliers)
+            return (leaf, None, None) if leaf is not None else (None, rest, None)
+        away = A[lines] @ answer.point + b[lines]
+        gap = np.minimum(away[::2], away[1::2]) / (np.abs(away[::2]) + np.abs(answer.point[n:]) + 1.0)
+        if len(gap) and gap.max() > SMALL:
+            return None, int(opened[gap.argmax()]), None
+        return None, None, x + answer.point[:n] * scale[:n]
+
+    def _rows(self, functions: Any, slopes: Floats, opened: Ints, known: Ints) -> Any:
+        """Return inequalities: the goal, known sides, two for each open unit, limits of the input.
+
+        Floats or exact numbers, (rows, 1 + n + open), as the matrices of the functions are.
+        """
+        n, width = len(self.question.x), 1 + len(self.question.x) + len(opened)
+        lift: Any = Dyadic.of if isinstance(functions[0][0], Dyadic) else np.asarray
+        start = 0
+        variables: list[Any] = [lift(np.eye(n, width, 1))]
+        entering: list[Any] = []
+        place = np.full(len(slopes), -1)
+        place[opened] = 1 + n + np.arange(len(opened))
+        for function in functions[:-1]:
+            z = _compose(function, variables, width)
+            part = slice(start, start + len(function[0].integers if isinstance(z, Dyadic) else z))
+            free = place[part] >= 0
+            selection = np.zeros((int(free.size), width))
+            selection[np.flatnonzero(free), place[part][free]] = 1.0
+            variables.append(_add(_scale(z, np.where(free, 0.0, slopes[part])), lift(selection)))
+            entering.append(z)
+            start = part.stop
+        goal = _multiply(lift(self.goal.G), _compose(functions[-1], variables, width))
+        shift = np.zeros((len(self.goal.g), width))
+        shift[:, 0] = self.goal.g
+        z = _stack(entering, width, lift)
+        sides = _scale(_take(z, known), np.where(slopes[known] == 1.0, 1.0, -1.0))
+        pairs, leak = np.repeat(opened, 2), np.repeat(self.leak[opened], 2)
+        leak[::2] = 1.0  # the line of the upper side, then that of the lower one
+        sign = np.where(self.leak[pairs] > 1, -1.0, 1.0)
+        of_h = np.zeros((len(pairs), width))
+        of_h[np.arange(len(pairs)), place[pairs]] = sign
+        lines = _add(lift(of_h), _scale(_take(z, pairs), -sign * leak))
+        limits = np.pad(self.limits, ((0, 0), (0, len(opened))))
+        return _stack([_add(goal, lift(shift)), sides, lines, lift(limits)], width, lift)
+
+    def _close(self, slopes: Floats, opened: Ints, known: Ints, multipliers: Floats) -> Leaf | None:
+        """Return the leaf of multipliers in fractions that show a node to be empty; None if there are none."""
+        used = multipliers > SMALL * multipliers.max(initial=0.0)
+        k, f = len(self.goal.g), len(known)
+        steep, flat = used[k + f : k + f + 2 * len(opened)].reshape(-1, 2).T
+        single = steep != flat  # one line alone: the unit is replaced by it
+        slopes = slopes.copy()
+        slopes[opened[single]] = np.where(steep[single], 1.0, self.leak[opened[single]])
+        left = opened[~single]
+        rows = self._rows(self.exact, slopes, left, known)
+        both = (steep & flat)[~single]
+        chosen = np.concatenate([used[: k + f], np.repeat(both, 2), used[k + f + 2 * len(opened) :]])
+        numbers = np.flatnonzero(chosen)
+        weights = solve_exactly(rows.integers[numbers][:, [*range(1, rows.integers.shape[1]), 0]])
+        if weights is None or min(weights) < 0:
+            return None
+        w = dict(zip(numbers.tolist(), weights, strict=True))
+        if not self._fits(w, slopes, opened[single], left, known):
+            return None
+        goal = tuple(w.get(r, Fraction(0)) for r in range(k))
+        lines = {int(unit): Fraction(float(slopes[unit])) for unit in opened[single]}
+        for i, unit in enumerate(left.tolist()):
+            up, down = (w.get(k + f + 2 * i + j, Fraction(0)) for j in (0, 1))
+            if up + down:
+                lines[unit] = (up + down * Fraction(float(self.leak[unit]))) / (up + down)
+        sides = {int(unit): w[k + i] for i, unit in enumerate(known) if w.get(k + i)}
+        rows_ = goal if any(goal) else ()
+        return Leaf("multipliers" if rows_ else "empty", Multipliers(rows_, {}, sides, lines))
+
+    def _fits(self, w: dict[int, Fraction], slopes: Floats, single: Ints, left: Ints, known: Ints) -> bool:
+        """Whether units that were replaced by one line have a coefficient of the sign that the line bounds, exactly."""
+        k, f = len(self.goal.g), len(known)
+        one = lcm(*(value.denominator for value in w.values()))
+
+        def weight(row: int) -> int:
+            return int(w.get(row, Fraction(0)) * one)
+
+        of_z = [Fraction(0)] * len(slopes)  # what sides and pairs of lines add to the coefficient of what enters a unit
+        for i, unit in enumerate(known.tolist()):
+            of_z[unit] += weight(k + i) * (1 if slopes[unit] == 1.0 else -1)
+        for i, unit in enumerate(left.tolist()):
+            lines = weight(k + f + 2 * i) + weight(k + f + 2 * i + 1) * Fraction(float(self.leak[unit]))
+            of_z[unit] += lines if self.leak[unit] > 1 else -lines
+        is_left = np.isin(np.arange(len(slopes)), left)
+        goal = Dyadic(np.array([[weight(r) for r in range(k)]], dtype=object), 0).times(Dyadic.of(self.goal.G))
+        totals = [goal.times(W) for W in self.exact[-1][1:]]
+        stop = len(slopes)
+        for j in reversed(range(len(self.exact) - 1)):
+            start = stop - len(self.exact[j][0].integers)
+            h = totals[j + 1].fractions()
+            units = range(start, stop)
+            for unit in set(units) & set(single.tolist()):
+                if h[unit - start] * (-1 if self.leak[unit] > 1 else 1) > 0:
+                    return False
+            z = [of_z[u] + (0 if is_left[u] else h[u - start] * Fraction(float(slopes[u]))) for u in units]
+            exact = _as_dyadic(z)
+            totals = [a.plus(exact.times(W)) for a, W in zip(totals, self.exact[j][1:], strict=False)]
+            stop = start
+        return True
+
+
+def _as_dyadic(values: list[Fraction]) -> Dyadic:
+    """Return fractions over powers of two as a row (1, m)."""
+    bits = max((value.denominator.bit_length() - 1 for value in values), default=0)
+    row = np.empty((1, len(values)), dtype=object)
+    row[0, :] = [int(value * 2**bits) for value in values]
+    return Dyadic(row, -bits)
+
+
+def solve_exactly(columns: Any) -> list[Fraction] | None:
+    """Return weights with which integer rows (k, m) add up to 0, but for a negative last entry; None if none are found.
+
+    Elimination without fractions [1]_: every division is exact.
+
+    References
+    ----------
+    .. [1] Bareiss, "Sylvester's identity and multistep integer-preserving Gaussian elimination", Math. Comp. 22, 1968.
+    """
+    if not len(columns):
+        return None
+    matrix = [[*map(int, row), int(i == columns.shape[1] - 1)] for i, row in enumerate(columns.T)]
+    count, before = len(columns), 1
+    for j in range(count):
+        pivot = next((i for i in range(j, len(matrix)) if matrix[i][j]), None)
+        if pivot is None:
+            return None
+        matrix[j], matrix[pivot] = matrix[pivot], matrix[j]
+        head = matrix[j]
+        for i, row in enumerate(matrix):
+            if i != j:
+                factor = row[j]
+                matrix[i] = [(a * head[j] - factor * b) // before for a, b in zip(row, head, strict=True)]
+        before = head[j]
+    if any(row[count] for row in matrix[count:]):
+        return None
+    return [Fraction(-row[count], row[j]) for j, row in enumerate(matrix[:count])]
+
+
+def _limit_rows(question: Question) -> Floats:
+    """Return rows (count, 1 + n) for the finite limits of the input."""
+    n = len(question.x)
+    rows = []
+    for ends, sign in ((question.low, 1.0), (question.high, -1.0)):
+        for j in np.flatnonzero(np.isfinite(ends)):
+            row = np.zeros(1 + n)
+            row[0], row[1 + j] = -sign * ends[j], sign
+            rows.append(row)
+    return np.array(rows).reshape(-1, 1 + n)
+
+
+def _multiply(A: Any, B: Any) -> Any:
+    return A.times(B) if isinstance(A, Dyadic) else A @ B
+
+
+def _add(A: Any, B: Any) -> Any:
+    return A.plus(B) if isinstance(A, Dyadic) else A + B
+
+
+def _scale(A: Any, factors: Floats) -> Any:
+    """Return rows times a factor each."""
+    if not isinstance(A, Dyadic):
+        return A * factors[:, None]
+    exact = Dyadic.of(factors)
+    return Dyadic(np.asarray(A.integers * exact.integers[:, None], object), A.exponent + exact.exponent)
+
+
+def _take(A: Any, index: Ints) -> Any:
+    return Dyadic(A.integers[index], A.exponent) if isinstance(A, Dyadic) else A[index]
+
+
+def _stack(parts: list[Any], width: int, lift: Any) -> Any:
+    """Return rows (..., width) on top of each other."""
+    total = lift(np.zeros((0, width)))
+    for part in parts:
+        total = total.above(part) if isinstance(part, Dyadic) else np.vstack([total, part])
+    return total
+
+
+def _compose(function: Any, variables: list[Any], width: int) -> Any:
+    """Return an affine function of variables as rows (m, width), the constant first."""
+    c, *matrices = function
+    if isinstance(c, Dyadic):
+        wide = np.zeros((len(c.integers), width), dtype=object)
+        wide[:, 0] = c.integers
+        total: Any = Dyadic(wide, c.exponent)
+    else:
+        total = np.zeros((len(c), width))
+        total[:, 0] = c
+    for W, rows in zip(matrices, variables, strict=True):
+        total = _add(total, _multiply(W, rows))
+    return total

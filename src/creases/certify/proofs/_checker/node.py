@@ -1,0 +1,72 @@
+"""Nodes of a tree: a box, sides of units, and a ball that the domain may have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import isqrt
+
+import numpy as np
+
+from creases.certify.proofs._checker.parts import Array, gamma
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    """Inputs with ``norm(weights * (x - center)) <= radius``."""
+
+    center: Array  #: (n,) fractions
+    weights: Array  #: (n,) fractions
+    norm: str  #: "l1" or "l2"
+    radius: Fraction
+
+    def maximum(self, G: Array, exact: bool) -> Array:
+        """Bound linear functions G (k, n) over the ball: (k,)."""
+        if not exact:
+            center, weights, radius = (np.asarray(part, float) for part in (self.center, self.weights, self.radius))
+            terms, slopes = G * center, np.abs(G / weights)
+            reach = slopes.max(axis=1, initial=0) if self.norm == "l1" else np.sqrt((slopes**2).sum(axis=1))
+            reach = reach + 2.0**-500  # squares may vanish
+            sizes = np.abs(terms).sum(axis=1) + radius * reach
+            return np.asarray(terms.sum(axis=1) + radius * reach + gamma(G.shape[1] + 16) * sizes + 2.0**-500)
+        slopes = np.abs(G / self.weights)
+        reach = [max(row) if self.norm == "l1" else root_above(sum(v * v for v in row)) for row in slopes]
+        return np.asarray([g @ self.center + self.radius * r for g, r in zip(G, reach, strict=True)], dtype=object)
+
+
+def root_above(value: Fraction) -> Fraction:
+    """Return a fraction just above the square root of one."""
+    scaled = (Fraction(value).numerator * Fraction(value).denominator) << 256
+    root = isqrt(scaled)
+    return Fraction(root + (root * root < scaled), Fraction(value).denominator << 128)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A part of a domain: a box, and sides of units that are fixed by splits."""
+
+    low: Array  #: (n,) fractions or -inf
+    high: Array  #: (n,)
+    sides: dict[int, int]  #: 1 on, -1 off, by unit
+    ball: Ball | None = None
+
+    @cached_property
+    def _floats(self) -> tuple[Array, Array]:
+        return floats_below(self.low), -floats_below(-self.high)
+
+    def box(self, exact: bool) -> tuple[Array, Array]:
+        """Return the ends of the box: exact ones, or floats around them."""
+        return (self.low, self.high) if exact else self._floats
+
+
+def floats_below(values: Array) -> Array:
+    """Return the largest floats that are not above fractions."""
+    out = np.empty(len(values))
+    for i, value in enumerate(values):
+        try:
+            near = float(value)
+        except OverflowError:
+            near = np.inf if value > 0 else -np.inf
+        out[i] = near if near <= value else np.nextafter(near, -np.inf)
+    return out

@@ -1,0 +1,104 @@
+"""Matrices between bends are those of the network, without rounding."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import creases
+from creases.certify._exact import Dyadic, exact_outputs
+from creases.certify._maximize.dense import dense_form
+from creases.certify._maximize.exact_form import exact_functions
+from creases.certify._maximize.values import coefficient_above, exact_coefficient, least_value
+
+
+def read(*layers: nn.Module, n: int = 3) -> creases.Network:
+    return creases.read(nn.Sequential(*layers).double(), (n,)).to(torch.float64)
+
+
+@pytest.fixture
+def chain() -> creases.Network:
+    torch.manual_seed(1)
+    return read(nn.Linear(3, 4), nn.Linear(4, 4), nn.LeakyReLU(0.125), nn.Linear(4, 3), nn.Hardtanh(), nn.Linear(3, 2))
+
+
+def evaluate(net: creases.Network, x: np.ndarray) -> list[Fraction]:
+    """Return the outputs by the exact functions of a network."""
+    functions = exact_functions(net)
+    form = dense_form(net)
+    assert functions is not None
+    assert form is not None
+    sources = [[Fraction(value) for value in x.tolist()]]
+    for function, leak in zip(functions, (*form.leaks, None), strict=True):
+        c, *matrices = ([*part.fractions()] for part in function)
+        z = list(c)
+        for W, h in zip(matrices, sources, strict=True):
+            z = [a + sum(w * v for w, v in zip(W[k * len(h) :], h, strict=False)) for k, a in enumerate(z)]
+        if leak is None:
+            return z
+        sources.append([v if v > 0 else Fraction(a) * v for v, a in zip(z, leak.tolist(), strict=True)])
+    raise AssertionError
+
+
+def test_multiplied_out_steps_are_the_same_function(chain: creases.Network) -> None:
+    for x in np.random.default_rng(0).normal(size=(4, 3)):
+        assert evaluate(chain, x) == exact_outputs(chain, x)
+
+
+def test_matrices_are_the_nearest_floats_with_their_errors(chain: creases.Network) -> None:
+    form = dense_form(chain)
+    assert form is not None
+    assert form.is_known
+    for i, function in enumerate(form.functions):
+        for k, (floats, error) in enumerate(zip(function[::2], function[1::2], strict=True)):
+            exact = form.exact(i, k).fractions()
+            away = [abs(Fraction(a) - b) for a, b in zip(floats.ravel().tolist(), exact, strict=True)]
+            assert all(a <= Fraction(e) for a, e in zip(away, error.ravel().tolist(), strict=True))
+
+
+def test_the_constants_around_a_point_far_away_are_exact_to_the_last_bit(chain: creases.Network) -> None:
+    form, middle = dense_form(chain), np.array([1e6, -2e5, 3e7])
+    assert form is not None
+    dense = form.around(middle)
+    assert (dense.bends[0].c_error <= np.spacing(np.abs(dense.bends[0].c))).all()
+
+
+def test_a_value_that_is_reached_is_rounded_down_once(chain: creases.Network) -> None:
+    form, x = dense_form(chain), np.array([0.3, -1.2, 2.5])
+    outputs = exact_outputs(chain, x)
+    assert form is not None
+    assert outputs is not None
+    value = least_value(chain, form, np.eye(2)[:1], np.zeros(1), x)
+    assert Fraction(value) <= outputs[0] < Fraction(float(np.nextafter(value, np.inf)))
+
+
+def test_a_coefficient_at_a_point_agrees_with_its_piece(chain: creases.Network) -> None:
+    form, x = dense_form(chain), np.array([0.3, -1.2, 0.5])
+    assert form is not None
+    J = np.asarray(chain.piece(x).J)
+    for column in range(3):
+        value = exact_coefficient(form, np.array([1.0, 0.0]), column, x)
+        assert value == pytest.approx(J[0, column], rel=1e-12, abs=1e-15)
+
+
+def test_a_coefficient_through_a_saturated_clamp_is_exactly_zero() -> None:
+    torch.manual_seed(0)
+    net = read(nn.Linear(2, 3), nn.Hardtanh(0.0, 1.0), nn.Linear(3, 1), n=2)
+    form = dense_form(net)
+    assert form is not None
+    assert coefficient_above(form, np.ones(1), 0, np.ones(6)) == 0.0
+
+
+def test_a_network_that_is_too_large_has_no_exact_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("creases.certify._maximize.exact_form.MULTIPLICATIONS", 10)
+    assert exact_functions(read(nn.Linear(3, 4), nn.Linear(4, 1))) is None
+
+
+def test_floats_near_a_dyadic_number_have_a_bound_of_their_distance() -> None:
+    product = Dyadic.of([[0.1]]).times(Dyadic.of([[0.3]]))
+    floats, errors = product.rounded()
+    assert 0 < abs(Fraction(float(floats[0, 0])) - product.fractions()[0]) <= Fraction(float(errors[0, 0]))

@@ -1,0 +1,83 @@
+"""Runs of affine steps are multiplied out without rounding, and bounded as one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import creases
+from creases.certify.proofs import ClaimProof, Domain, HoldsStatement, Leaf, OutputRows, check_proof, make_proof
+from creases.certify.proofs._checker.dyadic import Dyadic
+from creases.certify.proofs._checker.program import Affine, build_machine
+from creases.certify.proofs._checker.runs import join_runs
+
+
+def chain(seed: int, *widths: int) -> nn.Sequential:
+    """Return linear layers with a relu after every second one."""
+    torch.manual_seed(seed)
+    layers: list[nn.Module] = []
+    for k, (n, m) in enumerate(pairwise(widths)):
+        layers += [nn.Linear(n, m).double(), *([nn.ReLU()] if k % 2 else [])]
+    return nn.Sequential(*layers)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_network_with_joined_steps_is_the_same_function_in_fractions(seed: int) -> None:
+    net = creases.read(chain(seed, 3, 4, 4, 5, 3, 2), (3,))
+    machine = build_machine(net)
+    joined = join_runs(machine)
+    assert sum(isinstance(step, Affine) for step in joined.steps) == 3 < len(net.steps) - 2
+    for x in np.random.default_rng(seed).normal(size=(5, 3)):
+        assert (joined.evaluate(x)[-1] == machine.evaluate(x)[-1]).all()
+
+
+def test_clamps_are_joined_with_the_layers_around_them() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(2, 3), nn.Hardtanh(0.0, 1.0), nn.Linear(3, 1)).double()
+    machine = build_machine(creases.read(model, (2,)))
+    x = np.array([0.3, -1.7])
+    assert (join_runs(machine).evaluate(x)[-1] == machine.evaluate(x)[-1]).all()
+
+
+def test_steps_that_follow_bends_stay_as_they_are() -> None:
+    machine = build_machine(creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])]))
+    assert join_runs(machine) is machine
+
+
+def test_a_run_that_is_the_identity_is_bounded_as_the_identity() -> None:
+    """(x + y) / 2 and (x - y) / 2 added give x: intervals of the two alone would give -2 to 2."""
+    model = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 1, bias=False), nn.ReLU()).double()
+    with torch.no_grad():
+        model[0].weight.copy_(torch.tensor([[0.5, 0.5], [0.5, -0.5]]))
+        model[1].weight.fill_(1.0)
+    net = creases.read(model, (2,))
+    statement = HoldsStatement("holds", Domain(((-1.0, 1.0),) * 2), outputs=OutputRows(((1.0,),), (1.0,)))
+    assert check_proof(make_proof(statement, (ClaimProof(("row", 0), (Leaf("bounds"),)),), net=net), net)
+
+
+def test_sums_and_products_of_dyadic_numbers_are_exact() -> None:
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(2, 3)) * 1e-9, rng.normal(size=(3, 2)) * 1e9
+    product = (Dyadic.of(A) @ Dyadic.of(B) + Dyadic.of(np.ones((2, 2)))).fractions()
+    for i in range(2):
+        for j in range(2):
+            terms = [Fraction(float(a)) * Fraction(float(b)) for a, b in zip(A[i], B[:, j], strict=True)]
+            assert product[i, j] == 1 + sum(terms)
+
+
+def test_the_nearest_floats_are_within_their_bounds() -> None:
+    third = Dyadic.of(np.array([0.1, 1.0])) * Dyadic.of(np.array([0.3, 3.0]))
+    floats, errors = third.nearest()
+    assert floats.tolist() == [0.1 * 0.3, 3.0]
+    assert errors[1] == 0 < errors[0]
+    assert abs(Fraction(floats[0]) - third.fractions()[0]) <= Fraction(errors[0])
+
+
+def test_products_beyond_the_range_of_floats_are_not_joined() -> None:
+    with pytest.raises(OverflowError):
+        (Dyadic.of(np.array([1e-200])) * Dyadic.of(np.array([1e-200]))).nearest()
