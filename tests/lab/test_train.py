@@ -326,6 +326,7 @@ def ugly(draw):
     return batch, X, y, loss, draw(st.sampled_from([None, 1, 3, 50]))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(ugly(), st.sampled_from(["adam", "sgd"]))
 def test_ugly_networks_and_data_are_trained_as_by_torch(case, optimizer):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from creases.lab.simd import _vectors as vectors
+from creases.lab._simd import _vectors as vectors
 
 
 def over(function, x: np.ndarray) -> np.ndarray:
@@ -27,6 +27,7 @@ def over(function, x: np.ndarray) -> np.ndarray:
     return target[: len(x)].copy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("name", "low", "high"), [("exp", -80, 1), ("log1p", -30, 60), ("sqrt", -60, 60), ("inverse", -60, 60)]

@@ -12,9 +12,9 @@ from torch import nn
 
 import creases
 from agreement import Lambda, points, seeded
+from creases._program._patterns import pack_sides, unpack_sides
+from creases._program._pieces import forward_sides, slice_pieces
 from creases.errors import InputError
-from creases.network.program._patterns import pack_sides, unpack_sides
-from creases.network.program._pieces import forward_sides, slice_pieces
 
 MAXOUT = Lambda(lambda x: x.view(-1, 3, 2).amax(1) + F.relu(x[:, :2]))
 

@@ -13,10 +13,10 @@ from scipy.optimize import linprog
 from torch import nn
 
 import creases
+from creases._program._patterns import split_sides
 from creases.errors import InputError
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays
-from creases.network.program._patterns import split_sides
 from creases.regions import _halfspaces as halfspaces
 from creases.regions._cell import Cell, cell
 from creases.regions._limits import no_progress
@@ -61,6 +61,7 @@ def test_facets_are_the_rows_that_a_linear_program_cannot_spare(widths: tuple[in
         assert found.facets.tolist() == facets_by_lp(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("widths", [(1, 6, 6, 2), (2, 12, 12, 3), (3, 12, 12, 2), (8, 6, 4, 2)])
 def test_only_the_facets_unit_changes_across_it_and_back(widths: tuple[int, ...]) -> None:
     rng = np.random.default_rng(1)
@@ -360,6 +361,7 @@ def test_bad_arguments_are_named() -> None:
         region_polytope(net, np.zeros(3, int))
 
 
+@pytest.mark.slow
 def test_neighbors_in_deep_networks_are_those_of_the_plane() -> None:
     """Creases of deep layers are nearly parallel to the facet: its middle must not run away along its normal."""
     rng = np.random.default_rng(0)

@@ -13,8 +13,13 @@ from scipy.stats import ortho_group
 import creases
 from creases.errors import InputError
 from creases.regions import decision_polytopes
-from creases.regions.enclosures import enclosure, expanded_simplex, hyperoctahedron
-from creases.regions.enclosures._enclosures import face_counts, intermediate_polytope
+from creases_reproduction.linearity.enclosures import (
+    enclosure,
+    expanded_simplex,
+    face_counts,
+    hyperoctahedron,
+    intermediate_polytope,
+)
 
 MODELS = {"hyperoctahedron": hyperoctahedron, "expanded simplex": expanded_simplex}
 
@@ -106,6 +111,7 @@ def test_from_three_dimensions_on_n_plus_1_units_enclose_more_than_two_kinds(n):
     assert len(counts) == n  # the last two have the same counts; from n = 3 on they are different all the same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_units_with_weights_of_one_sign_and_a_constant_sum_enclose_what_the_number_of_small_weights_says(seed):
     rng = np.random.default_rng(seed)

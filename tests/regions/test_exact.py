@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conformance import check_plane
+from creases._program._step import Step
 from creases.errors import InputError
 from creases.network._network import Network
 from creases.network._read import read
 from creases.network._reading.arrays import from_arrays
-from creases.network.program._step import Step
 from creases.regions._exact import exact_plane
 from creases.regions._exact import program as exact_program
 from creases.regions._plane.plane import PlanePartition, plane
@@ -64,6 +64,7 @@ def maxout(rng: np.random.Generator, n_in: int, units: int, k: int, *, whole: bo
 # -- confirmed counts -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["d_dead", "d_dup", "d_neg", "d_parallel", "d_zero", "m2_16x2", "m2_32x3", "m2_64x3"])
 def test_counts_are_the_confirmed_ones(name: str) -> None:
     found, told = partition(load_case(name)), load_counts()[name]

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from creases.regions._incidence import f_vector, minimal_kind
-from creases.regions.enclosures import enclosure
+from creases_reproduction.linearity.enclosures import enclosure
 
 KINDS = ("hyperoctahedron", "expanded simplex")
 

@@ -51,6 +51,7 @@ def test_exact_planes_have_no_limit() -> None:
         creases.plane(net, exact=True, max_memory=1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["vertices", "lp"])
 def test_a_space_at_the_limit_keeps_what_is_finished(method: str, monkeypatch) -> None:
     monkeypatch.setattr(space_module.space_vertices, "BLOCK", 50)

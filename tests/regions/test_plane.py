@@ -144,6 +144,7 @@ def test_regions_of_any_network_tile_the_box_and_are_those_of_exact_arithmetic(c
     assert_regions_are_exact(found, case)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, **SLOWLY)
 @given(case=cases(2))
 def test_tensor_operations_are_right_for_any_network(case: Case, monkeypatch) -> None:

@@ -12,10 +12,10 @@ from torch import nn
 
 import creases
 from conformance import assert_patterns_differ, assert_pieces, assert_sides
+from creases._program._step import Step
 from creases.errors import FileError, InputError
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays
-from creases.network.program._step import Step
 from creases.regions._space import forward_rows
 from creases.regions._space.partition import SpacePartition
 from creases.regions._space.space import iter_space, space
@@ -424,6 +424,7 @@ def test_save_and_load_give_the_same_partition(tmp_path):
         SpacePartition.load(tmp_path / "other.npz")
 
 
+@pytest.mark.slow
 def test_the_graph_of_regions_is_connected_and_names_units():
     networkx = pytest.importorskip("networkx")
     part = space(random_net([3, 5, 2], 0))

@@ -101,6 +101,7 @@ def test_polytopes_in_four_dimensions_tile_the_box(case):
     check_tiling(case)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(cases(max_width=4, max_depth=2))
 def test_from_facet_to_facet_the_same_regions_are_found(case):

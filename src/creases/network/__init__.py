@@ -14,11 +14,17 @@ piece, the affine function ``J x + y`` that holds there.
 'layers.0.bend[1]'
 """
 
+from creases._program import Step
+from creases._program._pieces import Piece
+from creases._program._program import PointsLike
 from creases.network._network import Network, Unit
 from creases.network._read import NetworkLike, as_network, read
-from creases.network.program._pieces import Piece
-from creases.network.program._program import PointsLike
-from creases.network.surgery import Certificate, Place, deepen, places, remove, widen
+from creases.network.surgery._certificate import Certificate
+from creases.network.surgery._deepen import deepen
+from creases.network.surgery._place import Place
+from creases.network.surgery._places import places
+from creases.network.surgery._remove import remove
+from creases.network.surgery._widen import widen
 
 __all__ = [
     "Certificate",
@@ -27,6 +33,7 @@ __all__ = [
     "Piece",
     "Place",
     "PointsLike",
+    "Step",
     "Unit",
     "as_network",
     "deepen",

@@ -14,13 +14,13 @@ from torch import Tensor, nn
 
 from creases._arguments import check_arguments
 from creases._display import to_html
+from creases._program._patterns import pack_sides, unpack_sides
+from creases._program._pieces import Piece, forward, forward_sides, memory_limit, piece_batches
+from creases._program._program import PointsLike, Program
 from creases._validation import check_index
 from creases.errors import InputError
 from creases.network._formats.safetensors import program_from_bytes, program_to_bytes, save_program
 from creases.network._formats.torch_module import to_module
-from creases.network.program._patterns import pack_sides, unpack_sides
-from creases.network.program._pieces import Piece, forward, forward_sides, memory_limit, piece_batches
-from creases.network.program._program import PointsLike, Program
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,9 @@ NetworkLike = Network | nn.Module | str | Path
 _PICKLES = (".pt", ".pth", ".ckpt", ".bin", ".pkl", ".pickle")
 
 
-def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 0.0) -> Network:
+def read(
+    model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 0.0, max_memory: float | None = None
+) -> Network:
     """Read a model as the continuous piecewise-linear function it computes.
 
     Parameters
@@ -38,9 +40,14 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
         Shape of one input, without the batch axis. Needed for modules that do not start with a linear layer.
     leak
         For ``(W, b)`` arrays: slope of the bends between the layers on their negative side.
+    max_memory
+        For ONNX: bytes that its operations may take while it is read, by default a quarter of the free memory. A file
+        of a hundred bytes can ask for a terabyte; its sizes are known before memory is taken.
 
     Raises
     ------
+    LimitError
+        If reading an ONNX model would take more than ``max_memory``.
     ReadError
         If the model is not piecewise linear or uses an operation that cannot be read; the message names the place.
 
@@ -53,6 +60,8 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
     """
     shape = check_input_shape(input_shape)
     check_number(leak, "leak")
+    if max_memory is not None:
+        check_number(max_memory, "max_memory", above=0)
     if leak and not isinstance(model, list | tuple):
         raise InputError("leak", "be 0 unless the model is a list of (W, b) arrays", f"{leak} with {_kind(model)}")
     if isinstance(model, Network):
@@ -62,11 +71,11 @@ def read(model: Any, input_shape: Sequence[int] | None = None, *, leak: float = 
 
         return read_module(model, shape)
     elif isinstance(model, str | Path):
-        net = _read_file(Path(model), shape)
+        net = _read_file(Path(model), shape, max_memory)
     elif type(model).__name__ == "ModelProto":
         from creases.network._reading.onnx import read_onnx
 
-        net = read_onnx(model, shape)
+        net = read_onnx(model, shape, max_memory=max_memory)
     elif isinstance(model, list | tuple):
         net = from_arrays(model, leak=leak)
     elif is_sklearn(model):
@@ -116,7 +125,7 @@ def _kind(model: Any) -> str:
     return f"a {type(model).__name__}"
 
 
-def _read_file(path: Path, shape: tuple[int, ...] | None) -> Network:
+def _read_file(path: Path, shape: tuple[int, ...] | None, max_memory: float | None) -> Network:
     suffix = path.suffix.lower()
     if suffix in _PICKLES:
         raise FileError(
@@ -133,7 +142,7 @@ def _read_file(path: Path, shape: tuple[int, ...] | None) -> Network:
     if suffix == ".onnx":
         from creases.network._reading.onnx import read_onnx
 
-        return read_onnx(path, shape)
+        return read_onnx(path, shape, max_memory=max_memory)
     if suffix == ".npz":
         from creases.network._reading.npz import read_npz
 

@@ -21,7 +21,8 @@ from creases.problems._sampling import make_problem
 from creases.problems._shells import dissertation_radii, equal_volume_radii, shells
 from creases.problems._shipped import breast_cancer, diabetes, digits, iris, wine
 from creases.problems._toy import DISSERTATION_RADII, EQUAL_AREA_RADII, circle_annulus, xor, xor_circles
-from creases.problems.images import cifar10, mnist
+from creases.problems.images._cifar10 import cifar10
+from creases.problems.images._mnist import mnist
 
 __all__ = [
     "DISSERTATION_RADII",

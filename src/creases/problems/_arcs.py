@@ -13,8 +13,8 @@ from creases.problems._problem import Problem
 from creases.problems._sampling import Seed, generator, halves, make_problem
 
 
-@check_arguments("standardise")
-def moons(*, n: int = 400, seed: Seed = 0, noise: float = 0.1, standardise: bool = True) -> Problem:
+@check_arguments("standardize")
+def moons(*, n: int = 400, seed: Seed = 0, noise: float = 0.1, standardize: bool = True) -> Problem:
     """Make two interleaving half circles, (cos t, sin t) and (1 - cos t, 1/2 - sin t), t ~ U(0, pi).
 
     ``noise`` is the standard deviation of what is added to both coordinates, before scaling.
@@ -37,14 +37,14 @@ def moons(*, n: int = 400, seed: Seed = 0, noise: float = 0.1, standardise: bool
         y,
         rng,
         noise=noise,
-        standardised=standardise,
+        standardized=standardize,
         classes=("upper moon", "lower moon"),
         description="two interleaving half circles, with noise",
         citation="the curves of scikit-learn's make_moons",
     )
 
 
-@check_arguments("standardise")
+@check_arguments("standardize")
 def spirals(
     *,
     n: int = 400,
@@ -52,7 +52,7 @@ def spirals(
     noise: float = 0.02,
     turns: float = 1.5,
     arms: int = 2,
-    standardise: bool = True,
+    standardize: bool = True,
 ) -> Problem:
     """Make spirals around one centre: arm k at angle 2 pi (turns r + k / arms), radius r = sqrt(u), u ~ U(0, 1).
 
@@ -78,7 +78,7 @@ def spirals(
         y,
         rng,
         noise=noise,
-        standardised=standardise,
+        standardized=standardize,
         classes=tuple(f"arm {k + 1}" for k in range(arms)),
         description=f"{arms} interleaved spirals of {turns:g} {'turn' if turns == 1 else 'turns'}, with noise",
         citation="after the two spirals of Lang & Witbrock 1988",

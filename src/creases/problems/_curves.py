@@ -11,7 +11,7 @@ from creases._typing import Floats
 from creases._validation import check_count, check_number
 from creases.errors import InputError
 from creases.problems._problem import Problem
-from creases.problems._problem import standardise as to_standard
+from creases.problems._problem import standardize as to_standard
 from creases.problems._sampling import Seed, generator
 
 #: The interval of every curve.
@@ -47,7 +47,7 @@ def curve(
     seed: Seed = 0,
     noise: float = 0.0,
     spaced: bool = False,
-    standardise: bool = False,
+    standardize: bool = False,
 ) -> Problem:
     """Make a regression problem of a function of one input at n points of [-3, 3], in increasing order.
 
@@ -64,7 +64,7 @@ def curve(
         Standard deviation of what is added to y.
     spaced
         Points at equal distances, both ends included, instead of uniformly at random.
-    standardise
+    standardize
         Bring x to mean 0 and standard deviation 1; y stays.
 
     Examples
@@ -83,7 +83,7 @@ def curve(
     X = x[:, None]
     return Problem(
         name=f"{target}_curve",
-        X=to_standard(X) if standardise else X,
+        X=to_standard(X) if standardize else X,
         y=y,
         features=("x",),
         description=f"y = {FORMULAS[target]} on [-3, 3]",

@@ -2,17 +2,19 @@
 
 All take the number of points ``n``, a ``seed`` (or a numpy Generator to draw from), ``noise``: the standard
 deviation of what is added to both coordinates once the classes are set, in the units of the formulas, and
-``standardise``: whether each axis is then brought to mean 0 and standard deviation 1.
+``standardize``: whether each axis is then brought to mean 0 and standard deviation 1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import pi
+from typing import NamedTuple
 
 import numpy as np
 
 from creases._arguments import check_arguments
-from creases._typing import Floats
+from creases._typing import Bools, Floats
 from creases._validation import check_count, check_number
 from creases.problems._problem import Problem
 from creases.problems._sampling import Seed, generator, halves, make_problem
@@ -20,8 +22,8 @@ from creases.problems._sampling import Seed, generator, halves, make_problem
 CITATION = "Explainable Network Growth by Folding on Typical Mis-predictions (slides); exact data set defined here"
 
 
-@check_arguments("standardise")
-def sine(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
+@check_arguments("standardize")
+def sine(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool = True) -> Problem:
     """Make points above and below a sine: x ~ U(-pi, pi), v ~ U(-1.8, 1.8), class 1 where v > sin x.
 
     Examples
@@ -30,23 +32,13 @@ def sine(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool 
     >>> sine()
     <Problem sine: 400 x 2, 2 classes>
     """
-    rng = generator(seed)
-    X = _uniform(check_count(n, "n"), (-pi, pi), (-1.8, 1.8), rng)
-    return make_problem(
-        "sine",
-        X,
-        X[:, 1] > np.sin(X[:, 0]),
-        rng,
-        noise=noise,
-        standardised=standardise,
-        classes=("below", "above"),
-        description="points above or below the curve v = sin x",
-        citation=CITATION,
-    )
+    about = "points above or below the curve v = sin x"
+    points = _Points((-pi, pi), (-1.8, 1.8), lambda x, v: v > np.sin(x), ("below", "above"))
+    return _sample(points, "sine", about, n, seed, noise, standardize)
 
 
-@check_arguments("standardise")
-def quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
+@check_arguments("standardize")
+def quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool = True) -> Problem:
     """Make points above and below a parabola: x ~ U(-1.5, 1.5), v ~ U(-0.75, 2.25), class 1 where v > x^2.
 
     Examples
@@ -55,23 +47,13 @@ def quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: 
     >>> quadratic(n=100, seed=1).classes
     ('below', 'above')
     """
-    rng = generator(seed)
-    X = _uniform(check_count(n, "n"), (-1.5, 1.5), (-0.75, 2.25), rng)
-    return make_problem(
-        "quadratic",
-        X,
-        X[:, 1] > X[:, 0] ** 2,
-        rng,
-        noise=noise,
-        standardised=standardise,
-        classes=("below", "above"),
-        description="points above or below the curve v = x^2",
-        citation=CITATION,
-    )
+    about = "points above or below the curve v = x^2"
+    points = _Points((-1.5, 1.5), (-0.75, 2.25), lambda x, v: v > x**2, ("below", "above"))
+    return _sample(points, "quadratic", about, n, seed, noise, standardize)
 
 
-@check_arguments("standardise")
-def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
+@check_arguments("standardize")
+def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool = True) -> Problem:
     """Make points inside and outside of a circle: x ~ U(-1, 1)^2, class 1 where |x|^2 < 2/pi, half of the square.
 
     Examples
@@ -80,23 +62,13 @@ def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: boo
     >>> circle().X.shape
     (400, 2)
     """
-    rng = generator(seed)
-    X = _uniform(check_count(n, "n"), (-1.0, 1.0), (-1.0, 1.0), rng)
-    return make_problem(
-        "circle",
-        X,
-        (X**2).sum(axis=1) < 2 / pi,
-        rng,
-        noise=noise,
-        standardised=standardise,
-        classes=("outside", "inside"),
-        description="points of a square, inside or outside a circle of half its area",
-        citation=CITATION,
-    )
+    about = "points of a square, inside or outside a circle of half its area"
+    points = _Points((-1.0, 1.0), (-1.0, 1.0), lambda x, v: x**2 + v**2 < 2 / pi, ("outside", "inside"))
+    return _sample(points, "circle", about, n, seed, noise, standardize)
 
 
-@check_arguments("standardise")
-def overlapping_quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.15, standardise: bool = True) -> Problem:
+@check_arguments("standardize")
+def overlapping_quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.15, standardize: bool = True) -> Problem:
     """Make points x ~ U(-1.4, 1.4) of two parabolas, v = x^2 - 0.5 (class 0) and v = 0.5 - x^2 (class 1).
 
     Here the noise is part of the problem: the standard deviation of v about its curve.
@@ -118,12 +90,36 @@ def overlapping_quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.15, 
         y,
         rng,
         noise=0.0,
-        standardised=standardise,
+        standardized=standardize,
         classes=("opens up", "opens down"),
         description="two noisy parabolas, v = x^2 - 0.5 and v = 0.5 - x^2, that cross twice",
         citation=CITATION,
     )
 
 
-def _uniform(n: int, first: tuple[float, float], second: tuple[float, float], rng: np.random.Generator) -> Floats:
-    return np.stack([rng.uniform(*first, n), rng.uniform(*second, n)], axis=1)
+class _Points(NamedTuple):
+    """Points that are uniform in a rectangle, of class 1 where a rule holds."""
+
+    x: tuple[float, float]
+    v: tuple[float, float]
+    rule: Callable[[Floats, Floats], Bools]
+    classes: tuple[str, str]
+
+
+def _sample(
+    points: _Points, name: str, description: str, n: int, seed: Seed, noise: float, standardized: bool
+) -> Problem:
+    rng = generator(seed)
+    count = check_count(n, "n")
+    X = np.stack([rng.uniform(*points.x, count), rng.uniform(*points.v, count)], axis=1)
+    return make_problem(
+        name,
+        X,
+        points.rule(X[:, 0], X[:, 1]),
+        rng,
+        noise=noise,
+        standardized=standardized,
+        classes=points.classes,
+        description=description,
+        citation=CITATION,
+    )

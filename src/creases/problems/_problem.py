@@ -67,9 +67,9 @@ class Problem:
         """The kind of problem, ``"classification"`` or ``"regression"``."""
         return "regression" if self.classes is None else "classification"
 
-    def standardised(self) -> Problem:
+    def standardized(self) -> Problem:
         """Return the problem with every column of X scaled to mean 0 and standard deviation 1 (a constant one to 0)."""
-        return replace(self, X=standardise(self.X))
+        return replace(self, X=standardize(self.X))
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         yield self.X
@@ -81,7 +81,7 @@ class Problem:
         return f"<Problem {self.name}: {n} x {d}, {kind}>"
 
 
-def standardise(X: Floats) -> Floats:
+def standardize(X: Floats) -> Floats:
     """Scale the columns of X (n, d) to mean 0 and standard deviation 1; a constant column becomes 0."""
     centred = X - X.mean(axis=0)
     centred[:, np.ptp(X, axis=0) == 0] = 0.0  # rounding of the mean would be amplified

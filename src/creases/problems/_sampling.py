@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from creases._typing import Floats
 from creases._validation import check_number
 from creases.errors import InputError
-from creases.problems._problem import Problem, standardise
+from creases.problems._problem import Problem, standardize
 
 Seed = int | np.random.Generator
 
@@ -35,17 +35,17 @@ def make_problem(
     rng: np.random.Generator,
     *,
     noise: float,
-    standardised: bool,
+    standardized: bool,
     classes: tuple[str, ...],
     description: str,
     citation: str,
 ) -> Problem:
-    """Make a problem of points X with classes y: add normal ``noise`` to the points, then standardise if asked."""
+    """Make a problem of points X with classes y: add normal ``noise`` to the points, then standardize if asked."""
     if check_number(noise, "noise", least=0) > 0:
         X = X + rng.normal(0.0, noise, X.shape)
     return Problem(
         name=name,
-        X=standardise(X) if standardised else X,
+        X=standardize(X) if standardized else X,
         y=y.astype(np.int64),
         features=tuple(f"x{i + 1}" for i in range(X.shape[1])),
         classes=classes,

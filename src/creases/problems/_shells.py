@@ -44,7 +44,7 @@ def dissertation_radii(d: int, r1: float = 0.5) -> Radii:
     return r1, r2, sqrt(2) * r2
 
 
-@check_arguments("standardise")
+@check_arguments("standardize")
 def shells(
     *,
     n: int = 10_000,
@@ -52,7 +52,7 @@ def shells(
     seed: Seed = 0,
     radii: Radii | None = None,
     noise: float = 0.0,
-    standardise: bool = True,
+    standardize: bool = True,
 ) -> Problem:
     """Make points in a ball of R^d and in a shell around it, half of them each, uniformly distributed.
 
@@ -68,7 +68,7 @@ def shells(
         ``(r1, r2, r3)``: the ball is ``|x| <= r1``, the shell ``r2 <= |x| <= r3``. Default: ``equal_volume_radii(d)``.
     noise
         Standard deviation of normal noise added to the coordinates, after the classes are set.
-    standardise
+    standardize
         Scale each axis to mean 0 and standard deviation 1, as in section 4.2.2.
 
     Examples
@@ -94,7 +94,7 @@ def shells(
         ball,
         rng,
         noise=noise,
-        standardised=standardise,
+        standardized=standardize,
         classes=("shell", "ball"),
         description=f"a ball in {d} dimensions and the shell around it, separated by a gap",
         citation="Local Linearity of ReLU Neural Networks (dissertation), section 4.2.2",

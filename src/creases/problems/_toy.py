@@ -24,14 +24,14 @@ DISSERTATION_RADII = (0.5, 0.5 * sqrt(2), 1.0)
 CITATION = "Local Linearity of ReLU Neural Networks (dissertation)"
 
 
-@check_arguments("radii", "standardise")
+@check_arguments("radii", "standardize")
 def circle_annulus(
     n: int = 1000,
     *,
     seed: Seed = 0,
     radii: tuple[float, float, float] = EQUAL_AREA_RADII,
     noise: float = 0.0,
-    standardise: bool = False,
+    standardize: bool = False,
 ) -> Problem:
     """Make points in a disc and in a ring around it, half of them each, uniformly distributed.
 
@@ -48,7 +48,7 @@ def circle_annulus(
         ``DISSERTATION_RADII``.
     noise
         Standard deviation of normal noise added to the coordinates, after the classes are set.
-    standardise
+    standardize
         Scale each axis to mean 0 and standard deviation 1 ("normalize" in Table 4.2).
 
     Returns
@@ -72,21 +72,21 @@ def circle_annulus(
         disc,
         rng,
         noise=noise,
-        standardised=standardise,
+        standardized=standardize,
         classes=("annulus", "circle"),
         description="a disc and the ring around it, separated by a gap",
         citation=f"{CITATION}, section 4.2.1",
     )
 
 
-@check_arguments("standardise")
+@check_arguments("standardize")
 def xor_circles(
     *,
     n: int = 400,
     seed: Seed = 0,
     radii: tuple[float, float, float] = EQUAL_AREA_RADII,
     noise: float = 0.0,
-    standardise: bool = True,
+    standardize: bool = True,
 ) -> Problem:
     """Make the points of :func:`circle_annulus` with the classes [in the disc] xor [x1 x2 < 0].
 
@@ -107,15 +107,15 @@ def xor_circles(
         disc ^ (X[:, 0] * X[:, 1] < 0),
         rng,
         noise=noise,
-        standardised=standardise,
+        standardized=standardize,
         classes=("even", "odd"),
         description="a disc and the ring around it, with the classes swapped in two opposite quadrants",
         citation=f"{CITATION}, section 6.1",
     )
 
 
-@check_arguments("standardise")
-def xor(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool = True) -> Problem:
+@check_arguments("standardize")
+def xor(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool = True) -> Problem:
     """Make points x ~ U(-1, 1)^2 of class 1 where x1 x2 < 0: the XOR of two signs (Figure 7.1, left).
 
     Examples
@@ -132,7 +132,7 @@ def xor(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardise: bool =
         X[:, 0] * X[:, 1] < 0,
         rng,
         noise=noise,
-        standardised=standardise,
+        standardized=standardize,
         classes=("same sign", "different signs"),
         description="points of a square, classified by whether the signs of their coordinates differ",
         citation=f"{CITATION}, section 7.1",

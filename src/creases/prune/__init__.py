@@ -21,7 +21,7 @@ from creases.prune._channels import channels
 from creases.prune._evaluation import check_samples, evaluate, evaluation_mode
 from creases.prune._exact import exact
 from creases.prune._exhaustive import ExhaustiveResult, exhaustive
-from creases.prune._iterative import IterativeResult, Removal, Trajectory, iterative
+from creases.prune._iterative import IterativeResult, iterative
 from creases.prune._magnitude import magnitude
 from creases.prune._results import ExactResult, PruningResult, PruningStep, Reduction, Undecided
 from creases.prune._sub_networks import sub_networks
@@ -34,8 +34,6 @@ __all__ = [
     "PruningResult",
     "PruningStep",
     "Reduction",
-    "Removal",
-    "Trajectory",
     "Tune",
     "Undecided",
     "channels",

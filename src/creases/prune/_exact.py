@@ -14,8 +14,8 @@ from creases._arguments import check_arguments
 from creases._validation import check_box, check_count, check_seed
 from creases.certify.propagation import Interval, output_change_bound, tight_value_bounds, value_bounds
 from creases.errors import InputError
-from creases.network import Network, places, read, remove
-from creases.network.surgery import Place, count_parameters
+from creases.network import Network, Place, places, read, remove
+from creases.network.surgery import count_parameters
 from creases.prune._model import as_module
 from creases.prune._reductions import Edit, constant, duplicate, linear, unread
 from creases.prune._results import ExactResult, Reduction, Undecided

@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from creases._program import Step
 from creases.certify.propagation import Interval
-from creases.network import Network
-from creases.network.program import Step
-from creases.network.surgery import Link, Place, get_layer, input_tensors, output_tensors
+from creases.network import Network, Place
+from creases.network.surgery import Link, get_layer, input_tensors, output_tensors
 
 #: Operators with rows and columns.
 LAYERS = ("linear", "conv", "conv_transpose")

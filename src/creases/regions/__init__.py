@@ -3,13 +3,11 @@
 ``cell`` returns the region of one input, in any dimension; ``line``, ``plane``, ``plane_through`` three points and
 ``space`` return all regions of a segment, of a plane through input space and of a box; ``plane_tiles`` writes a plane
 that is too large for memory to files; ``lines`` follows a network along many segments at once; ``estimate_regions``
-says what to expect before long work. ``decision_polytopes``
-is the set where a class is decided, ``bounds`` limits the number of regions, ``tropical`` writes a small network as a
-difference of max-polynomials.
+says what to expect before long work. ``decision_polytopes`` is the set where a class is decided, ``bounds`` limits the
+number of regions, ``tropical`` writes a small network as a difference of max-polynomials.
 
-Sub-modules: :mod:`creases.regions.diagnostics` (statistics and verification of a partition),
-:mod:`creases.regions.enclosures` (the smallest networks around a ball) and :mod:`creases.regions.geometry` (polytopes
-and half-spaces).
+Sub-modules: :mod:`creases.regions.diagnostics` (statistics and verification of a partition) and
+:mod:`creases.regions.geometry` (polytopes and half-spaces).
 
 >>> import creases
 >>> net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])  # relu(x0) + relu(x1) - 1

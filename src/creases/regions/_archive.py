@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 
+from creases._display import to_html
 from creases._files import open_npz, write_atomically
 from creases.errors import FileError
 from creases.network import Network
@@ -58,8 +59,24 @@ def load(kind: type[R], path: str | Path) -> R:
         raise FileError(f"{path}: damaged, or written by another version: it has no {', '.join(sorted(missing))}")
     net = Network.from_bytes(arrays.pop("network").tobytes(), str(path))
     try:
-        checked = check_arrays(name, arrays, net)
+        valid = check_arrays(name, arrays, net)
     except DamageError as problem:
         raise FileError(f"{path}: damaged: {problem}") from None
     build: Callable[..., R] = kind
-    return build(net=net, **{name: array if array.ndim else array.item() for name, array in checked.items()})
+    return build(net=net, **{name: array if array.ndim else array.item() for name, array in valid.items()})
+
+
+class Archived:
+    """A result that is kept in a ``.npz`` file with its network, and drawn by notebooks."""
+
+    def save(self, path: str | Path) -> Path:
+        """Write the result to a ``.npz`` file, with its network."""
+        return save(cast(Result, self), path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a result that :meth:`save` wrote."""
+        return cast(Self, load(cast(type[Result], cls), path))
+
+    def _repr_html_(self) -> str:
+        return to_html(self)

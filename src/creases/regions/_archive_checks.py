@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._program import unit_of_bit
 from creases.network import Network
-from creases.network.program import unit_of_bit
 
 #: Largest number of a result: the square of a larger one may not be finite.
 LARGEST = 1e150

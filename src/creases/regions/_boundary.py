@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from creases._program import ForwardPass
 from creases._typing import Floats
 from creases.network import Network
-from creases.network.program import ForwardPass
 from creases.regions._plane.complex import Complex, region_sides
 from creases.regions._plane.mesh import Mesh
 from creases.regions._plane.polygons import polygon_areas

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases._display import plot, to_html
+from creases._display import plot
+from creases._program import activation_times_gradient, pack_sides
 from creases._typing import Floats, Ints, Progress
 from creases._validation import check_box
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
-from creases.network.program import activation_times_gradient, pack_sides
-from creases.regions import _archive as archive
+from creases.regions._archive import Archived
 from creases.regions._explanation import Explanation, NearestBoundary, NearestCrease, decision
 from creases.regions._halfspaces import (
     SAME_PLANE,
@@ -44,7 +43,7 @@ VERTEX_DIMENSIONS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class Cell(Archived):
     """The region ``Q x <= p`` of one input ``x``, as :func:`cell` returns it. Distances are Euclidean.
 
     Properties that take linear programs (facets, center, bounding box, vertices) are computed on first access.
@@ -222,20 +221,6 @@ class Cell:
         """Plot the region, in two dimensions: see :func:`creases.show.plot_cell`."""
         axes: Axes = plot(self, ax=ax)
         return axes
-
-    def _repr_html_(self) -> str:
-        return to_html(self)
-
-    # -- files --------------------------------------------------------------------------------------------------------
-
-    def save(self, path: str | Path) -> Path:
-        """Write the region to a ``.npz`` file, with its network."""
-        return archive.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Cell:
-        """Read a region that :meth:`save` wrote."""
-        return archive.load(cls, path)
 
 
 def cell(

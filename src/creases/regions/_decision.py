@@ -105,11 +105,12 @@ def decision_polytopes(net: NetworkLike, box: Any = None, *, inside: int = 1) ->
     Examples
     --------
     >>> import creases
-    >>> from creases.regions.enclosures import expanded_simplex
-    >>> (polytope,) = creases.regions.decision_polytopes(creases.read(expanded_simplex(3), (3,)), inside=0)
+    >>> hidden = [[1, 0], [-1, 0], [0, 1], [0, -1]], [0, 0, 0, 0]
+    >>> net = creases.read([hidden, ([[-1, -1, -1, -1]], [1])])  # positive where |x| + |y| < 1
+    >>> (polytope,) = creases.regions.decision_polytopes(net, inside=1)
     >>> polytope, polytope.f_vector
-    (DecisionPolytope(expanded simplex in 3 dimensions, 12 vertices, 14 facets), (12, 24, 14))
-    >>> [round(radius, 6) for radius in polytope.radii()]  # the inner one: sqrt(1 / 2)
+    (DecisionPolytope(hyperoctahedron in 2 dimensions, 4 vertices, 4 facets), (4, 4))
+    >>> [round(radius, 6) for radius in polytope.radii()]
     [0.707107, 1.0]
     """
     net = as_network(net)

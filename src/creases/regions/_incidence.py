@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 
-from creases.regions.enclosures._enclosures import Kind
+Kind = Literal["hyperoctahedron", "expanded simplex"]  #: the smallest polytopes that enclose a ball
+
 
 Incidence = NDArray[np.bool_]
 

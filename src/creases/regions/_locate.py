@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._program import ForwardPass, memory_limit, pack_sides
 from creases._typing import Floats
 from creases.network import Network
-from creases.network.program import ForwardPass, memory_limit, pack_sides
 from creases.regions._space.forward_rows import ForwardRows
 from creases.regions._tolerance import SIGN_TOLERANCE
 

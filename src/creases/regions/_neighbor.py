@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._program import ForwardPass, split_sides
 from creases.network import Network
-from creases.network.program import ForwardPass, split_sides
 from creases.regions._polytope import Polytope
 from creases.regions._ray import Ray, is_zero
 from creases.regions._tolerance import SIGN_TOLERANCE

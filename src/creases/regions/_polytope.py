@@ -21,11 +21,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._program import apply_sides, memory_limit, propagate, split_sides
 from creases._typing import Floats, Progress
 from creases._validation import check_numbers
 from creases.errors import InputError
 from creases.network import Network
-from creases.network.program import apply_sides, memory_limit, propagate, split_sides
 from creases.regions._limits import MemoryLimit, no_progress
 from creases.regions._tolerance import SIGN_TOLERANCE
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from creases._program import apply_sides, propagate
 from creases.network import Network
-from creases.network.program import apply_sides, propagate
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 Pair = tuple[Tensor, Tensor]  # values, and the sums of the magnitudes of their terms

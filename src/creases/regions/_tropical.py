@@ -15,11 +15,11 @@ import torch
 from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
+from creases._program import Step, check_chain
 from creases._typing import Floats
 from creases._validation import check_count
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, PointsLike, as_network
-from creases.network.program import Step, check_chain
 from creases.regions._halfspaces import UndecidedError, maximize
 
 #: A term is kept when somewhere it is larger than all others by more than this, in units of the constants' range.

@@ -381,6 +381,41 @@ def test_a_graph_without_a_batch_axis_is_one_sample() -> None:
     np.testing.assert_allclose(net(x).reshape(-1), expected)
 
 
+def test_a_batch_of_one_keeps_its_axis_where_a_reshape_leaves_it_open() -> None:
+    """VNN-COMP's conditional GANs: a Gemm, then images whose batch is -1, in a file for a batch of 1."""
+    nodes = [
+        node("Gemm", "x w b", "g", transB=1),
+        node("Reshape", "g image", "i"),
+        node("BatchNormalization", "i scale shift mean var", "n"),
+        node("ConvTranspose", "n kernel", "c"),
+        node("Relu", "c", "r"),
+        node("Reshape", "r flat", "v"),
+        node("Gemm", "v u"),
+    ]
+    constants = {"w": f(12, 5), "b": f(12), "image": i(-1, 3, 2, 2), "kernel": f(3, 2, 2, 2), "flat": i(-1, 18)}
+    constants |= {"scale": f(3), "shift": f(3), "mean": f(3), "var": f(3) ** 2, "u": f(18, 2)}
+    net = assert_agrees(model(nodes, [1, 5], constants), (5,), batch=1)
+    assert net.n_out == 2
+
+
+def test_a_reshape_that_leaves_an_axis_of_one_sample_open_keeps_the_batch() -> None:
+    nodes = [node("Reshape", "x k", "r"), node("Relu", "r")]
+    assert creases.read(model(nodes, [1, 6], {"k": i(-1, 3)})).steps[-1].shape == (2, 3)
+    assert creases.read(model(nodes, [1, 6], {"k": i(-1, 6)})).steps[-1].shape == (6,)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_matrix_times_the_vector_of_a_graph_without_a_batch_axis(n: int) -> None:
+    """VNN-COMP's smallest tests: inputs of shape [1] on the right of each product."""
+    nodes = [node("MatMul", "w x", "h"), node("Add", "h b", "a"), node("Relu", "a", "r"), node("MatMul", "u r")]
+    proto = model(nodes, [n], {"w": f(4, n), "b": f(4), "u": f(1, 4)})
+    net = creases.read(proto)
+    assert (net.n_in, net.n_out) == (n, 1)
+    for x in RNG.normal(size=(5, n)):
+        expected = onnx.reference.ReferenceEvaluator(proto).run(None, {"x": x})[0]
+        np.testing.assert_allclose(net(x).reshape(-1), expected)
+
+
 # -- refused ----------------------------------------------------------------------------------------------------------
 
 

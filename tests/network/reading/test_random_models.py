@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,6 +82,7 @@ def images(draw) -> tuple[nn.Module, tuple[int, ...]]:
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(channels * n * n, 2)), (first, size, size)
 
 
+@pytest.mark.slow
 @given(vectors(), st.integers(0, 100))
 @settings(max_examples=60, deadline=None)
 def test_random_vector_models_agree(case: tuple[nn.Module, tuple[int, ...]], seed: int) -> None:

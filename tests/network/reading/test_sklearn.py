@@ -107,10 +107,10 @@ def test_functions_that_take_a_network_take_a_perceptron():
 
 def test_an_estimator_of_creases_is_read_as_its_network():
     X, y = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]] * 5), np.array([0, 0, 1, 1] * 5)
-    estimator = creases.GrowingClassifier(budget=2, random_state=0).fit(X, y)
+    estimator = creases.GrowingClassifier("network", budget=2, random_state=0).fit(X, y)
     assert np.array_equal(creases.read(estimator)(X), estimator.network_(X))
 
 
 def test_an_estimator_of_creases_has_to_be_fitted():
     with pytest.raises(ReadError, match="GrowingClassifier: it is not fitted; call fit first"):
-        creases.read(creases.GrowingClassifier())
+        creases.read(creases.GrowingClassifier("network"))

@@ -44,9 +44,9 @@ def _run_in_threads(do: Callable[[Array], None], count: int) -> None:
 
 
 def _rules(task: Task) -> Any:
+    from creases.lab._simd._vectors import BYTES, SAMPLES
     from creases.lab._training.kernel import Rules
     from creases.lab._training.losses import CODES
-    from creases.lab.simd._vectors import BYTES, SAMPLES
 
     b1, b2 = task.betas
     dtype, (_, n, batches) = task.W.dtype, task.shape
@@ -79,8 +79,8 @@ def _corrections(task: Task, steps: int) -> Array:
 
 
 def _layout(task: Task, blocks: int) -> Any:
+    from creases.lab._simd._vectors import SAMPLES
     from creases.lab._training.kernel import Layout
-    from creases.lab.simd._vectors import SAMPLES
 
     P, units = len(task.W), sum(task.widths[1:])
     sizes = [P, P, P, P, units * SAMPLES]
@@ -90,9 +90,9 @@ def _layout(task: Task, blocks: int) -> Any:
 
 def _lanes(rules: Any) -> Any:
     """Memory of one thread; lanes without a network have zero weights, and stay there."""
+    from creases.lab._simd._vectors import BYTES, SAMPLES
     from creases.lab._training.kernel import Lanes
     from creases.lab._training.order import ROUNDS
-    from creases.lab.simd._vectors import BYTES, SAMPLES
 
     dtype = rules.numbers.dtype
     L = BYTES // dtype.itemsize

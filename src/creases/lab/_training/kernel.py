@@ -1,7 +1,7 @@
 """Training on the CPU: compiled loops over blocks of networks and samples.
 
 One narrow vector holds a number of each of the L networks of a block ("lanes"), one wide vector those of 8 samples
-(:mod:`creases.lab.simd`). A block stays in the processor's cache for all its epochs; a weight is read once for 8
+(:mod:`creases.lab._simd`). A block stays in the processor's cache for all its epochs; a weight is read once for 8
 samples. A lane whose network is finished is given to a waiting one. No operation mixes lanes, so that a network's
 numbers do not depend on the others.
 """
@@ -14,11 +14,11 @@ import numba
 import numpy as np
 
 from creases._compiled import jit
+from creases.lab._simd._vectors import SAMPLES, apart, fetch_and_increment, fill, load, store, vectors
 from creases.lab._training.layers import backward, forward, gradients
 from creases.lab._training.losses import slopes
 from creases.lab._training.order import bits_of, places, set_keys
 from creases.lab._training.steps import adam, descend
-from creases.lab.simd._vectors import SAMPLES, apart, fetch_and_increment, fill, load, store, vectors
 
 
 class Layout(NamedTuple):

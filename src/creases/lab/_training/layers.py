@@ -1,6 +1,6 @@
 """One layer of a block of networks, for 8 samples: forwards, backwards, and its gradients.
 
-Rows are wide vectors (:mod:`creases.lab.simd`); parameters, from ``w`` on, are narrow ones: the weights of the first
+Rows are wide vectors (:mod:`creases.lab._simd`); parameters, from ``w`` on, are narrow ones: the weights of the first
 unit, of the second, ..., then the biases.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numba
 
-from creases.lab.simd._vectors import (
+from creases.lab._simd._vectors import (
     add_products,
     add_samples,
     apart,

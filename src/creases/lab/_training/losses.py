@@ -1,6 +1,6 @@
 """The losses of 8 samples: their values, their slopes by the outputs, and which samples are correct.
 
-Rows are wide vectors (:mod:`creases.lab.simd._vectors`), which are read sample by sample.
+Rows are wide vectors (:mod:`creases.lab._simd._vectors`), which are read sample by sample.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import numba
 
-from creases.lab.simd._vectors import SAMPLES, apart, exp, fill, fma, inverse, load, log1p, size, store, where_less
+from creases.lab._simd._vectors import SAMPLES, apart, exp, fill, fma, inverse, load, log1p, size, store, where_less
 
 #: How the kernel calls the losses.
 CODES = {"cross_entropy": 0, "binary_cross_entropy": 1, "squared_error": 2}

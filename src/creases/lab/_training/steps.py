@@ -6,7 +6,7 @@ from typing import Any
 
 import numba
 
-from creases.lab.simd._vectors import apart, fill, fma, inverse, load, sqrt, store
+from creases.lab._simd._vectors import apart, fill, fma, inverse, load, sqrt, store
 
 
 @numba.njit

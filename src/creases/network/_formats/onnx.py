@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from creases._files import write_atomically
+from creases._program._program import Program
+from creases._program._step import Step
 from creases.errors import FileError, InputError
-from creases.network.program._program import Program
-from creases.network.program._step import Step
 
 #: Version of the operators, old enough for every runtime in use.
 OPSET = 13

@@ -18,11 +18,11 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 from creases._files import parse_json, write_atomically
+from creases._program._affine import AFFINE_OPS
+from creases._program._bends import BEND_OPS
+from creases._program._program import Program
+from creases._program._step import Step
 from creases.errors import FileError
-from creases.network.program._affine import AFFINE_OPS
-from creases.network.program._bends import BEND_OPS
-from creases.network.program._program import Program
-from creases.network.program._step import Step
 
 _ENTRY = "creases-network"
 _VERSION = 1

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from creases._program._pieces import forward
+from creases._program._program import Program
+from creases._program._step import Step
 from creases.errors import InputError
-from creases.network.program._pieces import forward
-from creases.network.program._program import Program
-from creases.network.program._step import Step
 
 _CONV: dict[int, Any] = {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from creases._program._step import Step
 from creases._text import plural
 from creases._validation import check_number
 from creases.errors import InputError
 from creases.network._network import Network
-from creases.network.program._step import Step
 
 
 def from_arrays(layers: Sequence[tuple[Any, Any]], *, leak: float = 0.0) -> Network:

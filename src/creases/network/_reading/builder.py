@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from creases._program._step import Step
 from creases.errors import ReadError
-from creases.network.program._step import Step
 
 Const = Tensor | float | int | bool
 
@@ -232,7 +233,7 @@ class ProgramBuilder:
 
 
 def _broadcast(c: Tensor, x: Value) -> tuple[int, ...]:
-    return tuple(torch.broadcast_shapes(c.shape, x.shape))  # type: ignore[no-untyped-call]
+    return np.broadcast_shapes(tuple(c.shape), x.shape)
 
 
 def _detached_copy(tensor: Tensor) -> Tensor:

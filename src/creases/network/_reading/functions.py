@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
+from creases._program._propagation import propagate
+from creases._program._step import Step
 from creases.errors import CreasesError, ReadError
 from creases.network._network import Network
 from creases.network._reading.operators.refused import MONOTONE, final_advice
 from creases.network._reading.traced import Recorder, TracedTensor, Unreadable
-from creases.network.program._propagation import propagate
-from creases.network.program._step import Step
 
 Function = Callable[[Any], Any]
 

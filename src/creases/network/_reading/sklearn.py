@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from creases._program._step import Step
 from creases._typing import Floats
 from creases.errors import ReadError
 from creases.network._network import Network
-from creases.network.program._step import Step
 
 #: Hidden activations that are piecewise linear.
 ACTIVATIONS = ("relu", "identity")

@@ -121,14 +121,14 @@ class _Survey:
         for path in dict.fromkeys([*self.flow.first, *self.flow.columns]):
             layer = self.twin.get_submodule(path)
             made = output_tensors(layer).tensors if isinstance(layer, AFFINE_LAYERS) else ()
-            for names, units in ((made, self._made(path)), (input_tensors(layer).tensors, self._read(path))):
+            for names, units in ((made, self._output_units(path)), (input_tensors(layer).tensors, self._read(path))):
                 why = next((why for name, _ in names if (why := fixed_tensor_reason(layer, path, name, shared))), "")
                 if why:
                     self.tracker.fix(units, why)
         unused = [path for path in self.flow.first if path not in self.flow.columns]
         self.tracker.refuse(unused, "forward does not call it as a layer")
 
-    def _made(self, path: str) -> list[int]:
+    def _output_units(self, path: str) -> list[int]:
         first = self.flow.first.get(path)
         return [] if first is None else list(range(first, first + self._width(path)))
 
@@ -148,19 +148,19 @@ class _Survey:
         """Return the channels that cannot be removed, by layer and reason."""
         every: dict[int, list[int]] = {}
         for path in self.flow.first:
-            for unit in self._made(path):
+            for unit in self._output_units(path):
                 every.setdefault(self.tracker.root(unit), []).append(unit)
         parts: dict[tuple[str, str], list[int]] = {}
         for path, first in self.flow.first.items():
-            for unit in self._made(path):
-                why = self.tracker.fixed.get(unit) or self._borrowed(every[self.tracker.root(unit)])
+            for unit in self._output_units(path):
+                why = self.tracker.fixed.get(unit) or self._shared_reason(every[self.tracker.root(unit)])
                 if why:
                     parts.setdefault((path, why), []).append(unit - first)
         return tuple(
             FixedChannels(path, tuple(channels), self._width(path), why) for (path, why), channels in parts.items()
         )
 
-    def _borrowed(self, units: list[int]) -> str:
+    def _shared_reason(self, units: list[int]) -> str:
         """Return the reason of a unit that others are coupled with, naming its layer."""
         unit = next((unit for unit in units if unit in self.tracker.fixed), None)
         if unit is None:

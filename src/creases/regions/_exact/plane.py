@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._program import pack_sides
 from creases._typing import Floats, Progress
 from creases.network import Network
-from creases.network.program import pack_sides
 from creases.regions._exact.mesh import ExactMesh, Triple
 from creases.regions._exact.program import ExactProgram
 from creases.regions._exact.rows import RegionRows

@@ -15,10 +15,10 @@ import torch
 from numpy.typing import NDArray
 from scipy import sparse
 
+from creases._program import Step
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.network import Network
-from creases.network.program import Step
 
 Integers = NDArray[np.object_]
 
@@ -61,7 +61,7 @@ class Affine:
 class ExactProgram:
     """The steps of a network on the slice ``x = origin + basis t``, t in the plane.
 
-    Values are numbered as in :class:`creases.network.program._step.Step`. On a region each is a list of integer triples
+    Values are numbered as in :class:`creases._program._step.Step`. On a region each is a list of integer triples
     ``(a, b, c)``: the entry is ``(a t_0 + b t_1 + c) / 2**scale``, the scale being that of the value.
     """
 

@@ -1,6 +1,6 @@
 """Values of a network at a growing set of points of a line, and the size of their terms, to decide signs by.
 
-A variant of :class:`creases.network.program.ForwardPass`. The two are kept apart because they store different things:
+A variant of :class:`creases._program.ForwardPass`. The two are kept apart because they store different things:
 here every point has a weight and sizes are relative to it (points may be very far apart on a line, so one size for all
 would make small values zero), points are inserted between others, and the set can be split. On a plane no point has a
 weight and values known from the subdivision are taken over in place, which this form could not do without a copy.
@@ -13,8 +13,8 @@ from copy import copy
 import torch
 from torch import Tensor
 
+from creases._program import propagate
 from creases.network import Network
-from creases.network.program import propagate
 from creases.regions._ray import Pair, is_zero
 
 

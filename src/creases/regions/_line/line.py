@@ -16,11 +16,11 @@ import torch
 from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
+from creases._program import memory_limit, pack_sides, unit_of_bit
 from creases._text import plural
 from creases._typing import Floats, Ints, Progress
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
-from creases.network.program import memory_limit, pack_sides, unit_of_bit
 from creases.regions._limits import MemoryLimit
 from creases.regions._line.cuts import Cuts, Ends, Sides, choice_cuts, relu_cuts
 from creases.regions._line.forward_pass import LineForwardPass

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from creases._display import plot, to_html
+from creases._display import plot
+from creases._program import pattern_pieces
 from creases._typing import Floats, Ints
 from creases._validation import check_index, check_numbers
 from creases.errors import InputError
 from creases.network import Network, Piece
-from creases.network.program import pattern_pieces
-from creases.regions import _archive as archive
+from creases.regions._archive import Archived
 from creases.regions._boundary import output_term_sizes
 from creases.regions._line.cuts import Ends, choice_cuts, relu_cuts
 
@@ -38,7 +37,7 @@ class LineBoundary:
 
 
 @dataclass(frozen=True, eq=False)
-class LinePartition:
+class LinePartition(Archived):
     """All k breakpoints on ``x = a + t (b - a)`` and the k + 1 regions between them, as :func:`line` returns them."""
 
     net: Network
@@ -148,17 +147,5 @@ class LinePartition:
         return graph
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot the network along the line with its breakpoints; see :func:`creases.show.figures.plot_line`."""
+        """Plot the network along the line with its breakpoints; see :func:`creases.show.plot_line`."""
         return plot(self, ax=ax)
-
-    def _repr_html_(self) -> str:
-        return to_html(self)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the partition to a ``.npz`` file, with its network."""
-        return archive.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> LinePartition:
-        """Read a partition that :meth:`save` wrote."""
-        return archive.load(cls, path)

@@ -8,9 +8,9 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from creases._program import ForwardPass
 from creases._typing import Floats, Progress
 from creases.network import Network
-from creases.network.program import ForwardPass
 from creases.regions._plane.complex import BendUnits, ChangingUnits, Complex, flatten_units
 from creases.regions._plane.forward_pass import PlaneForwardPass
 from creases.regions._plane.split import MemoryLimitError

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from torch import Tensor
 
+from creases._program import Step, apply_sides, matrix_product, propagate, sides_at
 from creases._typing import Floats, Ints
 from creases.network import Network
-from creases.network.program import Step, apply_sides, matrix_product, propagate, sides_at
 from creases.regions._plane.complex import BendUnits, ChangingUnits, flatten_units
 from creases.regions._tolerance import SIGN_TOLERANCE
 

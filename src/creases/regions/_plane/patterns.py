@@ -8,9 +8,9 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._program import bit_widths, pack_sides
 from creases._typing import Ints
 from creases.network import Network
-from creases.network.program import bit_widths, pack_sides
 from creases.regions._plane.complex import Signs, column_sides, region_bytes, region_count, region_sides, signs_on
 
 

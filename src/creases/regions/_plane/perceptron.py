@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._program import find_chain_break
 from creases._typing import Floats
 from creases.network import Network
-from creases.network.program import find_chain_break
 from creases.regions._plane import split
 from creases.regions._plane.mesh import Mesh
 from creases.regions._tolerance import SIGN_TOLERANCE

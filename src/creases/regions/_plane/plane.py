@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,14 +11,14 @@ import torch
 from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
-from creases._display import plot, to_html
+from creases._display import plot
+from creases._program import ForwardPass, pattern_pieces, unit_of_bit
 from creases._text import plural
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_index, check_points
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
-from creases.network.program import ForwardPass, pattern_pieces, unit_of_bit
-from creases.regions import _archive as archive
+from creases.regions._archive import Archived
 from creases.regions._boundary import Boundary, output_term_sizes, plane_boundary
 from creases.regions._limits import MemoryLimit, no_progress
 from creases.regions._locate import PatternIndex, pattern_at
@@ -57,7 +56,7 @@ MARGIN = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class PlanePartition:
+class PlanePartition(Archived):
     """All regions of a network in a box of the plane ``x = origin + basis t``."""
 
     net: Network
@@ -185,18 +184,6 @@ class PlanePartition:
             if left >= 0 and right >= 0:
                 graph.add_edge(left, right, unit=unit, length=length)
         return graph
-
-    def _repr_html_(self) -> str:
-        return to_html(self)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the partition to a ``.npz`` file, with its network."""
-        return archive.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> PlanePartition:
-        """Read a partition that :meth:`save` wrote."""
-        return archive.load(cls, path)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Plot the partition: see :func:`creases.show.plot_plane`."""

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._files import load_npy, parse_json, write_atomically, write_json
+from creases._program import pack_sides
 from creases._typing import Floats
 from creases._validation import check_box, check_count, check_index
 from creases.errors import CreasesError, FileError, InputError
 from creases.network import Network, NetworkLike, PointsLike, as_network
-from creases.network.program import pack_sides
 from creases.regions._plane.plane import MARGIN, PlanePartition, plane
 from creases.regions._slices import box_around, check_slice, slice_through
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._program import pack_sides
 from creases._typing import Floats, Ints
 from creases.network import Network
-from creases.network.program import pack_sides
 from creases.regions._cell import cell
 from creases.regions._halfspaces import chebyshev, irredundant, same_plane
 from creases.regions._neighbor import canonical_sides, facet_ties, sides_toward, zero_rows

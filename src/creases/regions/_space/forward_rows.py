@@ -3,7 +3,7 @@
 At a bend a vertex has the bend's pre-activations and whatever else later steps still read (a residual's other branch).
 All of it is affine on every region of the subdivision so far, so the row of a point between two vertices is the same
 mean of their rows: new vertices need not be run through the network from its input. That is why this is not a
-:class:`creases.network.program.ForwardPass`, which runs the points themselves: here the rows belong to the face
+:class:`creases._program.ForwardPass`, which runs the points themselves: here the rows belong to the face
 lattice, which interpolates them in compiled loops, splits them among processes and drops those no longer used.
 """
 
@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from creases._program import propagate
 from creases._typing import Floats
 from creases.network import Network
-from creases.network.program import propagate
 from creases.regions._plane.perceptron import perceptron_layers
 
 #: Units of layers that compiled loops take.

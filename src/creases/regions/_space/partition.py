@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases._display import plot, to_html
+from creases._display import plot
+from creases._program import pattern_pieces
 from creases._text import plural
 from creases._typing import Floats
 from creases._validation import check_points
 from creases.errors import InputError
 from creases.network import Network, Piece
-from creases.network.program import pattern_pieces
-from creases.regions import _archive as archive
+from creases.regions._archive import Archived
 from creases.regions._locate import PatternIndex, near_regions, pattern_at
 from creases.regions._space.boundary import SpaceBoundary, space_boundary
 from creases.regions._space.lattice import Faces
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class SpacePartition:
+class SpacePartition(Archived):
     """The regions of a network in a box; all of them if ``complete``.
 
     With ``method="lp"`` regions have no vertices: the arrays of vertices and faces are empty.
@@ -134,15 +133,3 @@ class SpacePartition:
         """Plot the partition, in three dimensions: see :func:`creases.show.plot_space`."""
         axes: Axes = plot(self, ax=ax, **options)
         return axes
-
-    def _repr_html_(self) -> str:
-        return to_html(self)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the partition to a ``.npz`` file, with its network."""
-        return archive.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> SpacePartition:
-        """Read a partition that :meth:`save` wrote."""
-        return archive.load(cls, path)

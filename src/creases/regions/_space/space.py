@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from creases._program import pack_sides
 from creases._typing import Progress
 from creases._validation import check_box, check_choice, check_count, check_number
 from creases.errors import LimitError
 from creases.network import NetworkLike, as_network
-from creases.network.program import pack_sides
 from creases.regions._limits import MemoryLimit, no_progress
 from creases.regions._space import vertices as space_vertices
 from creases.regions._space.lattice import Lattice, join_lattices, number_faces

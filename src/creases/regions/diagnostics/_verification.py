@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from creases._program import propagate
 from creases._typing import Floats, Ints
 from creases._validation import check_count
 from creases.network import Network, Piece
-from creases.network.program import propagate
 from creases.regions._line.partition import LinePartition
 from creases.regions._plane.plane import PlanePartition
 from creases.regions._tolerance import EPS, SIGN_TOLERANCE

@@ -10,9 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from creases._memory import memory_share
 from creases.errors import FileError, InputError, ReadError
 from creases.network._network import Network
+from creases.network._reading.allocation import AllocationLimit
 from creases.network._reading.functions import read_function
+from creases.network._reading.onnx.functions import check_inlining
 from creases.network._reading.onnx.node import Node
 from creases.network._reading.onnx.operators import OPERATORS
 from creases.network._reading.traced import Recorder, TracedTensor
@@ -21,11 +24,11 @@ from creases.network._reading.traced import Recorder, TracedTensor
 _MAX_COMPARED = 20_000
 
 
-def read_onnx(model: Any, input_shape: Sequence[int] | None = None) -> Network:
+def read_onnx(model: Any, input_shape: Sequence[int] | None = None, *, max_memory: float | None = None) -> Network:
     """Read an ONNX file (path) or ``onnx.ModelProto``.
 
     The first axis of the graph's input is the batch, of variable or fixed size; ``input_shape`` (without it) is needed
-    only if other sizes are variable.
+    only if other sizes are variable. Operations may take ``max_memory`` bytes, by default a quarter of what is free.
     """
     onnx = _onnx()
     source = str(model) if isinstance(model, str | Path) else "model"
@@ -35,10 +38,12 @@ def read_onnx(model: Any, input_shape: Sequence[int] | None = None) -> Network:
         except Exception as problem:
             raise FileError(f"cannot read {source} as an ONNX file: {problem}") from problem
     if model.functions:
+        check_inlining(model, source)
         model = onnx.inliner.inline_local_functions(model)
     graph = Graph(model, source)
     shape, batch = graph.input_shape(input_shape)
-    net = read_function(graph, shape, removal=graph.removal, batches=(batch, batch) if batch else (2, 3))
+    with AllocationLimit(memory_share() if max_memory is None else max_memory):
+        net = read_function(graph, shape, removal=graph.removal, batches=(batch, batch) if batch else (2, 3))
     _compare_with_reference(model, net, graph, batch or 2)
     return net
 

@@ -106,17 +106,17 @@ def _resize(node: Node, x: Tensor, *inputs: Tensor | None) -> Tensor:
     """Apply nearest or linear resizing, in the variants that torch supports."""
     if node.op == "Upsample" or node.opset < 11:
         scales, sizes = (inputs[0] if inputs else None), None
-        factors = node.get("scales") if scales is None else scales.tolist()
+        factors = node.get("scales") if scales is None else node.listed("scales", scales)
         transform, rounding = "asymmetric", "floor"
     else:
         scales, sizes = (list(inputs) + [None] * 3)[1:3]
-        factors = scales.tolist() if scales is not None and scales.numel() else None
+        factors = node.listed("scales", scales) if scales is not None and scales.numel() else None
         transform = node.get("coordinate_transformation_mode", "half_pixel")
         rounding = node.get("nearest_mode", "round_prefer_floor")
     if node.get("axes") is not None or node.get("antialias", 0):
         raise node.error("resizing with axes or antialias cannot be read")
     axes = x.ndim - 2
-    size = [int(n) for n in sizes.tolist()][2:] if sizes is not None else None
+    size = node.integers("sizes", sizes)[2:] if sizes is not None else None
     factors = [float(f) for f in factors][2:] if size is None and factors is not None else None
     mode = node.get("mode", "nearest")
     if mode == "nearest" and (transform, rounding) == ("asymmetric", "floor"):

@@ -9,6 +9,9 @@ import numpy as np
 
 from creases.errors import ReadError
 
+#: Entries of a constant that lists sizes, axes or repeats.
+MAX_LISTED = 1_000
+
 
 @dataclass(frozen=True)
 class Node:
@@ -41,4 +44,10 @@ class Node:
             return self.get(attribute, default)
         if isinstance(tensor, TracedTensor):
             raise self.error(f"its {attribute} depend on the network's input")
-        return [int(n) for n in tensor.reshape(-1).tolist()]
+        return [int(n) for n in self.listed(attribute, tensor)]
+
+    def listed(self, what: str, tensor: Any) -> list[Any]:
+        """Return the entries of a constant that lists sizes, axes or repeats."""
+        if tensor.numel() > MAX_LISTED:
+            raise self.error(f"its {what} have {tensor.numel():,} entries; no tensor has so many axes")
+        return list(tensor.reshape(-1).tolist())

@@ -37,6 +37,14 @@ def _gemm(node: Node, a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
     return out if c is None else out + c * beta
 
 
+def _matmul(node: Node, a: Tensor, b: Tensor) -> Tensor:
+    """Multiply; a matrix times a vector, in a file without batch axis, acts on the vector of each sample."""
+    is_vector = isinstance(b, TracedTensor) and not isinstance(a, TracedTensor) and b.ndim == 2 and len(b) == 1
+    if is_vector and a.ndim == 2 and a.shape[1] == b.shape[1]:
+        return F.linear(b, a)
+    return torch.matmul(a, b)
+
+
 def _prelu(node: Node, x: Tensor, slope: Tensor) -> Tensor:
     """Apply a leaky ReLU with a slope tensor, by torch's PReLU if there is one slope or one per channel."""
     if slope.numel() == 1:
@@ -84,7 +92,7 @@ def _dtype(name: str) -> torch.dtype:
 
 def _constant_of_shape(node: Node, shape: Tensor) -> Tensor:
     value = node.get("value", torch.zeros(1, dtype=torch.float64))
-    return value.reshape(()).expand(shape.tolist()).clone()  # type: ignore[no-any-return]
+    return value.reshape(()).expand(node.integers("shape", shape)).clone()  # type: ignore[no-any-return]
 
 
 def _div(node: Node, a: Tensor, b: Tensor) -> Tensor:
@@ -112,7 +120,7 @@ OPERATORS: dict[str, Operator] = {
     **LAYERS,
     **SHAPES,
     "Gemm": _gemm,
-    "MatMul": _binary(torch.matmul),
+    "MatMul": _matmul,
     "Add": _binary(torch.add),
     "Sub": _binary(torch.sub),
     "Mul": _binary(torch.mul),

@@ -34,6 +34,8 @@ def _reshape(node: Node, x: Tensor, shape: Tensor | None = None) -> Tensor:
         rest = target[1:]
         if -1 in rest or prod(rest) * len(x) == x.numel():
             target[0] = len(x)
+    if _is_one_sample(x) and target[:1] == [-1] and prod(target[1:]) == x.numel():
+        target[0] = 1  # the batch, not an axis of the sample
     if _is_one_sample(x) and target[:1] != [1]:
         target = [1, *target]
     return x.reshape(target)
@@ -122,7 +124,7 @@ def _shape(node: Node, x: Tensor) -> Tensor:
 
 
 def _expand(node: Node, x: Tensor, shape: Tensor) -> Tensor:
-    target = [int(n) for n in shape.tolist()]
+    target = list(node.integers("shape", shape))
     x = x.reshape(*(1,) * (len(target) - x.ndim), *x.shape) if len(target) > x.ndim else x
     target = [1] * (x.ndim - len(target)) + target
     return x.expand(*(max(n, t) for n, t in zip(x.shape, target, strict=True)))
@@ -162,7 +164,7 @@ SHAPES: dict[str, Callable[..., Any]] = {
     "Shape": _shape,
     "Size": lambda node, x: torch.tensor(x.numel()),
     "Expand": _expand,
-    "Tile": lambda node, x, repeats: x.repeat(*repeats.tolist()),
+    "Tile": lambda node, x, repeats: x.repeat(*node.integers("repeats", repeats)),
     "ReduceMean": _reduce(lambda x, axes, keep: x.mean(axes, keepdim=keep)),
     "ReduceSum": _reduce(lambda x, axes, keep: x.sum(axes, keepdim=keep)),
     "ReduceMax": _reduce(lambda x, axes, keep: x.amax(axes, keepdim=keep)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from creases.network.program._program import Program
+from creases._program._program import Program
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ def propagate(
     Parameters
     ----------
     values
-        The values known before step ``start``, by number as in :class:`creases.network.program.Step`.
+        The values known before step ``start``, by number as in :class:`creases._program.Step`.
     apply_step
         ``apply_step(i, inputs)`` is the output of step i, in whatever representation the caller uses.
 

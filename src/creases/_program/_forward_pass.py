@@ -9,8 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from creases.network.program._program import Program
-from creases.network.program._propagation import propagate
+from creases._program._program import Program
+from creases._program._propagation import propagate
 
 
 class ForwardPass:

@@ -3,8 +3,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from creases._program._activation_times_gradient import activation_times_gradient
 from creases.network._reading.arrays import from_arrays
-from creases.network.program._activation_times_gradient import activation_times_gradient
 
 
 def layers(rng, *widths):

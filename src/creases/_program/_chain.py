@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from creases._program._step import Step
 from creases.errors import InputError
-from creases.network.program._step import Step
 
 
 def find_chain_break(steps: Sequence[Step]) -> int | None:

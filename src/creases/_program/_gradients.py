@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases.network.program._bends import apply_sides
-from creases.network.program._patterns import split_sides, unpack_sides
-from creases.network.program._pieces import memory_limit
-from creases.network.program._program import Program
-from creases.network.program._propagation import propagate
+from creases._program._bends import apply_sides
+from creases._program._patterns import split_sides, unpack_sides
+from creases._program._pieces import memory_limit
+from creases._program._program import Program
+from creases._program._propagation import propagate
 
 
 def pattern_gradients(program: Program, patterns: NDArray[np.uint8], weights: NDArray[Any]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from creases.network.program._products import convolve, linear_map, matrix_product
+from creases._program._products import convolve, linear_map, matrix_product
 
 Options = dict[str, Any]
 Tensors = dict[str, Tensor]

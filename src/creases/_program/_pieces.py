@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._display import to_html
-from creases.network.program._bends import apply_sides, sides_at
-from creases.network.program._patterns import split_sides, unpack_sides
-from creases.network.program._program import Program
-from creases.network.program._propagation import propagate
-from creases.network.program._step import Step
+from creases._program._bends import apply_sides, sides_at
+from creases._program._patterns import split_sides, unpack_sides
+from creases._program._program import Program
+from creases._program._propagation import propagate
+from creases._program._step import Step
 
 
 class Piece(NamedTuple):
@@ -63,7 +63,7 @@ def slice_pieces(program: Program, sides: Sequence[Tensor], origin: Tensor, basi
     Parameters
     ----------
     sides
-        For each bend the sides (r, *units), as :func:`creases.network.program._bends.sides_at` returns them.
+        For each bend the sides (r, *units), as :func:`creases._program._bends.sides_at` returns them.
     origin, basis
         (n_in,) and (n_in, k).
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import creases
-from creases.network.program import Program, forward, forward_sides, pack_sides, pattern_pieces
+from creases._program import Program, forward, forward_sides, pack_sides, pattern_pieces
 
 NET = creases.read(
     [(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([0.0, -1.0, 0.5])), (np.ones((2, 3)), [0, 1])]

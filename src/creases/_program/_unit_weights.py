@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from creases._program._program import Program
 from creases._typing import Floats
-from creases.network.program._program import Program
 
 
 def incoming_weights(program: Program, bend: int) -> Floats | None:

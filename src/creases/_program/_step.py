@@ -8,9 +8,9 @@ from typing import Any
 
 from torch import Tensor
 
-from creases.network.program._affine import AFFINE_OPS
-from creases.network.program._bends import BEND_OPS, apply_bend
-from creases.network.program._products import linear_map
+from creases._program._affine import AFFINE_OPS
+from creases._program._bends import BEND_OPS, apply_bend
+from creases._program._products import linear_map
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases.network.program._program import PointsLike, Program
+from creases._program._program import PointsLike, Program
 
 
 def activation_times_gradient(program: Program, x: PointsLike, weights: NDArray[Any]) -> NDArray[np.float64]:

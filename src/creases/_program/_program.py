@@ -13,9 +13,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._program._step import Step
 from creases._text import plural
 from creases.errors import InputError
-from creases.network.program._step import Step
 
 PointsLike = Tensor | NDArray[Any] | Sequence[Any]  #: points as numbers in any container: arrays, tensors, lists
 

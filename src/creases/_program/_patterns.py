@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._program._program import Program
 from creases._validation import as_array
 from creases.errors import InputError
-from creases.network.program._program import Program
 
 
 def bit_widths(program: Program) -> NDArray[np.int64]:
@@ -61,7 +61,7 @@ def split_sides(program: Program, sides: NDArray[np.integer]) -> list[Tensor]:
     """Split the sides (..., n_units) of all units by bend: tensors (..., *units).
 
     They are on the network's device; bool for a relu, int64 for a choice, as
-    :func:`creases.network.program._bends.sides_at` returns them.
+    :func:`creases._program._bends.sides_at` returns them.
     """
     parts = []
     for bend, i in enumerate(program.bends):

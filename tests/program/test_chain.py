@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 import creases
+from creases._program import check_chain, find_chain_break
 from creases.errors import InputError
-from creases.network.program import check_chain, find_chain_break
 
 
 class Residual(nn.Module):

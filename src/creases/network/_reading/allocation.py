@@ -1,0 +1,118 @@
+"""A limit on the memory that reading a model takes, known before any of it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+from creases.errors import LimitError
+
+#: What older versions of torch lack.
+_REDUCTION = getattr(torch.Tag, "reduction", None)
+
+#: Products of matrices: the last two operands are multiplied.
+_PRODUCTS = (torch.ops.aten.mm, torch.ops.aten.addmm, torch.ops.aten.bmm, torch.ops.aten.baddbmm)
+
+#: What puts its operands side by side.
+_JOINS = (torch.ops.aten.cat, torch.ops.aten.stack)
+
+
+class AllocationLimit(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Refuses a torch operation whose results, with the tensors that are alive, would take more than a limit.
+
+    The operation first runs on tensors without memory (torch's meta device), which gives the sizes of its results.
+
+    Parameters
+    ----------
+    max_bytes
+        The limit.
+    """
+
+    def __init__(self, max_bytes: float) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.max_bytes = max_bytes
+        self._taken = 0
+        self._alive: list[tuple[StorageWeakRef, int]] = []
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # nothing is compiled here, and torch's compiler takes seconds to import
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        needed = _result_bytes(func, args, kwargs)
+        if self._taken + needed > self.max_bytes:
+            self._forget_freed()
+        if self._taken + needed > self.max_bytes:
+            taken = f" beside the {_size(self._taken)} that it holds" if self._taken > 1e6 else ""
+            raise LimitError(
+                f"max_memory={self.max_bytes:.3g}",
+                f"is less than the {_size(needed)} that the model's operation {func._schema.name.partition('::')[2]} "
+                f"would take{taken}",
+                "is the file what you expect? If so, raise the limit: creases.read(model, max_memory=...)",
+            )
+        out = func(*args, **kwargs)
+        self._count(out, args)
+        return out
+
+    def _count(self, out: Any, args: Sequence[Any]) -> None:
+        known = {leaf.untyped_storage()._cdata for leaf in _tensors(args)}
+        for leaf in _tensors(out):
+            storage = leaf.untyped_storage()
+            if storage._cdata not in known and storage.nbytes():
+                self._alive.append((StorageWeakRef(storage), storage.nbytes()))  # type: ignore[no-untyped-call]
+                self._taken += storage.nbytes()
+
+    def _forget_freed(self) -> None:
+        self._alive = [each for each in self._alive if not each[0].expired()]  # type: ignore[no-untyped-call]
+        self._taken = sum(size for _, size in self._alive)
+
+
+def _result_bytes(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> int:
+    """Return how many bytes the results of an operation would take, counted as if every entry were stored.
+
+    The most frequent kinds have rules of their own, as torch's rules for some of them import its compiler.
+    """
+    tensors = _tensors((args, kwargs))
+    if func._schema.is_mutable or _REDUCTION in func.tags:  # in place, or smaller than what it reduces
+        return 0
+    if not tensors and args and isinstance(args[0], list | tuple):  # a new tensor of this size
+        return 8 * prod(args[0])
+    if torch.Tag.pointwise in func.tags:
+        return 8 * prod(np.broadcast_shapes(*(tuple(leaf.shape) for leaf in tensors)))
+    if func._overloadpacket in _PRODUCTS:
+        return 8 * prod(tensors[-2].shape[:-1]) * tensors[-1].shape[-1]
+    if func._overloadpacket in _JOINS:
+        return 8 * sum(leaf.numel() for leaf in tensors)
+    try:
+        meta_args, meta_kwargs = tree_map(_to_meta, (tuple(args), kwargs))
+        out = func(*meta_args, **meta_kwargs)
+    except (
+        Exception
+    ):  # without a rule for sizes: torch says what is wrong, or its results are no larger than its inputs
+        return 0
+    return sum(leaf.numel() * leaf.element_size() for leaf in _tensors(out))
+
+
+def _to_meta(leaf: Any) -> Any:
+    if isinstance(leaf, Tensor):
+        return torch.empty_strided(leaf.shape, leaf.stride(), dtype=leaf.dtype, device="meta")
+    return torch.device("meta") if isinstance(leaf, torch.device) else leaf
+
+
+def _tensors(tree: Any) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
+
+
+def _size(n_bytes: float) -> str:
+    return f"{n_bytes / 1e9:.3g} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:.3g} MB"

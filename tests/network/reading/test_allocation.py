@@ -1,0 +1,117 @@
+"""Sizes are known before memory is taken."""
+
+import itertools
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from onnx import TensorProto, helper, numpy_helper
+
+import creases
+from creases.errors import CreasesError, LimitError, ReadError
+from creases.network._reading.allocation import AllocationLimit
+
+#: By name: nodes from "x" (1, 1, 4, 4) to "y" with an attribute or a constant that asks for far too much.
+GREEDY = {
+    "Conv": ([("Conv", "xw", "y", {"pads": [100_000] * 4})], {"w": np.ones((1, 1, 1, 1), np.float32)}),
+    "Pad": ([("Pad", "xp", "y", {})], {"p": np.array([0, 0, 0, 0, 0, 0, 0, 10**9])}),
+    "Tile": ([("Tile", "xp", "y", {})], {"p": np.array([1, 1, 1, 10**10])}),
+    "ConstantOfShape": (
+        [("ConstantOfShape", "p", "c", {}), ("ReduceSum", "c", "s", {}), ("Add", "xs", "y", {})],
+        {"p": np.array([2**40])},
+    ),
+    "Expand": ([("Expand", "xp", "y", {})], {"p": np.array([1, 2**30, 4, 4])}),
+    "Range": (
+        [("Range", "abc", "r", {}), ("Gather", "xr", "y", {"axis": 3})],
+        {"a": np.array(0), "b": np.array(10**11), "c": np.array(1)},
+    ),
+    "Resize": (
+        [("Resize", ["x", "", "s"], "y", {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"})],
+        {"s": np.array([1, 1, 1e5, 1e5], np.float32)},
+    ),
+    "Gather": (
+        [("ConstantOfShape", "p", "c", {}), ("Cast", "c", "i", {"to": 7}), ("Gather", "xi", "y", {"axis": 3})],
+        {"p": np.array([2**33])},
+    ),
+}
+
+
+def _model(nodes, constants, functions=()):
+    graph = helper.make_graph(
+        [helper.make_node(op, list(inputs), list(outputs), **options) for op, inputs, outputs, options in nodes],
+        "greedy",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 1, 4, 4))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    return helper.make_model(graph, opset_imports=opsets, functions=functions)
+
+
+@pytest.mark.parametrize("name", GREEDY)
+def test_an_operator_that_asks_for_too_much_is_refused_before_memory_is_taken(name):
+    with pytest.raises(LimitError, match=r"max_memory=1e\+08 .* raise the limit: creases.read\(model, max_memory"):
+        creases.read(_model(*GREEDY[name]), max_memory=1e8)
+
+
+def test_values_that_double_forty_times_are_refused():
+    names = ["x", *(f"a{k}" for k in range(39)), "y"]
+    nodes = [("Concat", [a, a], [b], {"axis": 1}) for a, b in itertools.pairwise(names)]
+    with pytest.raises(LimitError, match="beside the"):
+        creases.read(_model(nodes, {}), max_memory=1e7)
+
+
+def test_a_list_of_sizes_has_few_entries():
+    nodes = [("Expand", "op", "e", {}), ("Reshape", "xe", "y", {})]
+    with pytest.raises(ReadError, match="2,000 entries"):
+        creases.read(_model(nodes, {"o": np.array([1]), "p": np.array([2000])}))
+
+
+def test_functions_that_call_each_other_twice_are_counted_before_they_are_unfolded():
+    functions = []
+    for k in range(40):
+        inner = ("Relu", "") if k == 0 else (f"f{k - 1}", "own")
+        nodes = [
+            helper.make_node(inner[0], ["a"], ["b"], domain=inner[1]),
+            helper.make_node(inner[0], ["b"], ["c"], domain=inner[1]),
+        ]
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+        functions.append(helper.make_function("own", f"f{k}", ["a"], ["c"], nodes, opsets))
+    model = _model([], {}, functions)
+    model.graph.node.append(helper.make_node("f39", ["x"], ["y"], domain="own"))
+    with pytest.raises(ReadError, match="1,099,511,627,776 nodes"):
+        creases.read(model)
+
+
+def test_the_limit_can_be_raised_and_changes_no_network(tmp_path):
+    net = creases.read(torch.nn.Sequential(torch.nn.Linear(3, 50), torch.nn.ReLU(), torch.nn.Linear(50, 2)))
+    path = net.save(tmp_path / "net.onnx")
+    with pytest.raises(LimitError):
+        creases.read(path, max_memory=1000)
+    x = np.random.default_rng(0).normal(size=(5, 3))
+    np.testing.assert_allclose(creases.read(path, max_memory=1e6)(x), net(x), rtol=1e-5, atol=1e-6)
+    with pytest.raises(CreasesError, match="max_memory"):
+        creases.read(path, max_memory=0)
+
+
+def test_memory_that_was_freed_is_not_counted():
+    with AllocationLimit(1e6):
+        total = sum(float(torch.ones(50_000, dtype=torch.float64).sum()) for _ in range(10))
+    assert total == 500_000
+
+
+def test_views_and_results_in_place_take_nothing():
+    x = torch.zeros(100_000, dtype=torch.float64)
+    with AllocationLimit(1e6):
+        for _ in range(20):
+            x.reshape(100, 1000)[:50].add_(1.0)
+    assert x.sum() == 1e6
+
+
+def test_onnx_of_a_convolution_reads_within_what_it_needs(tmp_path):
+    module = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(16, 2))
+    net = creases.read(module, (1, 4, 4))
+    path = net.save(tmp_path / "net.onnx")
+    assert onnx.load(path).graph.node
+    assert creases.read(path, max_memory=1e5).n_units == net.n_units
