@@ -282,6 +282,7 @@ def test_a_loader_counts_the_samples_it_gives():
 # a loop of the user's own
 
 
+@pytest.mark.slow
 def test_in_a_users_own_loop_every_call_is_an_epoch():
     model, data = mlp(3, 2, 2), classes(40)
     grower = Grower(model, adam(model), data, "classification", how="random", budget=40, growth_share=0.5)

@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from creases.growth._cost import charge, count_cost
 from creases.growth.methods import gradmax, random_units, tiny
-from creases.network.surgery import places
+from creases.network import places
 
 
 def test_products_factorisations_and_charges_add_up() -> None:

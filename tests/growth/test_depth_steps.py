@@ -13,7 +13,7 @@ from creases.growth import DepthProposal, Grower, GrowthConfig, History, Run
 from creases.growth.methods import Tiny
 from creases.growth.policies import SizeLimit, WidthOrDepth
 from creases.growth.policies._depth import held_out_gain, new_layer
-from creases.network.surgery import Place
+from creases.network import Place
 from growth_runs import mlp, same_tensors, state, timeless
 
 
@@ -71,6 +71,7 @@ def test_depth_is_chosen_where_it_gains_more_for_the_same_multiply_adds():
     assert place.name == "0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["tiny", "gradmax", "random", "split"])
 def test_width_is_chosen_where_that_gains_more_for_the_same_multiply_adds(how):
     model, data = wide_target()
@@ -173,6 +174,7 @@ def test_a_killed_run_with_new_layers_ends_in_the_same_network(tmp_path):
     assert timeless(run.history) == timeless(whole.history)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limits", "fits"),
     [

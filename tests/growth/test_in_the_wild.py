@@ -49,6 +49,7 @@ SCHEDULES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_a_schedule_goes_on_as_without_growth(name):
     loop, plain = train(schedule=SCHEDULES[name]), train(schedule=SCHEDULES[name], growth=())

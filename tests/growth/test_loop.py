@@ -293,6 +293,7 @@ def test_one_class_is_learnt_and_the_run_ends():
         assert grown.history.last["score"] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["tiny", "gradmax", "random"])
 def test_a_convolution_grows(how):
     model = conv()
@@ -311,6 +312,7 @@ def test_regression_has_r2_for_a_score():
 # interrupts
 
 
+@pytest.mark.slow
 def test_an_interrupt_in_the_middle_of_an_epoch_leaves_the_last_checkpoint_good(tmp_path):
     path = tmp_path / "run.pt"
     whole = run(batch_size=30, checkpoint=tmp_path / "whole.pt")

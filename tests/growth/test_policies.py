@@ -75,6 +75,7 @@ def test_a_plateau_counts_from_the_last_growth_step():
     assert not Plateau(patience=4)(state(history=history))
 
 
+@pytest.mark.slow
 @given(losses, st.integers(1, 5))
 def test_a_falling_loss_is_no_plateau_whatever_its_sign(given_losses, patience):
     falling = [loss - 30.0 * k for k, loss in enumerate(given_losses)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import creases
 from creases.growth import grow
 from growth_runs import classes, mlp
@@ -11,6 +13,7 @@ def run(**options):
     return grow(mlp(3, 2, 2, 2, seed=3), classes(), "classification", how="random", when=3, **{"budget": 10, **options})
 
 
+@pytest.mark.slow
 def test_progress_is_shown_when_asked_for_and_is_quiet_otherwise(capsys):
     run(progress=False)
     run()

@@ -104,6 +104,7 @@ def test_a_race_is_judged_by_weights_averaged_over_its_last_quarter(steps):
     assert float(race.average["weight"]) == pytest.approx(np.mean(np.square(seen)))
 
 
+@pytest.mark.slow
 def test_both_networks_of_every_race_are_judged_by_averaged_weights(monkeypatch):
     judged = []
 
@@ -331,6 +332,7 @@ def test_both_networks_of_a_stage_are_trained_for_as_many_steps_on_the_same_batc
     assert stages >= 2
 
 
+@pytest.mark.slow
 def test_the_winner_of_a_race_trains_alone_for_the_rest_of_a_long_stage(monkeypatch, verdict):
     verdict(True)
     monkeypatch.setattr(_stages, "RACE_STEPS", 6)
@@ -418,6 +420,7 @@ def test_a_stage_is_described():
 # a user's own loop, with its own count of steps
 
 
+@pytest.mark.slow
 def test_after_a_stage_that_does_not_pay_the_next_widens_more(verdict):
     verdict(False)
     run = begun(budget=200, growth_patience=3)

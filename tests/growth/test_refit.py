@@ -108,6 +108,7 @@ def test_only_keep_refit_retrains(keep: str) -> None:
     assert not run_to_the_end(flipped(), keep=keep, budget=30).history.refit
 
 
+@pytest.mark.slow
 def test_stopped_in_the_middle_it_ends_the_same(overfitted: Run, tmp_path: Path) -> None:
     refit = overfitted.history.refit
     options = {**OPTIONS, "validation": HELD, "checkpoint": tmp_path / "run.pt"}

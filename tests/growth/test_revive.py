@@ -41,6 +41,7 @@ def test_units_behind_a_batch_norm_do_not_die():
     assert dead_units(model, creases.places(model)[0], [classes()]) == []
 
 
+@pytest.mark.slow
 @given(st.integers(1, 6), st.integers(1, 40), st.integers(0, 100), st.sampled_from([1e-6, 1.0, 1e6]))
 def test_revived_units_are_active_on_some_samples(width, n, seed, scale):
     model = killed(mlp(3, width, 2), ["0"])

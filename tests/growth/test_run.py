@@ -41,6 +41,7 @@ def same_optimizers(one: dict, other: dict) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_epochs_by_hand_are_those_of_grow():
     run = begun()
     while not run.history.ended:

@@ -129,7 +129,7 @@ def test_the_estimator_makes_the_network_of_the_experiment(
     experiment = early_stopped
     estimator = GrowingRegressor if problem.classes is None else GrowingClassifier
     train, held = split(problem, experiment.data)
-    model = estimator(how, random_state=SEED, **SHARED).fit(*train, validation=held)
+    model = estimator("network", how=how, random_state=SEED, **SHARED).fit(*train, validation=held)
     assert same(model.module_, experiment.data.scaling.fold_into(experiment.model))
     assert trace(model.history_) == trace(experiment.history)
 
@@ -139,7 +139,7 @@ def test_the_estimator_retrains_on_all_rows_as_the_experiment_does() -> None:
     problem, shared = noisy_circle(), {"how": "random", "budget": 80, "standardize": False}
     experiment = Experiment.from_problem(problem, GrowthConfig(seed=1, test_fraction=0.0, **shared))
     experiment.run(progress=False)
-    model = GrowingClassifier(random_state=1, **shared).fit(problem.X, problem.y)
+    model = GrowingClassifier("network", random_state=1, **shared).fit(problem.X, problem.y)
     assert experiment.history.refit
     assert experiment.history.kept == len(experiment.history.epochs)
     assert same(model.module_, experiment.data.scaling.fold_into(experiment.model))
@@ -151,7 +151,18 @@ def test_the_command_line_makes_the_network_of_the_experiment(
 ) -> None:
     columns = {name: problem.X[:, k] for k, name in enumerate(problem.features)}
     np.savez(tmp_path / "table.npz", **columns, y=problem.y)
-    words = ["grow", tmp_path / "table.npz", "--target", "y", "--task", problem.task, "--out", tmp_path / "run"]
+    words = [
+        "grow",
+        tmp_path / "table.npz",
+        "--target",
+        "y",
+        "--task",
+        problem.task,
+        "--out",
+        tmp_path / "run",
+        "--kind",
+        "network",
+    ]
     words += ["--how", how, "--seed", SEED, "--budget", SHARED["budget"], "--growth-share", 0.7, "--no-standardize"]
     result = CliRunner().invoke(app, list(map(str, words)))
     assert result.exit_code == 0, result.output
@@ -172,7 +183,7 @@ def test_the_studio_makes_the_network_of_the_experiment(problem: Problem, experi
 
 def test_all_share_their_defaults() -> None:
     defaults = asdict(GrowthConfig())
-    for estimator in (GrowingClassifier(), GrowingRegressor()):
+    for estimator in (GrowingClassifier("network"), GrowingRegressor("network")):
         shared = {name: value for name, value in estimator.get_params().items() if name in defaults}
         assert shared == {name: defaults[name] for name in shared}
     assert make_config({}, Limits()) == GrowthConfig()

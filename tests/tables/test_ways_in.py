@@ -22,7 +22,8 @@ from creases.show.studio._limits import Limits
 from creases.show.studio._live_run import LiveRun
 from creases.tables import RunSettings, read_table
 
-OPTIONS: dict[str, Any] = {"budget": 12, "growth_share": 0.5}
+OPTIONS: dict[str, Any] = {"kind": "network", "budget": 12, "growth_share": 0.5}
+KINDS: dict[str, dict[str, Any]] = {"network": OPTIONS, "curves": {}}
 
 
 def passengers() -> pd.DataFrame:
@@ -56,42 +57,46 @@ def table(request: pytest.FixtureRequest) -> tuple[pd.DataFrame, str]:
     return TABLES[request.param]
 
 
-@pytest.fixture(scope="module")
-def model(table: tuple[pd.DataFrame, str]) -> Any:
+@pytest.fixture(scope="module", params=[pytest.param("network", marks=pytest.mark.slow), "curves"])
+def model(request: pytest.FixtureRequest, table: tuple[pd.DataFrame, str]) -> Any:
     frame, target = table
-    return creases.fit_table(frame, target, test_fraction=0.0, **OPTIONS)
+    return creases.fit_table(frame, target, test_fraction=0.0, **KINDS[request.param])
 
 
-@pytest.mark.slow
+def options_of(model: Any) -> dict[str, Any]:
+    return KINDS["network" if model.additive is None else "curves"]
+
+
 def test_the_estimator_makes_the_network_of_fit_table(table: tuple[pd.DataFrame, str], model: Any) -> None:
     frame, target = table
     rows, labels = frame.drop(columns=target), frame[target]
-    estimator = GrowingClassifier(random_state=0, **OPTIONS).fit(rows, labels)
+    estimator = GrowingClassifier(random_state=0, **options_of(model)).fit(rows, labels)
     X = model.problem.X
     assert np.array_equal(estimator.network_(X), model.network(X))
     assert estimator.predict(rows).tolist() == model.predict(frame).tolist()
     assert estimator.classes_.tolist() == sorted(set(labels))
 
 
-@pytest.mark.slow
 def test_the_command_line_makes_the_network_of_fit_table(
     table: tuple[pd.DataFrame, str], model: Any, tmp_path: Path
 ) -> None:
     frame, target = table
     frame.to_csv(tmp_path / "table.csv", index=False)
     words = ["grow", tmp_path / "table.csv", "--target", target, "--out", tmp_path / "run", "--test-fraction", 0]
-    words += ["--budget", OPTIONS["budget"], "--growth-share", OPTIONS["growth_share"]]
+    words += [word for name, value in options_of(model).items() for word in (f"--{name.replace('_', '-')}", value)]
     result = CliRunner().invoke(app, list(map(str, words)))
     assert result.exit_code == 0, result.output
     X = model.problem.X
-    assert np.array_equal(creases.read(tmp_path / "run" / "model.safetensors")(X), model.network(X))
+    assert np.array_equal(creases.load(tmp_path / "run").network(X), model.network(X))
     assert creases.load(tmp_path / "run").predict(frame).tolist() == model.predict(frame).tolist()
 
 
 @pytest.mark.slow
-def test_the_studio_makes_the_network_of_fit_table(table: tuple[pd.DataFrame, str], model: Any) -> None:
+def test_the_studio_makes_the_network_of_fit_table(table: tuple[pd.DataFrame, str]) -> None:
     problem = read_table(*table)
-    live = LiveRun(problem, RunSettings("table", config=GrowthConfig(test_fraction=0.0, **OPTIONS)), Limits())
+    model = creases.fit_table(*table, test_fraction=0.0, **OPTIONS)
+    options = {name: value for name, value in OPTIONS.items() if name != "kind"}
+    live = LiveRun(problem, RunSettings("table", config=GrowthConfig(test_fraction=0.0, **options)), Limits())
     while not live.history.ended:
         live.epoch()
     assert np.array_equal(live.net(problem.X), model.network(problem.X))
@@ -99,7 +104,7 @@ def test_the_studio_makes_the_network_of_fit_table(table: tuple[pd.DataFrame, st
 
 @pytest.mark.slow
 @pytest.mark.thorough  # ten fits
-def test_it_predicts_at_least_as_well_as_logistic_regression(table: tuple[pd.DataFrame, str]) -> None:
+def test_a_network_predicts_at_least_as_well_as_logistic_regression(table: tuple[pd.DataFrame, str]) -> None:
     frame, target = table
     problem, labels = read_table(frame, target), frame[target].to_numpy()
     ours, theirs = [], []
@@ -113,6 +118,19 @@ def test_it_predicts_at_least_as_well_as_logistic_regression(table: tuple[pd.Dat
 
 
 @pytest.mark.slow
+def test_curves_have_at_most_the_log_loss_of_logistic_regression(table: tuple[pd.DataFrame, str]) -> None:
+    frame, target = table
+    problem, labels = read_table(frame, target), frame[target].to_numpy()
+    number, rows = np.unique(labels, return_inverse=True)[1], frame.drop(columns=target)
+    gaps: list[float] = []
+    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(frame, labels):
+        linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(problem.X[train], labels[train])
+        ours = GrowingClassifier(random_state=0).fit(rows.iloc[train], labels[train]).predict_log_proba(rows.iloc[test])
+        theirs = linear.predict_log_proba(problem.X[test])
+        gaps += (theirs - ours)[np.arange(len(test)), number[test]].tolist()
+    assert np.mean(gaps) < np.std(gaps) / np.sqrt(len(gaps))
+
+
 @pytest.mark.parametrize(
     "labels", [np.array([3, 7]), np.array([False, True]), np.array(["no", "yes"]), np.array([0.0, 2.0])]
 )
@@ -120,9 +138,11 @@ def test_predictions_have_the_type_of_the_labels(labels: np.ndarray, tmp_path: P
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = labels[(X[:, 0] > 0).astype(int)]
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=y)
-    estimator = GrowingClassifier(budget=2, random_state=0).fit(frame[["a", "b"]], frame["y"])
-    model = creases.fit_table(frame, "y", task="classification", budget=2)
-    for predicted in (estimator.predict(frame[["a", "b"]]), model.predict(frame)):
+    estimator = GrowingClassifier(random_state=0).fit(frame[["a", "b"]], frame["y"])
+    model = creases.fit_table(frame, "y", task="classification")
+    loaded = creases.load(model.save(tmp_path / "model"))
+    predictions = [model.predict(frame), loaded.predict(frame), estimator.model_.predict(frame[["a", "b"]])]
+    for predicted in (estimator.predict(frame[["a", "b"]]), *predictions):
         assert predicted.dtype.kind == labels.dtype.kind
         assert np.mean(predicted == y) > 0.9
 
@@ -131,16 +151,15 @@ def test_integers_in_a_text_file_stay_integers(tmp_path: Path) -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=(X[:, 0] > 0).astype(int))
     frame.to_csv(tmp_path / "table.csv", index=False)
-    words = ["grow", str(tmp_path / "table.csv"), "--out", str(tmp_path / "run"), "--budget", "2"]
+    words = ["grow", str(tmp_path / "table.csv"), "--out", str(tmp_path / "run")]
     assert CliRunner().invoke(app, words).exit_code == 0
     assert creases.load(tmp_path / "run").predict(frame).dtype.kind == "i"
 
 
-@pytest.mark.slow
 def test_a_regressor_takes_dates_and_missing_values() -> None:
     frame = customers().assign(target=lambda rows: rows["income"].fillna(20.0) * 2)
     rows = frame.drop(columns="target")
-    estimator = GrowingRegressor(random_state=0, **OPTIONS).fit(rows, frame["target"])
+    estimator = GrowingRegressor(random_state=0).fit(rows, frame["target"])
     assert estimator.score(rows, frame["target"]) > 0.9
     with pytest.warns(UserWarning, match="feature names"):  # scikit-learn's
         from_array = estimator.predict(rows[:3].to_numpy(object))
@@ -150,4 +169,4 @@ def test_a_regressor_takes_dates_and_missing_values() -> None:
 def test_missing_labels_are_refused_with_what_to_do() -> None:
     rows, labels = customers().drop(columns="kind"), customers()["kind"].where(lambda kind: kind != "top")
     with pytest.raises(creases.errors.InputError, match=r"y must have no missing values.*drop those rows"):
-        GrowingClassifier().fit(rows, labels)
+        GrowingClassifier("network").fit(rows, labels)

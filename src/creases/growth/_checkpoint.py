@@ -14,18 +14,14 @@ from torch import Tensor, nn, optim
 from creases._files import write_atomically
 from creases.errors import FileError, InputError
 from creases.growth._checkpoint_checks import check_groups
+from creases.network import Place, deepen, places, remove, widen
 from creases.network.surgery import (
     AFFINE_LAYERS,
     InsertedLayer,
-    Place,
-    deepen,
     find_place,
     inserted_layers,
     output_tensors,
-    places,
-    remove,
     remove_layer,
-    widen,
 )
 
 _VERSION = 2

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypedDict, TypeVar
 from torch import nn, optim
 from torch.optim.lr_scheduler import LRScheduler
 
-from creases._validation import check_choice, check_count, check_number
+from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
 from creases.errors import InputError
 from creases.growth._budget import Budget, check_budget
 from creases.growth._schedule import MakeScheduler, check_schedule
@@ -35,9 +35,6 @@ MIN_EPOCHS, MAX_EPOCHS, AUTO_STEPS = 20, 400, 3000
 
 #: More stages than any run has.
 NEVER = 10**9
-
-#: Scores that a threshold can maximize.
-THRESHOLD_SCORES = ("f1", "balanced_accuracy", "accuracy")
 
 _OPTIMIZERS = ("adamw", "adam")
 
@@ -334,24 +331,6 @@ def _can_fuse(model: nn.Module) -> bool:
 def _check_name(value: Any, names: Sequence[str], param: str, others: str) -> None:
     if not isinstance(value, str) or value not in names:
         raise InputError(param, f"be {', '.join(map(repr, names))}, {others}", repr(value))
-
-
-def check_class_weight(value: Any) -> None:
-    """Refuse what is neither None, "balanced" nor a dictionary of positive weights."""
-    if value is None or (isinstance(value, str) and value == "balanced"):
-        return
-    if not isinstance(value, Mapping):
-        raise InputError("class_weight", "be None, 'balanced' or a dictionary of classes to weights", repr(value))
-    for name, weight in value.items():
-        check_number(weight, f"class_weight[{name!r}]", above=0)
-
-
-def check_threshold(value: Any) -> None:
-    """Refuse what is neither a probability between 0 and 1 nor the name of a score."""
-    if isinstance(value, str):
-        _check_name(value, THRESHOLD_SCORES, "threshold", "or a number between 0 and 1")
-    else:
-        check_number(value, "threshold", above=0, below=1)
 
 
 def _check_batch_size(value: Any) -> None:

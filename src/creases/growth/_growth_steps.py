@@ -24,7 +24,8 @@ from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._registry import filler, refusal
 from creases.growth.policies._stop import SizeLimit, Stop, available_units, is_worth_adding
 from creases.growth.policies._where import At, EveryPlace
-from creases.network.surgery import Place, find_place
+from creases.network import Place
+from creases.network.surgery import find_place
 
 #: Samples on which units are checked for being dead or redundant.
 MAX_SAMPLES = 5000

@@ -10,7 +10,8 @@ from torch import Tensor, nn, optim
 
 from creases.errors import InputError
 from creases.growth._parameter_changes import apply_changes, match_parameters
-from creases.network.surgery import Certificate, Place, apply_and_measure, deepen, widen
+from creases.network import Certificate, Place, deepen, widen
+from creases.network.surgery import apply_and_measure
 
 
 @dataclass(frozen=True, eq=False)

@@ -182,7 +182,7 @@ class History:
         >>> import creases
         >>> from creases import problems
         >>> moons = problems.get("moons")
-        >>> history = creases.GrowingClassifier(budget=3, random_state=0).fit(moons.X, moons.y).history_
+        >>> history = creases.GrowingClassifier("network", budget=3, random_state=0).fit(moons.X, moons.y).history_
         >>> history.to_frame()["loss"].shape, history.steps_frame().empty
         ((3,), True)
         """

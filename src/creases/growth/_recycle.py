@@ -24,14 +24,12 @@ from creases.growth._loss_sum import Loss
 from creases.growth._parameter_changes import apply_changes, match_parameters
 from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.observation import Batches, PlaceObserver, iterate_batches
+from creases.network import Certificate, Place, remove
 from creases.network.surgery import (
-    Certificate,
     Link,
-    Place,
     apply_and_measure,
     find_place,
     input_tensors,
-    remove,
     unwrap_module,
     without_side_effects,
 )

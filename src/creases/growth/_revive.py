@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from creases.growth._samples import Pair
 from creases.growth.integrations import _ranks as ranks
+from creases.network import Place
 from creases.network.surgery import (
-    Place,
     UnitTensors,
     copy_sharing_parameters,
     input_tensors,

@@ -22,14 +22,8 @@ from creases.growth._samples import InMemorySamples, Samples
 from creases.growth.integrations import _ranks as ranks
 from creases.growth.integrations._followers import Followers
 from creases.growth.methods._evidence import Evidence, GrowthMethod
-from creases.network.surgery import (
-    Place,
-    copy_sharing_parameters,
-    count_parameters,
-    find_place,
-    places,
-    without_side_effects,
-)
+from creases.network import Place, places
+from creases.network.surgery import copy_sharing_parameters, count_parameters, find_place, without_side_effects
 
 T = TypeVar("T")
 

@@ -2,66 +2,82 @@
 
 ``read_table`` and ``parse_table`` make a problem of a file, a data frame or a text, with the kind of every column
 detected; its ``encoding`` (a ``TableEncoding``) encodes new rows. ``fit_table``, ``GrowingClassifier`` and
-``GrowingRegressor`` fit a network: an ``Experiment`` on a ``TableSplit``. ``load`` reads one back, as a ``TableModel``.
+``GrowingRegressor`` fit a ``TableModel`` by stages (curves, planes, units), or grow a network: an ``Experiment`` on a
+``TableSplit``. ``load`` reads one back.
+``describe_model``, ``points_card``, ``explain_row``, ``find_changes`` and ``certify_model`` put a model of curves, its
+predictions, what would change them and what is certain about it into words.
 ``scorecard``, ``effects``, ``importance``, ``interactions`` and ``counterfactual`` say what it does with the columns.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from creases.tables._encoding.column_encoding import ColumnEncoding
-from creases.tables._encoding.encoding import EncodedRows, Feature, TableEncoding, number_encoding
-from creases.tables._explain.columns import Columns
-from creases.tables._explain.conditions import Condition
-from creases.tables._explain.counterfactual import ColumnChange, Counterfactual, counterfactual
-from creases.tables._explain.effects import CategoryEffect, NumberEffect, effects
-from creases.tables._explain.importance import Importance, Interactions, importance, interactions
-from creases.tables._explain.scorecard import Scorecard, ScorecardCheck, ScorecardRegion, scorecard
-from creases.tables._explain.terms import LinearText
-from creases.tables._fit.describe import describe_step
-from creases.tables._fit.experiment import Experiment
-from creases.tables._fit.snapshots import Snapshot, Snapshots
-from creases.tables._fit.threshold import choose_threshold, decide, shift_decision
-from creases.tables._folder.folder import (
-    DESCRIPTION_FILE,
-    ENCODING_FILE,
-    HISTORY_FILE,
-    METRICS_FILE,
-    MODEL_FILE,
-    ONNX_FILE,
-    PICTURE_FILE,
-    REPORT_FILE,
-    SCORECARD_FILE,
-    lock_folder,
-    prepare_folder,
-)
-from creases.tables._folder.model_loading import load
-from creases.tables._folder.saved_run import SavedRun, load_run
-from creases.tables._folder.settings import SETTINGS_FILE, RunSettings, resolve_data
-from creases.tables._model.table_model import TableModel, training_summary
-from creases.tables._model.table_result import TableResult, fit_table
-from creases.tables._reading.columns import Column
-from creases.tables._reading.files import read_columns
-from creases.tables._reading.table import parse_table, read_table
-from creases.tables._scores.baselines import (
-    Baseline,
-    BaselineWarning,
-    baseline_warnings,
-    baselines,
-    compare_with_linear,
-    metrics_summary,
-)
-from creases.tables._scores.metrics import (
-    ClassificationMetrics,
-    RegressionMetrics,
-    classification_metrics,
-    regression_metrics,
-)
-from creases.tables._split.split import MIN_ROWS, TableSplit, data_box
-from creases.tables._stages.model import Curve, CurveModel, Plane, Step, fit_curves
-
 if TYPE_CHECKING:
+    from creases.tables._encoding.column_encoding import ColumnEncoding
+    from creases.tables._encoding.encoding import EncodedRows, Feature, TableEncoding, number_encoding
     from creases.tables._estimators.classifier import GrowingClassifier
     from creases.tables._estimators.regressor import GrowingRegressor
+    from creases.tables._explain.columns import Columns
+    from creases.tables._explain.conditions import Condition
+    from creases.tables._explain.counterfactual import ColumnChange, Counterfactual, counterfactual
+    from creases.tables._explain.effects import CategoryEffect, NumberEffect, effects
+    from creases.tables._explain.importance import Importance, Interactions, importance, interactions
+    from creases.tables._explain.scorecard import Scorecard, ScorecardRegion, scorecard
+    from creases.tables._fit.describe import describe_stage, describe_step
+    from creases.tables._fit.experiment import Experiment
+    from creases.tables._fit.fit_table import fit_problem, fit_table, make_config
+    from creases.tables._fit.snapshots import Snapshot, Snapshots
+    from creases.tables._fit.threshold import choose_threshold, shift_decision
+    from creases.tables._folder.folder import (
+        DESCRIPTION_FILE,
+        ENCODING_FILE,
+        HISTORY_FILE,
+        METRICS_FILE,
+        MODEL_FILE,
+        ONNX_FILE,
+        PICTURE_FILE,
+        REPORT_FILE,
+        SCORECARD_FILE,
+        lock_folder,
+        prepare_folder,
+    )
+    from creases.tables._folder.model_loading import load
+    from creases.tables._folder.model_saving import model_to_dict
+    from creases.tables._folder.saved_run import SavedRun, load_run
+    from creases.tables._folder.settings import SETTINGS_FILE, RunSettings, default_kind, resolve_data
+    from creases.tables._model.decision import decide
+    from creases.tables._model.edit import Edit
+    from creases.tables._model.table_model import TableModel
+    from creases.tables._reading.columns import Column
+    from creases.tables._reading.files import read_columns
+    from creases.tables._reading.table import parse_table, read_table
+    from creases.tables._scores.advice import Comparison, compare_models
+    from creases.tables._scores.baselines import (
+        Baseline,
+        baseline_warnings,
+        baselines,
+        compare_with_linear,
+        metrics_summary,
+    )
+    from creases.tables._scores.metrics import (
+        ClassificationMetrics,
+        RegressionMetrics,
+        classification_metrics,
+        regression_metrics,
+    )
+    from creases.tables._split.options import CurveConfig
+    from creases.tables._split.split import MIN_ROWS, TableSplit, data_box
+    from creases.tables._stages.fit import fit_curves
+    from creases.tables._stages.model import CurveModel
+    from creases.tables._stages.parts import Curve, Plane, Step, Units
+    from creases.tables._words.card import PointsCard, points_card
+    from creases.tables._words.changes import RowChange, RowChanges, find_changes
+    from creases.tables._words.facts import ModelFacts, certify_model
+    from creases.tables._words.graphs import LevelGraph, NumberGraph, fitted_rows, model_graphs
+    from creases.tables._words.model_text import describe_model
+    from creases.tables._words.pair_graphs import PairGraph
+    from creases.tables._words.row_text import Effect, RowExplanation, explain_row
+    from creases.tables._words.stability import Stability
 
 __all__ = [
     "DESCRIPTION_FILE",
@@ -76,17 +92,20 @@ __all__ = [
     "SCORECARD_FILE",
     "SETTINGS_FILE",
     "Baseline",
-    "BaselineWarning",
     "CategoryEffect",
     "ClassificationMetrics",
     "Column",
     "ColumnChange",
     "ColumnEncoding",
     "Columns",
+    "Comparison",
     "Condition",
     "Counterfactual",
     "Curve",
+    "CurveConfig",
     "CurveModel",
+    "Edit",
+    "Effect",
     "EncodedRows",
     "Experiment",
     "Feature",
@@ -94,42 +113,62 @@ __all__ = [
     "GrowingRegressor",
     "Importance",
     "Interactions",
-    "LinearText",
+    "LevelGraph",
+    "ModelFacts",
     "NumberEffect",
+    "NumberGraph",
+    "PairGraph",
     "Plane",
+    "PointsCard",
     "RegressionMetrics",
+    "RowChange",
+    "RowChanges",
+    "RowExplanation",
     "RunSettings",
     "SavedRun",
     "Scorecard",
-    "ScorecardCheck",
     "ScorecardRegion",
     "Snapshot",
     "Snapshots",
+    "Stability",
     "Step",
     "TableEncoding",
     "TableModel",
-    "TableResult",
     "TableSplit",
+    "Units",
     "baseline_warnings",
     "baselines",
+    "certify_model",
     "choose_threshold",
     "classification_metrics",
+    "compare_models",
     "compare_with_linear",
     "counterfactual",
     "data_box",
     "decide",
+    "default_kind",
+    "describe_model",
+    "describe_stage",
     "describe_step",
     "effects",
+    "explain_row",
+    "find_changes",
     "fit_curves",
+    "fit_problem",
     "fit_table",
+    "fitted_rows",
     "importance",
     "interactions",
     "load",
     "load_run",
     "lock_folder",
+    "make_config",
     "metrics_summary",
+    "model_graphs",
+    "model_to_dict",
     "number_encoding",
     "parse_table",
+    "points_card",
     "prepare_folder",
     "read_columns",
     "read_table",
@@ -137,17 +176,80 @@ __all__ = [
     "resolve_data",
     "scorecard",
     "shift_decision",
-    "training_summary",
 ]
+
+# Where each name lives. Each is imported on first use: a model is read and applied with numpy alone, while torch,
+# scikit-learn and pandas take seconds.
+_HOMES = {
+    "_encoding.column_encoding": ("ColumnEncoding",),
+    "_encoding.encoding": ("EncodedRows", "Feature", "TableEncoding", "number_encoding"),
+    "_estimators.classifier": ("GrowingClassifier",),
+    "_estimators.regressor": ("GrowingRegressor",),
+    "_explain.columns": ("Columns",),
+    "_explain.conditions": ("Condition",),
+    "_explain.counterfactual": ("ColumnChange", "Counterfactual", "counterfactual"),
+    "_explain.effects": ("CategoryEffect", "NumberEffect", "effects"),
+    "_explain.importance": ("Importance", "Interactions", "importance", "interactions"),
+    "_explain.scorecard": ("Scorecard", "ScorecardRegion", "scorecard"),
+    "_fit.describe": ("describe_stage", "describe_step"),
+    "_fit.experiment": ("Experiment",),
+    "_fit.fit_table": ("fit_problem", "fit_table", "make_config"),
+    "_fit.snapshots": ("Snapshot", "Snapshots"),
+    "_fit.threshold": ("choose_threshold", "shift_decision"),
+    "_folder.folder": (
+        "DESCRIPTION_FILE",
+        "ENCODING_FILE",
+        "HISTORY_FILE",
+        "METRICS_FILE",
+        "MODEL_FILE",
+        "ONNX_FILE",
+        "PICTURE_FILE",
+        "REPORT_FILE",
+        "SCORECARD_FILE",
+        "lock_folder",
+        "prepare_folder",
+    ),
+    "_folder.model_loading": ("load",),
+    "_folder.model_saving": ("model_to_dict",),
+    "_folder.saved_run": ("SavedRun", "load_run"),
+    "_folder.settings": ("RunSettings", "SETTINGS_FILE", "default_kind", "resolve_data"),
+    "_model.decision": ("decide",),
+    "_model.edit": ("Edit",),
+    "_model.table_model": ("TableModel",),
+    "_reading.columns": ("Column",),
+    "_reading.files": ("read_columns",),
+    "_reading.table": ("parse_table", "read_table"),
+    "_scores.advice": ("Comparison", "compare_models"),
+    "_scores.baselines": (
+        "Baseline",
+        "baseline_warnings",
+        "baselines",
+        "compare_with_linear",
+        "metrics_summary",
+    ),
+    "_scores.metrics": ("ClassificationMetrics", "RegressionMetrics", "classification_metrics", "regression_metrics"),
+    "_split.options": ("CurveConfig",),
+    "_split.split": ("MIN_ROWS", "TableSplit", "data_box"),
+    "_stages.fit": ("fit_curves",),
+    "_stages.model": ("CurveModel",),
+    "_stages.parts": ("Curve", "Plane", "Step", "Units"),
+    "_words.card": ("PointsCard", "points_card"),
+    "_words.changes": ("RowChange", "RowChanges", "find_changes"),
+    "_words.facts": ("ModelFacts", "certify_model"),
+    "_words.graphs": ("LevelGraph", "NumberGraph", "fitted_rows", "model_graphs"),
+    "_words.model_text": ("describe_model",),
+    "_words.pair_graphs": ("PairGraph",),
+    "_words.row_text": ("Effect", "RowExplanation", "explain_row"),
+    "_words.stability": ("Stability",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "GrowingClassifier":
-        from creases.tables._estimators.classifier import GrowingClassifier  # scikit-learn is slow to import
-
-        return GrowingClassifier
-    if name == "GrowingRegressor":
-        from creases.tables._estimators.regressor import GrowingRegressor
-
-        return GrowingRegressor
+    if name in _HOME_OF:
+        return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from creases.errors import InputError
 from creases.growth import methods
 from creases.growth._proposal import apply, first_units
-from creases.network.surgery import places
+from creases.network import places
 from first_order import mean_loss
 from resnet import images, trained_resnet
 
@@ -88,6 +88,7 @@ def test_tiny_searches_the_loss_of_the_network_it_makes(model, move, name):
     assert mean_loss(after, *held, F.cross_entropy) == pytest.approx(search["loss_after"], rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PROPOSE)
 def test_every_new_unit_has_a_gradient_in_train_mode(model, kind):
     (x, y), after = images(), copy.deepcopy(model)

@@ -15,7 +15,7 @@ from creases.growth._objective import objective
 from creases.growth._samples import InMemorySamples
 from creases.growth.methods import METHODS, Evidence
 from creases.growth.methods._registry import refusal
-from creases.network.surgery import places
+from creases.network import places
 
 FUNCTIONS = {"random": methods.random_units}
 

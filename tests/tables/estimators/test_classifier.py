@@ -34,13 +34,13 @@ def moons() -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def grown(moons: tuple[np.ndarray, np.ndarray]) -> GrowingClassifier:
     X, y = moons
-    model = GrowingClassifier(budget=250, growth_share=0.5, random_state=0)
+    model = GrowingClassifier("network", budget=250, growth_share=0.5, random_state=0)
     return model.fit(X * [10, 1] + [100, 0], np.array(["dark", "light"])[y])
 
 
 @pytest.fixture(scope="module")
 def short(moons: tuple[np.ndarray, np.ndarray]) -> GrowingClassifier:
-    return GrowingClassifier(**SHORT).fit(*moons)
+    return GrowingClassifier("network", **SHORT).fit(*moons)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_probabilities_logs_decisions_and_predictions_agree(grown: Any, shown: A
 @pytest.mark.slow
 def test_many_classes_have_a_logit_each() -> None:
     X, y = load_iris(return_X_y=True)
-    model = GrowingClassifier(**SHORT).fit(X, y)
+    model = GrowingClassifier("network", **SHORT).fit(X, y)
     z, p = model.decision_function(X), model.predict_proba(X)
     assert z.shape == p.shape == (150, 3)
     assert model.history_.epochs[0]["widths"] == {"hidden1": 6}
@@ -128,7 +128,7 @@ def test_the_account_names_classes_features_and_rows(grown: Any, moons: Any, sho
 def test_growth_steps_that_were_not_kept_are_told_apart(moons: Any, short: Any) -> None:
     X, noise = moons[0], np.random.default_rng(0).integers(0, 2, 200)  # nothing to find: growth cannot pay for long
     seen = set()
-    for model in (short, GrowingClassifier(**SHORT).fit(X, noise)):
+    for model in (short, GrowingClassifier("network", **SHORT).fit(X, noise)):
         records, kept = model.history_.records, model.history_.kept
         for record in records:
             assert ("so it was undone." in model.explain(record.number)) == record.undone
@@ -148,8 +148,8 @@ def test_a_growth_step_that_was_not_is_refused_by_number(grown: Any) -> None:
 @pytest.mark.thorough
 def test_of_one_random_state_it_is_one_network_and_torchs_numbers_are_left_alone(moons: Any) -> None:
     before = torch.random.get_rng_state()
-    one, two = (GrowingClassifier(**SHORT).fit(*moons) for _ in range(2))
-    other = GrowingClassifier(**{**SHORT, "random_state": 1}).fit(*moons)
+    one, two = (GrowingClassifier("network", **SHORT).fit(*moons) for _ in range(2))
+    other = GrowingClassifier("network", **{**SHORT, "random_state": 1}).fit(*moons)
     np.testing.assert_array_equal(one.decision_function(moons[0]), two.decision_function(moons[0]))
     assert not np.array_equal(one.decision_function(moons[0]), other.decision_function(moons[0]))
     assert torch.equal(torch.random.get_rng_state(), before)
@@ -164,8 +164,8 @@ def test_weights_are_repetition_to_the_last_bit(moons: Any, how: str) -> None:
     weight = rng.integers(0, 4, len(X))
     X2, y2 = X.repeat(weight, axis=0), y.repeat(weight)
     order = rng.permutation(len(X2))
-    weighted = GrowingClassifier(how, **SHORT).fit(X, y, sample_weight=weight)
-    repeated = GrowingClassifier(how, **SHORT).fit(X2[order], y2[order])
+    weighted = GrowingClassifier("network", how=how, **SHORT).fit(X, y, sample_weight=weight)
+    repeated = GrowingClassifier("network", how=how, **SHORT).fit(X2[order], y2[order])
     assert weighted.history_.records
     np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
 
@@ -176,7 +176,7 @@ def test_it_is_pickled_and_cloned_and_goes_on(moons: Any, grown: Any, shown: Any
     np.testing.assert_array_equal(twin.predict_proba(shown), grown.predict_proba(shown))
     assert twin.explain() == grown.explain()
     twin.partial_fit(shown, np.array(["dark", "light"])[moons[1]])
-    fresh = clone(GrowingClassifier(Fold(k=5), hidden=(3,)))
+    fresh = clone(GrowingClassifier("network", how=Fold(k=5), hidden=(3,)))
     assert fresh.get_params()["how"] == Fold(k=5)
     with pytest.raises(NotFittedError):
         fresh.explain()
@@ -186,7 +186,7 @@ def test_it_is_pickled_and_cloned_and_goes_on(moons: Any, grown: Any, shown: Any
 @pytest.mark.thorough
 def test_it_works_in_pipelines_searches_and_curves(moons: Any) -> None:
     X, y = moons
-    model = GrowingClassifier(**{**SHORT, "budget": 10})
+    model = GrowingClassifier("network", **{**SHORT, "budget": 10})
     scores = cross_val_score(make_pipeline(PolynomialFeatures(2, include_bias=False), model), X, y, cv=3)
     assert scores.min() > 0.7
     search = GridSearchCV(model, {"hidden": ["auto", (4,)], "weight_decay": [0.0, 0.01]}, cv=2).fit(X, y)
@@ -199,7 +199,7 @@ def test_it_works_in_pipelines_searches_and_curves(moons: Any) -> None:
 @pytest.mark.slow
 def test_partial_fit_learns_batch_by_batch_and_grows(moons: Any) -> None:
     X, y = moons
-    model = GrowingClassifier(patience=2, random_state=0)
+    model = GrowingClassifier("network", patience=2, random_state=0)
     for _ in range(30):
         for part in np.array_split(np.arange(len(X)), 2):
             model.partial_fit(X[part], y[part], classes=[0, 1])
@@ -212,7 +212,7 @@ def test_partial_fit_learns_batch_by_batch_and_grows(moons: Any) -> None:
 @pytest.mark.slow
 def test_partial_fit_after_fit_trains_at_the_learning_rate_of_the_start_and_grows_again(moons: Any) -> None:
     X, y = moons
-    model = GrowingClassifier("random", **{**SHORT, "lr": 0.02}, patience=1).fit(X, y)
+    model = GrowingClassifier("network", how="random", **{**SHORT, "lr": 0.02}, patience=1).fit(X, y)
     epochs, steps, width, fitted = model.n_iter_, len(model.history_.records), model.hidden_, model.predict_proba(X)
     assert model._optimizer.param_groups[0]["lr"] < 1e-3  # annealed
     for _ in range(12):
@@ -227,7 +227,7 @@ def test_partial_fit_after_fit_trains_at_the_learning_rate_of_the_start_and_grow
 
 
 def test_partial_fit_may_see_one_class_and_one_row_at_a_time() -> None:
-    model = GrowingClassifier(random_state=0)
+    model = GrowingClassifier("network", random_state=0)
     model.partial_fit([[0.0, 1.0]], ["b"], classes=["a", "b", "c"])
     model.partial_fit([[1.0, 5.0]], ["a"])
     assert model.predict_proba([[0.0, 0.0]]).shape == (1, 3)
@@ -255,7 +255,7 @@ def test_partial_fit_may_see_one_class_and_one_row_at_a_time() -> None:
 )
 def test_data_that_cannot_be_fitted_is_refused_by_name(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        call(GrowingClassifier())
+        call(GrowingClassifier("network"))
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_data_that_cannot_be_fitted_is_refused_by_name(call: Any, message: str) 
 )
 def test_parameters_that_make_no_sense_are_refused_by_name(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        GrowingClassifier(**given).fit([[0.0], [1.0]], [0, 1])
+        GrowingClassifier("network", **given).fit([[0.0], [1.0]], [0, 1])
 
 
 @pytest.mark.slow
@@ -295,9 +295,9 @@ def test_the_run_ends_with_its_budget_and_growth_with_its_share_of_it(short: Any
 
 @pytest.mark.slow
 def test_the_network_stays_within_its_limits_of_size(moons: Any) -> None:
-    model = GrowingClassifier("tiny", max_units=5, early_stopping=False, **SHORT).fit(*moons)
+    model = GrowingClassifier("network", how="tiny", max_units=5, early_stopping=False, **SHORT).fit(*moons)
     assert model.hidden_ == (5,)
-    model = GrowingClassifier(max_parameters=17, early_stopping=False, **SHORT).fit(*moons)
+    model = GrowingClassifier("network", max_parameters=17, early_stopping=False, **SHORT).fit(*moons)
     assert sum(parameter.numel() for parameter in model.module_.parameters()) <= 17
 
 
@@ -305,16 +305,18 @@ def test_the_network_stays_within_its_limits_of_size(moons: Any) -> None:
 def test_layers_can_be_several_and_batches_any_size(moons: Any) -> None:
     X, y = moons
     for size in (None, 7, 1000):
-        model = GrowingClassifier(hidden=(2, 3), **{**SHORT, "budget": 6, "batch_size": size}).fit(X, y)
+        model = GrowingClassifier("network", hidden=(2, 3), **{**SHORT, "budget": 6, "batch_size": size}).fit(X, y)
         assert list(model.history_.epochs[0]["widths"]) == ["hidden1", "hidden2"]
-    assert GrowingClassifier(hidden=3, **{**SHORT, "budget": 2}).fit(X, y).history_.last["widths"] == {"hidden1": 3}
+    assert GrowingClassifier("network", hidden=3, **{**SHORT, "budget": 2}).fit(X, y).history_.last["widths"] == {
+        "hidden1": 3
+    }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["fold", pytest.param("random", marks=pytest.mark.thorough)])
 def test_a_constant_feature_counts_for_nothing(moons: Any, how: str) -> None:
     X = np.column_stack([moons[0], np.full(200, 7.0)])
-    model = GrowingClassifier(how, **SHORT).fit(X, moons[1])
+    model = GrowingClassifier("network", how=how, **SHORT).fit(X, moons[1])
     assert model.hidden_[0] > 2
     moved = X + np.array([0, 0, 5.0])
     np.testing.assert_allclose(model.decision_function(moved), model.decision_function(X), rtol=1e-9, atol=1e-9)
@@ -326,14 +328,15 @@ def test_a_constant_feature_counts_for_nothing(moons: Any, how: str) -> None:
 )
 def test_the_size_of_columns_makes_no_difference(moons: Any, size: float) -> None:
     X, y = moons
-    model = GrowingClassifier(**{**SHORT, "budget": 20}).fit(X * [1, size], y)
+    model = GrowingClassifier("network", **{**SHORT, "budget": 20}).fit(X * [1, size], y)
     assert model.score(X * [1, size], y) > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int64])
 def test_any_numbers_are_taken(moons: Any, dtype: Any) -> None:
     X = (moons[0] * 10).astype(dtype)
-    model = GrowingClassifier(**{**SHORT, "budget": 5}).fit(X, moons[1])
+    model = GrowingClassifier("network", **{**SHORT, "budget": 5}).fit(X, moons[1])
     assert model.predict(X.tolist()).shape == (200,)
     assert model.predict_proba(X).dtype == np.float64
 
@@ -341,11 +344,12 @@ def test_any_numbers_are_taken(moons: Any, dtype: Any) -> None:
 @pytest.mark.slow
 def test_columns_of_a_dataframe_go_by_name(moons: Any) -> None:
     pandas = pytest.importorskip("pandas")
-    model = GrowingClassifier(**SHORT).fit(pandas.DataFrame(moons[0], columns=["length", "width"]), moons[1])
+    model = GrowingClassifier("network", **SHORT).fit(pandas.DataFrame(moons[0], columns=["length", "width"]), moons[1])
     assert list(model.feature_names_in_) == ["length", "width"]
     assert "(length " in model.explain()
 
 
+@pytest.mark.slow
 def test_known_names_of_features_are_told(short: Any) -> None:
     model = copy.copy(short)
     model.feature_names_in_ = np.array(["length", "width"], object)

@@ -27,14 +27,13 @@ def _check(estimator: Any) -> None:
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_check_estimator_passes_with_few_epochs(kind: Any) -> None:
-    _check(kind(budget=8, patience=2))
+    _check(kind("network", budget=8, patience=2))
 
 
 @pytest.mark.slow
-@pytest.mark.thorough
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_check_estimator_passes_with_the_default_parameters() -> None:
-    _check(GrowingClassifier())
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_check_estimator_passes_with_the_default_parameters(estimator: Any) -> None:
+    _check(estimator())
 
 
 @pytest.mark.slow
@@ -42,4 +41,4 @@ def test_check_estimator_passes_with_the_default_parameters() -> None:
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("kind", "how"), [(GrowingClassifier, "tiny"), (GrowingRegressor, "gradmax")])
 def test_check_estimator_passes_by_other_methods_and_with_more_layers(kind: Any, how: str) -> None:
-    _check(kind(how, budget=10, patience=2, hidden=(4, 4)))
+    _check(kind("network", how=how, budget=10, patience=2, hidden=(4, 4)))

@@ -25,7 +25,7 @@ def valley() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def grown(valley: Any) -> GrowingRegressor:
-    return GrowingRegressor(**SHORT).fit(*valley)
+    return GrowingRegressor("network", **SHORT).fit(*valley)
 
 
 @pytest.mark.slow
@@ -49,7 +49,7 @@ def test_several_targets_come_in_their_own_units(valley: Any, grown: Any) -> Non
 @pytest.mark.slow
 def test_the_account_is_in_the_targets_own_units(valley: Any) -> None:
     X, y = valley
-    model = GrowingRegressor(**SHORT).fit(X, y[:, 0])
+    model = GrowingRegressor("network", **SHORT).fit(X, y[:, 0])
     record = next(record for record in model.history_.records if record.method == "fold")
     why = fold_entries(record.explanation)[0]["why"]
     np.testing.assert_allclose(why["features"] * X.std(axis=0) + X.mean(axis=0), X[why["instance"]], rtol=0.2, atol=20)
@@ -64,7 +64,10 @@ def test_the_account_is_in_the_targets_own_units(valley: Any) -> None:
 def test_targets_keep_the_shape_they_were_given_in(valley: Any) -> None:
     X, y = valley
     short = {**SHORT, "budget": 3}
-    flat, column = GrowingRegressor(**short).fit(X, y[:, 0]), GrowingRegressor(**short).fit(X, y[:, :1])
+    flat, column = (
+        GrowingRegressor("network", **short).fit(X, y[:, 0]),
+        GrowingRegressor("network", **short).fit(X, y[:, :1]),
+    )
     assert flat.predict(X).shape == (150,)
     assert column.predict(X).shape == (150, 1)
     np.testing.assert_array_equal(flat.predict(X), column.predict(X)[:, 0])
@@ -79,15 +82,15 @@ def test_weights_are_repetition_to_the_last_bit(valley: Any, how: str) -> None:
     X2, y2 = X.repeat(weight, axis=0), y.repeat(weight, axis=0)
     order = rng.permutation(len(X2))
     short = {**SHORT, "budget": 20}
-    weighted = GrowingRegressor(how, **short).fit(X, y, sample_weight=weight)
-    repeated = GrowingRegressor(how, **short).fit(X2[order], y2[order])
+    weighted = GrowingRegressor("network", how=how, **short).fit(X, y, sample_weight=weight)
+    repeated = GrowingRegressor("network", how=how, **short).fit(X2[order], y2[order])
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
 
 
 @pytest.mark.slow
 def test_partial_fit_follows_the_scale_of_all_rows_and_grows(valley: Any) -> None:
     X, y = valley[0], valley[1][:, 0]
-    model = GrowingRegressor(patience=2, random_state=0)
+    model = GrowingRegressor("network", patience=2, random_state=0)
     model.partial_fit(X[:3] / 1000, y[:3] / 1000)  # not like the others
     for _ in range(30):
         for part in np.array_split(np.arange(len(X)), 3):
@@ -98,11 +101,12 @@ def test_partial_fit_follows_the_scale_of_all_rows_and_grows(valley: Any) -> Non
     np.testing.assert_array_equal(twin.partial_fit(X, y).predict(X), model.partial_fit(X, y).predict(X))
 
 
+@pytest.mark.slow
 def test_constant_targets_are_met() -> None:
     X = np.random.default_rng(0).normal(size=(30, 2))
-    model = GrowingRegressor(**SHORT).fit(X, np.full(30, 7.0))
+    model = GrowingRegressor("network", **SHORT).fit(X, np.full(30, 7.0))
     np.testing.assert_allclose(model.predict(X), 7, atol=1e-12)
-    model = GrowingRegressor(**SHORT).fit(X, np.column_stack([np.full(30, 7.0), X[:, 0]]))
+    model = GrowingRegressor("network", **SHORT).fit(X, np.column_stack([np.full(30, 7.0), X[:, 0]]))
     np.testing.assert_allclose(model.predict(X)[:, 0], 7, atol=1e-6)
 
 
@@ -111,17 +115,18 @@ def test_constant_targets_are_met() -> None:
 def test_the_size_of_targets_makes_no_difference(valley: Any, size: float) -> None:
     X, y = valley[0], valley[1][:, 0] / 1000
     short = {**SHORT, "budget": 10}
-    one, other = GrowingRegressor(**short).fit(X, y), GrowingRegressor(**short).fit(X, y * size)
+    one, other = GrowingRegressor("network", **short).fit(X, y), GrowingRegressor("network", **short).fit(X, y * size)
     np.testing.assert_allclose(other.predict(X) / size, one.predict(X), rtol=1e-6)
 
 
 def test_a_target_that_is_no_number_is_refused() -> None:
     with pytest.raises(ValueError, match="Input y contains NaN"):
-        GrowingRegressor().fit([[0.0], [1.0]], [0.0, np.nan])
+        GrowingRegressor("network").fit([[0.0], [1.0]], [0.0, np.nan])
 
 
+@pytest.mark.slow
 def test_it_works_in_searches(valley: Any) -> None:
     X, y = valley
-    model = GrowingRegressor(**{**SHORT, "budget": 8})
+    model = GrowingRegressor("network", **{**SHORT, "budget": 8})
     assert len(cross_val_score(model, X, y[:, 0], cv=2)) == 2
     assert GridSearchCV(model, {"weight_decay": [0.0, 0.1]}, cv=2).fit(X, y).best_params_["weight_decay"] in (0.0, 0.1)

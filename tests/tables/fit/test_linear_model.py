@@ -147,8 +147,9 @@ SHORT: dict[str, Any] = {"budget": 30, "batch_size": 10, "growth_share": 0.5, "r
 SPOILT: dict[str, Any] = {**SHORT, "lr": 0.5, "weight_decay": 0.0}
 
 
+@pytest.mark.slow
 def test_where_no_network_is_better_the_classifier_is_the_logistic_regression_of_all_rows() -> None:
-    model = GrowingClassifier(**SPOILT).fit(X, CLASSES)
+    model = GrowingClassifier("network", **SPOILT).fit(X, CLASSES)
     assert model.history_.kept == 0
     assert model.hidden_ == (6,)
     assert model.history_.records
@@ -168,9 +169,10 @@ def test_where_no_network_is_better_the_classifier_is_the_logistic_regression_of
     assert "is the linear model" in model.explain()
 
 
+@pytest.mark.slow
 def test_where_no_network_is_better_the_regressor_is_the_ridge_regression_of_all_rows() -> None:
     y = (SIGNAL + NOISE)[:, :2]
-    model = GrowingRegressor(**SPOILT).fit(X, y)
+    model = GrowingRegressor("network", **SPOILT).fit(X, y)
     assert model.history_.kept == 0
     assert model.hidden_ == (4,)
     linear = RidgeCV(RIDGE_ALPHAS).fit(scaled(X), scaled(y)).predict(scaled(X)) * y.std(axis=0) + y.mean(axis=0)
@@ -180,11 +182,12 @@ def test_where_no_network_is_better_the_regressor_is_the_ridge_regression_of_all
 @pytest.mark.slow
 def test_a_network_that_is_better_is_kept_and_so_is_one_too_narrow_for_a_linear_model() -> None:
     bent = (np.abs(X[:, 0]) > 0.7).astype(int)
-    assert GrowingClassifier(**{**SHORT, "budget": 60}).fit(X[:, :1], bent).history_.kept > 0
-    narrow = GrowingClassifier(**SHORT, hidden=(2,)).fit(X, CLASSES)
+    assert GrowingClassifier("network", **{**SHORT, "budget": 60}).fit(X[:, :1], bent).history_.kept > 0
+    narrow = GrowingClassifier("network", **SHORT, hidden=(2,)).fit(X, CLASSES)
     assert narrow.history_.kept > 0
 
 
+@pytest.mark.slow
 def test_without_rows_held_out_the_last_network_is_kept() -> None:
-    history = GrowingClassifier(**SHORT, early_stopping=False).fit(X, CLASSES).history_
+    history = GrowingClassifier("network", **SHORT, early_stopping=False).fit(X, CLASSES).history_
     assert history.kept == len(history.epochs)

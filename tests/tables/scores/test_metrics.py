@@ -152,16 +152,19 @@ def test_a_run_with_weights_and_threshold_finds_the_rare_class():
     assert net.metrics.recall[1] > 0.5
 
 
+@pytest.mark.slow
 def test_a_classifier_with_class_weight_and_threshold():
     problem = rare_problem(300)
     labels = np.array(["no", "yes"])[problem.y]
     options = {"budget": 3, "random_state": 0}
-    plain = creases.GrowingClassifier(**options).fit(problem.X, labels)
-    weighted = creases.GrowingClassifier(class_weight={"yes": 10}, **options).fit(problem.X, labels)
+    plain = creases.GrowingClassifier("network", **options).fit(problem.X, labels)
+    weighted = creases.GrowingClassifier("network", class_weight={"yes": 10}, **options).fit(problem.X, labels)
     assert plain.threshold_ == 0.5
     assert (weighted.predict(problem.X) == "yes").sum() > (plain.predict(problem.X) == "yes").sum()
-    tuned = creases.GrowingClassifier(threshold="f1", **options).fit(problem.X, labels)
+    tuned = creases.GrowingClassifier("network", threshold="f1", **options).fit(problem.X, labels)
     expected = tuned.predict_proba(problem.X)[:, 1] > tuned.threshold_
     np.testing.assert_array_equal(tuned.predict(problem.X) == "yes", expected)
     with pytest.raises(InputError, match="class_weight must be a dictionary or None for partial_fit"):
-        creases.GrowingClassifier(class_weight="balanced").partial_fit(problem.X, labels, classes=["no", "yes"])
+        creases.GrowingClassifier("network", class_weight="balanced").partial_fit(
+            problem.X, labels, classes=["no", "yes"]
+        )

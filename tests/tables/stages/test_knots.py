@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from creases.tables._stages.knots import quantile_knots, round_between, round_knots
+from creases.tables._stages.knots import clip_outliers, quantile_knots, round_between, round_knots
 
 
 def test_a_column_of_few_values_has_a_knot_at_each() -> None:
@@ -45,3 +45,11 @@ def test_rounded_knots_keep_their_order(values: list[float]) -> None:
     dense = np.sort(values)
     rounded = round_knots(dense[1:-1], dense)
     assert (np.diff(np.concatenate([dense[:1], rounded, dense[-1:]])) > 0).all()
+
+
+def test_typing_errors_in_a_large_column_are_clipped_and_long_tails_are_not() -> None:
+    x = np.append(np.linspace(0.0, 10.0, 9_999), 1e6)
+    assert clip_outliers(x, np.ones(10_000)).max() == pytest.approx(10.0, abs=0.01)
+    assert clip_outliers(x[-100:], np.ones(100)).max() == 1e6
+    tail = np.exp(np.linspace(0.0, 3.0, 10_000))
+    assert (clip_outliers(tail, np.ones(10_000)) == tail).all()

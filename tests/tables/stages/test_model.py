@@ -1,5 +1,7 @@
 """Curves and planes as one network: the same function, chosen by held-out rows."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from creases import certify
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.tables import fit_curves, parse_table
+from creases.tables import CurveModel, fit_curves, parse_table
 
 
 def make_problem(seed: int, n: int, kind: str) -> Problem:
@@ -35,8 +37,12 @@ def test_parts_scores_and_network_are_one_function(seed: int, kind: str) -> None
     assert np.abs(model.intercept + sum(model.parts(X).values()) - scores).max() < 1e-12 * scale
     from_network = outputs[:, 1:] - outputs[:, :1] if kind == "two" else outputs
     assert np.abs(from_network - scores).max() < 1e-12 * scale
+    restored = CurveModel.from_dict(json.loads(json.dumps(model.to_dict())))
+    assert (restored.scores(X) == scores).all()
+    assert restored.to_dict() == model.to_dict()
 
 
+@pytest.mark.slow
 def test_curves_and_planes_that_pay_are_kept() -> None:
     model = fit_curves(make_problem(0, 600, "values"))
     assert [step.stage for step in model.steps if step.is_kept] != ["linear"]
@@ -52,6 +58,7 @@ def test_a_linear_table_stays_linear() -> None:
     assert [round(float(model.curves[name].slopes[0, 0])) for name in "abc"] == [1, 2, -1]
 
 
+@pytest.mark.slow
 def test_margins_of_planes_are_zero_in_the_mean() -> None:
     problem = make_problem(0, 600, "values")
     for plane in fit_curves(problem).planes:

@@ -22,7 +22,8 @@ from creases.growth._checkpoint import resize_place
 from creases.growth._proposal import DepthProposal, apply
 from creases.growth.integrations._compile import forget_compiled, is_compiled
 from creases.growth.integrations._ddp import check_group, rebuild_buckets
-from creases.network.surgery import Place, copy_sharing_parameters, remove, unwrap_module
+from creases.network import Place, remove
+from creases.network.surgery import copy_sharing_parameters, unwrap_module
 
 
 @dataclass(frozen=True, eq=False)

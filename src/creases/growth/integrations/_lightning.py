@@ -13,7 +13,8 @@ from creases.growth._grower import Grower
 from creases.growth._loss_sum import Loss
 from creases.growth._records import History
 from creases.growth._samples import as_samples
-from creases.network.surgery import output_tensors, places
+from creases.network import places
+from creases.network.surgery import output_tensors
 
 
 def _base() -> Any:

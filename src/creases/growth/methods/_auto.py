@@ -13,7 +13,7 @@ from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._fold.search import EXACT
 from creases.growth.methods._fold.subnetwork import check_place
 from creases.growth.methods._random import Random
-from creases.network.surgery import Place
+from creases.network import Place
 
 #: Inputs of the model, and of a layer, up to which folds are worth their time: on MNIST's 784 random units end at
 #: higher accuracy for the same compute, on tables folds do.

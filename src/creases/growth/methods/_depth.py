@@ -22,7 +22,8 @@ from creases.growth.methods._first_order.statistics import input_slices, subtrac
 from creases.growth.methods._tiny.bottleneck import best_moves, whitening_matrix
 from creases.growth.methods._tiny.growth_sample import GrowthSample, gather_sample
 from creases.growth.methods._tiny.line_search import LineSearchResult, ReplayedModel, minimize_loss
-from creases.network.surgery import Place, copy_sharing_parameters, deepen, find_place, without_side_effects
+from creases.network import Place, deepen
+from creases.network.surgery import copy_sharing_parameters, find_place, without_side_effects
 
 _CUTOFF = 1e-6  # directions in which the units vary less, relative to the others, would make the move huge
 

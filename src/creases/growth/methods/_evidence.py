@@ -13,7 +13,7 @@ from creases.errors import InputError
 from creases.growth._objective import Objective
 from creases.growth._proposal import Proposal
 from creases.growth._samples import Pair, SampleArrays, Samples
-from creases.network.surgery import Place
+from creases.network import Place
 
 #: Entries of a fold's explanation that hold sample numbers.
 _SAMPLE_NUMBERS = frozenset({"instance", "examples", "mistakes", "fixed", "broken", "noise"})

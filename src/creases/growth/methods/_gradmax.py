@@ -22,7 +22,7 @@ from creases.growth.methods._first_order.observation import Batches, Observation
 from creases.growth.methods._first_order.route import Route, UnitPath
 from creases.growth.methods._first_order.statistics import add_batch, batch_slices, empty_statistics, sample_size
 from creases.growth.methods._first_order.units import NewUnits, synchronize_units
-from creases.network.surgery import Place
+from creases.network import Place
 
 _SMALL = {torch.float64: 1e-14, torch.float32: 1e-8}  # of incoming weights that only choose a side of the bend
 

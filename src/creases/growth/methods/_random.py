@@ -17,15 +17,8 @@ from creases.growth.methods._evidence import Evidence
 from creases.growth.methods._first_order.norm import row_length, typical_entries, with_statistics
 from creases.growth.methods._first_order.observation import Batches, PlaceObserver, frozen_copy, iterate_batches
 from creases.growth.methods._first_order.statistics import sample_size
-from creases.network.surgery import (
-    Place,
-    find_place,
-    input_tensors,
-    output_tensors,
-    unwrap_module,
-    widen,
-    without_side_effects,
-)
+from creases.network import Place, widen
+from creases.network.surgery import find_place, input_tensors, output_tensors, unwrap_module, without_side_effects
 
 
 @dataclass(frozen=True)

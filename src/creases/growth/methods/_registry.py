@@ -14,7 +14,8 @@ from creases.growth.methods._gradmax import GradMax
 from creases.growth.methods._random import Random
 from creases.growth.methods._split import Split
 from creases.growth.methods._tiny.tiny import Tiny
-from creases.network.surgery import Place, copy_sharing_parameters, unwrap_module
+from creases.network import Place
+from creases.network.surgery import copy_sharing_parameters, unwrap_module
 
 #: Growth methods by name, each created with its default options.
 METHODS: Mapping[str, Callable[[], GrowthMethod]] = {

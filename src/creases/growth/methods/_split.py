@@ -13,7 +13,8 @@ from creases.growth._loss_sum import Loss
 from creases.growth._proposal import Proposal
 from creases.growth.methods._evidence import Evidence
 from creases.growth.methods._first_order.observation import Batches, iterate_batches
-from creases.network.surgery import Place, find_place, input_tensors, output_tensors, unwrap_module
+from creases.network import Place
+from creases.network.surgery import find_place, input_tensors, output_tensors, unwrap_module
 
 _EXAMPLES = 100  # samples that show what a place looks like
 

@@ -6,14 +6,13 @@ Each is a small object; a function of the run's state (:class:`creases.growth.St
 from creases.growth.policies._depth import WidthOrDepth, largest_bottleneck
 from creases.growth.policies._stages import Stages
 from creases.growth.policies._stop import NoImprovement, NothingToAdd, SizeLimit, Stop, Target
-from creases.growth.policies._when import Every, Plateau, When
-from creases.growth.policies._where import WHERE_POLICIES, At, EveryPlace, Where
+from creases.growth.policies._when import Every, Plateau
+from creases.growth.policies._where import WHERE_POLICIES, At
 
 __all__ = [
     "WHERE_POLICIES",
     "At",
     "Every",
-    "EveryPlace",
     "NoImprovement",
     "NothingToAdd",
     "Plateau",
@@ -21,8 +20,6 @@ __all__ = [
     "Stages",
     "Stop",
     "Target",
-    "When",
-    "Where",
     "WidthOrDepth",
     "largest_bottleneck",
 ]

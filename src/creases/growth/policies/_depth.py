@@ -14,7 +14,7 @@ from creases.growth.methods._depth import propose_depth
 from creases.growth.methods._first_order.statistics import sample_size, statistics
 from creases.growth.methods._tiny.bottleneck import bottleneck
 from creases.growth.methods._tiny.tiny import Tiny, enough_samples
-from creases.network.surgery import Place
+from creases.network import Place
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from creases.errors import InputError
 from creases.growth._proposal import DepthProposal, Proposal
 from creases.growth._state import State
 from creases.growth.policies._where import proposal_worth
-from creases.network.surgery import Place
+from creases.network import Place
 
 #: From a run's state to the reason to stop, "" to continue.
 Stop = Callable[[State], str]

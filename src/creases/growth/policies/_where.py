@@ -9,7 +9,7 @@ from creases.errors import InputError
 from creases.growth._proposal import DepthProposal, Proposal
 from creases.growth._state import State
 from creases.growth.policies._depth import WidthOrDepth
-from creases.network.surgery import Place
+from creases.network import Place
 
 #: From a run's state to places and proposed layers, the best first; the first that is worth adding and fits is added.
 Where = Callable[[State], Sequence[Place | DepthProposal]]

@@ -33,6 +33,21 @@ class ColumnEncoding:
         """Whether it becomes a column of 0 and 1 for each of its values."""
         return self.kind.kind == "category"
 
+    @property
+    def n_frequent(self) -> int:
+        """Of a category: values with an input of their own."""
+        return len(self.levels) - len(self.rare)
+
+    @property
+    def n_levels(self) -> int:
+        """Of a category: inputs, one for each frequent value and one for all rare ones."""
+        return self.n_frequent + bool(self.rare)
+
+    def places(self, missing: str) -> dict[str, int]:
+        """Return the input of each frequent value of a category, by number; others have ``n_frequent``."""
+        place = {level: k for k, level in enumerate(level for level in self.levels if level not in self.rare)}
+        return place | ({"": place.get(self.common, len(place))} if missing == "mean" else {})
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         kind = {name: value for name, value in asdict(self.kind).items() if name not in ("number", "date")}

@@ -63,8 +63,7 @@ class TableEncoding:
     r"""How the columns of a table become numbers.
 
     It is what ``read_table`` fits; ``Problem.encoding`` holds it. ``transform`` encodes new rows in the same way, and
-    ``to_dict`` and ``from_dict`` store and restore it, bit for bit, without pickling. The work is scikit-learn's:
-    ``SimpleImputer`` and ``OneHotEncoder`` in a ``ColumnTransformer``.
+    ``to_dict`` and ``from_dict`` store and restore it, bit for bit, without pickling.
 
     Examples
     --------
@@ -136,10 +135,6 @@ class TableEncoding:
             result.append(Feature(f"{name} is missing", name, "missing"))
         return result
 
-    @cached_property
-    def _apply(self) -> Any:
-        return _transformer.restore(self.inputs, self.missing)
-
     def transform(self, rows: Any, *, header: bool | None = None) -> EncodedRows:
         """Encode rows: a file, a DataFrame, a mapping or a list of them by column names, or an array (n, columns).
 
@@ -158,7 +153,7 @@ class TableEncoding:
         chosen = [by_name[column.name] for column in self.inputs]
         check_finite(chosen, [column.kind for column in self.inputs])
         notes = [note for column, raw in zip(self.inputs, chosen, strict=True) for note in _notes(column, raw)]
-        return EncodedRows(self._apply(chosen), tuple(notes))
+        return EncodedRows(_transformer.encode(self.inputs, chosen, self.missing), tuple(notes))
 
     def describe(self) -> pd.DataFrame:
         """Return a table of the columns: name, kind, use, missing values, note."""
@@ -196,7 +191,6 @@ class TableEncoding:
             expect(len(set(encoding.label_values.tolist())) == len(classes or ()), "two classes have one label")
             if value["features"] != [asdict(feature) for feature in encoding.features]:
                 raise ValueError("its features are not those of its columns")
-            _ = encoding._apply  # what cannot be applied is damaged
             return encoding
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as problem:
             why = f"there is no {problem}" if isinstance(problem, KeyError) else problem

@@ -1,9 +1,9 @@
-"""scikit-learn's transformers of a table: fitted to its rows, or restored from what was fitted."""
+"""What columns become: numbers with means for what is missing, and 0 and 1 for each value of a category."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +13,6 @@ from creases.tables._reading.columns import Column
 from creases.tables._reading.kinds import MAX_LEVELS, ColumnKind
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from creases.tables._encoding.column_encoding import ColumnEncoding
 
 #: A value is rare in fewer rows than this and than a hundredth of them.
@@ -25,143 +23,78 @@ LARGEST = 1e300
 
 
 def fit(columns: Sequence[tuple[Column, ColumnKind]], missing: str) -> list[dict[str, Any]]:
-    """Fit the transformers to the input columns; return what they learned, as plain data for each column."""
-    if not columns:
-        return []
-    kinds = [kind for _, kind in columns]
-    frame = _frame([column for column, _ in columns], kinds)
-    transformer = _create(kinds, missing, (), min_frequency=min(RARE, len(frame) // 100), max_categories=MAX_LEVELS)
-    with np.errstate(over="ignore"):
-        fitted = transformer.fit(frame).named_transformers_
-    means = iter(np.clip(fitted["numbers"].statistics_, -LARGEST, LARGEST).tolist() if "numbers" in fitted else ())
-    levels = iter(_learned_levels(fitted["categories"]) if "categories" in fitted else ())
+    """Return what the input columns tell: means of numbers, values of categories, as plain data for each column."""
     learned: list[dict[str, Any]] = []
-    for k, kind in enumerate(kinds):
+    for column, kind in columns:
         if kind.kind == "category":
-            texts = frame[str(k)].tolist()
-            known, rare = next(levels)
-            common = _most_frequent(texts)
-            rare = tuple(level for level in rare if level != common)
-            learned.append({"n_missing": texts.count(""), "levels": known, "rare": rare, "common": common})
+            learned.append(_fit_category(kind.texts(column), missing))
         else:
-            names = _names(k, kind)
-            gaps = int(frame[names[0]].isna().sum())
-            learned.append({"n_missing": gaps, "means": tuple(next(means) for _ in names)})
+            numbers = _numbers(column, kind)
+            learned.append({"n_missing": int(np.isnan(numbers[:, 0]).sum()), "means": _means(numbers)})
     return learned
 
 
-def restore(columns: Sequence[ColumnEncoding], missing: str) -> Callable[[Sequence[Column]], Floats]:
-    """Return the function that encodes columns, as it was fitted.
-
-    The transformers are fitted to a few rows made up for the purpose: a mean is the mean of itself, and a value is rare
-    if it occurs once where all others occur twice. So what they do depends on the stored data alone, to the last bit.
-    """
-    kinds = [column.kind for column in columns]
-    indicated = [k for k, column in enumerate(columns) if column.n_missing and not column.is_category]
-    indicated = indicated if missing == "indicate" else []
-    transformer = _create(kinds, missing, indicated, min_frequency=2, max_categories=None)
-    example = _example(columns)
-    order = _order(columns, indicated)
-    if transformer.fit(example).transform(example).shape[1] != len(order):
-        raise ValueError("values or means of columns are missing or repeated")
-
-    def encode(raw: Sequence[Column]) -> Floats:
-        if not len(raw[0].values):
-            return np.zeros((0, len(order)))
-        X: Floats = np.asarray(transformer.transform(_frame(raw, kinds)), np.float64)[:, order]
-        return X
-
-    return encode
+def encode(columns: Sequence[ColumnEncoding], raw: Sequence[Column], missing: str) -> Floats:
+    """Return the numbers (n, d) of columns, as they were fitted."""
+    return np.concatenate([_encode(*pair, missing) for pair in zip(columns, raw, strict=True)], axis=1)
 
 
-def _create(kinds: Sequence[ColumnKind], missing: str, indicated: Sequence[int], **pooling: Any) -> Any:
-    """Return the transformers: means for missing numbers, columns that indicate them, columns for categories."""
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import MissingIndicator, SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder
-
-    numbers = [name for k, kind in enumerate(kinds) if kind.kind != "category" for name in _names(k, kind)]
-    categories = [str(k) for k, kind in enumerate(kinds) if kind.kind == "category"]
-    if pooling["min_frequency"] < 2:
-        pooling["min_frequency"] = None
-    encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", sparse_output=False, **pooling)
-    if missing == "mean":
-        encoder = make_pipeline(SimpleImputer(missing_values="", strategy="most_frequent"), encoder)
-    gaps = MissingIndicator(features="all", error_on_new=False)
-    parts = [
-        ("numbers", SimpleImputer(strategy="mean", keep_empty_features=True), numbers),
-        ("missing", gaps, [_names(k, kinds[k])[0] for k in indicated]),
-        ("categories", encoder, categories),
-    ]
-    return ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0)
+def _encode(column: ColumnEncoding, raw: Column, missing: str) -> Floats:
+    """Return the numbers (n, k) of a column: with the mean for what is missing, or 0 and 1 for each value."""
+    if column.is_category:
+        return _encode_category(column, column.kind.texts(raw), missing)
+    numbers = _numbers(raw, column.kind)
+    gaps = np.isnan(numbers)
+    filled = np.where(gaps, np.array(column.means), numbers)
+    is_indicated = bool(column.n_missing) and missing == "indicate"
+    return np.column_stack([filled, gaps[:, 0]]) if is_indicated else filled
 
 
-def _learned_levels(categories: Any) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the values of every category, and which of them are rare."""
-    encoder = categories[-1] if hasattr(categories, "steps") else categories
-    pairs = zip(encoder.categories_, encoder.infrequent_categories_, strict=True)
-    return [(tuple(map(str, known)), () if rare is None else tuple(map(str, rare))) for known, rare in pairs]
+def _encode_category(column: ColumnEncoding, texts: Sequence[str], missing: str) -> Floats:
+    place = column.places(missing)
+    codes = np.array([place.get(text, column.n_frequent) for text in texts], np.int64)
+    result: Floats = np.eye(column.n_frequent + 1, column.n_levels)[codes]  # an unknown value is 0 in all, or pooled
+    return result
 
 
-def _names(k: int, kind: ColumnKind) -> list[str]:
-    """Return the names, in the frame, of the numbers of column k."""
-    return [f"{k}.{part}" for part in range(1 if kind.date is None else len(kind.date.parts))]
+def _numbers(column: Column, kind: ColumnKind) -> Floats:
+    """Return the numbers (n, k) of a column, NaN where they are missing."""
+    numbers = kind.date.numbers(kind.date.parse(column)) if kind.date else kind.numbers(column)[:, None]
+    return np.asarray(numbers, np.float64)
 
 
-def _frame(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> pd.DataFrame:
-    """Return the cells as numbers with NaN, and categories as text with "" for what is missing."""
-    import pandas as pd
-
-    data: dict[str, Any] = {}
-    for k, (column, kind) in enumerate(zip(columns, kinds, strict=True)):
-        if kind.kind == "category":
-            data[str(k)] = pd.Series(kind.texts(column), dtype=object)
-        else:
-            numbers = kind.date.numbers(kind.date.parse(column)) if kind.date else kind.numbers(column)[:, None]
-            data |= dict(zip(_names(k, kind), numbers.T, strict=True))
-    return pd.DataFrame(data)
+def _means(numbers: Floats) -> tuple[float, ...]:
+    """Return the mean of each column of numbers (n, k), without what is missing; 0 where everything is."""
+    means = []
+    for values in numbers.T:
+        gaps = np.isnan(values)
+        with np.errstate(over="ignore"):
+            mean = np.where(gaps, 0.0, values).sum() / max(len(values) - gaps.sum(), 1)
+        means.append(float(np.clip(mean, -LARGEST, LARGEST)))
+    return tuple(means)
 
 
-def _example(columns: Sequence[ColumnEncoding]) -> pd.DataFrame:
-    """Return rows that the transformers learn the same from as from the table."""
-    import pandas as pd
-
-    texts: dict[str, list[str]] = {}
-    means: dict[str, float] = {}
-    for k, column in enumerate(columns):
-        if column.is_category:
-            frequent = [level for level in column.levels if level not in column.rare]
-            texts[str(k)] = [*column.levels, *frequent, column.common]
-        else:
-            means |= dict(zip(_names(k, column.kind), column.means, strict=True))
-    length = max([1, *map(len, texts.values())])
-    data: dict[str, Any] = {name: [mean] + [np.nan] * (length - 1) for name, mean in means.items()}
-    for name, values in texts.items():
-        data[name] = pd.Series(values + [values[-1]] * (length - len(values)), dtype=object)
-    return pd.DataFrame(data)
+def _fit_category(texts: Sequence[str], missing: str) -> dict[str, Any]:
+    """Return the values of a category, sorted, those that are pooled as rare, and the most frequent one."""
+    counts, n = Counter(texts), len(texts)
+    common = _most_frequent(counts)
+    gaps = counts[""]
+    if missing == "mean" and common:
+        counts[common] += counts.pop("", 0)
+    levels = sorted(counts)
+    rare = tuple(level for level in _rare_levels(levels, counts, min(RARE, n // 100)) if level != common)
+    return {"n_missing": gaps, "levels": tuple(levels), "rare": rare, "common": common}
 
 
-def _order(columns: Sequence[ColumnEncoding], indicated: Sequence[int]) -> list[int]:
-    """Return where the features of each column, in the table's order, are in the transformers' output."""
-    value, gap = 0, sum(len(column.means) for column in columns)
-    level = gap + len(indicated)
-    order: list[int] = []
-    for k, column in enumerate(columns):
-        if column.is_category:
-            count = len(column.levels) - len(column.rare) + bool(column.rare)
-            order += range(level, level + count)
-            level += count
-        else:
-            order += range(value, value + len(column.means))
-            value += len(column.means)
-            if k in indicated:
-                order.append(gap)
-                gap += 1
-    return order
+def _rare_levels(levels: Sequence[str], counts: Mapping[str, int], least: int) -> list[str]:
+    """Return the values in fewer rows than ``least``, and the rarest of more than ``MAX_LEVELS``."""
+    many = np.array([counts[level] for level in levels])
+    is_rare = many < least if least > 1 else np.zeros(len(levels), bool)
+    if len(levels) - is_rare.sum() + 1 > MAX_LEVELS:  # one is for those that are pooled
+        is_rare[np.argsort(many, kind="stable")[: 1 - MAX_LEVELS]] = True
+    return [level for level, rare in zip(levels, is_rare, strict=True) if rare]
 
 
-def _most_frequent(texts: Sequence[str]) -> str:
+def _most_frequent(counts: Mapping[str, int]) -> str:
     """Return the most frequent text that is not missing, the first of equals in sorted order."""
-    counts = Counter(text for text in texts if text)
-    return min(counts, key=lambda text: (-counts[text], text)) if counts else ""
+    return min((text for text in counts if text), key=lambda text: (-counts[text], text), default="")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -18,6 +18,7 @@ from torch import nn
 
 from creases._display import to_html
 from creases._typing import Floats, Ints
+from creases._validation import check_choice
 from creases.errors import InputError
 from creases.growth import Budget, Grower, GrowthConfig, History, train_epoch
 from creases.growth.methods import GrowthMethod
@@ -25,8 +26,12 @@ from creases.network import Network, read
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._estimators import summary as _summary
 from creases.tables._explain.columns import Columns
+from creases.tables._fit.curves import fit_curve_model
 from creases.tables._fit.experiment import Experiment
+from creases.tables._fit.fit_table import KINDS, make_config
+from creases.tables._model.network_model import network_model
 from creases.tables._reading.table import encode_frame
+from creases.tables._split.options import CurveConfig
 from creases.tables._split.scaler import IncrementalScaler
 from creases.tables._split.split import TableSplit
 
@@ -37,15 +42,21 @@ UNLIMITED = 10**9
 Validation = tuple[ArrayLike, ArrayLike]
 
 
+#: Parameters that both kinds of model have; all others belong to growth by units.
+SHARED = ("kind", "shapes", "class_weight", "threshold", "random_state", "verbose")
+
+
 class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
-    """A network for tables that starts as a linear model and grows while that lowers the held-out loss."""
+    """A model for tables that starts as a linear model and grows while that lowers the held-out loss."""
 
     _task: Literal["classification", "regression"]
 
     def __init__(
         self,
-        how: str | GrowthMethod = GrowthConfig.how,
+        kind: str = "curves",
         *,
+        shapes: Mapping[str, str] | None = None,
+        how: str | GrowthMethod = GrowthConfig.how,
         hidden: str | int | Sequence[int] = GrowthConfig.hidden,
         max_units: int | None = GrowthConfig.max_units,
         max_parameters: int | None = GrowthConfig.max_parameters,
@@ -62,6 +73,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
+        self.kind = kind
+        self.shapes = shapes
         self.how = how
         self.hidden = hidden
         self.max_units = max_units
@@ -89,7 +102,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         *,
         validation: Validation | None = None,
     ) -> Self:
-        """Train and grow a new network.
+        """Fit a new model.
 
         Parameters
         ----------
@@ -101,10 +114,11 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         sample_weight
             (n,) non-negative weights of the rows. A row of weight 2 is the same as one that occurs twice.
         validation
-            Rows and their classes or targets for early stopping, ``(X, y)``; by default ``validation_fraction`` of the
-            rows are held out.
+            For ``kind="network"``: rows and their classes or targets for early stopping, ``(X, y)``; by default
+            ``validation_fraction`` of the rows are held out.
         """
-        config = self._make_config()
+        check_choice(self.kind, KINDS, "kind")
+        config = self._make_config() if self.kind == "network" else self._make_curve_config(validation)
         rows, targets = self._read(X, y, None, reset=True, ensure_min_samples=2)
         weight = _check_weights(sample_weight, rows)
         held = None
@@ -114,6 +128,12 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         data = self._split(rows, targets, weight, config, held)
         if self._task == "classification" and (data.rows.y == data.rows.y[0]).all():
             raise InputError("sample_weight", "leave rows of at least 2 classes with a positive weight", "one class")
+        for name in ("module_", "history_", "n_iter_", "loss_curve_", "_optimizer", "_scaler"):
+            self.__dict__.pop(name, None)  # of an earlier fit of the other kind
+        if isinstance(config, CurveConfig):
+            self.model_ = fit_curve_model(data, config, **self._model_names()).without_rows()
+            self._threshold, self._scaling = self.model_.threshold, data.scaling
+            return self
         self._scaler = IncrementalScaler()
         data = data.rescale(self._scaler) if config.standardize else data
         experiment = Experiment(data, config)
@@ -122,7 +142,33 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self._model, self._optimizer = experiment.model, experiment.optimizer
         self._threshold = experiment.threshold
         self._finish(history)
+        options: dict[str, Any] = {"threshold": self._threshold, **self._model_names()}
+        self.model_ = network_model(read(self.module_), data, **options).without_rows()
         return self
+
+    def _model_names(self) -> dict[str, Any]:
+        """Return what a :class:`creases.tables.TableModel` is told of the table."""
+        m = self._n_outputs
+        targets = ("y",) if self._known is not None or m == 1 else tuple(f"y{k}" for k in range(m))
+        return {
+            "features": tuple(self._names_of_features()),
+            "classes": self._known,
+            "targets": targets,
+            "encoding": self._encoding,
+            "labels": None if self._known is None else np.asarray(self.classes_),
+        }
+
+    def _make_curve_config(self, validation: Any) -> CurveConfig:
+        """Return the parameters of a fit by curves; those of growth are refused."""
+        if validation is not None:
+            raise InputError("validation", 'be given with kind="network" only', hint="folds judge the stages of curves")
+        usual: dict[str, Any] = type(self)().get_params(deep=False)
+        for name, value in self.get_params(deep=False).items():
+            if name not in SHARED and value is not usual[name] and value != usual[name]:
+                expected = f'be {usual[name]!r}, its default, with kind="curves"'
+                raise InputError(name, expected, repr(value), "use {0}", [("kind", "network")])
+        options = {"seed": self._make_seed(), "test_fraction": 0.0, **self._decision_options}
+        return CurveConfig(shapes=self.shapes or {}, **options)
 
     def _read(self, X: Any, y: Any, classes: Any, *, reset: bool, **checks: Any) -> tuple[Floats, Floats]:
         """Return rows (n, d) and targets (n, m) as numbers; ``reset`` fits the encoding of a DataFrame."""
@@ -167,6 +213,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
         """Train for one epoch on these rows; grow, looking at them, if the loss is on a plateau."""
         first = not hasattr(self, "module_")
+        check_choice(self.kind, ("network",), "kind")
         config = self._make_config(None if first else self._seed, partial=True)
         X, targets = self._read(X, y, classes if first else self._known, reset=first)
         data = self._split(X, targets, _check_weights(sample_weight, X), config)
@@ -196,6 +243,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         history.ended, history.kept = "", len(history.epochs)  # there is always a next batch
         self._model.eval()
         self._finish(history)
+        options = {"threshold": self._threshold, **self._model_names()}
+        self.model_ = replace(network_model(read(self.module_), data, **options), data=None)
         return self
 
     def _continue(self, config: GrowthConfig) -> History:
@@ -212,9 +261,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _make_config(self, seed: int | None = None, *, partial: bool = False) -> GrowthConfig:
         """Return the parameters as a configuration; they are checked here, not in ``__init__``."""
-        if seed is None:
-            is_random = not isinstance(self.random_state, Integral)
-            seed = int(check_random_state(self.random_state).randint(2**31 - 1) if is_random else self.random_state)
+        if self.shapes:
+            make_config("network", {"shapes": self.shapes})  # refuses them
         config = GrowthConfig(
             how=self.how,
             hidden=self.hidden,
@@ -230,7 +278,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             validation_fraction=self.validation_fraction,
             test_fraction=0.0,
             standardize=bool(self.standardize),
-            seed=seed,
+            seed=self._make_seed() if seed is None else seed,
             **self._decision_options,
         )
         if partial:  # each call sees other rows: nothing is held out, redundant for some may be needed for others
@@ -238,8 +286,12 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             return replace(config, validation_fraction=0.0, recycle=False)
         return config if self.early_stopping else replace(config, validation_fraction=0.0)
 
+    def _make_seed(self) -> int:
+        is_random = not isinstance(self.random_state, Integral)
+        return int(check_random_state(self.random_state).randint(2**31 - 1) if is_random else self.random_state)
+
     def _split(
-        self, X: Floats, y: Floats, weight: Floats, config: GrowthConfig, held: Ints | None = None
+        self, X: Floats, y: Floats, weight: Floats, config: GrowthConfig | CurveConfig, held: Ints | None = None
     ) -> TableSplit:
         return TableSplit.from_arrays(
             X,
@@ -263,37 +315,47 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _outputs(self, X: ArrayLike) -> Floats:
         """Return the network's outputs (n, m) for rows of the user's data."""
-        check_is_fitted(self, "module_")
+        check_is_fitted(self, "model_")
+        if self.model_.additive is not None:
+            return self.model_.outputs(self._encode(X))
         with torch.no_grad():
             return np.asarray(self.module_(torch.tensor(self._encode(X))).numpy())
 
     @property
     def network_(self) -> Network:
         """The fitted function, scaling included, as a :class:`creases.Network`: its regions, pieces, boundaries."""
-        check_is_fitted(self, "module_")
-        return read(self.module_)
+        check_is_fitted(self, "model_")
+        return self.model_.network
 
     @property
     def hidden_(self) -> tuple[int, ...]:
         """Widths of the hidden layers as they are now."""
-        check_is_fitted(self, "module_")
-        return tuple(layer.out_features for layer in self.module_.modules() if isinstance(layer, nn.Linear))[:-1]
+        check_is_fitted(self, "model_")
+        module = self.network_.module() if self.model_.additive is not None else self.module_
+        return tuple(layer.out_features for layer in module.modules() if isinstance(layer, nn.Linear))[:-1]
 
     def explain(self, step: int | None = None) -> str:
-        """Explain how the network grew, with the names of classes and features, in the data's own units.
+        """Explain how a network grew, with the names of classes and features, in the data's own units.
+
+        For ``kind="network"``; ``model_.explain(X)`` explains rows, for both kinds.
 
         Parameters
         ----------
         step
             The number, from 1, of a growth step to explain alone. Rows are counted from 0.
         """
-        check_is_fitted(self, "module_")
+        self._check_grown()
         return _summary.explain_history(self.history_, self._names(), self._architecture(), step)
 
     def summary(self) -> str:
         """Return the growth steps as a table: when, where, and the loss and score after training."""
-        check_is_fitted(self, "module_")
+        self._check_grown()
         return _summary.summary_table(self.history_)
+
+    def _check_grown(self) -> None:
+        check_is_fitted(self, "model_")
+        if self.model_.additive is not None:
+            raise InputError("kind", 'be "network" for a history of growth', '"curves"', "model_.steps has the stages")
 
     def _names(self) -> dict[str, Any]:
         return {"features": self._names_of_features(), "scaling": self._scaling, "instance": "row"}

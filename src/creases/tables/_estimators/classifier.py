@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -18,13 +19,20 @@ from creases.growth import Budget, GrowthConfig
 from creases.growth.methods import GrowthMethod
 from creases.tables._estimators.base import GrowingEstimator
 from creases.tables._explain.counterfactual import Counterfactual, counterfactual
-from creases.tables._fit.threshold import decide, shift_decision
+from creases.tables._fit.threshold import shift_decision
+from creases.tables._model.decision import decide
 
 
 class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc]
-    """A classifier for tables: a ReLU network that starts as a linear model and grows as long as that helps.
+    """A classifier for tables that starts as a linear model and grows as long as that helps.
 
-    It starts as the logistic regression of the rows to train on. In the first part of its budget it grows in stages
+    By default (``kind="curves"``) it is the model of :func:`creases.fit_table`, which a person can read whole: straight
+    lines, then curves of columns, planes of pairs, units of many, each where folds of the rows favour it. ``model_`` is
+    that model, with ``explain(X)``, ``curves`` and ``planes``; only the parameters ``shapes``, ``class_weight``,
+    ``threshold`` and ``random_state`` belong to it.
+
+    With ``kind="network"`` it is a ReLU network that starts as the logistic regression of the rows to train on. In the
+    first part of its budget it grows in stages
     that double the hidden layers, with units that the method ``how`` supplies; in each stage the grown network
     is compared, on held-out rows, with the same network trained without growth, and undone if it is no better. After
     that the network only trains. The learning rate falls to zero over the whole budget. The result is
@@ -38,6 +46,10 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
 
     Parameters
     ----------
+    kind
+        "curves" or "network".
+    shapes
+        For curves, by column: "rising", "falling", "straight" or "convex".
     how
         Growth method: "auto" (folds, or random units in wide layers), "fold" (at typical mistakes, on the decision
         boundary), "tiny", "gradmax", "split", "random", "search", or an object such as
@@ -81,6 +93,8 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     classes_ : (n_classes,)
     n_features_in_, feature_names_in_
         Number and names of the input columns seen in ``fit``.
+    model_ : creases.tables.TableModel
+        The model, without the rows that it was fitted to.
     module_ : torch.nn.Sequential
         The network, for rows in the data's own units (float64): a logit for each class.
     network_ : creases.Network
@@ -89,7 +103,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     threshold_ : float
         For two classes, the probability above which the second is predicted.
     history_ : creases.growth.History
-        Every epoch and growth step; ``history_.to_json()``.
+        Of a network, as the following ones: every epoch and growth step; ``history_.to_json()``.
     n_iter_, loss_curve_
         Epochs on the way to the result, without those of stages that were undone, and the mean training loss
         (cross-entropy) of each.
@@ -99,7 +113,9 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     >>> from sklearn.datasets import make_moons
     >>> from creases import GrowingClassifier
     >>> X, y = make_moons(200, noise=0.1, random_state=0)  # logistic regression: 0.87
-    >>> model = GrowingClassifier(budget=250, random_state=0).fit(X, y)
+    >>> bool(GrowingClassifier(random_state=0).fit(X, y).score(X, y) > 0.9)
+    True
+    >>> model = GrowingClassifier("network", budget=250, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.95)
     True
     """
@@ -108,8 +124,10 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
 
     def __init__(
         self,
-        how: str | GrowthMethod = GrowthConfig.how,
+        kind: str = "curves",
         *,
+        shapes: Mapping[str, str] | None = None,
+        how: str | GrowthMethod = GrowthConfig.how,
         hidden: str | int | Sequence[int] = GrowthConfig.hidden,
         max_units: int | None = GrowthConfig.max_units,
         max_parameters: int | None = GrowthConfig.max_parameters,
@@ -129,7 +147,9 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         verbose: bool = False,
     ) -> None:
         super().__init__(
-            how,
+            kind,
+            shapes=shapes,
+            how=how,
             hidden=hidden,
             max_units=max_units,
             max_parameters=max_parameters,
@@ -149,6 +169,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         self.class_weight = class_weight
         self.threshold = threshold
 
+    @available_if(lambda self: self.kind == "network")  # type: ignore[untyped-decorator]
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -181,7 +202,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     @property
     def threshold_(self) -> float:
         """For two classes, the probability above which the second is predicted."""
-        check_is_fitted(self, "module_")
+        check_is_fitted(self, "model_")
         return self._threshold
 
     def decision_function(self, X: ArrayLike) -> Floats:
@@ -231,12 +252,13 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         >>> from sklearn.datasets import load_iris
         >>> from creases import GrowingClassifier
         >>> iris = load_iris(as_frame=True)
-        >>> model = GrowingClassifier(budget=20, random_state=0).fit(iris.data, iris.target_names[iris.target])
+        >>> model = GrowingClassifier("network", budget=20, random_state=0)
+        >>> _ = model.fit(iris.data, iris.target_names[iris.target])
         >>> answer = model.counterfactual(iris.data.iloc[120], fixed=["petal width"])
         >>> answer.predicted, answer.reached, [change.name for change in answer.changes], answer.proved
         ('virginica', 'versicolor', ['petal length (cm)'], True)
         """
-        check_is_fitted(self, "module_")
+        check_is_fitted(self, "model_")
         number = None
         if target is not None:
             matches = np.flatnonzero(self.classes_ == target)

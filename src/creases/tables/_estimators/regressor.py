@@ -7,13 +7,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
 from creases._typing import Floats
 from creases.tables._estimators.base import GrowingEstimator
 
 
 class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
-    """A regressor for tables: a ReLU network that starts as a linear model and grows as long as that helps.
+    """A regressor for tables that starts as a linear model and grows as long as that helps.
 
     Parameters and training are those of :class:`creases.GrowingClassifier`, with ridge regression (its penalty chosen
     by leave-one-out errors) as the linear model; the loss is the squared error, of one target or more. Targets are
@@ -23,6 +24,8 @@ class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
     ----------
     n_features_in_, feature_names_in_
         Number and names of the input columns seen in ``fit``.
+    model_ : creases.tables.TableModel
+        The model, without the rows that it was fitted to.
     module_ : torch.nn.Sequential
         The network, for rows and targets in the data's own units (float64).
     network_ : creases.Network
@@ -46,6 +49,7 @@ class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
 
     _task = "regression"
 
+    @available_if(lambda self: self.kind == "network")  # type: ignore[untyped-decorator]
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train for one epoch on these rows, and grow if the loss is on a plateau over the calls.
 

@@ -1,9 +1,15 @@
-"""Growth steps in a few words."""
+"""Growth steps and stages in a few words."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from creases._text import plural
-from creases.growth import Record
+from creases._typing import Task
+
+if TYPE_CHECKING:
+    from creases.growth import Record
+    from creases.tables._stages.parts import Step
 
 
 def describe_step(record: Record) -> str:
@@ -22,3 +28,13 @@ def describe_step(record: Record) -> str:
 def count_units(count: int) -> str:
     """Say how many units: ``1 unit``, ``2 units``."""
     return plural(count, "unit")
+
+
+def describe_stage(step: Step, task: Task) -> str:
+    """Say what a stage brought: ``curves: log loss 0.412, 0.031 ± 0.008 lower, 14 bends: kept``."""
+    loss = "squared error" if task == "regression" else "log loss"
+    text = f"{step.stage}: {loss} {step.loss:.4f}"
+    if step.stage != "linear":
+        change = "lower" if step.gain >= 0 else "higher"
+        text += f", {abs(step.gain):.4f} ± {step.error:.4f} {change}"
+    return f"{text}, {plural(round(step.bends), 'bend')}{' (kept)' if step.is_kept else ''}"

@@ -32,6 +32,10 @@ from creases.tables._fit.linear_model import choose_penalty, fit_linear_model
 from creases.tables._fit.snapshots import Snapshots
 from creases.tables._fit.threshold import choose_threshold
 from creases.tables._folder.folder import CHECKPOINT_FILE, SNAPSHOTS_FOLDER
+from creases.tables._folder.saved_run import SavedRun
+from creases.tables._folder.settings import RunSettings
+from creases.tables._model.network_model import network_model
+from creases.tables._model.table_model import TableModel
 from creases.tables._split.split import TableSplit
 
 #: Numbers in a table up to which one thread is fastest: more would wait for each other.
@@ -106,7 +110,23 @@ class Experiment:
         cls, problem: Problem, config: GrowthConfig | None = None, *, folder: Path | None = None
     ) -> Experiment:
         """Return the experiment on a problem that is split by the configuration."""
+        config = GrowthConfig() if config is None else config
         return cls(TableSplit.from_problem(problem, config), config, folder=folder)
+
+    def table_model(self, settings: RunSettings | None = None) -> TableModel:
+        """Return the network as the model of the table; ``settings`` are those of a run from a file."""
+        problem, snapshots = self.data.problem, () if self.snapshots is None else tuple(self.snapshots)
+        settings = settings if settings else RunSettings(problem.name, problem.target or None, config=self.config)
+        return network_model(
+            self.network,
+            self.data,
+            threshold=self.threshold,
+            features=problem.features,
+            classes=problem.classes,
+            targets=(problem.target,),
+            encoding=problem.encoding,
+            run=SavedRun(settings, self.data, self.history, snapshots, ""),
+        )
 
     @property
     def network(self) -> Network:
@@ -172,7 +192,7 @@ class Experiment:
         return judged
 
     def _keep_linear_model(self, judged: nn.Module) -> bool:
-        """Keep the linear model where a network does not clearly beat it on validation rows; say if so."""
+        """Keep the linear model where no network clearly beats it on validation rows; return whether it was kept."""
         data, config = self.data, self.config
         validation = data.samples("validation", config.device)
         if validation is None or config.keep == "last" or not self.history.epochs:
@@ -231,7 +251,7 @@ class Experiment:
 
 
 def initial_network(data: TableSplit, config: GrowthConfig, linear: LinearModel | None) -> nn.Sequential:
-    """Return the network before training: linear, blind to constant columns, right about constant targets."""
+    """Return the network before training: linear; it ignores constant columns and predicts constant targets exactly."""
     used = np.concatenate(data.parts[:2])
     X, y = data.rows.X[used], data.rows.y[used]
     live = torch.from_numpy(X.min(axis=0) < X.max(axis=0))

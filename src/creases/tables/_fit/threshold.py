@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from scipy.special import expit, logit
 
-from creases._typing import Bools, Floats, Ints
+from creases._typing import Bools, Floats
+from creases.tables._model.decision import log_odds
 from creases.tables._split.split import TableSplit
 
 if TYPE_CHECKING:
     from creases.network import Network
-
-
-def decide(outputs: Floats, threshold: float = 0.5) -> Ints:
-    """Return the classes (n,) for the network's outputs (n, n_classes), one logit for each class.
-
-    Of two classes, the second is decided where its probability is above the threshold; of more, the largest output
-    decides.
-    """
-    if outputs.shape[1] == 2 and threshold != 0.5:
-        return (outputs[:, 1] - outputs[:, 0] > logit(threshold)).astype(np.int64)
-    return np.asarray(outputs.argmax(axis=1), np.int64)
 
 
 def shift_decision(net: Network, threshold: float) -> Network:
@@ -41,14 +30,18 @@ def shift_decision(net: Network, threshold: float) -> Network:
     """
     if net.n_out != 2 or threshold == 0.5:
         return net
+    import torch
+
     last = net.steps[-1]
     offset = torch.zeros(2, dtype=net.dtype) if last.offset is None else last.offset
-    shift = torch.tensor([0.0, -float(logit(threshold))], dtype=offset.dtype, device=offset.device)
+    shift = torch.tensor([0.0, -log_odds(threshold)], dtype=offset.dtype, device=offset.device)
     step = replace(last, tensors={**last.tensors, "offset": offset + shift})
     return type(net)([*net.steps[:-1], step], net.input_shape)
 
 
-def choose_threshold(net: Network, data: TableSplit, threshold: float | str) -> float:
+def choose_threshold(
+    net: Callable[[Floats], Floats], data: TableSplit, threshold: float | str, *, part: int = 1
+) -> float:
     """Return the threshold: as given, or the best on the rows to validate with by a score.
 
     Parameters
@@ -56,32 +49,34 @@ def choose_threshold(net: Network, data: TableSplit, threshold: float | str) -> 
     net
         The network, for rows in the data's own units.
     data
-        The split; of its rows to validate with each counts by its weight, without the weights of classes.
+        The split; of its rows each counts by its weight, without the weights of classes.
     threshold
         A number, or ``"f1"``, ``"balanced_accuracy"`` or ``"accuracy"``, the score to maximize. Candidates are halfway
         between neighboring probabilities; of equally good ones the middle is taken. Without rows to validate with, or
         where these are of one class, it is 0.5.
+    part
+        The rows to choose with: 1 are those to validate with, 0 those to train on.
     """
     if not isinstance(threshold, str):
         return float(threshold)
-    rows = data.parts[1]
+    rows = data.parts[part]
     y = data.rows.y[rows, 0].astype(np.int64)
     if len(np.unique(y)) < 2:
         return 0.5
     outputs = np.asarray(net(data.rows.X[rows]))
-    log_odds = outputs[:, 1] - outputs[:, 0]
+    margins = outputs[:, 1] - outputs[:, 0]
     weight = data.rows.weight[rows] / (1.0 if data.class_weights is None else data.class_weights[y])
-    values = np.unique(log_odds)
+    values = np.unique(margins)
     cuts = np.concatenate([[min(values[0] - 1, 0.0)], (values[1:] + values[:-1]) / 2, [max(values[-1] + 1, 0.0)]])
-    scores = _scores(log_odds, y == 1, weight, cuts, threshold)
+    scores = _scores(margins, y == 1, weight, cuts, threshold)
     best = np.flatnonzero(scores >= scores.max() - 1e-12)
-    return float(np.clip(expit(cuts[best[len(best) // 2]]), 1e-6, 1 - 1e-6))
+    return float(np.clip(1 / (1 + np.exp(-cuts[best[len(best) // 2]])), 1e-6, 1 - 1e-6))
 
 
-def _scores(log_odds: Floats, positive: Bools, weight: Floats, cuts: Floats, rule: str) -> Floats:
+def _scores(margins: Floats, positive: Bools, weight: Floats, cuts: Floats, rule: str) -> Floats:
     """Return a score (k,) for each cut (k,), the second class being decided above it."""
-    order = np.argsort(log_odds, kind="stable")
-    below = np.searchsorted(log_odds[order], cuts, side="right")
+    order = np.argsort(margins, kind="stable")
+    below = np.searchsorted(margins[order], cuts, side="right")
     hits = np.append(0.0, np.cumsum((weight * positive)[order]))
     others = np.append(0.0, np.cumsum((weight * ~positive)[order]))
     missed, rejected = hits[below], others[below]

@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import filelock
-
 from creases._files import remove_unfinished
 from creases.errors import FileError, InputError
-from creases.tables._fit.snapshots import clear_snapshots
 from creases.tables._folder.settings import SETTINGS_FILE
 
 CHECKPOINT_FILE = "checkpoint.pt"
@@ -50,6 +47,8 @@ def lock_folder(folder: Path) -> Iterator[None]:
     What interrupted writes left in the folder is removed. The system releases the lock when the process ends, even if
     it is killed.
     """
+    import filelock
+
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{folder} is a file; pass a folder")
     lock = filelock.FileLock(folder / LOCK_FILE)
@@ -91,6 +90,8 @@ def prepare_folder(folder: Path, *, force: bool) -> None:
 
 def _remove(path: Path) -> None:
     if path.name == SNAPSHOTS_FOLDER and path.is_dir():
+        from creases.tables._fit.snapshots import clear_snapshots  # imports torch
+
         clear_snapshots(path)
     else:
         path.unlink()

@@ -13,17 +13,17 @@ from creases._files import parse_json
 from creases._text import plural
 from creases._typing import Floats
 from creases.errors import FileError
-from creases.network import Network, read
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._folder import folder as names
 from creases.tables._folder.settings import SETTINGS_FILE
 from creases.tables._model.table_model import TableModel
+from creases.tables._stages.model import CurveModel
 
 
 def load(folder: str | Path) -> TableModel:
-    """Load the network that ``creases grow`` wrote into a folder, to predict and explain rows of its table.
+    """Load the model that ``creases grow`` or ``TableModel.save`` wrote into a folder, to predict and explain rows.
 
-    The data file is not needed.
+    The data file is not needed, and for a sum of curves numpy and pandas are enough.
 
     Examples
     --------
@@ -34,12 +34,15 @@ def load(folder: str | Path) -> TableModel:
     folder = Path(folder)
     path = folder / names.DESCRIPTION_FILE
     description = _load_json(path, folder)
-    network, encoding = read(folder / names.MODEL_FILE), _load_encoding(folder)
+    encoding = _load_encoding(folder)
+    is_sum = isinstance(description, dict) and description.get("kind") == "curves"
+    network = None if is_sum else _read_network(folder)
     try:
-        model = _create_model(description, network, encoding)
+        model = _create_model(description, CurveModel.from_dict(description["parts"]) if is_sum else network, encoding)
         _check_inputs(model)
         _check_outputs(model)
-        _check_regions(model, description["units"])
+        if not is_sum:
+            _check_regions(model, description["units"])
         _check_encoding(model, description["task"])
         return model
     except KeyError as problem:
@@ -48,27 +51,37 @@ def load(folder: str | Path) -> TableModel:
         raise FileError(f"{path} is damaged or of another version ({problem}); {_hint(folder)}") from None
 
 
-def _create_model(description: dict[str, Any], network: Network, encoding: TableEncoding | None) -> TableModel:
-    trained, classes = description["trained_with"], description["classes"]
+def _read_network(folder: Path) -> Any:
+    from creases.network import read  # imports torch
+
+    return read(folder / names.MODEL_FILE)
+
+
+def _create_model(description: dict[str, Any], function: Any, encoding: TableEncoding | None) -> TableModel:
+    trained, classes, target = description["trained_with"], description["classes"], description["target"]
+    labels = description.get("labels")  # earlier versions had names only
     return TableModel(
-        network=network,
+        function=function,
         features=_as_names(description["inputs"], "inputs"),
         classes=None if classes is None else _as_names(classes, "classes"),
-        target=description["target"],
+        targets=_as_names(target, "targets") if isinstance(target, list) else (target,),
         encoding=encoding,
         center=np.asarray(trained["center"], np.float64),
         spread=np.asarray(trained["spread"], np.float64),
         ranges=np.asarray(description["ranges"], np.float64),
-        regions=description["regions"],
         threshold=0.5 if (threshold := description["threshold"]) is None else threshold,
+        labels=None if labels is None else np.asarray(labels),
+        regions=description.get("regions", {}),
+        facts={name: description[name] for name in ("scores", "importance") if name in description},
     )
 
 
 def _check_inputs(model: TableModel) -> None:
     """Refuse inputs that are not those of the network, or whose numbers are not finite."""
     d = len(model.features)
-    if d != model.network.n_in:
-        raise ValueError(f"{plural(d, 'input')} of the table, {model.network.n_in} of the network")
+    inside = model.network.n_in if model.additive is None else len(model.additive.features)
+    if d != inside:
+        raise ValueError(f"{plural(d, 'input')} of the table, {inside} of the network")
     _check_numbers(model.center, "center", (d,))
     _check_numbers(model.spread, "spread", (d,))
     _check_numbers(model.ranges, "ranges", (d, 2))
@@ -83,11 +96,12 @@ def _check_numbers(values: Floats, name: str, shape: tuple[int, ...]) -> None:
 
 def _check_outputs(model: TableModel) -> None:
     """Refuse a target and classes that are not those of the network."""
-    n_out, threshold = model.network.n_out, model.threshold
-    if not isinstance(model.target, str):
-        raise TypeError(f"the target is {model.target!r}")
-    if model.classes is None and n_out != 1:
-        raise ValueError(f"one target, {n_out} outputs of the network")
+    threshold = model.threshold
+    n_out = model.network.n_out if model.additive is None else model.outputs(model.center[None]).shape[1]
+    if not all(isinstance(target, str) for target in model.targets):
+        raise TypeError(f"the targets are {model.targets!r}")
+    if model.classes is None and n_out != len(model.targets):
+        raise ValueError(f"{plural(len(model.targets), 'target')}, {plural(n_out, 'output')} of the network")
     if model.classes is not None and len(model.classes) != n_out:
         raise ValueError(f"{len(model.classes)} classes, {plural(n_out, 'output')} of the network")
     if isinstance(threshold, bool) or not 0 < threshold < 1:
@@ -115,7 +129,7 @@ def _check_encoding(model: TableModel, task: str) -> None:
     pairs = {
         "inputs": (model.features, encoded),
         "classes": (model.classes or (), model.encoding.classes or ()),
-        "target": ((model.target,), (model.encoding.target,)),
+        "target": (model.targets[:1], (model.encoding.target,)),
     }
     for what, (described, expected) in pairs.items():
         for ours, theirs in zip_longest(described, expected):

@@ -13,6 +13,7 @@ from creases.network import read
 from creases.tables._fit.snapshots import Snapshot, load_snapshots
 from creases.tables._fit.threshold import choose_threshold
 from creases.tables._folder import folder as names
+from creases.tables._folder.model_loading import load
 from creases.tables._folder.settings import SETTINGS_FILE, RunSettings
 from creases.tables._split.split import TableSplit
 
@@ -38,7 +39,8 @@ class SavedRun:
     @property
     def threshold(self) -> float:
         """Probability above which that network predicts the second of two classes."""
-        return choose_threshold(self.net, self.data, self.settings.config.threshold)
+        part = 0 if self.settings.kind == "curves" else 1
+        return choose_threshold(self.net, self.data, self.settings.config.threshold, part=part)
 
     @property
     def epoch(self) -> int:
@@ -49,8 +51,12 @@ class SavedRun:
 def load_run(folder: Path) -> SavedRun:
     """Read the run in a folder; of one that was stopped or killed, what it had saved."""
     settings = RunSettings.load(folder)
-    history = _load_history(folder)
     data = TableSplit.from_problem(settings.load_problem(), settings.config)
+    if settings.kind == "curves":
+        snapshot = Snapshot(0, 0, "end", None, load(folder).network, 0)
+        _check_network(snapshot, data, folder)
+        return SavedRun(settings, data, History(), (snapshot,), settings.digest())
+    history = _load_history(folder)
     _check_history(history, data, folder)
     path = folder / names.SNAPSHOTS_FOLDER
     ahead = len(history.epochs)  # snapshots after the last checkpoint will be taken again

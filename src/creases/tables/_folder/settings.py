@@ -6,16 +6,19 @@ import hashlib
 import shlex
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from creases import problems
 from creases._files import parse_json, write_json
 from creases.errors import FileError, InputError
-from creases.growth import GrowthConfig
 from creases.problems import Problem
 from creases.tables._reading.table import read_table
+from creases.tables._split.options import CurveConfig
 
-_VERSION = 3
+if TYPE_CHECKING:
+    from creases.growth import GrowthConfig
+
+_VERSION = 4
 SETTINGS_FILE = "run.json"  #: in the run's folder
 
 
@@ -31,7 +34,18 @@ class RunSettings:
     inputs: tuple[str, ...] | None = None  #: columns to predict from; None for all that can be used
     drop: tuple[str, ...] = ()  #: columns to leave out
     categorical: tuple[str, ...] = ()  #: columns whose numbers are categories
-    config: GrowthConfig = field(default_factory=GrowthConfig)
+    config: GrowthConfig | CurveConfig = field(default_factory=lambda: _growth_config({}))
+
+    @property
+    def kind(self) -> Literal["curves", "network"]:
+        """The kind of model."""
+        return "curves" if isinstance(self.config, CurveConfig) else "network"
+
+    @property
+    def growth(self) -> GrowthConfig:
+        """The options of growth, of a run that grows a network."""
+        assert not isinstance(self.config, CurveConfig)
+        return self.config
 
     @property
     def is_file(self) -> bool:
@@ -67,10 +81,15 @@ class RunSettings:
     def command(self, folder: str) -> str:
         """Return the command that makes this run in a folder; a data file goes by its name alone."""
         words = [Path(self.data).name if self.is_file else self.data]
-        usual = RunSettings(self.data).to_dict()
+        if self.kind != default_kind(self.data):
+            words += ["--kind", self.kind]
+        usual = RunSettings(self.data, config=type(self.config)()).to_dict()
         for name, value in self.to_dict().items():
             option = name.replace("_", "-")
             if value == usual[name]:
+                continue
+            if name == "shapes":
+                words += [word for pair in value.items() for word in ("--shape", "=".join(pair))]
                 continue
             if isinstance(value, bool):
                 words.append(f"--{'' if value else 'no-'}{option}")
@@ -82,7 +101,8 @@ class RunSettings:
     def save(self, folder: Path) -> None:
         """Write the settings into the run's folder, with a digest of the data."""
         source = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "config"}
-        value = {"creases-run": _VERSION, **source, "config": self.config.to_dict(), "digest": self.digest()}
+        value = {"creases-run": _VERSION, "kind": self.kind, **source, "config": self.config.to_dict()}
+        value["digest"] = self.digest()
         write_json(value, folder / SETTINGS_FILE)
 
     @classmethod
@@ -90,12 +110,15 @@ class RunSettings:
         """Read the settings of the run in a folder; data that have changed since are refused."""
         try:
             saved = parse_json((folder / SETTINGS_FILE).read_text())
-            if (version := saved.pop("creases-run")) != _VERSION:
+            if (version := saved.pop("creases-run")) not in (3, _VERSION):
                 raise ValueError(f"version {version}, expected {_VERSION}")
-            digest = saved.pop("digest")
+            digest, kind = saved.pop("digest"), saved.pop("kind", "network")  # version 3 had networks only
+            if kind not in ("curves", "network"):
+                raise ValueError(f"there is no kind {kind!r}")
+            read_config = CurveConfig.from_dict if kind == "curves" else _growth_config
             for name in ("inputs", "drop", "categorical"):
                 saved[name] = None if saved[name] is None else tuple(saved[name])
-            settings = cls(**{**saved, "config": GrowthConfig.from_dict(saved["config"])})
+            settings = cls(**{**saved, "config": read_config(saved["config"])})
             changed = settings.digest() != digest
         except FileNotFoundError:
             raise FileError(f"{folder} holds no growth run (there is no {SETTINGS_FILE} in it)") from None
@@ -104,6 +127,17 @@ class RunSettings:
         if changed:
             raise FileError(f"{settings.data} has changed since the run in {folder} began; start another run")
         return settings
+
+
+def default_kind(data: str) -> Literal["curves", "network"]:
+    """Return the kind of model of data if none is asked for: curves of a file, a network of a built-in problem."""
+    return "curves" if Path(data).is_absolute() else "network"
+
+
+def _growth_config(options: dict[str, Any]) -> GrowthConfig:
+    from creases.growth import GrowthConfig  # imports torch
+
+    return GrowthConfig.from_dict(options)
 
 
 def _option_text(value: Any) -> str:

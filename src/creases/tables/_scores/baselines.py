@@ -5,15 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from creases._text import format_number, plural
 from creases._typing import Floats, Ints
-from creases.tables._fit.threshold import decide
+from creases.tables._model.decision import decide, probabilities
 from creases.tables._scores.metrics import (
     ClassificationMetrics,
     RegressionMetrics,
@@ -22,10 +21,10 @@ from creases.tables._scores.metrics import (
 )
 from creases.tables._split.split import TableSplit
 
-if TYPE_CHECKING:
-    from creases.network import Network
-
 Metrics = ClassificationMetrics | RegressionMetrics
+
+#: Numbers in a table up to which one thread is fastest: more would wait for each other.
+SMALL = 1_000_000
 
 #: Names of the constant models.
 CONSTANT = ("most frequent class", "mean of the target")
@@ -43,6 +42,13 @@ class Baseline:
     error: float | None  #: root of the mean squared error on the test rows, in the target's own units; for regression
     probabilities: Floats | None = field(default=None, repr=False)  #: (n, classes) for all rows
     metrics: Metrics | None = None  #: on the test rows; None if there are none
+
+    @property
+    def by_part(self) -> dict[str, float]:
+        """The score on each part of the data that has rows, and the error on the test rows of a regression."""
+        scores = {"train": self.train, "validation": self.validation, "test": self.test}
+        scores |= {} if self.error is None else {"test_rmse": self.error}
+        return {name: score for name, score in scores.items() if not np.isnan(score)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +69,9 @@ class BaselineWarning:
         return self.render()
 
 
-def baselines(net: Network, data: TableSplit, *, threshold: float = 0.5) -> list[Baseline]:
+def baselines(
+    net: Callable[[Floats], Floats], data: TableSplit, *, threshold: float = 0.5, name: str = "grown network"
+) -> list[Baseline]:
     """Return the scores of the network, of a linear model, of boosted trees and of a constant, in this order.
 
     The others are scikit-learn's, fitted to the rows that the network was trained and validated on, with the same
@@ -77,24 +85,34 @@ def baselines(net: Network, data: TableSplit, *, threshold: float = 0.5) -> list
         The rows, split.
     threshold
         Probability above which the network predicts the second of two classes.
+    name
+        What to call the network.
     """
-    problem = data.problem
-    outputs = np.asarray(net(problem.X))
-    if problem.classes is None:
-        network = score_model("grown network", outputs[:, 0], data)
-    else:
-        network = score_model("grown network", decide(outputs, threshold), data, softmax(outputs, axis=1))
+    problem, network = data.problem, score_outputs(net, data, threshold, name)
     rows = np.sort(np.concatenate([data.train, data.validation]))
-    X, y = data.scaling.inputs(problem.X), problem.y
+    center, spread = data.moments
+    X, y = (problem.X - center) / spread, problem.y
     weight = None if data.class_weights is None else data.class_weights[y[rows]]
+    from threadpoolctl import threadpool_limits
+
     scores = [network]
-    for name, model in _simple_models(problem.classes is not None):
-        with warnings.catch_warnings():
+    for title, model in _simple_models(problem.classes is not None):
+        with warnings.catch_warnings(), threadpool_limits(1 if X.size <= SMALL else None):
             warnings.simplefilter("ignore")  # of a fit that has not quite converged: it is a yardstick
-            model.fit(X[rows], y[rows], sample_weight=None if name in CONSTANT else weight)
-            probabilities = None if problem.classes is None else _probabilities(model, X, len(problem.classes))
-            scores.append(score_model(name, model.predict(X), data, probabilities))
+            model.fit(X[rows], y[rows], sample_weight=None if title in CONSTANT else weight)
+            chances = None if problem.classes is None else _probabilities(model, X, len(problem.classes))
+            scores.append(score_model(title, model.predict(X), data, chances))
     return scores
+
+
+def score_outputs(
+    net: Callable[[Floats], Floats], data: TableSplit, threshold: float = 0.5, name: str = "grown network"
+) -> Baseline:
+    """Return the scores of a network alone."""
+    outputs = np.asarray(net(data.problem.X))
+    if data.problem.classes is None:
+        return score_model(name, outputs[:, 0], data)
+    return score_model(name, decide(outputs, threshold), data, probabilities(outputs))
 
 
 def compare_with_linear(scores: Sequence[Baseline], data: TableSplit) -> str:
@@ -123,7 +141,7 @@ def baseline_warnings(scores: Sequence[Baseline], data: TableSplit) -> list[Base
         return []
     result = []
     for model in others:
-        ours, theirs, measure = _row_scores(net, data), _row_scores(model, data), _measure(data)
+        ours, theirs, measure = row_scores(net, data), row_scores(model, data), measure_name(data)
         gap = theirs.mean() - ours.mean()
         error = (theirs - ours).std(ddof=1) / np.sqrt(len(ours))
         if model.name in CONSTANT:
@@ -153,7 +171,8 @@ def _constant_warning(model: Baseline, net: Baseline, data: TableSplit, measure:
     return BaselineWarning(model.name, f"{text}{_number(net, data)}.", hint, settings)
 
 
-def _measure(data: TableSplit) -> str:
+def measure_name(data: TableSplit) -> str:
+    """Return what models are compared by."""
     if data.problem.classes is None:
         return "RMSE"
     return "accuracy" if data.class_weights is None else "balanced accuracy"
@@ -167,7 +186,7 @@ def _number(model: Baseline, data: TableSplit) -> str:
     return f"{metrics.accuracy if data.class_weights is None else metrics.balanced_accuracy:.3f}"
 
 
-def _row_scores(model: Baseline, data: TableSplit) -> Floats:
+def row_scores(model: Baseline, data: TableSplit) -> Floats:
     """Return scores (n,) of the test rows whose mean is what models are compared by; more is better."""
     y, predictions = data.problem.y[data.test], model.predictions[data.test]
     if data.problem.classes is None:

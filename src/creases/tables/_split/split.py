@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import torch
 
 from creases._typing import Floats, Ints, Task
 from creases.errors import InputError
-from creases.growth import GrowthConfig, InMemorySamples, Scaling
 from creases.problems import Problem
+from creases.tables._split.options import SplitOptions
 from creases.tables._split.rows import UniqueRows, class_weights, merge_duplicates, split_copies, split_rows
 
 if TYPE_CHECKING:
+    from creases.growth import InMemorySamples, Scaling
     from creases.tables._split.scaler import IncrementalScaler
 
 #: Margin of pictures around the data, as a fraction of their range.
@@ -39,13 +40,14 @@ class TableSplit:
     task: Task
     n_outputs: int  #: outputs of the network: one per class, or per target
     parts: tuple[Ints, Ints, Ints]  #: train, validation, test: rising numbers into ``rows``
-    scaling: Scaling
+    is_standardized: bool = True  #: whether columns are scaled for training
+    learnt_scaling: Scaling | None = None  #: of more rows than these; by default that of the first two parts
     source: Problem | None = None  #: the table, if it is one with names
     class_weights: Floats | None = None  #: (classes,) that the rows' weights are multiplied by; None if they are not
     is_validation_given: bool = False  #: whether the user chose the rows to validate with
 
     @classmethod
-    def from_problem(cls, problem: Problem, config: GrowthConfig | None = None) -> TableSplit:
+    def from_problem(cls, problem: Problem, config: SplitOptions | None = None) -> TableSplit:
         """Split a problem at random by the configuration's seed and fractions.
 
         Examples
@@ -55,7 +57,10 @@ class TableSplit:
         >>> len(split.train), len(split.validation), len(split.test)
         (97, 23, 30)
         """
-        config = GrowthConfig() if config is None else config
+        if config is None:
+            from creases.growth import GrowthConfig  # imports torch
+
+            config = GrowthConfig()
         n = len(problem.X)
         if n < MIN_ROWS and config.test_fraction > 0:
             hint = "too few rows cannot be split; test on none with {0}"
@@ -80,7 +85,7 @@ class TableSplit:
         weight: Floats,
         task: Task,
         n_outputs: int,
-        config: GrowthConfig,
+        config: SplitOptions,
         validation: Ints | None = None,
         classes: Sequence[Any] | None = None,
         source: Problem | None = None,
@@ -109,7 +114,7 @@ class TableSplit:
         task: Any,
         n_outputs: int,
         parts: Any,
-        config: GrowthConfig,
+        config: SplitOptions,
         classes: Sequence[Any] | None,
         source: Problem | None = None,
     ) -> TableSplit:
@@ -122,18 +127,38 @@ class TableSplit:
             names = range(n_outputs) if classes is None else classes
             weights = class_weights(y[used], rows.weight[used], names, config.class_weight)
             rows = replace(rows, weight=rows.weight * weights[y])
-        scaling = Scaling(np.zeros(rows.X.shape[1]), np.ones(rows.X.shape[1]))
-        if config.standardize:
-            from creases.tables._split.scaler import IncrementalScaler  # scikit-learn is slow to import
+        return cls(rows, task, n_outputs, parts, config.standardize, None, source, weights)
 
-            targets = rows.y[used] if task == "regression" else None
-            scaling = IncrementalScaler().learn(rows.X[used], targets, rows.weight[used])
-        return cls(rows, task, n_outputs, parts, scaling, source, weights)
+    @cached_property
+    def moments(self) -> tuple[Floats, Floats]:
+        """Means (d,) and standard deviations (d,) of the inputs in the first two parts; 1 where one is constant."""
+        used = np.sort(np.concatenate(self.parts[:2]))
+        X, weight = self.rows.X[used], self.rows.weight[used]
+        size = np.exp2(np.clip(np.frexp(np.abs(X).max(axis=0))[1], -1000, 1000))  # so that no square is too large
+        center = np.average(X / size, axis=0, weights=weight)
+        spread = np.sqrt(np.average((X / size - center) ** 2, axis=0, weights=weight))
+        is_constant = (np.ptp(X, axis=0) == 0) | (spread == 0)
+        return center * size, np.where(is_constant, 1.0, spread * size)
+
+    @cached_property
+    def scaling(self) -> Scaling:
+        """The scaling for training."""
+        if self.learnt_scaling is not None:
+            return self.learnt_scaling
+        if not self.is_standardized:
+            from creases.growth import Scaling  # imports torch
+
+            return Scaling(np.zeros(self.rows.X.shape[1]), np.ones(self.rows.X.shape[1]))
+        from creases.tables._split.scaler import IncrementalScaler  # scikit-learn is slow to import
+
+        used = np.sort(np.concatenate(self.parts[:2]))
+        targets = self.rows.y[used] if self.task == "regression" else None
+        return IncrementalScaler().learn(self.rows.X[used], targets, self.rows.weight[used])
 
     def rescale(self, scaler: IncrementalScaler) -> TableSplit:
         """Return the same split with the scaling of all rows that a scaler has seen, these included."""
         targets = self.rows.y if self.task == "regression" else None
-        return replace(self, scaling=scaler.learn(self.rows.X, targets, self.rows.weight))
+        return replace(self, learnt_scaling=scaler.learn(self.rows.X, targets, self.rows.weight))
 
     @property
     def problem(self) -> Problem:
@@ -181,6 +206,10 @@ class TableSplit:
         rows = np.sort(np.concatenate(self.parts[:2])) if both else self.parts[_PARTS.index(part)]
         if not len(rows):
             return None
+        import torch
+
+        from creases.growth import InMemorySamples
+
         X = torch.from_numpy(self.scaling.inputs(self.rows.X[rows]))
         if self.task == "classification":
             y = torch.from_numpy(self.rows.y[rows, 0].astype(np.int64))
@@ -193,7 +222,7 @@ class TableSplit:
         return InMemorySamples(X.to(device), y.to(device), weights, torch.from_numpy(numbers))
 
 
-def _draw_parts(rows: UniqueRows, config: GrowthConfig, *, stratify: bool) -> tuple[UniqueRows, Ints]:
+def _draw_parts(rows: UniqueRows, config: SplitOptions, *, stratify: bool) -> tuple[UniqueRows, Ints]:
     """Return the rows and the part of each, drawn at random: 0 to train on, 1 to validate and 2 to test with."""
     dealt = rows.deal(np.arange(len(rows)))
     y, part = rows.y[dealt], np.zeros(len(dealt), np.int64)

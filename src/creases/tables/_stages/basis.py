@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -64,39 +65,39 @@ class CurveBasis:
         """The basis itself."""
         return self
 
-    @property
+    @cached_property
     def low(self) -> Floats:
         """(d,) The first knots."""
         return np.array([each[0] for each in self.knots])
 
-    @property
+    @cached_property
     def span(self) -> Floats:
         """(d,) From the first to the last knot."""
         return np.array([each[-1] - each[0] for each in self.knots])
 
-    @property
+    @cached_property
     def feature_of_hinge(self) -> Ints:
         """(h,) The feature that a hinge reads."""
         return np.repeat(np.arange(len(self.knots)), [len(each) - 2 for each in self.knots])
 
-    @property
+    @cached_property
     def feature(self) -> Ints:
         """(p,) The feature that a function reads."""
         return np.concatenate([np.arange(len(self.knots)), self.feature_of_hinge])
 
-    @property
+    @cached_property
     def places(self) -> Floats:
         """(h,) Knots of the hinges on the scaled features."""
         return np.concatenate([(each[1:-1] - each[0]) / (each[-1] - each[0]) for each in self.knots] or [np.zeros(0)])
 
-    @property
+    @cached_property
     def blocks(self) -> Ints:
         """(p,) Lines of numbers share a penalty, levels of a category share one, hinges of a feature share one."""
         lines = np.unique(np.append(-1, self.groups), return_inverse=True)[1][1:]
         _, hinges = np.unique(self.feature_of_hinge, return_inverse=True)
         return np.concatenate([lines, hinges + lines.max() + 1])
 
-    @property
+    @cached_property
     def penalty(self) -> Floats:
         """(p,) A hinge's is the distance between its neighbours over their mean, as dense knots may bend more."""
         result = [np.ones(len(self.knots))]
@@ -120,6 +121,16 @@ class CurveBasis:
         Z = (U - self.mean) / self.deviation
         bends = self.hinges(U) - self.hinge_mean - Z[:, self.feature_of_hinge] * self.hinge_slope
         return np.hstack([Z, bends])
+
+    def functions_of(self, j: int, x: Floats) -> Floats:
+        """Return line and hinges (n, q) of feature j at its values x (n,)."""
+        own = self.feature_of_hinge == j
+        u = np.clip((x - self.knots[j][0]) / (self.knots[j][-1] - self.knots[j][0]), 0.0, 1.0)
+        z = (u - self.mean[j]) / self.deviation[j]
+        bends = (
+            np.maximum(u[:, None] - self.places[own], 0.0) - self.hinge_mean[own] - z[:, None] * self.hinge_slope[own]
+        )
+        return np.column_stack([z, bends])
 
     def slopes(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
         """Return a sum (p, m) of the functions as slopes (d, m), changes of slope (h, m) and a constant (m,).

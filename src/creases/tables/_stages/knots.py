@@ -11,18 +11,41 @@ from creases._typing import Floats
 #: Fraction of the rows from which on a value is frequent: a curve may jump beside it.
 FREQUENT = 0.05
 
+#: Fraction of the rows at each end of a column that may be outliers, and how far from the others, in their range.
+OUTERMOST, FAR = 2e-4, 0.5
 
-def quantile_knots(x: Floats, n_pieces: int) -> Floats:
-    """Return rising knots of a column x (n,), its least and its largest value included.
+#: Pieces of the transform that spreads a column evenly for planes and units.
+SPREAD_PIECES = 4
+
+
+def clip_outliers(x: Floats, copies: Floats) -> Floats:
+    """Return a column x (n,), its few outermost rows of a large table clipped where they are far from all others.
+
+    A curve is constant beyond its knots. Were there one at a typing error, it would be straight all the way there.
+    """
+    order = np.argsort(x, kind="stable")
+    count = np.cumsum(copies[order])
+    allowed = OUTERMOST * count[-1]
+    low = x[order[np.searchsorted(count, allowed, side="right")]]
+    high = x[order[np.searchsorted(count, count[-1] - allowed)]]
+    far = (high - low) * FAR
+    low = low if low - x.min() > far else x.min()
+    high = high if x.max() - high > far else x.max()
+    return np.clip(x, low, high)
+
+
+def quantile_knots(x: Floats, n_pieces: int, copies: Floats | None = None) -> Floats:
+    """Return rising knots of a column x (n,) with copies (n,) of rows, its least and its largest value included.
 
     Frequent values and their neighbours are knots, so that a curve can jump there (many columns have a spike at zero);
     the others are at quantiles of the remaining rows. A column of few values has a knot at each of them.
     """
-    values, counts = np.unique(x, return_counts=True)
+    values, inverse = np.unique(x, return_inverse=True)
+    counts = np.bincount(inverse, copies)
     last = len(values) - 1
     if last <= n_pieces:
         return values
-    frequent = np.flatnonzero(counts > max(FREQUENT, 1 / n_pieces) * len(x))
+    frequent = np.flatnonzero(counts > max(FREQUENT, 1 / n_pieces) * counts.sum())
     beside = np.concatenate([[0, last], frequent, frequent - 1, frequent + 1]).clip(0, last)
     rest = counts.astype(np.float64)
     rest[frequent] = 0.0
@@ -51,3 +74,11 @@ def round_knots(kept: Floats, dense: Floats) -> Floats:
     low = kept - (kept - dense[np.maximum(places - 1, 0)]) / 4
     high = kept + (dense[np.minimum(places + 1, len(dense) - 1)] - kept) / 4
     return np.array([round_between(*each) for each in zip(kept.tolist(), low.tolist(), high.tolist(), strict=True)])
+
+
+def spread_knots(x: Floats, copies: Floats, dense: Floats) -> Floats:
+    """Return round knots between which a column x (n,) has about as many rows, given possible knots (k,)."""
+    shares = np.linspace(0, 1, SPREAD_PIECES + 1)
+    knots = np.unique(np.quantile(x, shares, method="inverted_cdf", weights=copies))
+    inner = round_knots(knots[1:-1], np.unique(np.append(dense, knots)))
+    return np.unique(np.concatenate([dense[:1], inner, dense[-1:]]))

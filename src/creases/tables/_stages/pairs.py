@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from creases._typing import Floats, Ints
 from creases.tables._stages.basis import CurveBasis
-from creases.tables._stages.knots import round_knots
+from creases.tables._stages.knots import spread_knots
+from creases.tables._stages.piecewise import spread_evenly
+
+if TYPE_CHECKING:
+    from creases.tables._stages.penalized import Fit
+    from creases.tables._stages.rows import Rows
 
 #: Cells a side of the table of residuals that a pair of columns is ranked by.
 BINS = 8
@@ -21,8 +27,11 @@ PRIOR_ROWS = 5.0
 #: Rows with a level that its own curve needs, that a bend of it needs, and that two levels need together.
 CURVE_ROWS, BEND_ROWS, CELL_ROWS = 8, 40, 5
 
-#: Pieces of the transform that spreads a column of a plane evenly, and bends in each of two diagonal directions.
-PIECES, BENDS = 4, 5
+#: Columns whose pairs are ranked.
+MAX_PAIRED = 40
+
+#: Bends of a plane in each of two diagonal directions.
+BENDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,34 +107,39 @@ class PairHinges:
     weights: Floats  #: (h, 3): a, b, c
 
     @classmethod
-    def from_rows(cls, X: Floats, curves: CurveBasis, first: Variable, second: Variable) -> PairHinges:
-        """Return the hinges of two variables on rows X (n, d)."""
+    def from_rows(cls, X: Floats, copies: Floats, curves: CurveBasis, first: Variable, second: Variable) -> PairHinges:
+        """Return the hinges of two variables on rows X (n, d) with copies (n,)."""
         if second.kind == "number" and first.kind != "number":
             first, second = second, first
         knots = {}
         for variable in (first, second):
             for j in variable.features.tolist():
-                knots[j] = (
-                    _spread_knots(X[:, j], curves.knots[j]) if variable.kind == "number" else np.array([0.0, 1.0])
-                )
+                knots[j] = spread_knots(X[:, j], copies, curves.knots[j]) if variable.kind == "number" else np.zeros(1)
         raw = cls((first, second), knots, np.zeros(0, int), np.zeros(0, int), np.zeros((0, 3)))
         if second.kind == "number":
             hinges = _diagonals(raw.spread(X), int(first.features[0]), int(second.features[0]))
         elif first.kind == "number":
-            hinges = _level_curves(X, raw.spread(X), int(first.features[0]), second.features.tolist())
+            hinges = _level_curves(X, copies, raw.spread(X), int(first.features[0]), second.features.tolist())
         else:
             hinges = [
                 (i, j, 1.0, 1.0, -1.0)
                 for i in first.features.tolist()
                 for j in second.features.tolist()
-                if min(X[:, i] @ X[:, j], (1 - X[:, i]) @ X[:, j]) >= CELL_ROWS
+                if min(X[:, i] * X[:, j] @ copies, (1 - X[:, i]) * X[:, j] @ copies) >= CELL_ROWS
             ]
         table = np.array(hinges).reshape(-1, 5)
         return cls((first, second), knots, table[:, 0].astype(int), table[:, 1].astype(int), table[:, 2:])
 
     def spread(self, X: Floats) -> dict[int, Floats]:
         """Return the transformed features, each (n,)."""
-        return {j: np.interp(X[:, j], knots, np.linspace(0, 1, len(knots))) for j, knots in self.knots.items()}
+        return {j: spread_evenly(X[:, j], knots) for j, knots in self.knots.items()}
+
+    def input_weights(self, d: int) -> Floats:
+        """Return the weights (h, d) of all spread inputs."""
+        result = np.zeros((len(self.first), d))
+        np.add.at(result, (np.arange(len(result)), self.first), self.weights[:, 0])
+        np.add.at(result, (np.arange(len(result)), self.second), self.weights[:, 1])
+        return result
 
     def __call__(self, X: Floats) -> Floats:
         """Return the hinges (n, h) at rows X (n, d)."""
@@ -139,12 +153,6 @@ class PairHinges:
         return PairHinges(self.variables, self.knots, self.first[kept], self.second[kept], self.weights[kept])
 
 
-def _spread_knots(x: Floats, dense: Floats) -> Floats:
-    knots = np.unique(np.quantile(x, np.linspace(0, 1, PIECES + 1), method="inverted_cdf"))
-    inner = round_knots(knots[1:-1], np.unique(np.append(dense, knots)))
-    return np.unique(np.concatenate([dense[:1], inner, dense[-1:]]))
-
-
 def _diagonals(U: dict[int, Floats], i: int, j: int) -> list[tuple[float, ...]]:
     hinges: list[tuple[float, ...]] = []
     for sign in (1.0, -1.0):
@@ -153,13 +161,15 @@ def _diagonals(U: dict[int, Floats], i: int, j: int) -> list[tuple[float, ...]]:
     return hinges
 
 
-def _level_curves(X: Floats, U: dict[int, Floats], number: int, levels: list[int]) -> list[tuple[float, ...]]:
+def _level_curves(
+    X: Floats, copies: Floats, U: dict[int, Floats], number: int, levels: list[int]
+) -> list[tuple[float, ...]]:
     hinges: list[tuple[float, ...]] = []
     for level in levels:
         has = X[:, level] > 0.5
-        if min(has.sum(), (~has).sum()) < CURVE_ROWS:
+        if min(copies[has].sum(), copies[~has].sum()) < CURVE_ROWS:
             continue
-        shares = [0.25, 0.5, 0.75] if has.sum() >= BEND_ROWS else []
+        shares = [0.25, 0.5, 0.75] if copies[has].sum() >= BEND_ROWS else []
         bends = np.quantile(U[number][has], shares).round(2)
         places = np.unique(np.append(0.0, bends))
         hinges += [(number, level, 1.0, 1.0, -1.0 - place) for place in places[places < 1].tolist()]
@@ -179,31 +189,20 @@ class PlaneBasis:
     @classmethod
     def from_rows(cls, X: Floats, weight: Floats, curves: CurveBasis, pairs: Sequence[PairHinges]) -> PlaneBasis:
         """Return the basis, purified on rows X (n, d) with weights (n,)."""
-        F = curves(X)
         root = np.sqrt(weight / weight.sum())[:, None]
-        margins, offsets, scales = [], [], []
-        for pair in pairs:
-            columns = np.flatnonzero(np.isin(curves.feature, [*pair.knots]))
-            A = np.hstack([np.ones((len(X), 1)), F[:, columns]]) * root
-            Z = pair(X) * root
-            gram = A.T @ A
-            gram[np.diag_indices_from(gram)] += 1e-6 * np.trace(gram) / len(gram)
-            weights = np.linalg.solve(gram, A.T @ Z)
-            margin = np.zeros((F.shape[1], Z.shape[1]))
-            margin[columns] = weights[1:]
-            margins.append(margin)
-            offsets.append(weights[0])
-            scales.append(max(float(np.sqrt(((Z - A @ weights) ** 2).sum() / max(Z.shape[1], 1))), 1e-3))
-        return cls(curves, tuple(pairs), tuple(margins), tuple(offsets), tuple(scales))
+        F = curves(X) * root
+        pure = [_purify(F, root, curves, pair, X) for pair in pairs]
+        margins, offsets, scales = zip(*pure, strict=True)
+        return cls(curves, tuple(pairs), margins, offsets, scales)
 
-    @property
+    @cached_property
     def blocks(self) -> Ints:
         """(p,) Those of the curves, and one for each pair."""
         blocks = self.curves.blocks
         sizes = [len(pair.first) for pair in self.pairs]
         return np.concatenate([blocks, blocks.max() + 1 + np.repeat(np.arange(len(sizes)), sizes)])
 
-    @property
+    @cached_property
     def penalty(self) -> Floats:
         """(p,) Those of the curves, and 1."""
         return np.concatenate([self.curves.penalty, np.ones(sum(len(pair.first) for pair in self.pairs))])
@@ -213,3 +212,64 @@ class PlaneBasis:
         F = self.curves(X)
         parts = zip(self.pairs, self.margins, self.offsets, self.scales, strict=True)
         return np.hstack([F, *((pair(X) - offset - F @ margin) / scale for pair, margin, offset, scale in parts)])
+
+
+def _purify(F: Floats, root: Floats, curves: CurveBasis, pair: PairHinges, X: Floats) -> tuple[Floats, Floats, float]:
+    """Return what curves take out of a pair's hinges: weights (p, h) and constants (h,), and the size of the rest.
+
+    F (n, p) are the curves' functions at rows X (n, d) times the roots (n, 1) of the rows' weights.
+    """
+    columns = np.flatnonzero(np.isin(curves.feature, [*pair.knots]))
+    A = np.hstack([root, F[:, columns]])
+    Z = pair(X) * root
+    gram = A.T @ A
+    gram[np.diag_indices_from(gram)] += 1e-6 * np.trace(gram) / len(gram)
+    weights = np.linalg.solve(gram, A.T @ Z)
+    margin = np.zeros((F.shape[1], Z.shape[1]))
+    margin[columns] = weights[1:]
+    rest = float(np.sqrt(((Z - A @ weights) ** 2).sum() / max(Z.shape[1], 1)))
+    return margin, weights[0], max(rest, 1e-3)
+
+
+def _largest(fit: Fit, rows: Rows, variables: Sequence[Variable]) -> list[Variable]:
+    """Return the variables, of very many those whose curves say most for rows."""
+    if len(variables) <= MAX_PAIRED:
+        return list(variables)
+    F, feature = fit.basis.curves(rows.X), fit.basis.curves.feature
+    sizes = []
+    for variable in variables:
+        own = np.isin(feature, variable.features)
+        sizes.append(float((F[:, own] @ fit.weights[: len(feature)][own]).var(axis=0).sum()))
+    chosen = np.argsort(-np.array(sizes), kind="stable")[:MAX_PAIRED]
+    return [variables[k] for k in np.sort(chosen)]
+
+
+class PairLibrary:
+    """Hinges of pairs of columns for the same rows, each computed once."""
+
+    def __init__(self, rows: Rows, curves: CurveBasis) -> None:
+        self._X, self._copies, self.curves = rows.X, rows.copies, curves
+        self._root = np.sqrt(rows.weight / rows.weight.sum())[:, None]
+        self._F = curves(rows.X) * self._root
+        self._pairs: dict[tuple[int, int], tuple[PairHinges, Any]] = {}
+
+    def rank(self, rows: Rows, fit: Fit, variables: Sequence[Variable], count: int) -> list[PairHinges]:
+        """Return the pairs of variables that explain most of what a fit leaves unexplained in rows."""
+        residuals = rows.targets - rows.means(fit(rows.X))
+        ranked = rank_pairs(rows.X, residuals, rows.weight, _largest(fit, rows, variables))
+        pairs = [self._pair(first, second) for _, first, second in ranked[:count]]
+        return [pair for pair in pairs if len(pair.first)]
+
+    def basis(self, pairs: Sequence[PairHinges]) -> PlaneBasis:
+        """Return curves and planes of pairs."""
+        known = dict(self._pairs.values())
+        margins, offsets, scales = zip(*(known[pair] for pair in pairs), strict=True)
+        return PlaneBasis(self.curves, tuple(pairs), margins, offsets, scales)
+
+    def _pair(self, first: Variable, second: Variable) -> PairHinges:
+        key = (int(first.features[0]), int(second.features[0]))
+        if key not in self._pairs:
+            pair = PairHinges.from_rows(self._X, self._copies, self.curves, first, second)
+            pure = _purify(self._F, self._root, self.curves, pair, self._X) if len(pair.first) else None
+            self._pairs[key] = pair, pure
+        return self._pairs[key][0]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from creases._typing import Floats, Ints
 from creases.tables._stages.basis import Basis
@@ -92,36 +92,49 @@ class _Functions:
 
 @dataclass(frozen=True, eq=False)
 class _Gram:
+    """Second moments of functions under weights of rows."""
+
     matrix: Floats  #: (p, p) centred
     mean: Floats  #: (p,)
     total: float
 
     @classmethod
     def centre(cls, squares: Floats, mean: Floats, total: float) -> _Gram:
+        """Return moments about the mean (p,) of those about 0."""
         matrix = squares - total * np.outer(mean, mean)
         matrix[np.diag_indices_from(matrix)] += 1e-9 * np.trace(matrix) / len(matrix)  # functions may be dependent
         return cls(matrix, mean, total)
 
 
-def fit_penalized(basis: Basis, rows: Rows, limits: Floats, *, n_steps: int = STEPS) -> Fit:
+def fit_penalized(basis: Basis, rows: Rows, limits: Floats, *, start: Fit | None = None, n_steps: int = STEPS) -> Fit:
     """Fit weights of the functions of a basis by maximum likelihood, each block of them shrunk by a penalty of its own.
 
     A penalty is the one that makes the penalized weights as large as rows say: the generalized Fellner-Schall update of
     restricted maximum likelihood (Wood, Fasiolo 2017), one for each of at most ``n_steps`` Newton steps. A block that
     says nothing gets a penalty without end: a curve becomes straight, a plane disappears. The products of ``limits``
-    (k, q) with the weights of the basis' first q functions are not negative.
+    (k, q) with the weights of the basis' first q functions are not negative. Steps go from ``start``, a fit of the
+    first functions of the basis.
     """
     sample = rows
     if len(rows) > PENALTY_ROWS:
         sample = rows[np.random.default_rng(0).permutation(len(rows))[:PENALTY_ROWS]]
-    p, n_blocks = len(basis.penalty), int(basis.blocks.max()) + 1
-    limits = np.pad(limits, ((0, 0), (0, p - limits.shape[1])))
-    zeros = np.zeros(n_blocks)
-    fit = Fit(basis, np.zeros((p, rows.n_scores)), rows.start(), np.ones(n_blocks), zeros, 1.0, ())
+    limits = np.pad(limits, ((0, 0), (0, len(basis.penalty) - limits.shape[1])))
+    fit = _first_fit(basis, rows, start)
     fit = _take_steps(fit, sample, limits, n_steps, choose=True)
     if sample is rows:
         return fit
     return _take_steps(fit, rows, limits, LAST_STEPS if rows.n_classes else 1, choose=False)
+
+
+def _first_fit(basis: Basis, rows: Rows, start: Fit | None) -> Fit:
+    p, n_blocks = len(basis.penalty), int(basis.blocks.max()) + 1
+    weights, penalties, effective = np.zeros((p, rows.n_scores)), np.ones(n_blocks), np.zeros(n_blocks)
+    if start is None:
+        return Fit(basis, weights, rows.start(), penalties, effective, 1.0, ())
+    weights[: len(start.weights)] = start.weights
+    penalties[: len(start.penalties)] = start.penalties
+    effective[: len(start.effective)] = start.effective
+    return Fit(basis, weights, start.offset, penalties, effective, start.noise, ())
 
 
 def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int, *, choose: bool) -> Fit:
@@ -203,7 +216,16 @@ def prediction_forms(fit: Fit, rows: Rows) -> list[Floats]:
 
 
 def invert(A: Floats) -> Floats:
-    """Return the inverse of a positive definite matrix (p, p)."""
-    L = np.linalg.cholesky(A)
-    inverse = solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False, overwrite_b=True)
-    return np.asarray(inverse.T @ inverse)
+    """Return the inverse of a matrix (p, p) that is positive definite up to rounding, or of one a little larger."""
+    ridge = 0.0
+    factor, failed = dpotrf(A, lower=1)
+    while failed and ridge < 1.0:
+        ridge = max(10 * ridge, 1e-9)
+        size = ridge * max(float(np.abs(np.diag(A)).max()), 1e-9)
+        factor, failed = dpotrf(A + size * np.eye(len(A)), lower=1)
+    if failed:
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    lower, _ = dpotri(factor, lower=1, overwrite_c=1)
+    inverse = np.tril(lower)
+    inverse += np.tril(inverse, -1).T
+    return np.asarray(inverse)

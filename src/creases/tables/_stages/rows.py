@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from creases._typing import Floats, Ints
+from creases._typing import Bools, Floats, Ints
+from creases.tables._split.rows import UniqueRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,16 +16,35 @@ class Rows:
 
     X: Floats  #: (n, d) encoded
     y: Floats  #: (n, m) standardized targets, or one column of class numbers
-    weight: Floats  #: (n,) with mean 1
+    weight: Floats  #: (n,) whose sum is that of the copies
+    copies: Floats  #: (n,) how many rows of the table each stands for
     n_classes: int  #: 0 for a regression
+
+    @classmethod
+    def from_unique(cls, rows: UniqueRows, among: Ints, n_classes: int, center: Floats, scale: Floats) -> Rows:
+        """Return some of the different rows of a table, by number; targets are centred and scaled (m,)."""
+        y, weight = rows.y[among], rows.weight[among]
+        copies = rows.count[among].astype(np.float64)
+        y = y if n_classes else (y - center) / scale
+        return cls(rows.X[among], y, weight * (copies.sum() / weight.sum()), copies, n_classes)
+
+    def split(self, held: Floats) -> tuple[Rows, Rows]:
+        """Return the rows without the share (n,) that is held out of each, and that share."""
+        parts = []
+        for share in (1.0 - held, held):
+            inside = share > 1e-9
+            part = self[inside]
+            share = share[inside]
+            parts.append(Rows(part.X, part.y, part.weight * share, part.copies * share, self.n_classes))
+        return parts[0], parts[1]
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.X)
 
-    def __getitem__(self, rows: Ints) -> Rows:
+    def __getitem__(self, rows: Ints | Bools) -> Rows:
         """Return some of the rows."""
-        return Rows(self.X[rows], self.y[rows], self.weight[rows], self.n_classes)
+        return Rows(self.X[rows], self.y[rows], self.weight[rows], self.copies[rows], self.n_classes)
 
     @property
     def n_scores(self) -> int:
@@ -43,7 +63,7 @@ class Rows:
         if self.n_classes == 0:
             return scores
         if self.n_classes == 2:
-            return np.asarray(1 / (1 + np.exp(-scores)))
+            return np.asarray(1 / (1 + np.exp(-np.clip(scores, -700, None))))
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
@@ -75,3 +95,15 @@ class Rows:
             return np.repeat(self.weight[:, None], means.shape[1], axis=1)
         factor = 1.0 if self.n_classes == 2 else self.n_classes / (self.n_classes - 1)
         return np.asarray(np.maximum(means * (1 - means), 1e-6) * self.weight[:, None] * factor)
+
+
+def scale_of_scores(rows: UniqueRows, among: Ints, n_classes: int) -> tuple[Floats, Floats]:
+    """Return centre and scale (m,) of the scores: mean and deviation of targets, or 0 and 1 of classes."""
+    if n_classes:
+        m = 1 if n_classes == 2 else n_classes
+        return np.zeros(m), np.ones(m)
+    y, weight = rows.y[among], rows.weight[among]
+    size = np.maximum(np.abs(y).max(axis=0), 1e-300)  # squares of large numbers would be infinite
+    center = np.average(y / size, axis=0, weights=weight)
+    deviation = np.sqrt(np.average((y / size - center) ** 2, axis=0, weights=weight))
+    return center * size, np.where(deviation < 1e-12, 1.0, deviation) * size

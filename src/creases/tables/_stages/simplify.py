@@ -3,68 +3,88 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from creases._typing import Bools
 from creases.tables._stages.basis import Basis, CurveBasis
-from creases.tables._stages.constraints import Shape, shape_rows
 from creases.tables._stages.knots import round_knots
 from creases.tables._stages.pairs import PlaneBasis
-from creases.tables._stages.penalized import Fit, fit_penalized, invert, prediction_forms
+from creases.tables._stages.penalized import Fit, invert, prediction_forms
 from creases.tables._stages.rows import Rows
+from creases.tables._stages.unit_basis import UnitBasis
 
 #: Effective parameters of a block that is as good as none.
 NEGLIGIBLE = 0.02
 
+#: By how much leaving out bends may change the predictions, in multiples of their variance.
+TOLERANCE = 0.03
 
-def simplify(fit: Fit, rows: Rows, tolerances: Sequence[float], shapes: Sequence[Shape]) -> list[Fit]:
-    """Return for each tolerance the model with the fewest bends that can be had, knots at round numbers, fitted again.
+
+def eliminate(fit: Fit, rows: Rows) -> Bools:
+    """Return which functions (p,) of a fit remain.
 
     Bends go one by one, each time the one without which the other functions can keep the predictions best (backward
-    elimination in the norm of the predictions), while these change in all by less than a multiple, the tolerance, of
+    elimination in the norm of the predictions), while these change in all by less than a fraction, ``TOLERANCE``, of
     their own variance.
     """
     n_lines = len(fit.basis.curves.knots)
-    masks = _eliminate(fit, rows, n_lines, [tolerance * fit.noise * fit.freedom for tolerance in tolerances])
-    bases = [_select(fit.basis, rows, mask) for mask in masks]
-    fits: list[Fit] = []
-    for k, basis in enumerate(bases):
-        same = k > 0 and len(basis.penalty) == len(bases[k - 1].penalty)
-        fits.append(fits[-1] if same else fit_penalized(basis, rows, shape_rows(basis.curves, shapes)))
-    return fits
-
-
-def _eliminate(fit: Fit, rows: Rows, n_lines: int, limits: Sequence[float]) -> list[Bools]:
-    """Return which functions remain (p,) when predictions change by at most each of the limits."""
-    live = fit.effective[fit.basis.blocks] > NEGLIGIBLE
-    live[:n_lines] = True
-    chosen = np.flatnonzero(live)
-    inverses = np.stack([invert(gram[np.ix_(chosen, chosen)]) for gram in prediction_forms(fit, rows)])  # (m, q, q)
+    mask = fit.effective[fit.basis.blocks] > NEGLIGIBLE
+    mask[:n_lines] = True
+    chosen = np.flatnonzero(mask)
+    forms = prediction_forms(fit, rows)
+    inverses = np.stack([invert(gram[np.ix_(chosen, chosen)]) for gram in forms])  # (m, q, q)
     weights = fit.weights[chosen].T.copy()  # (m, q)
     kept = np.ones(len(chosen), bool)
-    masks = [live.copy() for _ in limits]
-    total = 0.0
+    left = TOLERANCE * fit.noise * fit.freedom
     while kept[n_lines:].any():
         places = np.flatnonzero(kept)[n_lines:]
         variances = np.einsum("mpp->mp", inverses)[:, places]
         costs = (weights[:, places] ** 2 / variances.clip(1e-300)).sum(axis=0)
-        j = places[costs.argmin()]
-        total += float(costs.min())
-        if total > max(limits):
+        j = int(places[costs.argmin()])
+        left -= float(costs.min())
+        if left < 0:
             break
         column = inverses[:, :, j].copy()  # (m, p)
         pivot = column[:, j].clip(1e-300)
         weights -= column * (weights[:, j] / pivot)[:, None]
         inverses -= column[:, :, None] * (column / pivot[:, None])[:, None, :]
         kept[j] = False
-        for mask, limit in zip(masks, limits, strict=True):
-            if total <= limit:
-                mask[chosen[j]] = False
-    return masks
+    mask[chosen] = kept
+    return mask
 
 
-def _select(basis: Basis, rows: Rows, mask: Bools) -> Basis:
+def drop_idle_hinges(fits: Sequence[Fit], rows: Rows) -> list[Fit]:
+    """Return fits of the same curves without the hinges of features whose curves are straight in all of them."""
+    basis = fits[0].basis.curves
+    live = np.max([fit.effective for fit in fits], axis=0)[basis.blocks] > NEGLIGIBLE
+    live[: len(basis.knots)] = True
+    kept = np.flatnonzero(live)
+    bent = set(basis.feature[len(basis.knots) :][live[len(basis.knots) :]].tolist())
+    knots = [each if j in bent else each[[0, -1]] for j, each in enumerate(basis.knots)]
+    few = CurveBasis.from_rows(rows.X, rows.weight, knots, basis.groups)
+    blocks = np.unique(basis.blocks[kept])
+    return [
+        replace(
+            fit,
+            basis=few,
+            weights=fit.weights[kept],
+            penalties=fit.penalties[blocks],
+            effective=fit.effective[blocks],
+            covariance=tuple(each[np.ix_(kept, kept)] for each in fit.covariance),
+        )
+        for fit in fits
+    ]
+
+
+def select_functions(basis: Basis, rows: Rows, mask: Bools) -> Basis:
+    """Return the functions of a mask (p,) as a basis, knots at round numbers."""
+    if isinstance(basis, UnitBasis):
+        n_base = len(basis.base.penalty)
+        base = select_functions(basis.base, rows, mask[:n_base])
+        kept = np.flatnonzero(mask[n_base:])
+        return basis.select(base, kept) if len(kept) else base
     curves = basis.curves
     hinges = mask[len(curves.knots) : len(curves.penalty)]
     features, knots = curves.feature_of_hinge, []

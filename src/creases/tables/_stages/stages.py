@@ -1,23 +1,29 @@
-"""Linear, curves, planes: each stage where held-out rows show that it pays."""
+"""Linear, curves, planes: each stage fitted on folds, and kept where held-out rows show that it pays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from creases._typing import Floats, Ints
-from creases.tables._stages.basis import CurveBasis
-from creases.tables._stages.constraints import Shape, shape_rows
-from creases.tables._stages.knots import quantile_knots
-from creases.tables._stages.pairs import PairHinges, PlaneBasis, Variable, group_features, rank_pairs
+from creases._typing import Bools
+from creases.tables._stages.basis import Basis, CurveBasis
+from creases.tables._stages.candidates import Candidate, compare, mean_loss
+from creases.tables._stages.constraints import shape_rows
+from creases.tables._stages.inputs import Inputs
+from creases.tables._stages.knots import clip_outliers, quantile_knots
+from creases.tables._stages.pairs import PairLibrary
+from creases.tables._stages.parts import Step
 from creases.tables._stages.penalized import Fit, fit_penalized
 from creases.tables._stages.rows import Rows
-from creases.tables._stages.simplify import simplify
+from creases.tables._stages.simplify import NEGLIGIBLE, drop_idle_hinges
+from creases.tables._stages.unit_basis import unit_knots
+from creases.tables._stages.units import add_units, draw_units, train_units
 
-#: Pieces of a curve at most, and functions of a table's curves at most.
-PIECES, FUNCTIONS = 20, 600
+#: Pieces of a curve at most, pieces of a table's curves together, and inputs that have curves.
+PIECES, FUNCTIONS, MAX_BENT = 20, 600, 100
 
 #: Newton steps of the linear model: the other stages are judged against it, so it must have settled.
 LINEAR_STEPS = 40
@@ -25,130 +31,136 @@ LINEAR_STEPS = 40
 #: Numbers of planes to try.
 PLANES = (3, 10)
 
-#: By how much models with fewer bends may change the predictions, in multiples of their variance; the largest first.
-TOLERANCES = (1.0, 0.3, 0.1, 0.02)
+#: Standard errors by which units must beat the stage before.
+UNIT_ERRORS = 2.0
+
+Folds = Sequence[tuple[Rows, Rows]]
 
 
-#: The tolerance of the curves that planes are added to.
-PLANE_TOLERANCE = 0.1
+def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
+    """Fit every stage to the first part of each fold, and judge it by the second.
 
-
-@dataclass(frozen=True, eq=False)
-class Inputs:
-    """What the encoded features are."""
-
-    is_numeric: tuple[bool, ...]  #: (d,)
-    columns: Ints  #: (d,) the table's column of each feature
-    groups: Ints  #: (d,) number of the categorical column that a feature is a level of; -1 for others
-    shapes: tuple[Shape, ...]  #: (d,) what the curve of a feature must be; "" for any
-
-    @property
-    def variables(self) -> list[Variable]:
-        """The columns as planes take them: those whose curves may have any shape, so that no plane can spoil one."""
-        variables = group_features(self.is_numeric, self.columns, self.groups)
-        return [each for each in variables if not any(self.shapes[j] for j in each.features)]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A model of a stage with its losses on held-out rows."""
-
-    stage: str  #: "linear", "curves", "3 planes", ...
-    tolerance: float  #: of its simplification; 0 for the linear model
-    losses: Floats  #: (n,) on the held-out rows
-    bends: float  #: mean over the folds
-
-
-def candidates(rows: Rows, inputs: Inputs) -> Iterator[tuple[str, float, Fit]]:
-    """Fit every stage to rows: its name, its tolerance, and the model."""
-    straight = _curve_basis(rows, inputs, 1)
-    linear = fit_penalized(straight, rows, shape_rows(straight, inputs.shapes), n_steps=LINEAR_STEPS)
-    yield "linear", 0.0, linear
-    bent = _curve_basis(rows, inputs, PIECES)
-    curves = fit_penalized(bent, rows, shape_rows(bent, inputs.shapes)) if len(bent.places) else linear
-    few = simplify(curves, rows, TOLERANCES, inputs.shapes)
-    for tolerance, fit in zip(TOLERANCES, few, strict=True):
-        yield "curves", tolerance, fit
-    base = few[TOLERANCES.index(PLANE_TOLERANCE)]
-    residuals = rows.targets - rows.means(base(rows.X))
-    ranked = rank_pairs(rows.X, residuals, rows.weight, inputs.variables)
-    pairs = [PairHinges.from_rows(rows.X, bent, a, b) for _, a, b in ranked[: max(PLANES)]]
-    pairs = [pair for pair in pairs if len(pair.first)]
+    Knots and hinges come from the inputs of all rows, so that fits of different folds have the same functions.
+    """
+    tested = [out for _, out in folds]
+    straight = _curve_basis(rows, inputs, np.zeros(len(inputs.names), bool))
+    limits = shape_rows(straight, inputs.shapes)
+    linear = _on_folds("linear", folds, lambda _: straight, partial(fit_penalized, limits=limits, n_steps=LINEAR_STEPS))
+    result = [linear]
+    bent = _curve_basis(rows, inputs, _bending_inputs(inputs, linear.fits))
+    if len(bent.places):
+        limits = shape_rows(bent, inputs.shapes)
+        dense = _on_folds("curves", folds, lambda _: bent, partial(fit_penalized, limits=limits), linear.fits)
+        result.append(Candidate.from_fits("curves", drop_idle_hinges(dense.fits, rows), tested))
+    curves = result[-1]
+    library = PairLibrary(rows, curves.fits[0].basis.curves)
+    pairs = [
+        library.rank(train, fit, inputs.variables, max(PLANES))
+        for (train, _), fit in zip(folds, curves.fits, strict=True)
+    ]
+    limits = shape_rows(library.curves, inputs.shapes)
     for n in PLANES:
-        if pairs and (n == min(PLANES) or len(pairs) > min(PLANES)):
-            basis = PlaneBasis.from_rows(rows.X, rows.weight, base.basis.curves, pairs[:n])
-            planes = fit_penalized(basis, rows, shape_rows(basis.curves, inputs.shapes))
-            for tolerance, fit in zip(TOLERANCES, simplify(planes, rows, TOLERANCES, inputs.shapes), strict=True):
-                yield f"{n} planes", tolerance, fit
+        if min(map(len, pairs)) == 0 or (n > min(PLANES) and max(map(len, pairs)) <= min(PLANES)):
+            break
+        bases = [library.basis(each[:n]) for each in pairs]
+        before = result[-1]
+        result.append(
+            _on_folds(f"{n} planes", folds, bases.__getitem__, partial(fit_penalized, limits=limits), before.fits)
+        )
+        gain, error = compare(curves, result[-1], tested)
+        if gain < -error:
+            break
+    return result + _unit_candidates(rows, folds, inputs, result)
 
 
-def _curve_basis(rows: Rows, inputs: Inputs, n_pieces: int) -> CurveBasis:
-    n_pieces = min(n_pieces, max(FUNCTIONS // max(sum(inputs.is_numeric), 1), 3))
+def _unit_candidates(rows: Rows, folds: Folds, inputs: Inputs, judged: Sequence[Candidate]) -> list[Candidate]:
+    """Return units beside the best stage so far, if units drawn at random are better than none."""
+    held = [out for _, out in folds]
+    base = choose(judged, held)
+    if sum(not shape for shape in inputs.shapes) < 2:
+        return []
+    knots = unit_knots(rows.X, rows.copies, base.fits[0].basis.curves, inputs)
+    limits = shape_rows(base.fits[0].basis.curves, inputs.shapes)
+    fit_units = partial(fit_penalized, limits=limits)
+    drawn = add_units(rows, base.fits[0], knots, *draw_units(rows.X, knots, inputs, seed=0))
+    parts = base.fits[0].basis
+    bases = [replace(drawn, base=fit.basis) if fit.basis is not parts else drawn for fit in base.fits]
+    random = _on_folds("units", folds, bases.__getitem__, fit_units, base.fits)
+    gain, error = compare(base, random, held)
+    if gain < error:
+        return []
+    bases = []
+    for k, ((train, _), fit) in enumerate(zip(folds, base.fits, strict=True)):
+        bases.append(add_units(rows, fit, knots, *train_units(train, fit, knots, inputs, seed=k)))
+    return [_on_folds("units", folds, bases.__getitem__, fit_units, base.fits)]
+
+
+def _on_folds(
+    stage: str,
+    folds: Folds,
+    basis_of: Callable[[int], Basis],
+    fit: Callable[..., Fit],
+    starts: Sequence[Fit] | None = None,
+) -> Candidate:
+    """Fit a basis to each fold, from the fit of an earlier stage, or of the first fold where it has the same basis."""
+    fits: list[Fit] = []
+    for k, (train, _) in enumerate(folds):
+        basis = basis_of(k)
+        start = fits[0] if k > 0 and basis is fits[0].basis else None if starts is None else starts[k]
+        fits.append(fit(basis, train, start=start))
+    return Candidate.from_fits(stage, fits, [out for _, out in folds])
+
+
+def _bending_inputs(inputs: Inputs, fits: Sequence[Fit]) -> Bools:
+    """Return which inputs (d,) get knots: of very many numbers those with the steepest lines."""
+    size = np.max([np.abs(fit.weights).max(axis=1) for fit in fits], axis=0)
+    may_bend = np.array(inputs.is_numeric) & np.array([shape != "straight" for shape in inputs.shapes])
+    order = np.argsort(np.where(may_bend, -size, np.inf), kind="stable")
+    chosen = np.zeros(len(size), bool)
+    chosen[order[:MAX_BENT]] = True
+    return np.asarray(chosen & may_bend)
+
+
+def _curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools) -> CurveBasis:
+    n_pieces = min(PIECES, FUNCTIONS // max(int(is_bent.sum()), 1))
     knots = []
     for j, numeric in enumerate(inputs.is_numeric):
-        x = rows.X[:, j]
         each = np.array([0.0, 1.0])
         if numeric:
-            each = (
-                quantile_knots(x, n_pieces)
-                if n_pieces > 1 and inputs.shapes[j] != "straight"
-                else np.array([x.min(), x.max()])
-            )
+            x = clip_outliers(rows.X[:, j], rows.copies)
+            each = quantile_knots(x, n_pieces, rows.copies) if is_bent[j] else np.array([x.min(), x.max()])
             if each[0] == each[-1]:
                 each = np.array([each[0], each[0] + 1.0])
         knots.append(each)
     return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups)
 
 
-def count_bends(fit: Fit) -> int:
-    """Return the knots inside the columns' ranges and the hinges of planes."""
-    basis = fit.basis
-    pairs = basis.pairs if isinstance(basis, PlaneBasis) else ()
-    knots = {(j, float(q)) for j, each in enumerate(basis.curves.knots) for q in each[1:-1]}
-    knots |= {(j, float(q)) for pair in pairs for j, each in pair.knots.items() for q in each[1:-1]}
-    return len(knots) + sum(len(pair.first) for pair in pairs)
+def choose(judged: Sequence[Candidate], held: Sequence[Rows]) -> Candidate:
+    """Return the candidate to keep: a stage is taken if it beats the one before by a standard error of differences.
 
-
-def judge(rows: Rows, inputs: Inputs, folds: Sequence[tuple[Ints, Ints]]) -> list[Candidate]:
-    """Fit all candidates to the training rows of the folds; return their losses on the held-out rows."""
-    losses: dict[tuple[str, float], list[Floats]] = {}
-    bends: dict[tuple[str, float], list[int]] = {}
-    for train, held in folds:
-        for stage, tolerance, fit in candidates(rows[train], inputs):
-            losses.setdefault((stage, tolerance), []).append(rows[held].losses(fit(rows.X[held])))
-            bends.setdefault((stage, tolerance), []).append(count_bends(fit))
-    return [
-        Candidate(*key, np.concatenate(each), float(np.mean(bends[key])))
-        for key, each in losses.items()
-        if len(each) == len(folds)
-    ]
-
-
-def choose(judged: Sequence[Candidate], weight: Floats) -> tuple[Candidate, list[Candidate]]:
-    """Return the candidate to keep and the best one of every stage, in their order.
-
-    A stage is taken if it beats the one before by a standard error of the paired differences. Of the chosen stage it is
-    the model with the fewest bends whose losses are within half a standard error of the best.
+    Units must by ``UNIT_ERRORS``, as they are harder to read.
     """
-    stages: dict[str, list[Candidate]] = {}
-    for candidate in judged:
-        stages.setdefault(candidate.stage, []).append(candidate)
-    best = [min(each, key=lambda c: float(np.average(c.losses, weights=weight))) for each in stages.values()]
-    kept = best[0]
-    for candidate in best[1:]:
-        gain, error = compare(kept, candidate, weight)
-        if gain > error:
+    kept = judged[0]
+    for candidate in judged[1:]:
+        gain, error = compare(kept, candidate, held)
+        if gain > error * (UNIT_ERRORS if candidate.stage == "units" else 1.0):
             kept = candidate
-    for candidate in sorted(stages[kept.stage], key=lambda c: c.bends):
-        gain, error = compare(kept, candidate, weight)
-        if gain >= -error / 2:
-            return candidate, best
-    raise AssertionError("the best candidate is within its own error")
+    return kept
 
 
-def compare(before: Candidate, after: Candidate, weight: Floats) -> tuple[float, float]:
-    """Return by how much the mean loss falls, and the standard error of that difference."""
-    difference = before.losses - after.losses
-    mean = float(np.average(difference, weights=weight))
-    spread = float(np.average((difference - mean) ** 2, weights=weight))
-    return mean, (spread / len(difference)) ** 0.5
+def describe_steps(
+    judged: Sequence[Candidate], kept: Candidate, n_bends: int, held: Sequence[Rows]
+) -> tuple[Step, ...]:
+    """Return what each stage brought; the kept one has ``n_bends``."""
+    steps, before = [], judged[0]
+    for each in judged:
+        gain, error = compare(before, each, held)
+        bends = n_bends if each is kept else float(np.mean([_count_hinges(fit) for fit in each.fits]))
+        steps.append(Step(each.stage, mean_loss(each, held), gain, error, bends, each is kept))
+        before = each if gain > error else before
+    return tuple(steps)
+
+
+def _count_hinges(fit: Fit) -> int:
+    """Return the functions that are no lines and have an effect."""
+    return int((fit.effective[fit.basis.blocks] > NEGLIGIBLE)[len(fit.basis.curves.knots) :].sum())

@@ -24,6 +24,7 @@ def two_logits(model, X):
     return z if z.shape[1] > 1 else np.column_stack([np.zeros(len(z)), z])
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(fold_cases())
 def test_the_crease_passes_through_the_fold_point_and_that_lies_on_the_boundary(case):
@@ -44,6 +45,7 @@ def test_the_crease_passes_through_the_fold_point_and_that_lies_on_the_boundary(
     assert z.max() - z[i] <= 1e-9 * size  # i and j are the top classes there
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(fold_cases())
 def test_the_fold_point_is_in_the_closure_of_the_region_used(case):
@@ -75,6 +77,7 @@ def test_the_typical_instance_is_mispredicted_and_is_of_the_classes_recorded(cas
     assert (predicted != case.y)[why["cluster"]["examples"]].all()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(fold_cases())
 def test_no_output_changes_by_more_than_the_bound(case):
@@ -247,11 +250,12 @@ def test_words_name_the_classes_and_the_points():
     assert "'above' sample" in said or "'below' sample" in said
     assert "misclassified as" in said
     assert "Its crease meets the boundary between the two classes at (" in said
-    X, y = wine().standardised()
+    X, y = wine().standardized()
     model = train_briefly(perceptron([13, 2, 3], np.random.default_rng(4)), X, y, 30)
     assert "meets the boundary between the two classes, " in explain(fold(model, "0", X, y).explanation)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outputs", [1, 2])
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 1000))

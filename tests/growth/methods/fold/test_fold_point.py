@@ -27,6 +27,7 @@ def nearest_on(segments, x):
     return np.linalg.norm(a + t[:, None] * way - x, axis=1).min(initial=np.inf)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([[2, 4, 2], [2, 3, 3], [2, 4, 3, 3], [2, 5, 1]]))
 def test_fold_points_are_the_nearest_of_the_map_of_the_plane(seed, widths):

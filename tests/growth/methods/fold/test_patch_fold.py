@@ -22,7 +22,7 @@ from creases.growth.methods._fold.patch_direction import PatchFilters, PatchMome
 from creases.growth.methods._fold.patch_fold import _best_gain
 from creases.growth.methods._fold.patch_sample import PatchSample
 from creases.growth.methods._fold.patches import strongest_patches
-from creases.network.surgery import places
+from creases.network import places
 from first_order import conv, data, mean_loss
 from resnet import images, trained_resnet
 from surgery_models import built, inputs

@@ -19,7 +19,8 @@ from creases.growth._proposal import Proposal
 from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.observation import Batches, frozen_copy, iterate_batches
 from creases.growth.methods._first_order.route import UnitPath
-from creases.network.surgery import Link, Place, output_tensors, widen, without_side_effects
+from creases.network import Place, widen
+from creases.network.surgery import Link, output_tensors, without_side_effects
 
 _SAMPLES = 512  # for the mean and variance of new units, at most (on each rank)
 

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from creases.errors import InputError
 from creases.growth._loss_sum import Loss, LossSum
-from creases.network.surgery import Place, copy_sharing_parameters, find_place, unwrap_module, without_side_effects
+from creases.network import Place
+from creases.network.surgery import copy_sharing_parameters, find_place, unwrap_module, without_side_effects
 
 Batches = Iterable[tuple[Tensor, Tensor]]
 

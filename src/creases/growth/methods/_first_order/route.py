@@ -18,14 +18,8 @@ from torch.nn.modules.pooling import _AdaptiveAvgPoolNd, _AvgPoolNd
 from creases.errors import InputError
 from creases.growth.methods._first_order.consumer import Consumer, append_constant, check_consumer, windows
 from creases.growth.methods._first_order.observation import Observation
-from creases.network.surgery import (
-    BEND_FUNCTIONS,
-    IDENTITY_FUNCTIONS,
-    JOIN_FUNCTIONS,
-    MOVE_FUNCTIONS,
-    PRELU_SLOPE,
-    Place,
-)
+from creases.network import Place
+from creases.network.surgery import BEND_FUNCTIONS, IDENTITY_FUNCTIONS, JOIN_FUNCTIONS, MOVE_FUNCTIONS, PRELU_SLOPE
 
 Map = Callable[[Tensor], Tensor]
 
@@ -84,13 +78,6 @@ class UnitPath:
     def has_bias(self) -> bool:
         """Return whether units have a bias, the weight of a constant input 1: their layer's, or their norm's."""
         return self.producer.bias is not None or self.has_norm_first
-
-    def steps_around_bend(self) -> tuple[list[Map], list[Map]]:
-        """Return what existing units pass before their bend, and behind it; all is before where there is no bend."""
-        kinds = [kind for kind, _ in self._steps]
-        at = kinds.index("bend") if "bend" in kinds else len(kinds)
-        maps = [step for _, step in self._steps]
-        return maps[:at], maps[at + 1 :]
 
     def _pass(self, twin: nn.Module, name: str) -> None:
         module = dict(twin.named_modules()).get(name)

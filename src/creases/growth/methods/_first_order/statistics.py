@@ -16,7 +16,8 @@ from creases.growth.methods._first_order.consumer import Consumer, as_rows
 from creases.growth.methods._first_order.observation import Batches, Observation, observe_batches
 from creases.growth.methods._first_order.products import add_gram, product
 from creases.growth.methods._first_order.route import Route
-from creases.network.surgery import Place, input_tensors, unwrap_module
+from creases.network import Place
+from creases.network.surgery import input_tensors, unwrap_module
 
 _MAX_ENTRIES = 2**27  # of one matrix: 1 GiB in float64
 _CHUNK = 2**23  # numbers of unfolded inputs held at a time
@@ -125,7 +126,7 @@ def sample_size(model: nn.Module, place: Place, base: int = 100) -> int:
 
     Examples
     --------
-    >>> from creases.network.surgery import places
+    >>> from creases.network import places
     >>> model = nn.Sequential(nn.Linear(784, 5), nn.ReLU(), nn.Linear(5, 10))
     >>> sample_size(model, places(model)[0])
     2800

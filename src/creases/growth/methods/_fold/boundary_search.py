@@ -7,10 +7,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._program import propagate
 from creases._typing import Floats, Ints
 from creases.growth.methods._fold.fold_point import FoldPoint
 from creases.network import Network
-from creases.network.program import propagate
 
 #: Rounds of Newton's method, segments that are searched, points on each, and rounds of their refinement.
 NEWTON, SEGMENTS, POINTS, REFINEMENTS = 12, 4, 17, 13

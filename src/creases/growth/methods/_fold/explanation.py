@@ -15,7 +15,7 @@ from creases.growth.methods._fold.fold_point import FoldPoint
 from creases.growth.methods._fold.predictions import Decisions, Residuals, as_logits
 from creases.growth.methods._fold.subnetwork import Subnetwork, SubnetworkView
 from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction
-from creases.network.surgery import Place
+from creases.network import Place
 
 #: Examples of a cluster's mistakes in an explanation.
 EXAMPLES = 5

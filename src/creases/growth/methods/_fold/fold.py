@@ -33,7 +33,8 @@ from creases.growth.methods._fold.predictions import decisions, residuals
 from creases.growth.methods._fold.search import EXACT, FoldSearch, ReducedSearch
 from creases.growth.methods._fold.subnetwork import Subnetwork, check_place, layer_inputs, subnetwork_at
 from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction, other_mispredictions
-from creases.network.surgery import Place, copy_sharing_parameters, find_place, unwrap_module
+from creases.network import Place
+from creases.network.surgery import copy_sharing_parameters, find_place, unwrap_module
 
 #: Samples that a check for dead layers looks at first.
 FEW = 256

@@ -13,7 +13,7 @@ from creases.growth.methods._fold.explanation import explain_mistake
 from creases.growth.methods._fold.patches import Patch
 from creases.growth.methods._fold.predictions import Decisions, Residuals
 from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction
-from creases.network.surgery import Place
+from creases.network import Place
 
 
 @dataclass(frozen=True, eq=False)

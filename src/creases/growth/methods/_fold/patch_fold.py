@@ -35,7 +35,8 @@ from creases.growth.methods._fold.typical_mispredictions import (
     other_mispredictions,
     typical_mispredictions,
 )
-from creases.network.surgery import Place, input_tensors, widen
+from creases.network import Place, widen
+from creases.network.surgery import input_tensors
 
 #: Fall of the mean loss, to first order and relative to it, at which the folds are tried on other samples.
 TRIED = 0.02

@@ -20,7 +20,8 @@ from creases.growth.methods._first_order.observation import Observation, PlaceOb
 from creases.growth.methods._fold.importance_sample import importance_sample
 from creases.growth.methods._fold.predictions import Decisions, Residuals, decisions, residuals
 from creases.growth.methods._fold.subspace import leading_directions
-from creases.network.surgery import Place, without_side_effects
+from creases.network import Place
+from creases.network.surgery import without_side_effects
 
 #: Samples that a proposal looks at, at most, and other ones on which it is checked.
 LOOK, OTHERS = 1024, 256

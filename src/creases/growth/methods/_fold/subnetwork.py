@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from creases._program import Step, apply_sides, propagate, sides_at
 from creases._typing import Floats, Ints
 from creases.errors import InputError
-from creases.network import Network, read
-from creases.network.program import Step, apply_sides, propagate, sides_at
-from creases.network.surgery import Place, get_layer
+from creases.network import Network, Place, read
+from creases.network.surgery import get_layer
 
 
 @dataclass(frozen=True, eq=False)

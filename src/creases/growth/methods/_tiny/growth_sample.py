@@ -17,7 +17,7 @@ from creases.growth.methods._first_order.route import Route
 from creases.growth.methods._first_order.statistics import Statistics, add_batch, empty_statistics, sum_features
 from creases.growth.methods._tiny.line_search import ReplayedModel
 from creases.growth.methods._tiny.mixed_precision import recompute_features
-from creases.network.surgery import Place
+from creases.network import Place
 
 _EVERY = 5  # without validation samples of their own, every fifth sample is held out
 

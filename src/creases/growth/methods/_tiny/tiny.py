@@ -26,7 +26,8 @@ from creases.growth.methods._tiny.line_search import LineSearchResult, line_sear
 from creases.growth.methods._tiny.mixed_precision import optimal_units_for, recompute_features
 from creases.growth.methods._tiny.noise_level import noise_level
 from creases.growth.methods._tiny.second_order import FALLBACKS, higher_order_units
-from creases.network.surgery import Place, unwrap_module
+from creases.network import Place
+from creases.network.surgery import unwrap_module
 
 _LEAST = 2000  # samples for the statistics of vectors, where there are as many
 

@@ -1,0 +1,58 @@
+"""A table fitted by stages: lines, curves, planes, units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases.errors import InputError
+from creases.tables._fit.threshold import choose_threshold
+from creases.tables._model.table_model import TableModel
+from creases.tables._split.split import TableSplit
+from creases.tables._stages.fit import fit_stages
+from creases.tables._stages.inputs import Inputs
+
+if TYPE_CHECKING:
+    from creases.tables._encoding.encoding import TableEncoding
+    from creases.tables._split.options import CurveConfig
+
+
+def fit_curve_model(
+    data: TableSplit,
+    config: CurveConfig,
+    *,
+    features: Sequence[str],
+    classes: Sequence[Any] | None,
+    targets: Sequence[str],
+    encoding: TableEncoding | None,
+    labels: NDArray[Any] | None = None,
+) -> TableModel:
+    """Fit a sum of curves, planes and units to all rows of a split but those to test with.
+
+    Every way to fit a table goes through here: :func:`creases.fit_table`, the estimators, ``creases grow``.
+    """
+    if config.threshold != 0.5 and (classes is None or len(classes) != 2):
+        raise InputError("threshold", "be 0.5 unless there are two classes", repr(config.threshold))
+    used = np.sort(np.concatenate(data.parts[:2]))
+    n_classes = 0 if classes is None else len(classes)
+    n_scores = len(targets) if classes is None else 1 if n_classes == 2 else n_classes
+    X = data.rows.X[used]
+    inputs = Inputs.from_table(X, features, encoding, shapes=config.shapes, n_scores=n_scores)
+    center, spread = data.moments
+    model = TableModel(
+        function=fit_stages(data.rows, inputs, n_classes=n_classes, among=used, seed=config.seed),
+        features=tuple(features),
+        classes=None if classes is None else tuple(map(str, classes)),
+        targets=tuple(targets),
+        encoding=encoding,
+        labels=labels,
+        center=center,
+        spread=spread,
+        ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1),
+        data=data,
+    )
+    return replace(model, threshold=choose_threshold(model.outputs, data, config.threshold, part=0))

@@ -1,0 +1,168 @@
+"""``fit_table``: a table in, its model out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from creases._validation import check_choice
+from creases.errors import InputError
+from creases.problems import Problem
+from creases.tables._fit.curves import fit_curve_model
+from creases.tables._model.table_model import TableModel
+from creases.tables._reading.table import read_table
+from creases.tables._split.options import CurveConfig
+from creases.tables._split.split import TableSplit
+
+if TYPE_CHECKING:
+    from creases.growth import Callback, GrowthConfig
+
+KINDS = ("curves", "network")
+
+
+def fit_table(
+    table: Any,
+    target: str | int | Sequence[str] | None = None,
+    *,
+    kind: Literal["curves", "network"] = "curves",
+    shapes: Mapping[str, str] | None = None,
+    task: Literal["classification", "regression"] | None = None,
+    missing: Literal["indicate", "mean", "drop", "error"] = "indicate",
+    inputs: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    callbacks: Sequence[Callback] = (),
+    progress: bool | None = None,
+    **options: Any,
+) -> TableModel:
+    """Fit a model to a table that a person can read whole; with the same options that of ``creases grow FILE``.
+
+    The model grows in stages: straight lines, then curves of columns, then planes of pairs of columns, then units that
+    mix many. Folds of the rows judge each stage, and one that does not lower the loss on held-out rows by more than a
+    standard error is undone. The result is a sum that :meth:`TableModel.explain` splits by column, and one exact
+    network. A fraction of the rows is kept aside, for its scores.
+
+    Parameters
+    ----------
+    table
+        A DataFrame, a file, or a problem.
+    target, task, missing, inputs, drop, categorical
+        The column to predict, by default the last, whether it has classes or values, by default what it looks like, and
+        what to do with missing values and columns; see :func:`creases.tables.read_table`. Not for a problem. Several
+        columns of values are predicted together, ``target=["width", "height"]``: a curve has a value for each.
+    kind
+        ``"curves"``, or ``"network"``: a network that starts as the linear model and grows by units, as
+        :func:`creases.grow` does.
+    shapes
+        For curves, by column: ``"rising"``, ``"falling"``, ``"straight"`` (no knots) or ``"convex"``. A shape holds
+        for the whole model: such a column is in no plane.
+    callbacks, progress
+        For ``kind="network"``: functions called with the run's :class:`creases.growth.State` at the end of every
+        epoch, and whether to show progress on stderr, by default at a terminal.
+    options
+        For both kinds ``seed``, ``test_fraction``, ``class_weight`` and ``threshold``, for ``kind="network"`` all
+        options of :class:`creases.growth.GrowthConfig`; with its defaults.
+
+    Examples
+    --------
+    >>> import creases
+    >>> from creases import problems
+    >>> model = creases.fit_table(problems.get("iris"))
+    >>> model.predict(model.problem.X[:2]).tolist()
+    ['setosa', 'setosa']
+    """
+    check_choice(kind, KINDS, "kind")
+    config = make_config(kind, options | ({} if shapes is None else {"shapes": shapes}))
+    if callbacks and kind == "curves":
+        raise _growth_only("callbacks")
+    reading: dict[str, Any] = {"target": target, "task": task, "inputs": inputs, "drop": tuple(drop)}
+    reading |= {"categorical": tuple(categorical), "missing": missing}
+    if isinstance(target, list | tuple):
+        return _fit_several(table, reading, config)
+    problem = _read_problem(table, reading)
+    if isinstance(config, CurveConfig):
+        return fit_problem(problem, config)
+    return _grow_network(problem, config, callbacks, progress)
+
+
+def make_config(kind: str, options: Mapping[str, Any]) -> CurveConfig | GrowthConfig:
+    """Return the options as the configuration of a kind of model; those of another kind are refused by name."""
+    own = [entry.name for entry in fields(CurveConfig)]
+    if kind == "curves" and all(name in own for name in options):
+        return CurveConfig(**options)
+    from creases.growth import GrowthConfig  # imports torch
+
+    growth = [entry.name for entry in fields(GrowthConfig)]
+    for name in options:
+        if name == "shapes" and kind == "network":
+            raise InputError("shapes", 'belong to kind="curves"', hint="use {0}", settings=[("kind", "curves")])
+        if name not in [*growth, *own]:
+            known = ", ".join(own if kind == "curves" else growth)
+            raise InputError(name, f"be an option of a run: {known}")
+        if kind == "curves" and name not in own:
+            raise _growth_only(name)
+    return GrowthConfig(**options)
+
+
+def fit_problem(problem: Problem, config: CurveConfig) -> TableModel:
+    """Fit the sum of curves, planes and units to a table that has been read."""
+    targets = (problem.target,) if problem.target else ("",)
+    named: dict[str, Any] = {"features": problem.features, "classes": problem.classes, "targets": targets}
+    return fit_curve_model(TableSplit.from_problem(problem, config), config, encoding=problem.encoding, **named)
+
+
+def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig | GrowthConfig) -> TableModel:
+    """Fit several columns of values of a DataFrame together."""
+    names = [str(name) for name in reading["target"]]
+    if not isinstance(config, CurveConfig):
+        raise InputError("target", 'be one column with kind="network"', repr(names), "use {0}", [("kind", "curves")])
+    if not hasattr(table, "columns") or not hasattr(table, "iloc"):
+        raise InputError("table", "be a DataFrame for several targets", type(table).__name__)
+    unknown = [name for name in names if name not in table.columns]
+    if unknown or len(set(names)) < len(names) or not names:
+        raise InputError("target", "be different columns of the table", repr(names))
+    if reading["task"] == "classification":
+        raise InputError("target", "be one column of classes", repr(names))
+    rows = table.dropna(subset=names)
+    options = {**reading, "task": "regression", "drop": (*reading["drop"], *names[1:])}
+    problem = read_table(rows, **options | {"target": names[0]})
+    kept = rows if problem.rows is None else rows.iloc[problem.rows]
+    try:
+        y = kept[names].to_numpy(np.float64)
+    except (TypeError, ValueError):
+        raise InputError("target", "be columns of numbers, if there are several", repr(names)) from None
+    split: dict[str, Any] = {"weight": np.ones(len(y)), "task": "regression", "n_outputs": len(names), "config": config}
+    data = TableSplit.from_arrays(problem.X, y, **split)
+    named: dict[str, Any] = {"features": problem.features, "classes": None, "targets": names}
+    return fit_curve_model(data, config, encoding=problem.encoding, **named)
+
+
+def _read_problem(table: Any, reading: Mapping[str, Any]) -> Problem:
+    if isinstance(table, Problem):
+        for name, value in reading.items():
+            if value and value != "indicate":
+                raise InputError(name, "not be given for a problem, which has been read", repr(value))
+        return table
+    if isinstance(table, str | Path) or hasattr(table, "columns"):
+        return read_table(table, **reading)
+    raise InputError("table", "be a DataFrame, a file or a problem", type(table).__name__)
+
+
+def _grow_network(
+    problem: Problem, config: GrowthConfig, callbacks: Sequence[Callback], progress: bool | None
+) -> TableModel:
+    from creases.tables._fit.experiment import Experiment
+    from creases.tables._fit.snapshots import Snapshots
+
+    data = TableSplit.from_problem(problem, config)
+    experiment = Experiment(data, config, snapshots=Snapshots(data.scaling))
+    experiment.run(callbacks=callbacks, progress=progress)
+    return experiment.table_model()
+
+
+def _growth_only(name: str) -> InputError:
+    return InputError(name, 'be given with kind="network" only', hint="use {0}", settings=[("kind", "network")])

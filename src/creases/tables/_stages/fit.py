@@ -1,0 +1,146 @@
+"""Fit a model of a table in stages: lines, curves, planes, units, each where held-out rows favour it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from creases._typing import Floats, Ints
+from creases._validation import check_seed, check_vector
+from creases.errors import InputError
+from creases.problems import Problem
+from creases.tables._split.rows import UniqueRows, fold_weights, merge_duplicates
+from creases.tables._stages.average import average_fits
+from creases.tables._stages.constraints import shape_rows
+from creases.tables._stages.inputs import Inputs
+from creases.tables._stages.model import CurveModel
+from creases.tables._stages.parts_of_fit import parts_of_fit
+from creases.tables._stages.penalized import STEPS, fit_penalized
+from creases.tables._stages.rows import Rows, scale_of_scores
+from creases.tables._stages.simplify import eliminate, select_functions
+from creases.tables._stages.stages import LINEAR_STEPS, choose, describe_steps, fit_candidates
+
+#: Rows with fewer than these cannot be held out.
+MIN_ROWS = 10
+
+#: Folds of a table with fewer rows than ``SMALL``; a larger one has a single held-out part of the same size.
+FOLDS, SMALL = 5, 4_000
+
+#: Rows that stages are judged on at most: more do not change the choice. The chosen one is fitted to all.
+SAMPLE = 40_000
+
+#: Planes of an average at most.
+MAX_PLANES = 10
+
+
+def fit_stages(
+    rows: UniqueRows, inputs: Inputs, *, n_classes: int, among: Ints | None = None, seed: int = 0
+) -> CurveModel:
+    """Fit lines, then curves, planes and units where they pay, to rows of a table.
+
+    Each stage is fitted on folds and judged by its losses on held-out rows. It must beat the one before by a standard
+    error of the paired differences. Bends of the chosen one that do not matter are left out (of a small table: of the
+    mean of its fits on the folds), and the others are fitted to all rows.
+
+    Parameters
+    ----------
+    rows
+        Different rows of a table with their weights, ``TableSplit.rows``: y (n, m) are values, or one column of class
+        numbers.
+    inputs
+        What the columns of X are.
+    n_classes
+        0 for a regression.
+    among
+        Numbers of the rows to use; by default all.
+    seed
+        Seed of the folds.
+    """
+    among = np.arange(len(rows)) if among is None else among
+    center, scale = scale_of_scores(rows, among, n_classes)
+    sample = among
+    if len(among) > SAMPLE:
+        sample = np.sort(np.random.default_rng(seed).choice(among, SAMPLE, replace=False))
+    data = Rows.from_unique(rows, sample, n_classes, center, scale)
+    is_small = data.copies.sum() < SMALL
+    held = fold_weights(rows, sample, FOLDS, seed, stratify=n_classes > 0)[: FOLDS if is_small else 1]
+    folds = [data.split(out / rows.weight[sample]) for out in held]
+    tested = [out for _, out in folds]
+    judged = fit_candidates(data, folds, inputs)
+    kept = choose(judged, tested)
+    if is_small:
+        dense = average_fits(kept.fits, MAX_PLANES)
+    else:
+        limits = shape_rows(kept.fits[0].basis.curves, inputs.shapes)
+        dense = fit_penalized(kept.fits[0].basis, data, limits, start=kept.fits[0])
+    basis = select_functions(dense.basis, data, eliminate(dense, data))
+    whole = data if sample is among else Rows.from_unique(rows, among, n_classes, center, scale)
+    n_steps = LINEAR_STEPS if kept is judged[0] else STEPS
+    fit = fit_penalized(basis, whole, shape_rows(basis.curves, inputs.shapes), n_steps=n_steps)
+    model = CurveModel(inputs.names, n_classes, *parts_of_fit(fit, dense, inputs, whole, center, scale))
+    return replace(model, steps=describe_steps(judged, kept, model.n_bends, tested))
+
+
+def fit_curves(
+    problem: Problem,
+    *,
+    rows: Ints | None = None,
+    weight: Floats | None = None,
+    shapes: Mapping[str, str] | None = None,
+    seed: int = 0,
+) -> CurveModel:
+    """Fit the model of a table that a person can read whole: lines, then curves, planes and units where they pay.
+
+    Each stage is fitted on folds and judged by its losses on held-out rows. It must beat the one before by a standard
+    error of the paired differences. Bends of the chosen one that do not matter are left out (of a small table: of the
+    mean of its fits on the folds), and the others are fitted to all rows.
+
+    Parameters
+    ----------
+    problem
+        The table.
+    rows
+        Numbers of the rows to use; by default all.
+    weight
+        (n,) weights of the rows used.
+    shapes
+        By column or input: "rising", "falling" (the curve of a number), "straight" (no knots) or "convex" (within the
+        column's range). It holds by construction; no plane and no unit reads such a column.
+    seed
+        Seed of the folds.
+
+    Examples
+    --------
+    >>> from creases import problems
+    >>> from creases.tables import fit_curves
+    >>> model = fit_curves(problems.get("iris"))
+    >>> [step.stage for step in model.steps][:3]
+    ['linear', 'curves', '3 planes']
+    >>> model.network.n_out
+    3
+    """
+    numbers, weight = _check_rows(problem, rows, weight)
+    seed = check_seed(seed)
+    n_classes = 0 if problem.classes is None else len(problem.classes)
+    X, y = problem.X[numbers], problem.y[numbers].astype(np.float64)[:, None]
+    n_scores = 1 if n_classes in (0, 2) else n_classes
+    inputs = Inputs.from_table(X, problem.features, problem.encoding, shapes=shapes, n_scores=n_scores)
+    return fit_stages(merge_duplicates(X, y, weight), inputs, n_classes=n_classes, seed=seed)
+
+
+def _check_rows(problem: Problem, rows: Any, weight: Any) -> tuple[Ints, Floats]:
+    """Return the numbers of the rows to use, and their weights."""
+    if not isinstance(problem, Problem):
+        raise InputError("problem", "be a Problem", type(problem).__name__, "creases.tables.read_table makes one")
+    numbers = np.arange(len(problem.X)) if rows is None else check_vector(rows, "rows")
+    if len(np.unique(numbers)) < MIN_ROWS:
+        raise InputError("rows", f"have at least {MIN_ROWS} different rows", f"{len(np.unique(numbers))}")
+    if (numbers != np.floor(numbers)).any() or numbers.min() < 0 or numbers.max() >= len(problem.X):
+        raise InputError("rows", f"be whole numbers from 0 to {len(problem.X) - 1}", "others")
+    weights = np.ones(len(numbers)) if weight is None else check_vector(weight, "weight", len(numbers))
+    if (weights < 0).any() or not (weights > 0).any():
+        raise InputError("weight", "be non-negative with at least one positive entry", "others")
+    return numbers.astype(np.int64), weights

@@ -1,0 +1,82 @@
+"""What the encoded inputs of a table are, and the shapes that their curves must have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from creases._typing import Floats, Ints
+from creases.errors import InputError
+from creases.tables._stages.constraints import Shape
+from creases.tables._stages.pairs import Variable, group_features
+
+if TYPE_CHECKING:
+    from creases.tables._encoding.encoding import TableEncoding
+
+SHAPES = ("rising", "falling", "straight", "convex")
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What the encoded inputs are."""
+
+    names: tuple[str, ...]  #: (d,)
+    is_numeric: tuple[bool, ...]  #: (d,) False for inputs that are 0 or 1
+    columns: Ints  #: (d,) the table's column of each input
+    groups: Ints  #: (d,) number of the categorical column that an input is a level of; -1 for others
+    shapes: tuple[Shape, ...]  #: (d,) what the curve of an input must be; "" for any
+
+    @classmethod
+    def from_table(
+        cls,
+        X: Floats,
+        names: Sequence[str],
+        encoding: TableEncoding | None,
+        *,
+        shapes: Mapping[str, str] | None = None,
+        n_scores: int = 1,
+    ) -> Inputs:
+        """Return the inputs of encoded rows X (n, d).
+
+        Without an encoding a column of 0 and 1 is yes/no, any other a number. ``shapes`` go by column or input.
+        """
+        d = len(names)
+        if encoding is None:
+            is_numeric = tuple(not np.isin(x, (0.0, 1.0)).all() for x in X.T)
+            columns, groups, owners = np.arange(d), np.full(d, -1), tuple(names)
+        else:
+            index = {column.name: k for k, column in enumerate(encoding.inputs)}
+            is_numeric = tuple(feature.is_numeric for feature in encoding.features)
+            owners = tuple(feature.column for feature in encoding.features)
+            columns = np.array([index[name] for name in owners], np.int64)
+            groups = np.where([feature.kind == "category" for feature in encoding.features], columns, -1)
+        chosen = _shapes(shapes, names, owners, is_numeric, n_scores)
+        return cls(tuple(names), is_numeric, columns, groups, chosen)
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The columns as planes take them: those whose curves may have any shape, so that no plane can spoil one."""
+        variables = group_features(self.is_numeric, self.columns, self.groups)
+        return [each for each in variables if not any(self.shapes[j] for j in each.features)]
+
+
+def _shapes(
+    shapes: Any, names: Sequence[str], owners: Sequence[str], is_numeric: Sequence[bool], n_scores: int
+) -> tuple[Shape, ...]:
+    if not isinstance(shapes, Mapping | None):
+        raise InputError("shapes", 'be a mapping such as {"age": "rising"}', type(shapes).__name__)
+    chosen: list[Any] = [""] * len(names)
+    for name, shape in (shapes or {}).items():
+        places = [j for j in range(len(names)) if name in (owners[j], names[j]) and is_numeric[j]]
+        if not places:
+            raise InputError("shapes", "name columns of numbers", repr(name), "a category has no shape")
+        if shape not in SHAPES:
+            raise InputError("shapes", f"be {', '.join(map(repr, SHAPES))}", repr(shape))
+        if shape != "straight" and n_scores > 1:
+            raise InputError("shapes", "be 'straight' with more than two classes or several targets", repr(shape))
+        for j in places:
+            chosen[j] = shape
+    return tuple(chosen)

@@ -1,0 +1,102 @@
+"""The curves and planes of a penalized fit, in the units of inputs and targets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from creases._typing import Floats
+from creases.tables._stages.basis import CurveBasis
+from creases.tables._stages.inputs import Inputs
+from creases.tables._stages.pairs import PlaneBasis
+from creases.tables._stages.parts import Curve, Plane, Units
+from creases.tables._stages.penalized import Fit
+from creases.tables._stages.piecewise import PiecewiseLinear
+from creases.tables._stages.rows import Rows
+from creases.tables._stages.unit_basis import UnitBasis
+
+#: Rows for which parts are computed at once.
+BLOCK = 100_000
+
+
+def parts_of_fit(
+    fit: Fit, dense: Fit, inputs: Inputs, rows: Rows, center: Floats, scale: Floats
+) -> tuple[Floats, dict[str, Curve], tuple[Plane, ...], Units | None]:
+    """Return intercept (m,), curves, planes and units of ``center + scale * fit``, means over the rows taken out.
+
+    Standard errors are those of ``dense``, the fit before it was simplified.
+    """
+    basis = fit.basis.curves
+    functions, shift = _functions(basis, fit.weights[: len(basis.penalty)], inputs)
+    intercept = fit.offset + shift
+    curves = {}
+    for j, (name, function) in enumerate(zip(inputs.names, functions, strict=True)):
+        mean = np.average(function(rows.X[:, j]), axis=0, weights=rows.weight)
+        intercept = intercept + mean
+        values, errors = scale * (function.values - mean), scale * _errors(dense, j, function.knots)
+        curves[name] = Curve(name, function.knots, values, errors, inputs.is_numeric[j])
+    intercept = center + scale * intercept
+    planes = []
+    for plane in _planes(fit, inputs, scale):
+        mean = _mean(plane, rows)
+        intercept = intercept + mean
+        planes.append(replace(plane, constant=plane.constant - mean))
+    units = _units(fit, scale)
+    if units is not None:
+        mean = _mean(units, rows)
+        intercept = intercept + mean
+        units = replace(units, constant=units.constant - mean)
+    return intercept, curves, tuple(planes), units
+
+
+def _mean(part: Plane | Units, rows: Rows) -> Floats:
+    """Return the mean (m,) of a part over rows, which are taken in blocks."""
+    total = sum(
+        rows.weight[start : start + BLOCK] @ part(rows.X[start : start + BLOCK]) for start in range(0, len(rows), BLOCK)
+    )
+    return np.asarray(total / rows.weight.sum())
+
+
+def _functions(basis: CurveBasis, weights: Floats, inputs: Inputs) -> tuple[list[PiecewiseLinear], Floats]:
+    """Return a sum (p, m) of a basis' functions as functions of each input that start at 0, and their constant (m,)."""
+    lines, changes, constant = basis.slopes(weights)
+    functions = []
+    for j, knots in enumerate(basis.knots):
+        bends = changes[basis.feature_of_hinge == j]
+        slopes = np.cumsum(np.vstack([lines[j : j + 1], bends]), axis=0) / basis.span[j]
+        rises = np.vstack([np.zeros((1, weights.shape[1])), slopes * np.diff(knots)[:, None]])
+        functions.append(PiecewiseLinear(knots, np.cumsum(rises, axis=0), not inputs.is_numeric[j]))
+    return functions, constant
+
+
+def _errors(fit: Fit, j: int, knots: Floats) -> Floats:
+    """Return the standard errors (k, m) of the curve of input j at knots (k,)."""
+    basis = fit.basis.curves
+    own = np.flatnonzero(basis.feature == j)
+    F = basis.functions_of(j, knots)
+    variances = [np.einsum("kp,pq,kq->k", F, V[np.ix_(own, own)], F) for V in fit.covariance]
+    return np.asarray(np.sqrt(np.stack(variances, axis=1).clip(0.0)))
+
+
+def _planes(fit: Fit, inputs: Inputs, scale: Floats) -> list[Plane]:
+    basis = fit.basis.base if isinstance(fit.basis, UnitBasis) else fit.basis
+    if not isinstance(basis, PlaneBasis):
+        return []
+    at, result = len(basis.curves.penalty), []
+    for pair, margin, offset, size in zip(basis.pairs, basis.margins, basis.offsets, basis.scales, strict=True):
+        weights = fit.weights[at : at + len(pair.first)] * (scale / size)
+        at += len(pair.first)
+        margins, shift = _functions(basis.curves, -margin @ weights, inputs)
+        names = [tuple(inputs.names[j] for j in variable.features) for variable in pair.variables]
+        by_input = {j: margins[j] for j in pair.knots}
+        result.append(Plane((names[0], names[1]), pair, weights, by_input, shift - offset @ weights))
+    return result
+
+
+def _units(fit: Fit, scale: Floats) -> Units | None:
+    basis = fit.basis
+    if not isinstance(basis, UnitBasis):
+        return None
+    outputs = fit.weights[-len(basis.biases) :] / basis.deviation[:, None] * scale
+    return Units(basis.knots, basis.weights, basis.biases, outputs, -basis.mean @ outputs)

@@ -1,0 +1,1 @@
+"""Models of tables, their predictions and their facts in words."""

@@ -1,0 +1,104 @@
+"""How the values of an input are written: numbers with units, years, days as dates, names of months and weekdays."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from creases._typing import Floats
+from creases.tables._encoding.encoding import Feature, TableEncoding
+from creases.tables._words.numbers import format_value, round_step
+from creases.tables._words.terms import date_part
+
+#: Days of a month and a year, on average.
+MONTH, YEAR = 30.4375, 365.25
+
+#: Dates over more days than this are told by month and year, slopes over more than so many by year or by month.
+LONG, YEARS, MONTHS = 3 * YEAR, 2 * YEAR, 60.0
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """How the values of one input are written."""
+
+    place: Callable[[float], str]  #: a value with its unit
+    step: float  #: by how much to tell slopes
+    step_name: str  #: ``100 lb``
+    until: str  #: ``up to`` of numbers, ``until`` of dates
+    beyond: str  #: ``above`` or ``after``
+    at: str  #: ``at`` or ``in``
+    cycle: tuple[float, ...] = ()  #: all values of a month, weekday or hour
+
+
+def number_axis(name: str, unit: str, knots: Floats) -> Axis:
+    """Return the axis of a column of numbers from its name, unit and knots (k,).
+
+    Examples
+    --------
+    >>> axis = number_axis("weight", "lb", np.array([1613.0, 2750.0, 5140.0]))
+    >>> axis.place(2750.0), axis.step_name
+    ('2,750 lb', '100 lb')
+    """
+    low, high = float(knots[0]), float(knots[-1])
+    is_year = bool(re.search(r"(?i)year", name)) and low >= 1000 and high <= 2200
+    step = round_step(low, high, whole=bool((knots == np.round(knots)).all()))
+    after = f" {unit}" if unit else ""
+    size = f"1{after}" if step == 1 and not unit else unit if step == 1 else f"{format_value(step)}{after}"
+    digits = _digits(low, high)
+
+    def place(x: float) -> str:
+        return format_value(x, digits, commas=not is_year) + after
+
+    return Axis(place, step, "year" if is_year and step == 1 else size, "up to", "above", "at")
+
+
+def _digits(low: float, high: float) -> int:
+    """Return the digits that separate values of a range: at least four, and more where it is narrow for its values."""
+    largest = max(abs(low), abs(high))
+    return int(np.clip(3 + np.ceil(np.log10(largest / (high - low))), 4, 15))
+
+
+def date_axis(feature: Feature, encoding: TableEncoding, knots: Floats) -> Axis:
+    """Return the axis of a part of a date."""
+    column = next(column for column in encoding.inputs if column.name == feature.column)
+    part = date_part(feature, encoding)
+    if part == "year":
+        return Axis(lambda x: f"{x:.0f}", 1.0, "year", "until", "after", "in")
+    if part == "month":
+        cycle = tuple(float(k) for k in range(1, 13) if knots[0] <= k <= knots[-1])
+        return Axis(lambda x: calendar.month_name[round(x)], 1.0, "month", "until", "after", "in", cycle)
+    if part == "weekday":
+        cycle = tuple(float(k) for k in range(7) if knots[0] <= k <= knots[-1])
+        return Axis(lambda x: calendar.day_name[round(x)], 1.0, "day", "until", "after", "on", cycle)
+    if part == "hour":
+        cycle = tuple(float(k) for k in range(24) if knots[0] <= k <= knots[-1])
+        return Axis(lambda x: f"{int(x)}:{round(60 * (x % 1)):02d}", 1.0, "hour", "until", "after", "at", cycle)
+    assert column.kind.date is not None
+    return days_axis(column.kind.date.first, float(knots[-1] - knots[0]))
+
+
+def days_axis(first: str, length: float) -> Axis:
+    """Return the axis of days since the first one, over so many days.
+
+    Examples
+    --------
+    >>> days_axis("1970-01-01", 4383.0).place(1500.0), days_axis("2020-01-01", 300.0).place(44.0)
+    ('February 1974', '14 February 2020')
+    """
+    step, name = (YEAR, "year") if length > YEARS else (MONTH, "month") if length > MONTHS else (1.0, "day")
+    if length > LONG:
+        return Axis(lambda x: date_text(first, x, "%B %Y"), step, name, "until", "after", "in")
+    return Axis(lambda x: date_text(first, x), step, name, "until", "after", "on")
+
+
+def date_text(first: str, days: float, form: str = "%d %B %Y") -> str:
+    """Return a date so many days after the first: ``14 February 2020``, with the time where it is not midnight."""
+    moment = datetime.fromisoformat(first) + timedelta(days=float(days))
+    moment = (moment + timedelta(seconds=0.5)).replace(microsecond=0)
+    time = f" {moment:%H:%M}" if "%d" in form and (moment.hour or moment.minute) else ""
+    return moment.strftime(form).lstrip("0") + time

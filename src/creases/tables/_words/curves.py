@@ -1,0 +1,95 @@
+"""A curve in words: slopes of few pieces, or its values at the places that matter."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from creases._typing import Floats
+from creases.tables._words.axes import Axis
+from creases.tables._words.numbers import format_change
+
+#: Pieces of a curve that are told by their slopes; one with more by its values at so many places.
+PIECES, PLACES = 3, 5
+
+#: A change below this share of the curve's range is flat; a place nearer than that to the others' line is left out.
+FLAT, NEAR = 0.005, 0.03
+
+
+def curve_text(knots: Floats, values: Floats, axis: Axis, unit: str) -> str:
+    """Return a piecewise-linear function with values (k,) at knots (k,) in words; "" if it is constant.
+
+    Examples
+    --------
+    >>> from creases.tables._words.axes import number_axis
+    >>> knots, values = np.array([1600.0, 2750.0, 5150.0]), np.array([13.8, 0.0, -14.4])
+    >>> curve_text(knots, values, number_axis("weight", "lb", knots), " mpg")
+    '-1.2 mpg per 100 lb up to 2,750 lb, -0.6 above'
+    """
+    if not np.ptp(values) > 1e-12 * max(float(np.abs(values).max(initial=0.0)), 1e-300):
+        return ""
+    if axis.cycle:
+        return _extremes_text(np.array(axis.cycle), np.interp(axis.cycle, knots, values), axis, unit)
+    knots, values = straighten(knots, values)
+    if len(knots) - 1 > PIECES:
+        return places_text(knots, values, axis, unit)
+    return _slopes_text(knots, values, axis, unit)
+
+
+def straighten(knots: Floats, values: Floats, share: float = 1e-9) -> tuple[Floats, Floats]:
+    """Return the function without the knots at which it does not bend, up to a share of its range."""
+    kept = choose_places(knots, values, share)
+    return knots[kept], values[kept]
+
+
+def choose_places(knots: Floats, values: Floats, share: float, most: int = 1_000_000) -> list[int]:
+    """Return the knots between which straight lines are within a share of the range, or the best so many.
+
+    The knot farthest from the lines so far is added until none is far (Douglas and Peucker 1973).
+    """
+    kept = [0, len(knots) - 1]
+    while len(kept) < most:
+        distance = np.abs(np.interp(knots, knots[kept], values[kept]) - values)
+        farthest = int(distance.argmax())
+        if distance[farthest] <= share * np.ptp(values) or farthest in kept:
+            break
+        kept = sorted([*kept, farthest])
+    return kept
+
+
+def places_text(knots: Floats, values: Floats, axis: Axis, unit: str) -> str:
+    """Return the values of a function at the places between which it is nearly straight."""
+    kept = choose_places(knots, values, NEAR, PLACES)
+    shown = [f"{format_change(values[k])} {axis.at} {axis.place(knots[k])}" for k in kept]
+    if unit:
+        shown[0] = shown[0].replace(f" {axis.at} ", f"{unit} {axis.at} ", 1)
+    return ", ".join(shown)
+
+
+def _slopes_text(knots: Floats, values: Floats, axis: Axis, unit: str) -> str:
+    """Return the slopes of a few pieces: ``-1.2 mpg per 100 lb up to 2,750 lb, -0.6 above``."""
+    words, named = [], False
+    last = len(knots) - 2
+    for k in range(last + 1):
+        a, b, rise = knots[k], knots[k + 1], values[k + 1] - values[k]
+        if abs(rise) < FLAT * np.ptp(values):
+            text = "flat"
+        elif b - a < axis.step and last:  # too short for a slope: nearly a jump
+            words.append(f"{format_change(rise)}{'' if named else unit} from {axis.place(a)} to {axis.place(b)}")
+            continue
+        else:
+            text = format_change(rise / (b - a) * axis.step)
+            text += "" if named else f"{unit} per {axis.step_name}"
+            named = True
+        if last and k == last:
+            text += f" {axis.beyond}"
+        elif last:
+            text += f" {axis.until} {axis.place(b)}"
+        words.append(text)
+    return ", ".join(words)
+
+
+def _extremes_text(places: Floats, values: Floats, axis: Axis, unit: str) -> str:
+    """Return where a function of months, weekdays or hours is lowest and highest."""
+    low, high = int(values.argmin()), int(values.argmax())
+    lowest = f"lowest {axis.at} {axis.place(places[low])} ({format_change(values[low])}{unit})"
+    return f"{lowest}, highest {axis.at} {axis.place(places[high])} ({format_change(values[high])})"

@@ -1,0 +1,82 @@
+"""What a changed row is to reach: a class, or a value at least or at most so large."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import inf, log
+
+import numpy as np
+
+from creases._typing import Floats
+from creases.errors import InputError
+from creases.tables._words.numbers import format_value
+from creases.tables._words.terms import POINTS, Terms
+
+_NUMBER = r"[+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_BOUND = re.compile(rf"\s*(>=|<=|>|<|≥|≤)\s*({_NUMBER})\s*")
+_BETWEEN = re.compile(rf"\s*({_NUMBER})\s*(?:to|\.\.)\s*({_NUMBER})\s*")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A prediction to reach."""
+
+    text: str
+    number: int = 0  #: of the class, with classes
+    low: float = -inf  #: without: least value
+    high: float = inf  #: and largest
+
+    def directions(self, terms: Terms) -> tuple[Floats, Floats]:
+        """Return D (k, m) and c (k,): scores s (m,), in points or the target's units, reach it where ``D s >= c``.
+
+        For more than two classes each row is how far the class is ahead of another one.
+        """
+        if terms.classes is None:
+            rows = [(1.0, self.low), (-1.0, -self.high)]
+            kept = [(sign, end) for sign, end in rows if np.isfinite(end)]
+            return np.array([[sign] for sign, _ in kept]), np.array([end for _, end in kept])
+        if terms.is_binary:
+            sign = 1.0 if self.number else -1.0
+            return np.array([[sign]]), np.array([sign * POINTS * log(terms.threshold / (1 - terms.threshold))])
+        m = len(terms.classes)
+        others = np.delete(np.arange(m), self.number)
+        return np.eye(m)[self.number] - np.eye(m)[others], np.zeros(m - 1)
+
+    def margins(self, terms: Terms, scores: Floats) -> Floats:
+        """Return how far scores (n, m) are beyond the goal: (n, k), all 0 or more where it is reached."""
+        D, c = self.directions(terms)
+        return np.asarray(scores @ D.T - c)
+
+    def is_reached(self, terms: Terms, x: Floats) -> bool:
+        """Return whether an encoded row x (d,) is predicted so; a tie with another class does not count."""
+        margins = self.margins(terms, terms.scores(x[None]))[0]
+        return bool((margins >= 0).all() if terms.classes is None else (margins > 0).all())
+
+
+def parse_goal(terms: Terms, text: str) -> Goal:
+    """Return the goal that a text names: a class, ``>= 30``, ``< 12.5`` or ``20 to 30``."""
+    if terms.classes is not None:
+        if text not in terms.classes:
+            raise InputError("to", f"be one of {', '.join(terms.classes)}", repr(text))
+        return Goal(f"{terms.target} = {text}" if terms.target else text, terms.classes.index(text))
+    bound, between = _BOUND.fullmatch(text), _BETWEEN.fullmatch(text)
+    if bound:
+        value = _number(bound[2])
+        low, high = (value, inf) if bound[1] in (">=", ">", "≥") else (-inf, value)
+        words = "at least" if high == inf else "at most"
+        return Goal(f"{terms.target} {words} {format_value(value)}{terms.unit}".lstrip(), 0, low, high)
+    if between and _number(between[1]) < _number(between[2]):
+        low, high = _number(between[1]), _number(between[2])
+        return Goal(f"{terms.target} {format_value(low)} to {format_value(high)}{terms.unit}".lstrip(), 0, low, high)
+    raise InputError("to", "be a bound such as '>= 30', '<= 12' or '20 to 30'", repr(text))
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def other_classes(terms: Terms, x: Floats) -> list[Goal]:
+    """Return the classes that an encoded row x (d,) is not predicted to have; none for a regression."""
+    goals = [Goal(name, k) for k, name in enumerate(terms.classes or ())]
+    return [goal for goal in goals if not goal.is_reached(terms, x)]

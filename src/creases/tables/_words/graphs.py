@@ -1,0 +1,155 @@
+"""What a column adds, as a picture needs it: knots and values of numbers, values of categories, errors and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from creases._typing import Floats, Ints
+from creases.tables._words.column_text import Graph, column_graphs, level_values
+from creases.tables._words.pair_graphs import PairGraph, pair_graph
+from creases.tables._words.ranges import days_input
+from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, ReadableModel, Terms
+
+if TYPE_CHECKING:
+    from creases.tables._model.table_model import TableModel
+
+
+@dataclass(frozen=True, eq=False)
+class NumberGraph:
+    """What a number, or a part of a date, adds to the prediction: straight between knots, constant beyond them."""
+
+    name: str  #: the column, of a date with its part
+    label: str  #: of the axis: the column with its unit
+    outputs: tuple[str, ...]  #: (m,) what it adds to: the target, the second of two classes, or each of more
+    unit: str  #: of the values: that of the target, ``points``, or ""
+    size: float  #: mean size of the column's effect
+    knots: Floats  #: (k,)
+    values: Floats  #: (k, m)
+    errors: Floats | None  #: (k, m) standard errors of the values; None if unknown
+    missing: Floats | None  #: (m,) what a missing value adds; None if none was missing
+    place: Callable[[float], str]  #: a value of the column as text
+    first_day: str  #: of days, the date of day 0; else ""
+    cycle: tuple[float, ...]  #: all values of a month, weekday or hour
+    rows: Floats  #: (n,) values of the rows
+
+
+@dataclass(frozen=True, eq=False)
+class LevelGraph:
+    """What each value of a category adds, largest first."""
+
+    name: str
+    outputs: tuple[str, ...]
+    unit: str
+    size: float
+    levels: tuple[str, ...]
+    values: Floats  #: (l, m)
+    errors: Floats  #: (l, m) standard errors; NaN where unknown
+    counts: Ints  #: (l,) rows with each value; empty without rows
+
+
+def model_graphs(model: ReadableModel, *, X: Floats | None = None) -> list[NumberGraph | LevelGraph | PairGraph]:
+    """Return what each column and each plane of a model adds, the most important first.
+
+    Parameters
+    ----------
+    model
+        A model with curves, such as :func:`creases.fit_table` returns.
+    X
+        (n, d) encoded rows by which importance is measured, and whose density pictures show.
+
+    Returns
+    -------
+    list
+        Columns first, then planes, each in the order of importance. What is constant is left out. With classes the
+        values are points: ten double the odds.
+    """
+    terms = Terms.from_model(model)
+    sizes = terms.importance(X)
+    graphs: list[NumberGraph | LevelGraph] = []
+    for term, size in zip(terms.columns, sizes, strict=False):
+        if term.column.is_category or term.features[0].kind == "yes/no":
+            graphs.append(_level_graph(terms, term, float(size), X))
+        else:
+            graphs += [_number_graph(terms, term, graph, float(size), X) for graph in column_graphs(terms, term)]
+    graphs = [graph for graph in graphs if _varies(graph.values, terms)]
+    graphs.sort(key=lambda graph: -graph.size)
+    first = len(terms.columns)
+    pairs = [pair_graph(terms, k, float(sizes[first + k]), X) for k in range(len(terms.model.planes))]
+    return [*graphs, *sorted(pairs, key=lambda pair: -pair.size)]
+
+
+def fitted_rows(model: TableModel) -> Floats | None:
+    """Return the encoded rows (n, d) that a model was fitted to; None if it was loaded."""
+    if model.data is None:
+        return None
+    used = np.sort(np.concatenate(model.data.parts[:2]))
+    return np.asarray(np.repeat(model.data.rows.X[used], model.data.rows.count[used], axis=0))
+
+
+def _varies(values: Floats, terms: Terms) -> bool:
+    return bool(np.ptp(values, axis=0).max() > NEGLIGIBLE * max(terms.spans.max(initial=0.0), 1e-300))
+
+
+def _number_graph(terms: Terms, term: ColumnTerm, graph: Graph, size: float, X: Floats | None) -> NumberGraph:
+    date = term.column.kind.date
+    inputs = [j for j, _ in term.numbers]
+    same = [j for j in inputs if np.array_equal(terms.curve_values(j)[0], graph.knots)]
+    j = same[0] if same else days_input(term) if date is not None else inputs[0]
+    is_days = date is not None and j == days_input(term) and graph.name == "trend"
+    rows = np.zeros(0)
+    if X is not None:
+        rows = X[:, j] if term.indicator is None else X[X[:, term.indicator] == 0, j]
+    part = f"{graph.name} of " if graph.name and graph.name != "trend" else ""
+    return NumberGraph(
+        name=part + term.name,
+        label=part + term.column.name,
+        outputs=terms.outputs,
+        unit=terms.unit.strip(),
+        size=_mean_size(graph, rows) if graph.name else size,
+        knots=graph.knots,
+        values=graph.values,
+        errors=terms.error_values(j) if same else None,
+        missing=terms.missing(term) if not part else None,
+        place=graph.axis.place,
+        first_day=date.first if date is not None and is_days else "",
+        cycle=graph.axis.cycle,
+        rows=rows,
+    )
+
+
+def _mean_size(graph: Graph, rows: Floats) -> float:
+    """Return the mean size of a part of a date over rows (n,), or without rows a quarter of its range."""
+    if not len(rows):
+        return float(np.ptp(graph.values, axis=0).max()) / 4
+    at_rows = np.stack([np.interp(rows, graph.knots, column) for column in graph.values.T])
+    return float(np.abs(at_rows).max(axis=0).mean())
+
+
+def _level_graph(terms: Terms, term: ColumnTerm, size: float, X: Floats | None) -> LevelGraph:
+    levels = level_values(terms, term)
+    values = np.stack([*levels.values()])
+    errors = np.full(values.shape, np.nan)
+    counts = np.zeros(len(levels), np.int64)
+    for row, j in enumerate(term.inputs.tolist() if term.column.is_category else term.inputs[:1].tolist()):
+        errors[row] = terms.error_values(j)[-1]
+        counts[row] = 0 if X is None else int((X[:, j] > 0.5).sum())
+    if X is not None and not term.column.is_category:
+        gone = 0 if term.indicator is None else int((X[:, term.indicator] > 0.5).sum())
+        counts[1], errors[1] = len(X) - counts[0] - gone, terms.error_values(int(term.inputs[0]))[0]
+        counts[2:] = gone
+    order = np.argsort(-values.max(axis=1), kind="stable")
+    names = tuple(levels)
+    return LevelGraph(
+        term.name,
+        terms.outputs,
+        terms.unit.strip(),
+        size,
+        tuple(names[k] for k in order),
+        values[order],
+        errors[order],
+        counts[order] if X is not None else np.zeros(0, np.int64),
+    )

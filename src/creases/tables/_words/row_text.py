@@ -1,0 +1,192 @@
+"""Why a row gets its prediction: what each column adds to that of the average row, to the last digit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from creases._text import plural
+from creases._typing import Floats
+from creases._validation import check_vector
+from creases.tables._words.cells import cell_text
+from creases.tables._words.numbers import common_decimals, format_fixed, format_percent, format_value
+from creases.tables._words.points import probability, share_probability
+from creases.tables._words.terms import ReadableModel, Terms, short_names
+
+#: Terms that have a line of their own, and the share of the largest below which they have none.
+LINES, SMALL = 12, 0.01
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one term adds to a prediction."""
+
+    name: str  #: the column, or the columns of a plane
+    cell: str  #: what the row has there; "" for a plane and units
+    amount: float  #: in the target's units, or in points for the class explained; NaN for more than two classes
+    share: float  #: of the probability of the class explained; NaN for a regression
+
+
+@dataclass(frozen=True, eq=False)
+class RowExplanation:
+    """A prediction as a sum: that of the average row, and what each column, plane and the units add.
+
+    ``start + sum(amounts) = total`` and ``start_probability + sum(shares) = probability``, to rounding.
+    """
+
+    name: str  #: of the row: ``row 17``
+    target: str
+    unit: str  #: of the amounts, with a space before it
+    predicted: str  #: class or value, as text
+    truth: str  #: "" where it is not known
+    explained: str  #: the class whose probability is explained: the second of two, the predicted one of more
+    effects: tuple[Effect, ...]  #: largest first
+    start: float  #: for the average row, in the units of the amounts
+    total: float
+    start_probability: float
+    probability: float
+    probabilities: tuple[tuple[str, float], ...]  #: of all classes
+    threshold: float
+
+    def lines(self) -> list[str]:
+        """Return the explanation as lines of text."""
+        return [_headline(self), *_table(self), *_footnote(self)]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, ready for JSON."""
+        numbers = {"start": self.start, "total": self.total} if np.isfinite(self.total) else {}
+        chances: dict[str, Any] = {}
+        if self.probabilities:
+            chances = {
+                "explained": self.explained,
+                "average_probability": self.start_probability,
+                "probability": self.probability,
+                "probabilities": dict(self.probabilities),
+            }
+        effects = [
+            {"name": effect.name, "value": effect.cell}
+            | ({"amount": effect.amount} if np.isfinite(effect.amount) else {})
+            | ({"probability": effect.share} if self.probabilities else {})
+            for effect in self.effects
+        ]
+        known = {"truth": self.truth} if self.truth else {}
+        return {"row": self.name, "predicted": self.predicted, **known, **numbers, **chances, "effects": effects}
+
+
+def explain_row(model: ReadableModel, x: Floats, *, name: str = "this row", truth: str = "") -> RowExplanation:
+    """Explain the prediction for an encoded row x (d,).
+
+    Parameters
+    ----------
+    model
+        A model with curves.
+    x
+        (d,) encoded.
+    name
+        What to call the row.
+    truth
+        Its true class or value as text, if it is known.
+    """
+    terms = Terms.from_model(model)
+    x = check_vector(x, "x", len(terms.encoding.features))
+    parts = terms.contributions(x[None])[0]  # (t, m)
+    total = terms.scores(x[None])[0]
+    several = terms.classes is not None and not terms.is_binary
+    amounts = np.full(len(parts), np.nan) if several else parts[:, 0]
+    shares, chance, begin, k = np.full(len(parts), np.nan), np.zeros(0), np.zeros(0), 0
+    if terms.classes is not None:
+        chance, begin = probability(terms, np.stack([total, terms.intercept]))
+        k = 1 if terms.is_binary else int(chance.argmax())
+        shares = share_probability(terms, parts, k)
+    cells = [cell_text(terms, term, x) for term in terms.columns]
+    cells += [""] * (len(parts) - len(cells))
+    effects = [Effect(*each) for each in zip(terms.names, cells, amounts.tolist(), shares.tolist(), strict=True)]
+    effects.sort(key=lambda effect: -abs(effect.share if several else effect.amount))
+    return RowExplanation(
+        name,
+        terms.target,
+        terms.unit,
+        _prediction(terms, total, chance),
+        truth,
+        terms.labels[k] if terms.classes is not None else "",
+        tuple(effects),
+        np.nan if several else float(terms.intercept[0]),
+        np.nan if several else float(total[0]),
+        float(begin[k]) if len(begin) else np.nan,
+        float(chance[k]) if len(chance) else np.nan,
+        tuple(zip(terms.classes or (), chance.tolist(), strict=True)),
+        terms.threshold,
+    )
+
+
+def _prediction(terms: Terms, total: Floats, chance: Floats) -> str:
+    """Return the predicted class or value as text."""
+    if terms.classes is None:
+        digits = max(4, len(f"{abs(total[0]):.0f}"))
+        return f"{format_value(float(total[0]), digits)}{terms.unit}"
+    if terms.is_binary:
+        return terms.classes[int(chance[1] > terms.threshold)]
+    return terms.classes[int(chance.argmax())]
+
+
+def _headline(row: RowExplanation) -> str:
+    name = row.name[0].upper() + row.name[1:]
+    about = f"{row.target}: {row.predicted}" if row.target else row.predicted
+    truth = f"; true: {row.truth}" if row.truth else ""
+    ranked = sorted(row.probabilities, key=lambda each: -each[1])[:3]
+    names = [name for name, _ in row.probabilities]
+    labels = dict(zip(names, short_names(names), strict=True))
+    chances = ", ".join(f"{labels[name]} {format_percent(share)}" for name, share in ranked)
+    return f"{name}: predicted {about}{f' ({chances})' if chances else ''}{truth}"
+
+
+def _table(row: RowExplanation) -> list[str]:
+    """Return the lines of the sum, its columns aligned: the average row, the effects, this row."""
+    has_points = bool(np.isfinite(row.total))
+    sizes = np.abs([effect.amount if has_points else effect.share for effect in row.effects])
+    n = min(LINES, int((sizes > SMALL * sizes.max(initial=0.0)).sum()))
+    n += len(row.effects) == n + 1  # a rest of one says less than its name
+    head = f"probability of {row.explained}" if row.probabilities else row.target or "prediction"
+    body = [(f"{head} for the average row", row.start, row.start_probability)]
+    body += [(f"{e.name} {e.cell}" if e.cell else e.name, e.amount, e.share) for e in row.effects[:n]]
+    rest = row.effects[n:]
+    if rest:
+        sums = float(np.sum([e.amount for e in rest])), float(np.sum([e.share for e in rest]))
+        body.append((plural(len(rest), "smaller effect"), *sums))
+    body.append(("for this row", row.total, row.probability))
+    columns = [[name for name, _, _ in body]]
+    if row.probabilities:
+        columns.append(_align([100 * share for _, _, share in body], 1, " %", sign=False))
+    if has_points:
+        decimals = common_decimals(np.array([e.amount for e in row.effects[:n]] or [row.total]), 3)
+        columns.append(_align([amount for _, amount, _ in body], decimals, row.unit, sign=bool(row.probabilities)))
+    widths = [max(map(len, column)) for column in columns]
+    columns[0] = [name.ljust(widths[0]) for name in columns[0]]
+    return ["  " + "  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+
+
+def _align(values: list[float], decimals: int, unit: str, *, sign: bool) -> list[str]:
+    """Return a column of numbers, those at its ends with a unit; ``sign`` says whether these have a sign too."""
+    ends = (0, len(values) - 1)
+    texts = [format_fixed(value, decimals, sign=sign or i not in ends) for i, value in enumerate(values)]
+    width = max(map(len, texts))
+    return [text.rjust(width) + (unit if i in ends else " " * len(unit)) for i, text in enumerate(texts)]
+
+
+def _footnote(row: RowExplanation) -> list[str]:
+    """Return how the numbers are meant."""
+    if not row.probabilities:
+        return []
+    notes = []
+    if np.isfinite(row.total):
+        notes.append("10 points double the odds, 0 points are 50 %; percentages are shared in proportion to points.")
+        if row.threshold != 0.5:
+            notes.append(f"{row.explained} is predicted above {format_percent(row.threshold)}.")
+    else:
+        notes.append(f"Each percentage is what the column adds to the probability of {row.explained}.")
+    return notes

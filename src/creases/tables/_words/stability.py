@@ -1,0 +1,114 @@
+"""By how much predictions can change while the numbers of a row change a little: bounds that hold for every change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from creases._typing import Bools, Floats
+from creases.tables._words.goals import other_classes
+from creases.tables._words.numbers import format_value
+from creases.tables._words.ranges import InputRanges
+from creases.tables._words.terms import Terms
+
+#: Bounds nearer to 0 than this share of their size may be rounding.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """What small changes of the numbers of rows can do; dates, categories and missing values stay as they are."""
+
+    reach: float  #: how far each number may move, in standard deviations
+    stable: Bools  #: (n,) rows whose decision provably cannot change; of a regression all False
+    changed: Bools  #: (n,) rows for which a change of the decision was found; the others are undecided
+    change: Floats  #: (n,) of a regression: the prediction changes by no more than this; else NaN
+
+    def sentence(self, unit: str) -> str:
+        """Return what is known, in words."""
+        step = "a tenth of a standard deviation" if self.reach == 0.1 else f"{self.reach:g} standard deviations"
+        within = f"while every number changes by up to {step}"
+        n = len(self.stable)
+        if np.isfinite(self.change).all() and n:
+            typical, most = (f"{format_value(value, 3)}{unit}" for value in (np.median(self.change), self.change.max()))
+            return f"{within[0].upper()}{within[1:]}, predictions change by at most {most}, half by at most {typical}."
+        share, lost = 100 * self.stable.mean(), 100 * self.changed.mean()
+        rest = f"; for {100 - share - lost:.0f} % it is open" if share + lost < 99.5 else ""
+        kept = f"{share:.0f} % of {n} test rows keep their decision {within} (computed)"
+        return f"{kept}; for {lost:.0f} % a change was found{rest}."
+
+
+def measure_stability(terms: Terms, X: Floats, ranges: InputRanges, reach: float = 0.1) -> Stability:
+    """Bound what changes of encoded rows X (n, d) by up to ``reach`` standard deviations of each number can do."""
+    is_number = np.array([feature.kind == "number" for feature in terms.encoding.features])
+    step = np.where(is_number, reach * ranges.spread, 0.0)
+    known = np.ones(X.shape, bool)
+    for term in terms.columns:
+        if term.indicator is not None:
+            known[:, term.inputs] = X[:, [term.indicator]] == 0
+    low, high = X - step * known, X + step * known
+    if terms.classes is None:
+        (rise, _), (fall, _) = (_lowest_change(terms, X, low, high, sign) for sign in (-np.ones(1), np.ones(1)))
+        change = np.maximum(-rise, -fall)
+        return Stability(reach, np.zeros(len(X), bool), np.zeros(len(X), bool), change * (1 + ROUNDING))
+    stable, changed = np.ones(len(X), bool), np.zeros(len(X), bool)
+    for i in range(len(X)):
+        row = slice(i, i + 1)
+        for goal in other_classes(terms, X[i]):
+            D, c = goal.directions(terms)
+            margins = c - D @ terms.scores(X[row])[0]  # what is still needed: one that stays needed keeps the decision
+            bounds = [_lowest_change(terms, X[row], low[row], high[row], -d) for d in D]
+            left = [need + float(change[0]) for need, (change, _) in zip(margins, bounds, strict=True)]
+            stable[i] &= max(left) > ROUNDING * max(1.0, float(np.abs(margins).max()))
+            changed[i] |= any(goal.is_reached(terms, corner[0]) for _, corner in bounds)
+    return Stability(reach, stable & ~changed, changed, np.full(len(X), np.nan))
+
+
+def _lowest_change(terms: Terms, X: Floats, low: Floats, high: Floats, d: Floats) -> tuple[Floats, Floats]:
+    """Return a lower bound (n,) of the change of ``d . scores`` in boxes around rows, and rows (n, d) near the least.
+
+    Of curves alone the bound is exact, and reached at these rows.
+    """
+    corner = X.copy()
+    total = np.zeros(len(X))
+    for j, curve in enumerate(terms.model.curves.values()):
+        moves = low[:, j] < high[:, j]
+        if not moves.any():
+            continue
+        inner = np.clip(curve.knots[None], low[:, [j]], high[:, [j]])
+        places = np.concatenate([low[:, [j]], high[:, [j]], inner], axis=1)  # (n, k): the least is at an end or a knot
+        values = terms.to_points(curve(places.reshape(-1))) @ d
+        values = values.reshape(places.shape)
+        own = terms.to_points(curve(X[:, j])) @ d
+        total += np.where(moves, values.min(axis=1) - own, 0.0)
+        corner[:, j] = np.where(moves, places[np.arange(len(X)), values.argmin(axis=1)], X[:, j])
+    for plane in terms.model.planes:
+        ends = [plane.hinges.spread(end) for end in (low, high)]
+        sides = zip(plane.hinges.first.tolist(), plane.hinges.second.tolist(), plane.hinges.weights, strict=True)
+        effects = terms.to_points(plane.weights) @ d
+        own = plane.hinges(X)
+        for h, (i, j, (a, b, c)) in enumerate(sides):
+            inputs = [np.stack([weight * ends[0][k], weight * ends[1][k]]) for k, weight in ((i, a), (j, b))]
+            least, most = (sum(f(each, axis=0) for each in inputs) + c for f in (np.min, np.max))
+            total += _least(effects[h], own[:, h], np.maximum(least, 0), np.maximum(most, 0))
+        for j, part in plane.margins.items():
+            inner = np.clip(part.knots[None], low[:, [j]], high[:, [j]])
+            places = np.concatenate([low[:, [j]], high[:, [j]], inner], axis=1)
+            values = (terms.to_points(part(places.reshape(-1))) @ d).reshape(places.shape)
+            total += np.where(low[:, j] < high[:, j], values.min(axis=1) - terms.to_points(part(X[:, j])) @ d, 0.0)
+    units = terms.model.units
+    if units is not None:
+        spreads = [units.spread(end) for end in (low, high)]
+        rising, falling = np.maximum(units.weights, 0).T, np.minimum(units.weights, 0).T
+        least = spreads[0] @ rising + spreads[1] @ falling + units.biases
+        most = spreads[1] @ rising + spreads[0] @ falling + units.biases
+        own = np.maximum(units.spread(X) @ units.weights.T + units.biases, 0)
+        effects = terms.to_points(units.outputs) @ d
+        total += _least(effects, own, np.maximum(least, 0), np.maximum(most, 0)).sum(axis=1)
+    return total, corner
+
+
+def _least(effect: Floats, own: Floats, least: Floats, most: Floats) -> Floats:
+    """Return the least change of ``effect * value`` for values from least to most, from own."""
+    return np.asarray(np.where(effect > 0, effect * (least - own), effect * (most - own)))

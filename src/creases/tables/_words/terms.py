@@ -1,0 +1,289 @@
+"""The sum that a model is, in the terms of a reader: one for each column, each plane, and one for all units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from typing import Any, Protocol
+
+import numpy as np
+
+from creases._text import plural
+from creases._typing import Floats, Ints
+from creases.errors import InputError
+from creases.tables._encoding.column_encoding import ColumnEncoding
+from creases.tables._encoding.encoding import Feature, TableEncoding, number_encoding
+from creases.tables._stages.model import CurveModel
+
+#: Points by which odds double, and the points of one unit of log-odds.
+DOUBLING = 10.0
+POINTS = DOUBLING / log(2.0)
+
+#: Terms that change the prediction by less than this share of the largest count as constant.
+NEGLIGIBLE = 1e-6
+
+_UNIT = re.compile(r"^(.*\S)\s*[(\[][^()\[\]]{1,12}[)\]]\s*$")  # petal length (cm)
+
+
+_BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
+
+#: Letters of a class's name in a line.
+LONGEST = 28
+
+
+class ReadableModel(Protocol):
+    """A model of a table with curves, as :class:`creases.tables.TableModel` is one."""
+
+    @property
+    def additive(self) -> CurveModel | None: ...
+    @property
+    def encoding(self) -> TableEncoding | None: ...
+    @property
+    def features(self) -> tuple[str, ...]: ...
+    @property
+    def classes(self) -> tuple[str, ...] | None: ...
+    @property
+    def target(self) -> str: ...
+    @property
+    def threshold(self) -> float: ...
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnTerm:
+    """What one column of the table adds: the curves of all inputs that encode it."""
+
+    column: ColumnEncoding
+    features: tuple[Feature, ...]
+    inputs: Ints  #: (k,) numbers of these inputs
+
+    @property
+    def name(self) -> str:
+        """The column's name without its unit."""
+        return plain_name(self.column.name)
+
+    @property
+    def numbers(self) -> tuple[tuple[int, Feature], ...]:
+        """The inputs that are numbers or parts of a date."""
+        pairs = zip(self.inputs.tolist(), self.features, strict=True)
+        return tuple((j, feature) for j, feature in pairs if feature.is_numeric)
+
+    @property
+    def number_inputs(self) -> list[int]:
+        """The numbers of these inputs."""
+        return [j for j, _ in self.numbers]
+
+    @property
+    def indicator(self) -> int | None:
+        """The input that is 1 where the number or date is missing; None if there is none."""
+        pairs = zip(self.inputs.tolist(), self.features, strict=True)
+        return next((j for j, feature in pairs if feature.kind == "missing"), None)
+
+    def level_name(self, feature: Feature) -> str:
+        """Return the value of a category that an input stands for: ``Ulm``, ``missing``, ``other values``."""
+        if feature.level:
+            return feature.level
+        return "missing" if feature.name == f"{self.column.name} is missing" else "other values"
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """A model of curves with the columns, classes and units of its table.
+
+    What each term adds is in the units of the target. Of two classes it is in points for the second one, of more
+    classes in points for each, above their mean: ten points double the odds.
+    """
+
+    model: CurveModel
+    encoding: TableEncoding
+    classes: tuple[str, ...] | None
+    target: str
+    threshold: float
+
+    @classmethod
+    def from_model(cls, model: ReadableModel) -> Terms:
+        """Return the terms of a model; one without curves is refused."""
+        additive = model.additive
+        if additive is None:
+            raise InputError("model", "have curves", "a network of units", "fit it with kind='curves'")
+        encoding = model.encoding
+        if encoding is None:
+            encoding = number_encoding(model.features, np.zeros(len(model.features)))
+        return cls(additive, encoding, model.classes, plain_name(model.target), model.threshold)
+
+    @cached_property
+    def columns(self) -> tuple[ColumnTerm, ...]:
+        """The terms of the columns, in the table's order."""
+        places: dict[str, list[int]] = {}
+        for j, feature in enumerate(self.encoding.features):
+            places.setdefault(feature.column, []).append(j)
+        by_name = {column.name: column for column in self.encoding.inputs}
+        return tuple(
+            ColumnTerm(by_name[name], tuple(self.encoding.features[j] for j in inputs), np.array(inputs))
+            for name, inputs in places.items()
+        )
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the terms are called: columns, planes, units."""
+        names = [term.name for term in self.columns]
+        names += [self.plane_name(k) for k in range(len(self.model.planes))]
+        units = self.model.units
+        return tuple(names + ([f"{plural(len(units.biases), 'unit')} of several columns"] if units else []))
+
+    def plane_name(self, k: int) -> str:
+        """Return the columns of plane k: ``hour and workday together``."""
+        by_name = {feature.name: feature for feature in self.encoding.features}
+        parts = [part_name(by_name[features[0]], self) for features in self.model.planes[k].features]
+        return f"{' and '.join(parts)} together"
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the model decides between two classes."""
+        return self.classes is not None and len(self.classes) == 2
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the classes, shortened where they are long."""
+        return short_names(self.classes or ())
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """(m,) What the terms are for: the target, the second of two classes, or each of more."""
+        if self.classes is not None:
+            return self.labels[1:] if self.is_binary else self.labels
+        m = len(self.model.intercept)
+        return (self.target,) if m == 1 else tuple(f"{self.target} {k + 1}" for k in range(m))
+
+    @property
+    def unit(self) -> str:
+        """What the terms are measured in, with a space before it; "" where it is not known."""
+        if self.classes is not None:
+            return " points"
+        unit = next((c.kind.unit for c in self.encoding.columns if c.use == "target"), "")
+        return f" {unit}" if unit else ""
+
+    @cached_property
+    def intercept(self) -> Floats:
+        """(m,) The prediction for the average row: where all terms are 0."""
+        return self.to_points(self.model.intercept)
+
+    def to_points(self, scores: Floats) -> Floats:
+        """Return scores (..., m) in the units of the terms."""
+        if self.classes is None:
+            return scores
+        return POINTS * (scores if self.is_binary else scores - scores.mean(axis=-1, keepdims=True))
+
+    def contributions(self, X: Floats) -> Floats:
+        """Return what each term adds at encoded rows X (n, d): (n, t, m); with the intercept they are the scores."""
+        curves = [curve(X[:, j]) for j, curve in enumerate(self.model.curves.values())]
+        parts = [sum((curves[j] for j in term.inputs), np.zeros_like(curves[0])) for term in self.columns]
+        parts += [plane(X) for plane in self.model.planes]
+        units = self.model.units
+        parts += [units(X)] if units else []
+        return self.to_points(np.stack(parts, axis=1))
+
+    def scores(self, X: Floats) -> Floats:
+        """Return the predictions (n, m) in the units of the terms."""
+        return self.to_points(self.model.scores(X))
+
+    def curve_values(self, j: int) -> tuple[Floats, Floats]:
+        """Return knots (k,) and values (k, m) of the curve of input j, in the units of the terms."""
+        curve = list(self.model.curves.values())[j]
+        return curve.knots, self.to_points(curve.values)
+
+    def error_values(self, j: int) -> Floats:
+        """Return the standard errors (k, m) of the curve of input j at its knots, in the units of the terms."""
+        errors = list(self.model.curves.values())[j].errors
+        return errors if self.classes is None else POINTS * errors
+
+    def at(self, term: ColumnTerm, values: Mapping[int, float]) -> Floats:
+        """Return what a column adds (m,) with values by input; the other inputs of the column are 0."""
+        curves = list(self.model.curves.values())
+        parts = [curves[j](np.array([values.get(j, 0.0)]))[0] for j in term.inputs.tolist()]
+        return self.to_points(np.sum(parts, axis=0))
+
+    def missing(self, term: ColumnTerm) -> Floats | None:
+        """Return what a column of numbers or dates adds (m,) where it is missing; None if that never occurred."""
+        if term.indicator is None:
+            return None
+        means = dict(zip([j for j, _ in term.numbers], term.column.means, strict=False))
+        if not term.numbers:  # yes or no
+            means = {int(term.inputs[0]): term.column.means[0]}
+        return self.at(term, means | {term.indicator: 1.0})
+
+    @cached_property
+    def spans(self) -> Floats:
+        """(columns,) How far each column can move the prediction over the range of the rows trained on."""
+        spans = []
+        for term in self.columns:
+            parts = [self.curve_values(j)[1] for j in term.inputs.tolist()]
+            if term.column.is_category:
+                total = np.stack([self.at(term, {j: 1.0}) for j in term.inputs.tolist()])
+                spans.append(float(np.ptp(total, axis=0).max()))
+            else:
+                spans.append(float(sum(np.ptp(values, axis=0).max() for values in parts)))
+        return np.array(spans)
+
+    def importance(self, X: Floats | None) -> Floats:
+        """Return how much each term matters, (t,): its mean size over rows X (n, d), or without rows by its range."""
+        if X is not None:
+            return np.asarray(np.abs(self.contributions(X)).max(axis=2).mean(axis=0))
+        rest = len(self.names) - len(self.columns)
+        return np.concatenate([self.spans / 4, np.zeros(rest)])
+
+
+def training_rows(model: ReadableModel) -> Floats | None:
+    """Return the encoded rows (n, d) that a model was trained on; None if it was loaded without them."""
+    data: Any = getattr(model, "data", None)
+    return None if data is None else data.rows.X[np.sort(np.concatenate(data.parts[:2]))]
+
+
+def term_sizes(model: ReadableModel, terms: Terms, X: Floats | None) -> Floats:
+    """Return how much each term of a model matters, (t,): over rows X (n, d), or as a model without rows stores it."""
+    facts: Any = getattr(model, "facts", {})
+    if X is not None or "importance" not in facts:
+        return terms.importance(X)
+    stored = dict(facts["importance"])
+    names = [term.column.name for term in terms.columns] + [plane.name for plane in terms.model.planes] + ["units"]
+    sizes = [float(stored.get(name, 0.0)) for name in names[: len(terms.names)]]
+    return np.array(sizes) * (POINTS if terms.classes is not None else 1.0)
+
+
+def plain_name(name: str) -> str:
+    """Return a column's name without the unit in it: ``petal length`` of ``petal length (cm)``."""
+    match = _UNIT.match(name)
+    return match[1] if match else name
+
+
+def short_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names without what they have in brackets, and no longer than a few words, unless two become equal.
+
+    Examples
+    --------
+    >>> short_names(["Adelie Penguin (Pygoscelis adeliae)", "Gentoo penguin (Pygoscelis papua)"])
+    ('Adelie Penguin', 'Gentoo penguin')
+    >>> short_names(["a (1)", "a (2)"])
+    ('a (1)', 'a (2)')
+    """
+    for shorten in (lambda name: _BRACKETS.sub("", name)[:LONGEST].strip(), lambda name: name[:LONGEST].strip()):
+        short = [shorten(name) for name in names]
+        if all(short) and len(set(short)) == len(short):
+            return tuple(short)
+    return tuple(names)
+
+
+def part_name(feature: Feature, terms: Terms) -> str:
+    """Return what an input is called: by its column, a part of a date with its part (``month of sold``)."""
+    if feature.kind != "date":
+        return plain_name(feature.column)
+    return f"{date_part(feature, terms.encoding)} of {plain_name(feature.column)}"
+
+
+def date_part(feature: Feature, encoding: TableEncoding) -> str:
+    """Return which part of a date an input is: year, month, weekday, hour or days."""
+    column = next(column for column in encoding.inputs if column.name == feature.column)
+    date: Any = column.kind.date
+    return str(date.parts[date.names(column.name).index(feature.name)])

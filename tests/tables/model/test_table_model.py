@@ -1,0 +1,211 @@
+"""The model of a table: predictions, exact sums by column, files, ONNX."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import creases
+from creases.errors import FileError, InputError
+from creases.tables import TableModel
+
+
+def houses(n: int = 200) -> pd.DataFrame:
+    """A table with numbers, a category, yes/no, dates, missing values and an ID; one column bends, two interact."""
+    rng = np.random.default_rng(0)
+    area, town = rng.uniform(40, 200, n), rng.choice(["Ulm", "Bonn", "Rom"], n)
+    sold = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D")
+    garden = rng.random(n) < 0.5
+    price = np.minimum(area, 120) + 30 * (town == "Rom") * garden + 0.02 * (sold.year - 2020) + rng.normal(size=n)
+    frame = pd.DataFrame({"id": rng.permutation(n) + 5000, "area": area.round(1), "town": town, "sold": sold})
+    frame = frame.assign(garden=np.where(garden, "yes", "no"), price=price.round(2))
+    frame.loc[rng.random(n) < 0.1, "area"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "town"] = None
+    return frame
+
+
+def classes(n_classes: int) -> pd.DataFrame:
+    frame = houses()
+    return frame.assign(
+        price=pd.qcut(frame["price"], n_classes, labels=["low", "middle", "top"][:n_classes]).astype(str)
+    )
+
+
+TABLES = {"values": houses(), "two classes": classes(2), "three classes": classes(3)}
+
+
+@pytest.fixture(scope="module", params=TABLES)
+def fitted(request: pytest.FixtureRequest) -> tuple[pd.DataFrame, TableModel]:
+    frame = TABLES[request.param]
+    return frame, creases.fit_table(frame, "price")
+
+
+def scores_of(model: TableModel, frame: pd.DataFrame) -> np.ndarray:
+    outputs = model.network(model.encode(frame).X)
+    is_binary = model.classes is not None and len(model.classes) == 2
+    return np.asarray(outputs[:, 1:] - outputs[:, :1] if is_binary else outputs)
+
+
+def test_the_parts_of_a_row_add_up_to_the_networks_score(fitted: tuple[pd.DataFrame, TableModel]) -> None:
+    frame, model = fitted
+    parts = model.explain(frame)
+    total = parts.to_numpy() if parts.columns.nlevels == 1 else None
+    sums = total.sum(axis=1)[:, None] if total is not None else np.stack(
+        [parts[name].to_numpy().sum(axis=1) for name in model.score_names], axis=1
+    )  # fmt: skip
+    np.testing.assert_allclose(sums, scores_of(model, frame), rtol=0, atol=1e-12 * max(1.0, np.abs(sums).max()))
+    columns = parts.columns if parts.columns.nlevels == 1 else parts[model.score_names[0]].columns
+    assert list(columns[:5]) == ["intercept", "area", "town", "sold", "garden"]
+
+
+def test_predictions_follow_the_columns_names(fitted: tuple[pd.DataFrame, TableModel]) -> None:
+    frame, model = fitted
+    predicted = model.predict(frame)
+    shuffled = frame[["town", "price", "sold", "garden", "area"]].iloc[::-1]
+    assert (model.predict(shuffled) == predicted[::-1]).all()
+    if model.classes is None:
+        np.testing.assert_allclose(predicted, scores_of(model, frame)[:, 0])
+        with pytest.raises(InputError, match="rows must be of a table with classes"):
+            model.predict_proba(frame)
+    else:
+        chances = model.predict_proba(frame)
+        np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+        assert (np.array(model.classes)[chances.argmax(axis=1)] == predicted).all()
+
+
+def test_it_is_better_than_a_constant_and_no_worse_than_a_linear_model(fitted: tuple[pd.DataFrame, TableModel]) -> None:
+    _, model = fitted
+    scores = model.scores["test"]
+    assert scores.iloc[0] > scores.iloc[-1] + 0.2
+    kept = next(step for step in model.steps if step.is_kept)
+    assert kept.loss <= model.steps[0].loss
+
+
+def test_a_model_comes_back_from_its_folder_and_from_a_pickle(
+    fitted: tuple[pd.DataFrame, TableModel], tmp_path: Path
+) -> None:
+    frame, model = fitted
+    for other in (creases.load(model.save(tmp_path / "model")), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(other.outputs(other.encode(frame).X), model.outputs(model.encode(frame).X))
+        assert other.predict(frame).tolist() == model.predict(frame).tolist()
+        assert other.importance == model.importance
+        assert other.scores.equals(model.scores)
+        assert other.steps == model.steps
+        assert other.explain(frame).equals(model.explain(frame))
+    again = creases.load(tmp_path / "model").save(tmp_path / "again")
+    assert (again / "model.json").read_text() == (tmp_path / "model" / "model.json").read_text().replace(
+        '"data": "table"', '"data": ""'
+    )
+
+
+def test_a_damaged_folder_is_refused_by_name(fitted: tuple[pd.DataFrame, TableModel], tmp_path: Path) -> None:
+    folder = fitted[1].save(tmp_path)
+    text = (folder / "model.json").read_text()
+    (folder / "model.json").write_text(text.replace('"knots"', '"knot"'))
+    with pytest.raises(FileError, match=r"model.json is damaged"):
+        creases.load(folder)
+    (folder / "model.json").unlink()
+    with pytest.raises(FileError, match=r"there is no model.json in it"):
+        creases.load(folder)
+
+
+def test_the_most_important_column_is_first_and_an_id_is_not_there(fitted: tuple[pd.DataFrame, TableModel]) -> None:
+    _, model = fitted
+    names = list(model.importance)
+    assert names[0] == "area"
+    assert "id" not in names
+    assert {"area", "town", "sold", "garden"} <= set(names)
+
+
+def test_onnxruntime_gets_the_same_numbers_from_the_columns(
+    fitted: tuple[pd.DataFrame, TableModel], tmp_path: Path
+) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    frame, model = fitted
+    session = runtime.InferenceSession(str(model.to_onnx(tmp_path / "model.onnx")))
+    answers = dict(
+        zip([each.name for each in session.get_outputs()], session.run(None, onnx_rows(model, frame)), strict=True)
+    )
+    if model.classes is None:
+        np.testing.assert_allclose(answers["prediction"][:, 0], model.predict(frame), rtol=1e-12)
+    else:
+        np.testing.assert_allclose(answers["logits"], model.network(model.encode(frame).X), atol=1e-12)
+        np.testing.assert_allclose(answers["probabilities"], model.predict_proba(frame), atol=1e-12)
+        assert answers["label"].tolist() == model.predict(frame).tolist()
+
+
+def onnx_rows(model: TableModel, frame: pd.DataFrame) -> dict[str, Any]:
+    """Return rows as the ONNX file takes them: numbers, texts, and the parts of dates."""
+    assert model.encoding is not None
+    X = model.encode(frame).X
+    rows: dict[str, Any] = {}
+    for column in model.encoding.inputs:
+        if column.kind.date is not None:
+            names = column.kind.date.names(column.name)
+            rows |= {name: X[:, [model.features.index(name)]] for name in names}
+        elif column.is_category or column.kind.words is not None:
+            rows[column.name] = frame[[column.name]].fillna("").to_numpy(object)
+        else:
+            rows[column.name] = frame[[column.name]].to_numpy(np.float64)
+    return rows
+
+
+def test_a_saved_model_predicts_without_torch_and_scikit_learn(tmp_path: Path) -> None:
+    frame, folder = TABLES["values"], creases.fit_table(TABLES["values"], "price").save(tmp_path / "model")
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    code = f"""
+import sys
+from creases.tables import load
+model = load({str(folder)!r})
+model.encoded_frame(model.encode({str(tmp_path / "new.csv")!r}).X)
+print([name for name in ("torch", "sklearn", "scipy") if name in sys.modules])
+"""
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_a_grown_network_is_split_by_column_too() -> None:
+    model = creases.fit_table(TABLES["two classes"], "price", kind="network", budget=3)
+    rows = TABLES["two classes"][:5]
+    sums = model.explain(rows).to_numpy().sum(axis=1)
+    np.testing.assert_allclose(sums, scores_of(model, rows)[:, 0], atol=1e-9)
+    with pytest.raises(InputError, match='kind must be "curves" for a model to have curves'):
+        _ = model.curves
+
+
+def test_options_of_growth_are_refused_for_curves() -> None:
+    frame = TABLES["values"]
+    with pytest.raises(InputError, match=r"budget must be given with kind=\"network\" only; use kind='network'"):
+        creases.fit_table(frame, "price", budget=3)
+    with pytest.raises(InputError, match=r'shapes must belong to kind="curves"'):
+        creases.fit_table(frame, "price", kind="network", shapes={"area": "rising"})
+    with pytest.raises(InputError, match="kind must be"):
+        creases.fit_table(frame, "price", kind="trees")  # type: ignore[arg-type]
+
+
+def test_a_shape_holds() -> None:
+    model = creases.fit_table(TABLES["values"], "price", shapes={"area": "rising"})
+    assert (model.curves["area"].slopes >= 0).all()
+    assert not any("area" in inputs for plane in model.planes.values() for inputs in plane.features)
+
+
+def test_several_targets_are_predicted_together(tmp_path: Path) -> None:
+    frame = TABLES["values"].assign(twice=lambda rows: 2 * rows["price"] + 1)
+    model = creases.fit_table(frame, ["price", "twice"])
+    predicted = model.predict(frame)
+    assert predicted.shape == (200, 2)
+    assert np.corrcoef(predicted[:, 0], frame["price"])[0, 1] > 0.8
+    parts = model.explain(frame)
+    np.testing.assert_allclose(parts["twice"].sum(axis=1), predicted[:, 1])
+    loaded = creases.load(model.save(tmp_path))
+    assert np.array_equal(loaded.predict(frame), predicted)
+    assert list(loaded.frame(frame).columns[:2]) == ["predicted price", "predicted twice"]
+    with pytest.raises(InputError, match='target must be one column with kind="network"'):
+        creases.fit_table(frame, ["price", "twice"], kind="network")

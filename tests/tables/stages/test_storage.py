@@ -1,0 +1,48 @@
+"""Models of curves as plain values."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from creases.tables import Curve, CurveModel, Units
+
+
+def make_model() -> CurveModel:
+    """Return a model of a number and a yes/no column, with one unit."""
+    curves = {
+        "a": Curve("a", np.array([0.0, 1.0, 3.0]), np.array([[0.0], [1.0], [0.0]]), np.zeros((3, 1))),
+        "b": Curve("b", np.array([0.0, 1.0]), np.array([[-1.0], [1.0]]), np.zeros((2, 1)), is_number=False),
+    }
+    knots = (np.array([0.0, 3.0]), np.zeros(1))
+    units = Units(knots, np.array([[1.0, 1.0]]), np.array([-1.0]), np.array([[2.0]]), np.array([-0.25]))
+    return CurveModel(("a", "b"), 0, np.array([10.0]), curves, (), units)
+
+
+def test_parts_of_a_model_are_its_network_with_units() -> None:
+    X = np.array([[0.0, 0.0], [1.5, 1.0], [3.0, 1.0], [9.0, 0.0]])
+    model = make_model()
+    assert model.scores(X)[:, 0].tolist() == [8.75, 12.5, 12.75, 8.75]
+    assert np.abs(np.asarray(model.network(X)) - model.scores(X)).max() < 1e-14
+    assert list(model.parts(X)) == ["a", "b", "units"]
+    assert model.n_bends == 2
+
+
+def test_a_part_is_changed_by_making_another_model() -> None:
+    model = make_model()
+    assert CurveModel.from_dict(model.to_dict() | {"units": None}).n_bends == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"version": 9}, "version 9"),
+        ({"curves": []}, "not those of the features"),
+        ({"n_classes": 3}, "classes"),
+        ({"intercept": "x"}, "x"),
+        ({"units": {}}, "knots"),
+    ],
+)
+def test_damaged_values_are_refused(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        CurveModel.from_dict(make_model().to_dict() | change)

@@ -1,0 +1,82 @@
+"""Proved facts, against rows that were drawn and against models that are known."""
+
+import numpy as np
+import pytest
+
+from creases.tables._words.facts import certify_model
+from creases.tables._words.ranges import InputRanges
+from creases.tables._words.stability import measure_stability
+from creases.tables._words.terms import Terms
+from readable_models import make_model, random_model
+
+TEXT = "weight (lb),age,home,y\n" + "".join(
+    f"{1600 + 100 * k},{k % 5},{['own', 'rent'][k % 2]},{k + 0.5}\n" for k in range(20)
+)
+CURVES = {"weight (lb)": ([1600, 3500], [9.5, 0]), "age": ([0, 2, 4], [0, 1, 0]), "home=own": ([0, 1], [0, 2])}
+
+
+def facts_of(model, problem, **options):
+    return certify_model(model, trained=problem.X, **options)
+
+
+def test_what_is_proved_as_sentences():
+    model, problem = make_model(TEXT, CURVES, intercept=10)
+    assert facts_of(model, problem, X=problem.X).sentences() == [
+        "Y never rises as weight grows, whatever the other columns are (proved).",
+        "Within the range of the table y is 10 to 22.5 (computed; both ends are reached).",
+        "While every number changes by up to a tenth of a standard deviation, predictions change by at most 0.359, "
+        "half by at most 0.359.",
+    ]
+
+
+def test_a_direction_that_does_not_hold_is_refuted():
+    model, problem = make_model(TEXT, CURVES, intercept=10)
+    (fact,) = facts_of(model, problem, directions={"age": "rising"}).monotone
+    assert fact.status == "violated"
+    assert fact.sentence("y") == "Y falls somewhere as age grows (an example was found)."
+
+
+@pytest.mark.parametrize("kind", [{}, {"units": True}, {"plane": True}])
+@pytest.mark.parametrize("n_classes", [0, 2])
+def test_no_row_is_outside_the_proved_range(n_classes, kind):
+    model, problem = random_model(3, n_classes, **kind)
+    facts = facts_of(model, problem)
+    outputs = np.asarray(model.network(problem.X))
+    values = outputs[:, 0] if n_classes == 0 else 1 / (1 + np.exp(outputs[:, 0] - outputs[:, 1]))
+    assert facts.low <= values.min()
+    assert values.max() <= facts.high
+
+
+@pytest.mark.parametrize("kind", [{}, {"units": True}, {"plane": True}, {"units": True, "plane": True}])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_no_small_change_does_more_than_the_bound(n_classes, kind):
+    model, problem = random_model(5, n_classes, **kind)
+    terms = Terms.from_model(model)
+    ranges = InputRanges.from_rows(terms, problem.X)
+    found = measure_stability(terms, problem.X, ranges, reach=0.5)
+    rng = np.random.default_rng(0)
+    known = problem.X[:, 1] == 0  # an age that is known may move
+    before = np.asarray(model.network(problem.X))
+    for _ in range(50):
+        moved = problem.X.copy()
+        moved[known, 0] += rng.uniform(-0.5, 0.5, known.sum()) * ranges.spread[0]
+        after = np.asarray(model.network(moved))
+        if n_classes == 0:
+            assert (np.abs(after - before)[:, 0] <= found.change + 1e-12).all()
+        else:
+            assert (after.argmax(axis=1) == before.argmax(axis=1))[found.stable].all()
+    if not kind and n_classes:
+        assert (found.stable | found.changed).all()  # of curves alone the bounds are exact
+
+
+def test_rows_that_can_change_are_shown_to_change():
+    text = "a,y\n" + "".join(f"{k},{['no', 'yes'][k > 9]}\n" for k in range(20))
+    model, problem = make_model(text, {"a": ([0, 19], [-9.5, 9.5])})
+    terms = Terms.from_model(model)
+    found = measure_stability(terms, problem.X, InputRanges.from_rows(terms, problem.X))
+    assert found.changed.tolist() == [9 <= k <= 10 for k in range(20)]
+    assert found.stable.tolist() == [not 9 <= k <= 10 for k in range(20)]
+    assert found.sentence("") == (
+        "90 % of 20 test rows keep their decision while every number changes by up to a tenth of a standard deviation "
+        "(computed); for 10 % a change was found."
+    )
