@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import json
 
+from creases.show._viewer._run import COLUMNS
 from creases.show.studio._controller import Controller
 from creases.show.studio._limits import Limits
-from creases.show.viewer._run import COLUMNS
 
 MOONS = {"kind": "builtin", "name": "moons"}
 CSV = "a,b,kind\n" + "".join(f"{k % 7},{k % 5 - 2},{'red' if k % 7 > k % 5 else 'blue'}\n" for k in range(60))

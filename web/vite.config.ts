@@ -39,7 +39,7 @@ export default defineConfig({
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     target: "es2022",
-    outDir: process.env.VIEWER_OUT ?? "../src/creases/show/viewer/built",
+    outDir: process.env.VIEWER_OUT ?? "../src/creases/show/_viewer/built",
     emptyOutDir: true,
     modulePreload: false,
     rollupOptions: {

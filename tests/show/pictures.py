@@ -10,8 +10,8 @@ from creases.compare import Compression, section
 from creases.compare.differences import difference_on_plane
 from creases.growth import History, Record
 from creases.regions import decision_polytopes
-from creases.regions.enclosures import expanded_simplex
 from creases.splines import Shallow, Tracker
+from creases_reproduction.linearity.enclosures import expanded_simplex
 
 #: Two classes of two inputs, folded by five units.
 FOLDS = creases.read(

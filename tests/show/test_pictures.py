@@ -21,7 +21,8 @@ from PIL import Image
 
 import creases
 from creases.network import Network
-from creases.show import plot_plane, save_figure, style, theme
+from creases.show import _style as style
+from creases.show import plot_plane, save_figure, theme
 from show.pictures import FOLDS, LABELS, PICTURES, POINTS, RECORD, figure_of, folds
 
 BASELINE = Path(__file__).with_name("baseline")

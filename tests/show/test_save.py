@@ -8,7 +8,7 @@ from PIL import Image
 from creases.errors import FileError, InputError
 from creases.show import plot_plane, save_figure
 from creases.show._save import reduce_colors
-from creases.show.style import new_figure
+from creases.show._style import new_figure
 
 
 @pytest.mark.parametrize(("ending", "head"), [(".png", b"\x89PNG"), (".svg", b"<?xml")])

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import creases.show.viewer
+import creases.show._viewer
 
 WEB = Path(__file__).parents[2] / "web"
-BUILT = Path(creases.show.viewer.__file__).parent / "built"
+BUILT = Path(creases.show._viewer.__file__).parent / "built"
 pytestmark = pytest.mark.skipif(not WEB.is_dir(), reason="the viewer's sources are in the repository only")
 CONFIGS = ("package.json", "package-lock.json", "page.html", "tsconfig.json", "vite.config.ts")
 

@@ -5,13 +5,18 @@ import { ticks } from "./plane/overlay";
 import { dark, tick } from "./state";
 import type { Axis, ChartData, Series } from "./types";
 
-const W = 380, H = 230, LEFT = 56, RIGHT = 16, TOP = 10, BOTTOM = 40;
+const W = 380, HIGH = 230, LOW = 136, LEFT = 56, RIGHT = 16, TOP = 10;
 
 type Place = { x: (value: number) => number; y: (value: number) => number };
 
-export function Chart({ title, x, y, series, diagonal, label }: ChartData) {
+/** Share of the height that the density of rows takes. */
+const DENSITY = 0.2;
+
+export function Chart({ title, x, y, series, diagonal, label, low: flat }: ChartData) {
+  const H = flat ? LOW : HIGH, BOTTOM = x.name ? 40 : 22;
   const [left, right] = extent(x, series.flatMap((one) => one.x));
-  const [low, high] = extent(y, series.flatMap((one) => [...one.y, ...(one.kind === "bars" ? [0] : [])]));
+  const values = series.filter((one) => one.kind !== "density").flatMap((one) => [...one.y, ...(one.top ?? []), ...(one.kind === "bars" ? [0] : [])]);
+  const [low, high] = extent(y, values);
   const place: Place = {
     x: (value) => LEFT + ((W - LEFT - RIGHT) * (value - left)) / (right - left || 1),
     y: (value) => H - BOTTOM - ((H - BOTTOM - TOP) * (value - low)) / (high - low || 1),
@@ -28,14 +33,17 @@ export function Chart({ title, x, y, series, diagonal, label }: ChartData) {
             <text x={LEFT - 6} y={place.y(value) + 4} text-anchor="end">{tick(value, 4)}</text>
           </g>
         ))}
-        {x.labels
+        {x.ticks
+          ? x.ticks.map(([value, text]) => <text key={text} x={place.x(value)} y={H - BOTTOM + 15} text-anchor="middle">{text}</text>)
+          : x.labels
           ? x.labels.map((text, k) => <text key={text} x={place.x(k)} y={H - BOTTOM + 15} text-anchor="middle">{short(text, x.labels!.length)}</text>)
           : ticks(left, right, 5).map((value) => <text key={`x${value}`} x={place.x(value)} y={H - BOTTOM + 15} text-anchor="middle">{tick(value)}</text>)}
+        {flat && low < 0 && high > 0 && <line class="zero" x1={LEFT} x2={W - RIGHT} y1={place.y(0)} y2={place.y(0)} />}
         <path class="axis" d={`M${LEFT} ${TOP}V${H - BOTTOM}H${W - RIGHT}`} />
-        <text class="name" x={(LEFT + W - RIGHT) / 2} y={H - 8} text-anchor="middle">{x.name}</text>
+        {x.name && <text class="name" x={(LEFT + W - RIGHT) / 2} y={H - 8} text-anchor="middle">{x.name}</text>}
         <text class="name" transform={`translate(12 ${(TOP + H - BOTTOM) / 2}) rotate(-90)`} text-anchor="middle">{y.name}</text>
         {diagonal && <line class="diagonal" x1={place.x(from)} y1={place.y(from)} x2={place.x(to)} y2={place.y(to)} />}
-        {series.map((one, k) => <Drawn key={k} {...one} place={place} count={series.length} />)}
+        {series.map((one, k) => <Drawn key={k} {...one} place={place} count={series.length} floor={H - BOTTOM} />)}
       </svg>
       {named.length > 0 && (
         <p class="key">{named.map((one) => <span key={one.name}><i style={{ borderColor: tone(one) }} /> {one.name}</span>)}</p>
@@ -44,8 +52,17 @@ export function Chart({ title, x, y, series, diagonal, label }: ChartData) {
   );
 }
 
-function Drawn({ kind, x, y, color, faint, marks, place }: Series & { place: Place; count: number }) {
+function Drawn({ kind, x, y, top, color, faint, marks, place, floor }: Series & { place: Place; count: number; floor: number }) {
   const stroke = tone({ color });
+  if (kind === "density") {
+    const most = Math.max(...y, 1), height = DENSITY * (floor - TOP);
+    return <g class="density">{y.map((count, i) => <rect key={i} x={place.x(x[i])} y={floor - (height * count) / most} width={Math.max(0.5, place.x(x[i + 1]) - place.x(x[i]))} height={(height * count) / most} />)}</g>;
+  }
+  if (kind === "band") {
+    const upper = x.map((value, i) => `${i ? "L" : "M"}${place.x(value).toFixed(1)} ${place.y(top![i]).toFixed(1)}`).join("");
+    const lower = x.map((value, i) => `L${place.x(value).toFixed(1)} ${place.y(y[i]).toFixed(1)}`).reverse().join("");
+    return <path d={`${upper}${lower}Z`} fill={stroke} opacity={0.18} />;
+  }
   if (kind === "points")
     return <g opacity={faint ? 0.35 : 0.75}>{x.map((value, i) => <circle key={i} cx={place.x(value)} cy={place.y(y[i])} r={2.6} fill={stroke} />)}</g>;
   if (kind === "bars") {

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Chart } from "./Chart";
+import { Levels } from "./Levels";
 import { dark, run } from "./state";
 import type { Bar, Matrix as MatrixData, Section, Table as TableData } from "./types";
 
@@ -54,7 +55,7 @@ function anchor(title: string): string {
 }
 
 function Part(section: Section) {
-  const { title, text, code, table, picture, bars, matrix, charts } = section;
+  const { title, text, code, table, picture, pictures, bars, matrix, charts } = section;
   const columns = table?.columns.length ?? 0;
   const size = section.size ?? (columns > 7 ? "full" : columns > 4 || (charts?.length ?? 0) > 1 ? "wide" : "");
   return (
@@ -64,7 +65,8 @@ function Part(section: Section) {
       {code && <Code text={code} />}
       {bars && <Bars rows={bars} title={title} />}
       {matrix && <Matrix {...matrix} />}
-      {charts && <div class="charts">{charts.map((chart, k) => <Chart key={k} {...chart} />)}</div>}
+      {charts && <div class="charts">{charts.map((chart, k) => ("levels" in chart ? <Levels key={k} {...chart} /> : <Chart key={k} {...chart} />))}</div>}
+      {pictures && <div class="charts">{pictures.map((each) => <img key={each.title} src={dark.value ? each.dark : each.light} alt={each.title} />)}</div>}
       {picture && <img src={typeof picture === "string" ? picture : dark.value ? picture.dark : picture.light} alt={title} />}
       {table && <Table {...table} title={title} />}
       {section.note && <p class="quiet">{section.note}</p>}
@@ -111,7 +113,7 @@ function Table({ columns, rows, title }: TableData & { title: string }) {
   return (
     <>
       <div class="scroll" tabIndex={0} role="region" aria-label={title}>
-        <table class={columns.length > 3 ? "stack" : ""}>
+        <table class={columns.length > 3 ? "stack" : columns.length < 3 ? "pair" : ""}>
           {columns.some(Boolean) && <thead><tr>{columns.map((name, k) => <th key={k} scope="col" class={numeric[k] ? "number-cell" : ""}>{name}</th>)}</tr></thead>}
           <tbody>
             {shown.map((row, i) => (

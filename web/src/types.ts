@@ -67,13 +67,18 @@ export type Bar = { name: string; share: number; text: string; main?: boolean };
 /** Counts by true class (rows) and predicted class (columns). */
 export type Matrix = { rows: string[]; columns: string[]; values: number[][]; down: string; across: string };
 
-/** An axis: its name with the unit, its range (by default that of the values), names of the places 0, 1, 2, ... */
-export type Axis = { name: string; range?: [number, number]; labels?: string[] };
+/** An axis: its name with the unit, its range (by default that of the values), names of the places 0, 1, 2, ..., or ticks with their names. */
+export type Axis = { name: string; range?: [number, number]; labels?: string[]; ticks?: [number, string][] };
 
-/** Values to draw; the color is that of a class, by default the ink; marks: breakpoints of a line. */
-export type Series = { kind: "line" | "points" | "bars"; x: number[]; y: number[]; name?: string; color?: number; faint?: boolean; marks?: boolean };
+/** Values to draw; the color is that of a class, by default the ink; marks: breakpoints of a line. A band is between y and top; a density of
+ * rows stands at the bottom: heights y between the edges x. */
+export type Series = { kind: "line" | "points" | "bars" | "band" | "density"; x: number[]; y: number[]; top?: number[]; name?: string; color?: number; faint?: boolean; marks?: boolean };
 
-export type ChartData = { title?: string; x: Axis; y: Axis; series: Series[]; diagonal?: boolean; label?: string };
+/** A chart; a low one is half as high. */
+export type ChartData = { title?: string; x: Axis; y: Axis; series: Series[]; diagonal?: boolean; label?: string; low?: boolean };
+
+/** What each value of a category adds: a bar, or of several classes a dot of each one's color, around 0. */
+export type LevelsData = { title: string; levels: { name: string; values: number[]; error?: number; text: string }[]; limit: number; more?: string };
 
 /** A part of a report; one with `viewer` says where among the others the viewer is. */
 export type Section = {
@@ -86,8 +91,9 @@ export type Section = {
   table?: Table;
   bars?: Bar[];
   matrix?: Matrix;
-  charts?: ChartData[];
+  charts?: (ChartData | LevelsData)[];
   picture?: Image;
+  pictures?: { title: string; light: string; dark: string }[]; // side by side where there is room
   note?: string;
 };
 

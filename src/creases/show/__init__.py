@@ -4,53 +4,78 @@ Functions with an ``ax`` parameter draw on it, or on new axes, and return the ax
 Nothing is computed here that the result does not hold.
 """
 
-from creases.show._save import save_figure
-from creases.show.animation import animate_growth, animate_tracks, animate_training
-from creases.show.figures import (
-    GrowthView,
-    plot_active_directions,
-    plot_along_direction,
-    plot_cell,
+from creases.show._animation._animation import animate_growth, animate_training
+from creases.show._animation._tracks import animate_tracks
+from creases.show._figures._cell import plot_cell
+from creases.show._figures._compare import (
     plot_compression,
     plot_compression_table,
-    plot_delta_slopes,
     plot_disagreement,
-    plot_dual,
-    plot_effect,
-    plot_fit,
-    plot_gradients,
-    plot_growth,
-    plot_growth_curves,
-    plot_heatmap,
-    plot_images,
-    plot_importance,
-    plot_line,
-    plot_network,
-    plot_pieces,
-    plot_plane,
-    plot_polytope,
-    plot_pruning,
-    plot_safety_map,
     plot_section,
     plot_similarity,
-    plot_space,
-    plot_spectra,
-    plot_spline,
-    plot_surface,
-    plot_tracks,
 )
-from creases.show.style import theme
+from creases.show._figures._dual import plot_dual
+from creases.show._figures._effects import plot_effect, plot_importance
+from creases.show._figures._growth import GrowthView, plot_growth, plot_growth_curves
+from creases.show._figures._line import plot_line
+from creases.show._figures._network import plot_network
+from creases.show._figures._pieces import plot_pieces
+from creases.show._figures._plane import mark_points, plane_height, plot_plane
+from creases.show._figures._polytope import plot_polytope
+from creases.show._figures._pruning import plot_pruning
+from creases.show._figures._safety_map import plot_safety_map
+from creases.show._figures._sensitivity import (
+    plot_active_directions,
+    plot_along_direction,
+    plot_gradients,
+    plot_images,
+    plot_spectra,
+)
+from creases.show._figures._space import plot_space
+from creases.show._figures._splines import plot_delta_slopes, plot_fit, plot_spline, plot_tracks
+from creases.show._figures._surface import plot_surface
+from creases.show._figures._sweeps import draw_cells, format_table, heatmap_cells, heatmap_size, plot_heatmap
+from creases.show._figures._table_model import plot_curves
+from creases.show._figures._term_graphs import plot_term
+from creases.show._save import save_figure
+from creases.show._style import (
+    active_theme,
+    amount_colormap,
+    apply_theme,
+    class_color,
+    get_axes,
+    new_figure,
+    new_grid,
+    readable_color,
+    style_context,
+    theme,
+    tint,
+)
 
 __all__ = [
     "GrowthView",
+    "active_theme",
+    "amount_colormap",
     "animate_growth",
     "animate_tracks",
     "animate_training",
+    "apply_theme",
+    "class_color",
+    "draw_cells",
+    "format_table",
+    "get_axes",
+    "heatmap_cells",
+    "heatmap_size",
+    "mark_points",
+    "new_figure",
+    "new_grid",
+    "plane_height",
     "plot_active_directions",
     "plot_along_direction",
     "plot_cell",
     "plot_compression",
     "plot_compression_table",
+    "plot_curves",
     "plot_delta_slopes",
     "plot_disagreement",
     "plot_dual",
@@ -75,7 +100,11 @@ __all__ = [
     "plot_spectra",
     "plot_spline",
     "plot_surface",
+    "plot_term",
     "plot_tracks",
+    "readable_color",
     "save_figure",
+    "style_context",
     "theme",
+    "tint",
 ]

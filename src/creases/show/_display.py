@@ -7,8 +7,12 @@ from typing import Any
 
 from creases.growth import History
 from creases.regions import Cell, LinePartition, PlanePartition, SpacePartition
-from creases.show.figures import plot_cell, plot_growth_curves, plot_line, plot_plane, plot_space
-from creases.show.notebook import to_html
+from creases.show._figures._cell import plot_cell
+from creases.show._figures._growth import plot_growth_curves
+from creases.show._figures._line import plot_line
+from creases.show._figures._plane import plot_plane
+from creases.show._figures._space import plot_space
+from creases.show.notebook._html import to_html
 
 __all__ = ["plot", "to_html"]
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from creases._files import write_atomically
 from creases.errors import InputError
-from creases.show.style import style_context
+from creases.show._style import style_context
 
 #: Accepted endings, each with the metadata to omit so that the same figure gives the same file.
 PICTURES: dict[str, dict[str, str | None]] = {".png": {"Software": None}, ".svg": {"Date": None}}

@@ -13,8 +13,8 @@ import creases
 from creases.errors import FileError, InputError
 from creases.growth import History
 from creases.show import animate_growth, animate_training, theme
-from creases.show.animation._animation import _shots
-from creases.show.animation._stage import Scene, Stage
+from creases.show._animation._animation import _shots
+from creases.show._animation._stage import Scene, Stage
 from show.pictures import FOLDS, LABELS, POINTS, RECORD, history
 
 

@@ -9,14 +9,14 @@ import creases
 from creases.compare import Compression, active_subspace, coefficients, section
 from creases.compare.differences import difference_on_line, difference_on_plane
 from creases.errors import InputError
-from creases.show.figures._compare import (
+from creases.show._figures._compare import (
     plot_compression,
     plot_compression_table,
     plot_disagreement,
     plot_section,
     plot_similarity,
 )
-from creases.show.figures._sensitivity import (
+from creases.show._figures._sensitivity import (
     plot_active_directions,
     plot_along_direction,
     plot_gradients,
@@ -24,7 +24,7 @@ from creases.show.figures._sensitivity import (
     plot_spectra,
     signed_image,
 )
-from creases.show.style import class_color, new_figure, tint
+from creases.show._style import class_color, new_figure, tint
 
 #: Networks 0, 2 and 1, 3 are alike.
 PAIRS = np.array([[1, 0.1, 0.9, 0.2], [0.1, 1, 0.2, 0.8], [0.9, 0.2, 1, 0.1], [0.2, 0.8, 0.1, 1]])

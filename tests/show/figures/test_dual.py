@@ -5,7 +5,7 @@ import creases
 from creases.compare import coefficients
 from creases.errors import InputError
 from creases.show import plot_dual
-from creases.show.style import new_figure
+from creases.show._style import new_figure
 
 
 @pytest.fixture

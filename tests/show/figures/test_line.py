@@ -6,7 +6,7 @@ from matplotlib.collections import LineCollection
 from creases.network._reading.arrays import from_arrays
 from creases.regions._line.line import line
 from creases.show import plot_line
-from creases.show.style import class_color, new_figure, tint
+from creases.show._style import class_color, new_figure, tint
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ import creases
 from creases.errors import InputError
 from creases.growth import Scaling
 from creases.show import plot_plane
-from creases.show.figures import mark_growth_step
-from creases.show.figures._marks import new_units
-from creases.show.style import active_theme, new_figure, tint
+from creases.show._figures._marks import mark_growth_step, new_units
+from creases.show._style import active_theme, new_figure, tint
 from show.pictures import DEEP, FOLDS, LABELS, POINTS, RECORD, folds
 
 

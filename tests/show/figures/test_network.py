@@ -7,7 +7,7 @@ from torch import nn
 import creases
 from creases.errors import InputError
 from creases.show import plot_network
-from creases.show.style import active_theme, class_color, new_figure, tint
+from creases.show._style import active_theme, class_color, new_figure, tint
 from show.pictures import FOLDS, RECORD
 
 

@@ -8,8 +8,8 @@ from matplotlib.collections import LineCollection, PathCollection, PolyCollectio
 import creases
 from creases.errors import InputError
 from creases.show import plot_plane
-from creases.show.figures import mark_points
-from creases.show.style import active_theme, class_color, crease_colors, new_figure, tint
+from creases.show._figures._plane import mark_points
+from creases.show._style import active_theme, class_color, crease_colors, new_figure, tint
 
 
 def drawn(ax, kind):

@@ -6,8 +6,8 @@ import pytest
 import creases
 from creases.errors import InputError
 from creases.regions import decision_polytopes
-from creases.regions.enclosures import expanded_simplex, hyperoctahedron
 from creases.show import plot_polytope
+from creases_reproduction.linearity.enclosures import expanded_simplex, hyperoctahedron
 
 
 def polytope(model, n):

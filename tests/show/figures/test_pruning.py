@@ -2,8 +2,8 @@ import pandas as pd
 import pytest
 
 from creases.errors import InputError
-from creases.show.figures._pruning import plot_pruning
-from creases.show.style import new_figure
+from creases.show._figures._pruning import plot_pruning
+from creases.show._style import new_figure
 
 
 def test_each_way_of_pruning_is_a_curve_and_channels_say_their_widths():

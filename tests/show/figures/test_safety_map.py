@@ -5,7 +5,7 @@ from matplotlib.collections import LineCollection
 import creases
 from creases.certify import safety_map
 from creases.show import plot_safety_map
-from creases.show.style import new_figure
+from creases.show._style import new_figure
 
 
 @pytest.fixture

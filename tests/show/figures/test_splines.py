@@ -5,8 +5,8 @@ from PIL import Image
 
 from creases.errors import InputError
 from creases.show import animate_tracks, save_figure
-from creases.show.figures import plot_delta_slopes, plot_fit, plot_spline, plot_tracks
-from creases.show.style import new_figure
+from creases.show._figures._splines import plot_delta_slopes, plot_fit, plot_spline, plot_tracks
+from creases.show._style import new_figure
 from creases.splines import Shallow, Tracker
 
 DATA = (np.linspace(-1, 2, 7), np.linspace(-1, 2, 7) ** 2)

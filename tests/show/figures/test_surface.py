@@ -5,7 +5,7 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 import creases
 from creases.errors import InputError
 from creases.show import plot_surface
-from creases.show.style import new_figure
+from creases.show._style import new_figure
 
 
 def corners(ax):

@@ -5,8 +5,8 @@ from rich.console import Console
 
 from creases.errors import InputError
 from creases.show import plot_heatmap
-from creases.show.figures._sweeps import format_table, heatmap_cells
-from creases.show.style import new_figure
+from creases.show._figures._sweeps import format_table, heatmap_cells
+from creases.show._style import new_figure
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from torch import nn
 import creases
 from creases import compare, problems
 from creases.errors import InputError
-from creases.show.notebook import to_html
+from creases.show.notebook._html import to_html
 
 EVIL = '<img src=x onerror="alert(1)"></style><script>alert(2)</script>'
 LIMIT = 200_000
@@ -63,7 +63,9 @@ def net():
 def classifier():
     moons = problems.get("moons", n=120)
     X = pd.DataFrame(moons.X, columns=[EVIL, "b"])
-    return creases.GrowingClassifier(budget=20, how="fold", random_state=0).fit(X, np.array(["no", EVIL])[moons.y])
+    return creases.GrowingClassifier("network", budget=20, how="fold", random_state=0).fit(
+        X, np.array(["no", EVIL])[moons.y]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +93,7 @@ def results(net, classifier):
         "history": classifier.history_,
         "history of nothing": creases.growth.History(),
         "classifier": classifier,
-        "regressor": creases.GrowingRegressor(lr=0.5),
+        "regressor": creases.GrowingRegressor("network", lr=0.5),
         "difference": compare.difference(net, mlp(2, 3, 2), X, box=(-1, 1)),
         "no difference": compare.difference(net, net, X),
         "similarity": compare.similarity({EVIL: net, "b": net}, X),
@@ -113,6 +115,7 @@ def test_every_result_is_a_small_whole_card_without_scripts(results):
         assert elements.seen[0][1]["class"] == "creases-card"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cell", "line", "infinite line", "plane", "space"])
 def test_partitions_have_a_picture(results, name):
     assert "data:image/png" in to_html(results[name])

@@ -15,12 +15,12 @@ from creases import problems
 from creases.errors import InputError
 from creases.growth import GrowthConfig, History
 from creases.growth import _checkpoint as checkpoint
+from creases.show._viewer import decode_frame
 from creases.show.report import _growth as growth
 from creases.show.report import _growth_sections as growth_sections
 from creases.show.report import _slices as slices
 from creases.show.report._growth import write_growth_report, write_run_report
 from creases.show.report._hardest_samples import losses
-from creases.show.viewer import decode_frame
 from creases.tables import Experiment, RunSettings, TableSplit, load_run
 
 

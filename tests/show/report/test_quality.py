@@ -33,7 +33,7 @@ def birds():
 
 def test_the_confusion_matrix_counts_the_test_rows(birds):
     models = baselines(birds.net, birds.data)
-    matrix = next(s for s in quality_sections(birds, models) if s["title"] == "Confusion matrix")["matrix"]
+    matrix = next(s for s in quality_sections(birds.data, models) if s["title"] == "Confusion matrix")["matrix"]
     problem, rows = birds.data.problem, birds.data.test
     expected = np.zeros((2, 2), int)
     for row in rows:

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import creases
+from creases.show._viewer import decode_frame
 from creases.show.studio._limits import Limits
-from creases.show.viewer import decode_frame
 from studio_page import DRAWN, FORMULA, IRIS, LINE, MOONS, TABLE, Page
 
 

@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgb
 
 from creases.errors import InputError
 from creases.show import plot_plane, save_figure, theme
-from creases.show.style import DARK, LIGHT, active_theme, contrast, luminance, new_figure, readable_color
+from creases.show._style import DARK, LIGHT, active_theme, contrast, luminance, new_figure, readable_color
 
 #: What is left of linear RGB without one kind of cone (Machado, Oliveira and Fernandes 2009, severity 1).
 SIGHTS = {

@@ -10,7 +10,7 @@ from torch import nn
 
 import creases
 from creases.errors import FileError
-from creases.show.viewer import (
+from creases.show._viewer import (
     decode_frame,
     encode_frame,
     line_frame,

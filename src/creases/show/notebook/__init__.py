@@ -1,10 +1,9 @@
 """Results in notebooks: cards with a picture, and reports in a frame.
 
-Every result is shown as a card when it is the last expression of a notebook's cell; ``to_html`` makes the same card
-elsewhere. ``report`` shows the whole report of a result in the notebook.
+Every result is shown as a card when it is the last expression of a notebook's cell.
+``report`` shows the whole report of a result in the notebook.
 """
 
-from creases.show.notebook._html import to_html
 from creases.show.notebook._report import NotebookReport, report
 
-__all__ = ["NotebookReport", "report", "to_html"]
+__all__ = ["NotebookReport", "report"]

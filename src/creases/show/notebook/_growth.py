@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from creases._text import plural
 from creases.growth import History
+from creases.show._figures._table_model import plot_curves
+from creases.show._style import class_color
 from creases.show.notebook import _card as card
-from creases.show.style import class_color
-from creases.tables import TableResult, describe_step
+from creases.show.notebook._picture import draw_figure
+from creases.tables import TableModel, describe_model, describe_stage, describe_step, fitted_rows, model_graphs
+
+#: Columns and planes that are drawn.
+CURVES = 6
 
 
 def history_html(history: History) -> str:
@@ -46,7 +52,7 @@ def estimator_html(estimator: Any) -> str:
     changed = [(name, repr(value)) for name, value in parameters.items() if repr(value) != repr(defaults[name])]
     title = type(estimator).__name__
     settings = card.facts(changed) if changed else card.paragraph("Default parameters.", faint=True)
-    if not hasattr(estimator, "module_"):
+    if not hasattr(estimator, "model_"):
         return card.card(f"{title}, not fitted", settings)
     widths = [estimator.network_.n_in, *estimator.hidden_, estimator.network_.n_out]
     about: list[tuple[str, Any]] = [("network", "-".join(map(str, widths)) + " (inputs, hidden units, outputs)")]
@@ -54,23 +60,46 @@ def estimator_html(estimator: Any) -> str:
         about.append(("classes", ", ".join(map(str, estimator.classes_))))
     if hasattr(estimator, "feature_names_in_"):
         about.append(("inputs", ", ".join(map(str, estimator.feature_names_in_))))
-    return card.card(title, card.facts(about), settings if changed else "", history_parts(estimator.history_))
+    grown = [history_parts(estimator.history_)] if hasattr(estimator, "history_") else _growth_of(estimator.model_)
+    return card.card(title, card.facts(about), settings if changed else "", *grown)
 
 
-def table_html(result: TableResult) -> str:
-    """Return the result of a table: its rows, its scores beside simpler models, its history."""
-    problem, data = result.problem, result.data
-    classes = "" if problem.classes is None else f": {', '.join(problem.classes)}"
-    about: list[tuple[str, Any]] = [
-        ("table", f"{problem.name}, {len(problem.X):,} rows, {plural(problem.X.shape[1], 'input')}"),
-        ("predicts", (problem.target or "y") + classes),
-        ("rows: training, validation, test", f"{len(data.train):,}, {len(data.validation):,}, {len(data.test):,}"),
-        ("network", f"{plural(result.network.n_units, 'hidden unit')}"),
-    ]
-    rows = [(model.name, model.train, model.validation, model.test) for model in result.scores]
-    measure = result.history.measure
-    scores = card.table((measure, "training", "validation", "test"), rows)
-    return card.card("Growth on a table", card.beside(card.facts(about), scores), history_parts(result.history))
+def table_html(model: TableModel) -> str:
+    """Return the model of a table: its columns, its scores beside simpler models, and how it came to be."""
+    classes = "" if model.classes is None else f": {', '.join(model.classes)}"
+    about: list[tuple[str, Any]] = [("predicts", (model.target or "y") + classes)]
+    if model.data is not None:
+        data = model.data
+        rows = f"{len(data.train):,}, {len(data.validation):,}, {len(data.test):,}"
+        about += [("rows: training, validation, test", rows)]
+    if model.additive is None:
+        about.append(("network", plural(model.network.n_units, "hidden unit")))
+    else:
+        about.append(("bends", str(model.additive.n_bends)))
+    scores = model.scores if model.data is not None or "scores" in model.facts else None
+    measure = "R²" if model.classes is None else "accuracy"
+    table = "" if scores is None else card.table((measure, *scores.columns), list(scores.itertuples()))
+    return card.card("Model of a table", card.beside(card.facts(about), table), *_growth_of(model))
+
+
+def _growth_of(model: TableModel) -> list[str]:
+    """Return the growth steps of a network, or what each stage brought to a sum of curves."""
+    if model.history is not None:
+        return [history_parts(model.history)]
+    if model.additive is None:
+        return []
+    opening, *lines = describe_model(model, X=fitted_rows(model))
+    words = card.table(("column", "what it adds"), [line.split(": ", 1) for line in lines])
+    stages = card.table(("stages",), [(describe_stage(step, model.task),) for step in model.steps])
+    return [card.paragraph(opening), words, _small_curves(model), stages]
+
+
+def _small_curves(model: TableModel) -> str:
+    """Return the most important columns as small pictures; "" if nothing changes the prediction."""
+    if not model_graphs(model):
+        return ""
+    figure = partial(plot_curves, model, max_terms=CURVES, columns=CURVES // 2)
+    return card.image(draw_figure(figure), "What the most important columns add")
 
 
 def _curve(history: History, key: str, marks: Sequence[float]) -> str:

@@ -14,7 +14,7 @@ from creases.show.notebook._comparison import difference_html, similarity_html
 from creases.show.notebook._growth import estimator_html, history_html, table_html
 from creases.show.notebook._network import network_html, piece_html
 from creases.show.notebook._regions import cell_html, line_html, plane_html, space_html
-from creases.tables import TableResult
+from creases.tables import TableModel
 
 _KINDS: dict[type, Callable[[Any], str]] = {
     Network: network_html,
@@ -24,7 +24,7 @@ _KINDS: dict[type, Callable[[Any], str]] = {
     PlanePartition: plane_html,
     SpacePartition: space_html,
     History: history_html,
-    TableResult: table_html,
+    TableModel: table_html,
     Difference: difference_html,
     Similarity: similarity_html,
 }
@@ -43,7 +43,7 @@ def to_html(result: Any) -> str:
     Examples
     --------
     >>> import creases
-    >>> from creases.show.notebook import to_html
+    >>> from creases.show.notebook._html import to_html
     >>> net = creases.read([([[1.0], [2.0]], [0.0, 1.0]), ([[1.0, -1.0]], [0.5])])
     >>> to_html(net).startswith('<div class="creases-card">')
     True
@@ -51,7 +51,7 @@ def to_html(result: Any) -> str:
     for kind, render in _KINDS.items():
         if isinstance(result, kind):
             return render(result)
-    if hasattr(result, "get_params") and hasattr(result, "partial_fit"):
+    if hasattr(result, "get_params") and hasattr(result, "kind"):
         return estimator_html(result)
     kinds = ", ".join(kind.__name__ for kind in _KINDS)
     raise InputError("result", f"be a {kinds} or an estimator of creases", type(result).__name__)

@@ -11,7 +11,7 @@ from creases.errors import InputError
 from creases.growth import History
 from creases.network import Network
 from creases.regions import line, plane
-from creases.show.figures import plot_growth
+from creases.show._figures._growth import plot_growth
 from creases.show.report import write_partition_report
 from creases.show.report._formatting import format_float, format_integer
 from creases.show.report._rendering import render_themes

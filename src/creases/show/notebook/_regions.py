@@ -9,7 +9,10 @@ import numpy as np
 
 from creases._text import plural
 from creases.regions import Cell, LinePartition, PlanePartition, SpacePartition
-from creases.show.figures import plot_cell, plot_line, plot_plane, plot_space
+from creases.show._figures._cell import plot_cell
+from creases.show._figures._line import plot_line
+from creases.show._figures._plane import plot_plane
+from creases.show._figures._space import plot_space
 from creases.show.notebook import _card as card
 from creases.show.notebook._network import coefficient_table
 from creases.show.notebook._picture import draw

@@ -22,11 +22,12 @@ from creases.show.report import (
     write_comparison_report,
     write_growth_report,
     write_map_report,
+    write_model_report,
     write_partition_report,
     write_sweep_report,
 )
 from creases.show.report._growth import write_run_report
-from creases.tables import SavedRun, TableResult
+from creases.tables import SavedRun, TableModel
 
 #: Pixels of the frame: tall enough for the map and the curves beside it.
 HEIGHT = 720
@@ -102,9 +103,11 @@ def _write(result: Any, out: Path, box: Any, progress: Progress | None) -> None:
     if isinstance(result, str | Path):
         _write_file(Path(result), out, box, progress)
         return
-    if isinstance(result, TableResult):
-        again = _code(result)
-        write_run_report(result.saved_run(), out, model="model.safetensors", again=again, progress=progress)
+    if isinstance(result, TableModel) and result.additive is not None:
+        _write_curves(result, out)
+    elif isinstance(result, TableModel):
+        run, again = _run_of(result), _code(result)
+        write_run_report(run, out, model="model.safetensors", again=again, progress=progress)
     elif isinstance(result, SavedRun):
         again = result.settings.command("run")
         write_run_report(result, out, model="model.safetensors", again=again, progress=progress)
@@ -114,19 +117,40 @@ def _write(result: Any, out: Path, box: Any, progress: Progress | None) -> None:
         write_partition_report(result, out, name="map")
     elif hasattr(result, "history_"):
         write_history_page(result.history_, out, estimator=result)
-    elif hasattr(result, "get_params") and hasattr(result, "partial_fit") and hasattr(result, "how"):
+    elif hasattr(result, "get_params") and hasattr(result, "kind") and hasattr(result, "how"):
+        if hasattr(result, "model_"):
+            write_network_page(result.model_.network, out, box)
+            return
         raise InputError("result", "be fitted", type(result).__name__, "call fit first")
     else:
         write_network_page(as_network(result), out, box)
 
 
-def _code(result: TableResult) -> str:
+def _write_curves(model: TableModel, out: Path) -> None:
+    """Write the report of a model of curves that was fitted in this program."""
+    if model.data is None:
+        hint = "report on the folder that creases grow wrote"
+        raise InputError("result", "be a model that was fitted in this program", "a loaded model", hint)
+    target = f", {model.target!r}" if model.target else ""
+    write_model_report(model, out, model_name="model", again=f"model = creases.fit_table(table{target})")
+
+
+def _run_of(model: TableModel) -> SavedRun:
+    """Return the run of a model that was fitted in this program."""
+    if model.run is None:
+        expected = 'be a model that was fitted in this program with kind="network"'
+        raise InputError("result", expected, repr(model), "creases grow FILE writes a folder to report on")
+    return model.run
+
+
+def _code(model: TableModel) -> str:
     """Return the code that repeats a run on a table in memory."""
-    config, usual = result.experiment.config, GrowthConfig()
+    config, usual = _run_of(model).settings.growth, GrowthConfig()
     changed = [entry.name for entry in fields(config) if getattr(config, entry.name) != getattr(usual, entry.name)]
     options = "".join(f", {name}={getattr(config, name)!r}" for name in changed)
-    target = f", {result.problem.target!r}" if result.problem.target else ""
-    return f"result = creases.fit_table(table{target}{options})\nresult.network.save('model.safetensors')"
+    target = f", {model.target!r}" if model.target else ""
+    fit = f"model = creases.fit_table(table{target}, kind='network'{options})"
+    return f"{fit}\nmodel.network.save('model.safetensors')"
 
 
 def _write_file(path: Path, out: Path, box: Any, progress: Progress | None) -> None:

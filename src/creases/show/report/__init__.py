@@ -8,6 +8,7 @@ from creases.show.report._measures import MEASURES, format_number, measure_title
 from creases.show.report._run_map import plot_run_map
 from creases.show.report._slices import choose_slices
 from creases.show.report._sweeps import write_sweep_report
+from creases.show.report._table_model import write_model_report
 
 __all__ = [
     "MEASURES",
@@ -21,6 +22,7 @@ __all__ = [
     "write_comparison_report",
     "write_growth_report",
     "write_map_report",
+    "write_model_report",
     "write_partition_report",
     "write_sweep_report",
 ]

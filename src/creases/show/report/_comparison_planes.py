@@ -17,10 +17,10 @@ from creases.errors import FileError
 from creases.network import Network, read
 from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.regions.geometry import slice_through
+from creases.show._viewer import line_frame, plane_frame
 from creases.show.report._formatting import format_float, format_percent, pluralize
 from creases.show.report._rendering import render_themes
 from creases.show.report._subject import ROWS, Section, count_parameters
-from creases.show.viewer import line_frame, plane_frame
 from creases.tables import data_box
 
 #: Largest numbers of networks mapped, of their units, and of input columns of samples shown.
@@ -201,8 +201,8 @@ def _pairs(difference: PartitionDifference) -> list[tuple[int, int, int, float]]
 
 def _plot(difference: PartitionDifference, names: list[str]) -> Figure:
     from creases.show import plot_disagreement
-    from creases.show.figures import plane_height
-    from creases.show.style import new_figure
+    from creases.show._figures._plane import plane_height
+    from creases.show._style import new_figure
 
     assert isinstance(difference.partition, PlanePartition)
     figure, (ax,) = new_figure(4.6, plane_height(difference.partition, 4.6) + 0.4)

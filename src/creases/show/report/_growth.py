@@ -16,13 +16,14 @@ from creases._typing import Progress
 from creases.errors import InputError
 from creases.growth.methods.folding import fold_entries
 from creases.regions import line, plane
+from creases.show._viewer._run import moment_json, run_json
 from creases.show.report._growth_sections import DETAILS, growth_sections
 from creases.show.report._hardest_samples import hardest_rows
 from creases.show.report._page import write_page
 from creases.show.report._quality import headline
 from creases.show.report._slices import Slice, choose_slices, multiply_slices, slice_frame, slices_json
-from creases.show.viewer._run import moment_json, run_json
-from creases.tables import MODEL_FILE, SavedRun, Snapshot, TableSplit, baselines, data_box, load_run
+from creases.show.report._table_model import write_curves_report
+from creases.tables import MODEL_FILE, RunSettings, SavedRun, Snapshot, TableSplit, baselines, data_box, load_run
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -83,6 +84,8 @@ def write_growth_report(
     """
     report = progress or _ignore
     report("reading the run", 0, None)
+    if RunSettings.load(Path(folder)).kind == "curves":
+        return _write_curves(Path(folder), Path(path), columns, through)
     run, name = load_run(Path(folder)), Path(folder).resolve().name
     arguments = [word for text in columns for word in ("--columns", text)]
     arguments += [word for text in through for word in ("--through", text)]
@@ -91,6 +94,16 @@ def write_growth_report(
     )
     options: dict[str, Any] = {"columns": columns, "through": through, "progress": progress}
     return write_run_report(run, path, model=f"{name}/{MODEL_FILE}", again=again, **options)
+
+
+def _write_curves(folder: Path, path: Path, columns: Sequence[str], through: Sequence[str]) -> ReportSummary:
+    """Write the report of a model of curves, which has no slices and no moments."""
+    for name, value in (("columns", columns), ("through", through)):
+        if value:
+            raise InputError(name, 'be given for a run of kind="network" only', f"{folder}, which is a model of curves")
+    run = write_curves_report(folder, path)
+    rows = len(run.data.problem.X)
+    return ReportSummary(path, path.stat().st_size, (1, 1), (rows, rows), (), True)
 
 
 def write_run_report(

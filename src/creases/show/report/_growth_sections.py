@@ -13,6 +13,7 @@ import numpy as np
 from creases._text import format_number
 from creases._typing import Floats
 from creases._versions import version
+from creases.show._viewer._run import score_name
 from creases.show.report._changes import change_sections
 from creases.show.report._columns import column_weights
 from creases.show.report._effects import effect_sections
@@ -20,7 +21,6 @@ from creases.show.report._hardest_samples import hardest_section
 from creases.show.report._quality import confidence_sections, format_score, quality_sections
 from creases.show.report._sections import network_sections
 from creases.show.report._subject import Section
-from creases.show.viewer._run import score_name
 from creases.tables import Baseline, SavedRun, data_box, describe_step, shift_decision
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def growth_sections(
         partition=partition,
     )
     viewer: Section = {"title": "", "viewer": True, "group": DOES}
-    good = _group(GOOD, quality_sections(run, models))
+    good = _group(GOOD, quality_sections(run.data, models))
     is_table = run.data.names["instance"] == "row"
     return [
         *([*good, viewer] if is_table else [viewer, *good]),

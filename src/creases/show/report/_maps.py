@@ -17,11 +17,11 @@ from creases.errors import FileError, InputError
 from creases.network import Network, read
 from creases.problems import Problem, match_outputs
 from creases.regions import LinePartition, PlanePartition, line, plane
+from creases.show._viewer import line_frame, plane_frame
 from creases.show.report._formatting import format_integer
 from creases.show.report._sections import network_sections
 from creases.show.report._static_pages import check_html_name, write_viewer
 from creases.show.report._subject import ROWS, Section
-from creases.show.viewer import line_frame, plane_frame
 from creases.tables import read_table
 
 Partition = PlanePartition | LinePartition

@@ -58,7 +58,7 @@ def pair_rows(similarity: Similarity) -> list[tuple[str, str, str]]:
 def plot_measure(similarity: Similarity, key: str) -> Any:
     """Plot the heat map of a measure, with similar networks side by side."""
     from creases.show import plot_similarity
-    from creases.show.style import new_figure
+    from creases.show._style import new_figure
 
     size = 2.6 + 0.5 * len(similarity.names)
     figure, (ax,) = new_figure(size + 0.8, size)

@@ -9,12 +9,12 @@ from typing import Any
 
 from creases._files import write_atomically
 from creases.errors import FileError
-from creases.show.viewer._frames import render_report, report_frame
+from creases.show._viewer._frames import render_report, report_frame
 
 
 def render_page(run: Mapping[str, Any], frames: Mapping[str, bytes], title: str) -> str:
     """Return the page of a run (web/PROTOCOL.md, "Run") and its frames by name; it loads nothing else."""
-    built = files("creases.show.viewer") / "built"
+    built = files("creases.show._viewer") / "built"
     try:
         html, script, style = ((built / name).read_text("utf-8") for name in ("report.html", "studio.js", "studio.css"))
     except OSError as problem:

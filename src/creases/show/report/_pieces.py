@@ -43,7 +43,7 @@ def dual_sections(subject: Subject) -> list[Section]:
 
 def _plot_dual(subject: Subject, partition: PlanePartition, output: int) -> Figure:
     from creases.show import plot_dual
-    from creases.show.style import new_figure
+    from creases.show._style import new_figure
 
     figure, (ax,) = new_figure(4.4, 4.0)
     if subject.classes is None:
@@ -62,7 +62,7 @@ def compression_sections(subject: Subject) -> list[Section]:
 
     def draw() -> Figure:
         from creases.show import plot_compression
-        from creases.show.style import new_figure
+        from creases.show._style import new_figure
 
         figure, (ax,) = new_figure(4.6, 3.0)
         plot_compression({"k pieces": compression}, ax=ax)

@@ -9,9 +9,9 @@ import numpy as np
 
 from creases._text import format_number
 from creases._typing import Floats, Ints
+from creases.show._viewer._run import score_name
 from creases.show.report._formatting import format_percent, pluralize
 from creases.show.report._subject import Section
-from creases.show.viewer._run import score_name
 from creases.tables import Baseline, SavedRun, TableSplit, compare_with_linear
 
 if TYPE_CHECKING:
@@ -30,9 +30,8 @@ MIN_ROWS = 20
 PARTS = ("training", "validation", "test")
 
 
-def quality_sections(run: SavedRun, models: Sequence[Baseline]) -> list[Section]:
+def quality_sections(data: TableSplit, models: Sequence[Baseline]) -> list[Section]:
     """Return the sections about the quality: scores, then the confusion matrix or the residuals on the test rows."""
-    data = run.data
     predictions = models[0].predictions
     if data.problem.classes is None:
         return [_scores(data, models), _residuals(data, predictions)]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from matplotlib.figure import Figure
 
 from creases.show._save import reduce_colors
-from creases.show.style import THEMES, style_context, theme
+from creases.show._style import THEMES, style_context, theme
 
 
 def render_themes(draw: Callable[[], Figure], *, dpi: int = 130) -> dict[str, str]:

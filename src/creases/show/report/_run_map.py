@@ -15,10 +15,10 @@ from matplotlib.tri import Triangulation
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.regions import PlanePartition, plane
-from creases.show import style
-from creases.show.figures import plot_plane
+from creases.show import _style as style
+from creases.show._figures._plane import plot_plane
+from creases.show._viewer import project_on_slice
 from creases.show.report._slices import Slice, choose_slices, multiply_slices
-from creases.show.viewer import project_on_slice
 
 if TYPE_CHECKING:
     from creases.tables import SavedRun

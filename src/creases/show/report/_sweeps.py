@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from creases.errors import FileError
 from creases.lab import ERROR, KEY, SEED, Status, Sweep, format_duration
-from creases.show.figures._sweeps import format_value, heatmap_cells, heatmap_size, plot_heatmap
+from creases.show._figures._sweeps import format_value, heatmap_cells, heatmap_size, plot_heatmap
 from creases.show.report._formatting import format_float, format_integer, pluralize
 from creases.show.report._rendering import render_themes
 from creases.show.report._static_pages import check_html_name, write_sections
@@ -104,7 +104,7 @@ def _heat_maps(table: pd.DataFrame, varied: list[str], results: list[str]) -> li
         x, y = sorted((first, second), key=lambda name: -table[name].map(format_value).nunique())
 
         def draw(x: str = x, y: str = y, result: str = result) -> Figure:
-            from creases.show.style import new_figure
+            from creases.show._style import new_figure
 
             figure, (ax,) = new_figure(*heatmap_size(heatmap_cells(table, x, y, result)))
             plot_heatmap(table, x, y, result, ax=ax)

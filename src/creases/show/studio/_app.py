@@ -56,7 +56,7 @@ def make_app(token: str, limits: Limits) -> Starlette:
             return await socket.close(WRONG_TOKEN, "open the URL printed in the terminal")
         await sessions.serve(socket, socket.query_params.get("session", ""))
 
-    viewer = StaticFiles(directory=str(files("creases.show.viewer") / "built"))
+    viewer = StaticFiles(directory=str(files("creases.show._viewer") / "built"))
     routes = [
         Route("/", page),
         WebSocketRoute("/ws", connect),

@@ -40,7 +40,7 @@ def _check_widths(widths: Any, limits: Limits) -> tuple[int, ...]:
     """Return the widths of the hidden layers; refuse too many layers or units."""
     if not isinstance(widths, list) or not 1 <= len(widths) <= limits.layers:
         raise InputError("hidden", f"be auto, or 1 to {limits.layers} widths such as 2 or 4,4")
-    checked = tuple(check_integer(width, "hidden", 1, limits.units) for width in widths)
-    if sum(checked) > limits.units:
-        raise InputError("hidden", f"have at most {limits.units} units", f"{sum(checked)}")
-    return checked
+    valid = tuple(check_integer(width, "hidden", 1, limits.units) for width in widths)
+    if sum(valid) > limits.units:
+        raise InputError("hidden", f"have at most {limits.units} units", f"{sum(valid)}")
+    return valid

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from creases.errors import CreasesError, RequestError
 from creases.problems import Problem
+from creases.show._viewer import epochs_json, problem_json
+from creases.show._viewer._run import score_name
 from creases.show.studio._config_input import make_config
 from creases.show.studio._exports import Export, export
 from creases.show.studio._limits import Limits
@@ -17,8 +19,6 @@ from creases.show.studio._live_run import ENDED, LiveRun
 from creases.show.studio._memory import is_out_of_memory
 from creases.show.studio._model_view import ModelView
 from creases.show.studio._problem_input import make_problem, render_error, table_name
-from creases.show.viewer import epochs_json, problem_json
-from creases.show.viewer._run import score_name
 from creases.tables import RunSettings
 
 State = Literal["idle", "running", "paused", "ended"]
@@ -185,10 +185,10 @@ class Controller:
         moment, number = request.get("moment"), request.get("slice", 0)
         if not isinstance(moment, int) or not isinstance(number, int):
             raise RequestError("a frame request needs the numbers of a moment and a slice")
-        self._say(self._shown().frame(moment, number))
+        self._say(self._current().frame(moment, number))
 
     def _slice(self, request: Mapping[str, Any]) -> None:
-        shown = self._shown()
+        shown = self._current()
         number = shown.add_slice(request)
         self._say({"type": "slices", **shown.slices_json(), "slice": number})
 
@@ -204,7 +204,7 @@ class Controller:
             raise RequestError(_NO_RUN)
         return self._live
 
-    def _shown(self) -> LiveRun | ModelView:
+    def _current(self) -> LiveRun | ModelView:
         """Return what the page shows: a run, or the network of a file."""
         return self._run() if self._view is None else self._view
 

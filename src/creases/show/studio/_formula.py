@@ -127,7 +127,7 @@ def formula_problem(text: str, *, rows: int, noise: float, seed: int) -> Problem
         above,
         rng,
         noise=noise,
-        standardised=False,
+        standardized=False,
         classes=formula.classes,
         description=f"{rows} points in a square; class {formula.classes[1]!r} where {where}",
         citation="",

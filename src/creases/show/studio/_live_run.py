@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from creases.errors import CreasesError, RequestError
 from creases.growth import GrowthConfig, RunState
 from creases.problems import Problem
+from creases.show._viewer import epochs_json, final_epoch, moment_json, record_json, run_json
 from creases.show.report._slices import multiply_slices, slices_json
 from creases.show.studio import _slices as views
 from creases.show.studio._limits import Limits
 from creases.show.studio._problem_input import check_integer
-from creases.show.viewer import epochs_json, final_epoch, moment_json, record_json, run_json
 from creases.tables import Experiment, RunSettings, Snapshots, TableSplit
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class LiveRun:
 
     def __init__(self, problem: Problem, settings: RunSettings, limits: Limits) -> None:
         self.settings, self.limits = settings, limits
-        self.data = TableSplit.from_problem(problem, settings.config)
+        self.data = TableSplit.from_problem(problem, settings.growth)
         self.snapshots = Snapshots(self.data.scaling, max_snapshots=MAX_SNAPSHOTS, max_bytes=MAX_BYTES)
-        self._experiment = Experiment(self.data, settings.config, snapshots=self.snapshots)
+        self._experiment = Experiment(self.data, settings.growth, snapshots=self.snapshots)
         self.slices, self.multiples = views.first_slices(self._experiment.network, self.data)
         self.turn = 0
         self.by_hand: list[int] = []
@@ -74,7 +74,7 @@ class LiveRun:
     @property
     def config(self) -> GrowthConfig:
         """Options of the run."""
-        return self.settings.config
+        return self.settings.growth
 
     @property
     def history(self) -> History:

@@ -15,6 +15,7 @@ from creases._text import plural
 from creases.errors import CreasesError, InputError, RequestError
 from creases.network import Network, read
 from creases.regions import LinePartition, PlanePartition, line, plane
+from creases.show._viewer import line_frame, plane_frame, to_json
 from creases.show.report._maps import NETWORKS, output_classes, samples_json
 from creases.show.report._slices import Slice, slices_json
 from creases.show.report._static_pages import run_without_growth
@@ -22,7 +23,6 @@ from creases.show.studio._limits import Limits
 from creases.show.studio._problem_input import check_real, check_text, render_error
 from creases.show.studio._scratch import scratch_folder
 from creases.show.studio._slices import check_columns
-from creases.show.viewer import line_frame, plane_frame, to_json
 
 #: Farthest end of the range of the inputs.
 FARTHEST = 1e6

@@ -1,0 +1,1 @@
+"""Training and growth as GIF and MP4."""

@@ -1,0 +1,304 @@
+"""Plots of growth runs: learning curves with every growth step marked, and the network for one or two inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from numpy.typing import NDArray
+
+from creases._text import plural
+from creases.errors import InputError
+from creases.growth.methods.folding import fold_entries
+from creases.regions import LinePartition
+from creases.show import _style as style
+from creases.show._figures._plane import plot_plane
+
+if TYPE_CHECKING:
+    from creases.growth import History, Record, Scaling
+    from creases.regions import PlanePartition
+
+#: Marker of each kind of growth step, above the curves.
+_MARKS = {"grow": "v", "deepen": "P", "recycle": "D", "revive": "s"}
+#: Legends that stay readable over lines.
+_SOLID: dict[str, Any] = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "borderpad": 0.2}
+
+_LABELS = {
+    "grow": "units added",
+    "deepen": "layer inserted",
+    "recycle": "units replaced",
+    "revive": "dead units reinitialised",
+}
+
+
+#: Numbers of growth steps, each with a point (d,).
+Marks = list[tuple[int, NDArray[np.float64]]]
+
+
+@dataclass(frozen=True, eq=False)
+class GrowthView:
+    """A network of one or two inputs before and after growth, with its data, to draw above the curves."""
+
+    before: PlanePartition | LinePartition | None  #: before the first growth step
+    after: PlanePartition | LinePartition
+    X: NDArray[np.float64]  #: (n, 1) or (n, 2)
+    y: NDArray[Any]  #: (n,)
+    features: Sequence[str]
+    classes: Sequence[str] | None  #: None for regression
+
+
+def plot_growth(
+    history: History,
+    *,
+    view: GrowthView | None = None,
+    kept_epoch: int | None = None,
+    scaling: Scaling | None = None,
+    score: str = "score",
+) -> Figure:
+    """Plot loss, score and size of a network by epoch, with every growth step marked.
+
+    Parameters
+    ----------
+    history
+        The history of the run.
+    view
+        The network before and after growth, for one or two inputs, drawn above the curves.
+    kept_epoch
+        The epoch whose network was kept in the end.
+    scaling
+        Scaling of the inputs during growth: fold points are drawn in the units of the view.
+    score
+        Name of the score.
+
+    Returns
+    -------
+    Figure
+        The figure with all panels.
+    """
+    if not history.epochs:
+        raise InputError("history", "have at least one epoch", "none")
+    with style.style_context():
+        if view is None:
+            figure, (curves,) = style.new_grid(12, 3.8, 1, 3)
+        else:
+            figure = Figure(figsize=(12, 9.2), layout="constrained")
+            parts: Any = figure.subfigures(2, 1, height_ratios=(1.6, 1))
+            upper, lower = parts
+            _draw_view(upper, view, history, kept_epoch, scaling)
+            curves = lower.subplots(1, 3)
+            for ax in curves:
+                style.apply_theme(ax)
+        plot_growth_curves(history, axes=list(curves), kept_epoch=kept_epoch, score=score)
+    return figure
+
+
+def plot_growth_curves(
+    history: History, *, axes: Sequence[Axes] | None = None, kept_epoch: int | None = None, score: str = "score"
+) -> list[Axes]:
+    """Plot loss, score and size by epoch on three axes, with every growth step marked above them."""
+    if axes is None:
+        from matplotlib import pyplot
+
+        with style.style_context():
+            axes = list(pyplot.subplots(1, 3, figsize=(12, 3.8), layout="constrained")[1])
+        for ax in axes:
+            style.apply_theme(ax)
+    with style.style_context():
+        _draw_curves(history, axes, kept_epoch, score)
+    return list(axes)
+
+
+def _draw_curves(history: History, axes: Sequence[Axes], kept_epoch: int | None, score: str) -> None:
+    loss, scored, size = axes
+    epochs = [epoch["epoch"] for epoch in history.epochs]
+    _draw_curve(loss, epochs, history, "loss")
+    loss.set_ylabel("loss")
+    values = np.concatenate([np.asarray(line.get_ydata(), np.float64) for line in loss.lines])
+    if np.nanmin(values) > 0 and np.nanmax(values) > 20 * np.nanmin(values):
+        loss.set_yscale("log")
+        loss.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        loss.yaxis.set_major_formatter("{x:g}")
+        loss.yaxis.set_minor_formatter(NullFormatter())
+    _draw_curve(scored, epochs, history, "score")
+    scored.set_ylabel(score)
+    _draw_sizes(size, epochs, history, kept_epoch)
+    for ax in axes:
+        ax.set_xlabel("epoch")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.margins(x=0.02)
+        _mark_steps(ax, history, kept_epoch)
+    loss.legend(loc="best", **_SOLID)
+    _add_step_legend(scored, history, kept_epoch)
+
+
+def draw_score(ax: Axes, history: History) -> None:
+    """Draw the score by epoch, with every growth step marked above it."""
+    _draw_curve(ax, [epoch["epoch"] for epoch in history.epochs], history, "score")
+    ax.set_xlabel("epoch")
+    ax.set_ylabel("score")
+    ax.margins(x=0.02)
+    _mark_steps(ax, history, None)
+    ax.legend(loc="lower right", **_SOLID)
+
+
+def _draw_curve(ax: Axes, epochs: list[int], history: History, name: str) -> None:
+    for k, (key, label) in enumerate(((name, "training"), (f"validation_{name}", "validation"))):
+        values = np.array([epoch[key] for epoch in history.epochs], np.float64)  # NaN where it is not known
+        if not np.isnan(values).all():
+            ax.plot(epochs, values, color=style.class_color(k), linewidth=1.3, label=label)
+
+
+def _draw_sizes(ax: Axes, epochs: list[int], history: History, kept_epoch: int | None) -> None:
+    """Draw the width of every layer, with the number of parameters in the title."""
+    names = list(history.epochs[-1]["widths"])
+    for k, name in enumerate(names):
+        widths = [epoch["widths"].get(name, 0) for epoch in history.epochs]
+        ax.plot(epochs, widths, color=style.class_color(k), linewidth=1.5, drawstyle="steps-post", label=name)
+    ax.set_ylabel("units")
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_ylim(bottom=0)
+    if len(names) > 1:
+        ax.legend(loc="best", **_SOLID)
+    first = history.epochs[0]["parameters"]
+    last = first if kept_epoch == 0 else history.epochs[-1 if kept_epoch is None else kept_epoch - 1]["parameters"]
+    ax.set_title(f"{first} parameters grow to {last}" if last != first else f"{first} parameters", pad=9)
+
+
+def _mark_steps(ax: Axes, history: History, kept_epoch: int | None) -> None:
+    """Draw a marker and a thin line for every growth step, and a dashed line at the kept epoch."""
+    across = ax.get_xaxis_transform()
+    for record in history.records:
+        ax.axvline(record.epoch, color=style.active_theme().crease_first, linewidth=0.6, zorder=0)
+        included = _is_included(record, kept_epoch)
+        face = style.active_theme().crease_last if included else style.active_theme().paper
+        look: dict[str, Any] = {"markersize": 4.5, "color": face, "markeredgecolor": style.active_theme().crease_last}
+        ax.plot([record.epoch], [1.0], _MARKS[record.action], transform=across, clip_on=False, zorder=5, **look)
+    if kept_epoch is not None and kept_epoch < len(history.epochs):
+        ax.axvline(kept_epoch, color=style.active_theme().ink, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+
+
+def _is_included(record: Record, kept_epoch: int | None) -> bool:
+    """Return whether a growth step is in the network that was kept."""
+    return not record.undone and (kept_epoch is None or record.epoch < kept_epoch)
+
+
+def _add_step_legend(ax: Axes, history: History, kept_epoch: int | None) -> None:
+    handles = []
+    for action in dict.fromkeys(record.action for record in history.records):
+        (mark,) = ax.plot(
+            [], [], _MARKS[action], color=style.active_theme().crease_last, markersize=4.5, label=_LABELS[action]
+        )
+        handles.append(mark)
+    if not all(_is_included(record, kept_epoch) for record in history.records):
+        look: dict[str, Any] = {
+            "color": style.active_theme().paper,
+            "markeredgecolor": style.active_theme().crease_last,
+        }
+        handles.append(ax.plot([], [], "v", markersize=4.5, label="undone: no improvement", **look)[0])
+    if kept_epoch is not None and kept_epoch < len(history.epochs):
+        dashed: dict[str, Any] = {
+            "linewidth": 1.0,
+            "linestyle": (0, (4, 2)),
+            "label": "network kept" if kept_epoch else "linear model kept",
+        }
+        handles.append(ax.plot([], [], color=style.active_theme().ink, **dashed)[0])
+    if handles:
+        ax.legend(handles=handles, loc="best", **_SOLID)
+
+
+def _draw_view(
+    figure: Any, view: GrowthView, history: History, kept_epoch: int | None, scaling: Scaling | None
+) -> None:
+    points = _fold_points(history, kept_epoch, scaling)
+    partitions = [(view.after, "After")] if view.before is None else [(view.before, "Before"), (view.after, "After")]
+    on_line = isinstance(view.after, LinePartition)
+    axes = figure.subplots(1, len(partitions), squeeze=False, sharey=on_line)[0]
+    for ax, (partition, name) in zip(axes, partitions, strict=True):
+        style.apply_theme(ax)
+        marks = points if name == "After" else []
+        if isinstance(partition, LinePartition):
+            _draw_line(ax, partition, view, marks)
+        else:
+            _draw_plane(ax, partition, view, marks)
+        units = partition.net.n_units
+        more = f", {partition.count} regions" if partition.count > 1 else ""
+        note = "; a number is a growth step, where it folded" if marks else ""
+        ax.set_title(f"{name}: {plural(units, 'unit')}{more}{note}")
+
+
+def _fold_points(history: History, kept_epoch: int | None, scaling: Scaling | None) -> Marks:
+    """Return number and fold point of the growth steps that folded the input space and are still in the network."""
+    records = [record for record in history.records if _is_included(record, kept_epoch)]
+    points = []
+    for k, record in enumerate(records):
+        strongest = next(iter(fold_entries(record.explanation)), {})
+        where = strongest.get("where")
+        if where and where["space"] == "input" and not _is_replaced(record, records[k + 1 :]):
+            point = np.asarray(where["fold_point"])
+            points.append((record.number, point if scaling is None else scaling.point(point)))
+    return points
+
+
+def _is_replaced(record: Record, later: Sequence[Record]) -> bool:
+    """Return whether a later step replaced the unit of a growth step; removals shift the unit numbers."""
+    unit = record.units[0]
+    for step in later:
+        if step.place != record.place or step.action != "recycle":
+            continue
+        if unit in step.removed:
+            return True
+        unit -= sum(removed < unit for removed in step.removed)
+    return False
+
+
+def _draw_plane(ax: Axes, partition: PlanePartition, view: GrowthView, marks: Marks) -> None:
+    if view.classes is None:
+        plot_plane(partition, ax=ax, color="regions", boundary=False)
+    else:
+        plot_plane(partition, ax=ax, color="class", X=view.X, y=view.y, classes=view.classes)
+    sides = np.diff(partition.box, axis=1).ravel()
+    if not 0.5 <= sides[0] / sides[1] <= 2:  # inputs of different kinds: proportions have no meaning
+        ax.set_aspect("auto")
+    ax.set_xlabel(view.features[0])
+    ax.set_ylabel(view.features[1])
+    _draw_numbers(ax, marks)
+
+
+def _draw_line(ax: Axes, partition: LinePartition, view: GrowthView, marks: Marks) -> None:
+    """Draw a network of one input and one output over its data, with its breakpoints."""
+    size = float(np.clip(3000 / max(1, len(view.X)), 4, 16))
+    dots: dict[str, Any] = {"s": size, "color": style.active_theme().crease_first, "linewidths": 0, "zorder": 1}
+    ax.scatter(view.X[:, 0], view.y, label="data", **dots)
+    a, b = float(partition.a[0]), float(partition.b[0])
+    x = np.concatenate([[a], a + partition.breakpoints * (b - a), [b]])
+    values = np.asarray(partition.net(x[:, None]))[:, 0]
+    ax.plot(x, values, color=style.active_theme().ink, linewidth=1.5, zorder=2, label="network")
+    ax.plot(x[1:-1], values[1:-1], "o", color=style.active_theme().ink, markersize=4, zorder=3, label="breakpoints")
+    ax.set_xlabel(view.features[0])
+    ax.set_ylabel("target")
+    ax.legend(loc="best")
+    _draw_numbers(ax, [(k, np.array([at, np.interp(at, x, values)])) for k, (at,) in marks])
+
+
+def _draw_numbers(ax: Axes, marks: Marks) -> None:
+    """Write the number of each growth step at its fold point."""
+    for number, (x, y) in marks:
+        at: dict[str, Any] = {
+            "ha": "center",
+            "va": "center",
+            "fontsize": 7,
+            "zorder": 7,
+            "color": style.active_theme().paper,
+        }
+        box = {
+            "boxstyle": "circle,pad=0.18",
+            "fc": style.active_theme().ink,
+            "ec": style.active_theme().paper,
+            "linewidth": 0.7,
+        }
+        ax.annotate(str(number), (x, y), bbox=box, annotation_clip=True, **at)

@@ -1,0 +1,277 @@
+"""Plots of plane partitions: regions, creases, decision boundary and data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.tri import Triangulation
+from numpy.typing import ArrayLike, NDArray
+
+from creases._arguments import check_arguments
+from creases._validation import check_choice, check_numbers
+from creases.errors import InputError
+from creases.show import _style as style
+from creases.show._figures._marks import mark_growth_step
+
+if TYPE_CHECKING:
+    from creases.growth import Record, Scaling
+    from creases.regions import Boundary, PlanePartition
+
+Coloring = Literal["regions", "random", "value", "class"]
+
+# With more regions than this an SVG holds the sheet and the creases as pixels: no viewer opens that many paths.
+_AS_PATHS = 5_000
+
+#: Inches that fit on a page.
+_TALLEST = 9.0
+
+
+@check_arguments("partition")
+def plot_plane(
+    partition: PlanePartition,
+    *,
+    ax: Axes | None = None,
+    color: Coloring = "regions",
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    classes: Sequence[str] | None = None,
+    boundary: bool = True,
+    record: Record | None = None,
+    scaling: Scaling | None = None,
+) -> Axes:
+    """Plot a plane partition: regions, creases (darker with depth), the decision boundary, and data on top.
+
+    Parameters
+    ----------
+    partition
+        A result of :func:`creases.plane`.
+    ax
+        Axes to draw on; new ones by default.
+    color
+        ``"regions"``: each region has one shade, like a sheet of folded paper lit from the upper left;
+        ``"random"``: each region has a random pale color;
+        ``"value"``: the network's output (the first of several);
+        ``"class"``: the predicted class, in the shades of the sheet.
+    X
+        Points (n, 2) in slice coordinates.
+    y
+        Classes (n,) of the points.
+    classes
+        Class names; class numbers by default.
+    boundary
+        Whether to draw the decision boundary.
+    record, scaling
+        The growth step that created this network: its new creases, fold point and typical sample are marked, as by
+        :func:`creases.show._figures.mark_growth_step`.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
+    """
+    points, numbers = check_data(X, y)
+    check_choice(color, get_args(Coloring), "color")
+    height = plane_height(partition, 6)
+    ax = style.get_axes(ax, (6 if height < _TALLEST else 4.5) + 0.9 * (color == "value"), height)
+    raster = partition.count > _AS_PATHS
+    decision = partition.boundary()
+    if color == "value":
+        _draw_values(ax, partition, decision)
+    else:
+        _draw_sheet(ax, partition, decision if color == "class" else None, raster, random=color == "random")
+    _draw_creases(ax, partition, raster)
+    if boundary:
+        ax.add_collection(
+            LineCollection(
+                list(decision.segments),
+                colors=style.active_theme().boundary,
+                linewidths=1.8,
+                capstyle="round",
+                zorder=3,
+            ),
+            autolim=False,
+        )
+    if points is not None:
+        _draw_data(ax, points, numbers)
+    _format_axes(ax, partition)
+    if color == "class":
+        style.add_legend_below(ax, style.class_patches(np.unique(decision.part_class).tolist(), classes))
+    if record is not None:
+        mark_growth_step(ax, partition, record, scaling=scaling)
+    return ax
+
+
+def plane_height(partition: PlanePartition, width: float) -> float:
+    """Return the height in inches for a figure of this width: the box in proportion, plus labels, at most a page."""
+    return min(_TALLEST, (width - 0.6) / _shape(partition) + 0.85)
+
+
+def _shape(partition: PlanePartition) -> float:
+    """Return width over height of the box as drawn, limited to between 1:4 and 4:1."""
+    width, height = np.diff(partition.box, axis=1).ravel()
+    return float(np.clip(width / height, 0.25, 4))
+
+
+def mark_points(ax: Axes, points: Mapping[str, ArrayLike]) -> None:
+    """Mark named points, given in slice coordinates (2,), on the plot of a plane."""
+    for name, point in points.items():
+        coordinates = check_numbers(point, "points")
+        if coordinates.shape != (2,) or not np.isfinite(coordinates).all():
+            raise InputError("points", f"have two finite coordinates for {name!r}", str(coordinates.tolist()))
+        t1, t2 = coordinates
+        ax.plot(
+            t1,
+            t2,
+            "o",
+            color=style.active_theme().ink,
+            markeredgecolor=style.active_theme().paper,
+            markersize=6,
+            zorder=5,
+        )
+        ax.annotate(
+            name, (t1, t2), (6, 6), textcoords="offset points", color=style.active_theme().ink, fontsize=11, zorder=5
+        )
+
+
+def axis_names(partition: PlanePartition) -> tuple[str, str]:
+    """Return the names of the two axes: inputs, or coordinates t of the slice x = origin + basis t."""
+    of_inputs = partition.net.n_in == 2 and np.array_equal(partition.basis, np.eye(2)) and not partition.origin.any()
+    return ("$x_1$", "$x_2$") if of_inputs else ("$t_1$", "$t_2$")
+
+
+def check_data(X: ArrayLike | None, y: ArrayLike | None) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
+    """Return points (n, 2) of a plane and their classes (n,), validated; None for what is not given."""
+    if X is None:
+        if y is not None:
+            raise InputError("y", "come with points X (n, 2)", "y without X")
+        return None, None
+    points = check_numbers(X, "X")
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise InputError("X", "be points (n, 2) in slice coordinates", f"shape {points.shape}")
+    if not np.isfinite(points).all():
+        row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+        raise InputError("X", "be finite", f"NaN or infinity in row {row}", "drop such rows")
+    if y is None:
+        return points, None
+    values = check_numbers(y, "y")
+    if values.shape != (len(points),):
+        raise InputError("y", f"have {len(points)} classes, one for each row of X", f"shape {values.shape}")
+    invalid = values[~((values >= 0) & (values == np.round(values)))]
+    if len(invalid):
+        raise InputError("y", "be class numbers: integers from 0", f"{invalid[0]:g}")
+    return points, values.astype(np.int64)
+
+
+def shades(partition: PlanePartition, output: int | None = None) -> NDArray[np.float64]:
+    """Return for each region (R,) how far it is turned away from the light, in [0, 1].
+
+    The sheet is the graph of an output (by default of the largest one), its height scaled so that the median slope
+    is 45 degrees.
+    """
+    slopes = partition.pieces().J  # (R, m, 2)
+    middle = np.add.reduceat(partition.values[partition.corners], partition.starts[:-1], axis=0)  # (R, m)
+    gradient = slopes[np.arange(len(slopes)), middle.argmax(axis=1) if output is None else output]  # (R, 2)
+    size = np.linalg.norm(gradient, axis=1)
+    gradient = gradient / (np.median(size[size > 0]) if (size > 0).any() else 1.0)
+    light = np.array([-0.45, 0.65, 0.62])
+    normal = np.concatenate([-gradient, np.ones((len(gradient), 1))], axis=1)
+    lit = normal @ light / np.linalg.norm(normal, axis=1) / np.linalg.norm(light)  # (R,) cosine to the light
+    return np.asarray((1 - lit) / 2)
+
+
+def _draw_sheet(
+    ax: Axes, partition: PlanePartition, decision: Boundary | None, raster: bool, *, random: bool = False
+) -> None:
+    turned = shades(partition)
+    if decision is None:
+        polygons = _polygons(partition.vertices, partition.corners, partition.starts)
+        sheet = style.blend(style.active_theme().sheet_light, style.active_theme().sheet_dark, turned)
+        colors = style.random_colors(partition.count) if random else sheet
+    else:
+        polygons = _polygons(decision.vertices, decision.part_corners, decision.part_starts)
+        strength = 0.14 + 0.36 * turned[decision.part_region]
+        colors = np.ones((len(polygons), 3))
+        for index in np.unique(decision.part_class):
+            of_class = decision.part_class == index
+            colors[of_class] = style.tint(style.class_color(int(index)), strength[of_class])
+    # Edges in the face's color close the hairline seams that antialiasing leaves between polygons.
+    ax.add_collection(
+        PolyCollection(polygons, facecolors=colors, edgecolors=colors, linewidths=0.4, zorder=1, rasterized=raster),
+        autolim=False,
+    )
+
+
+def _polygons(
+    vertices: NDArray[np.float64], corners: NDArray[np.integer[Any]], starts: NDArray[np.integer[Any]]
+) -> list[NDArray[np.float64]]:
+    return np.split(vertices[corners], starts[1:-1])
+
+
+def _draw_values(ax: Axes, partition: PlanePartition, decision: Boundary) -> None:
+    """Draw the first output, which is linear on the triangles of a fan of each part and has one sign there."""
+    corners, starts = decision.part_corners, decision.part_starts
+    sides = np.diff(starts)
+    first, last = np.repeat(starts[:-1], sides), np.repeat(starts[1:], sides) - 1
+    index = np.arange(len(corners))
+    inner = index[(index > first) & (index < last)]  # each inner corner, with its successor and the part's first corner
+    fan = np.stack([first[inner], inner, inner + 1], axis=1)  # (triangles, 3)
+    points = decision.vertices[corners]
+    piece, region = partition.pieces(), np.repeat(decision.part_region, sides)
+    value = np.einsum("cd,cd->c", piece.J[region, 0], points) + piece.y[region, 0]
+    limit = float(np.abs(value).max()) or 1.0
+    mesh = ax.tripcolor(
+        Triangulation(points[:, 0], points[:, 1], fan),
+        value,
+        shading="gouraud",
+        cmap=style.value_colormap(),
+        vmin=-limit,
+        vmax=limit,
+        zorder=1,
+        rasterized=True,
+    )
+    style.add_colorbar(ax, mesh, "output" if partition.net.n_out == 1 else "output 0")
+
+
+def _draw_creases(ax: Axes, partition: PlanePartition, raster: bool) -> None:
+    inner = partition.edge_units >= 0
+    net = partition.net
+    bends = np.searchsorted(net.unit_starts, partition.edge_units[inner], side="right") - 1
+    order = np.argsort(bends, kind="stable")  # deeper ones on top
+    segments = partition.vertices[partition.edges[inner][order]]  # (e, 2, 2)
+    width = float(np.clip(18 / np.sqrt(partition.count), 0.15, 0.9))
+    ax.add_collection(
+        LineCollection(
+            list(segments),
+            colors=style.crease_colors(bends[order], len(net.bends)),
+            linewidths=width,
+            capstyle="round",
+            zorder=2,
+            rasterized=raster,
+        ),
+        autolim=False,
+    )
+
+
+def _draw_data(ax: Axes, points: NDArray[np.float64], classes: NDArray[np.int64] | None) -> None:
+    size = float(np.clip(6000 / max(1, len(points)), 4, 20))
+    look: dict[str, Any] = {"s": size, "edgecolors": style.active_theme().paper, "linewidths": 0.35, "zorder": 4}
+    if classes is None:
+        ax.scatter(points[:, 0], points[:, 1], color=style.active_theme().ink, **look)
+        return
+    for index in np.unique(classes):
+        of_class = points[classes == index]
+        ax.scatter(of_class[:, 0], of_class[:, 1], color=style.class_color(int(index)), **look)
+
+
+def _format_axes(ax: Axes, partition: PlanePartition) -> None:
+    (left, right), (bottom, top) = partition.box
+    ax.set_xlim(left, right)
+    ax.set_ylim(bottom, top)
+    ax.set_aspect("equal" if _shape(partition) == (right - left) / (top - bottom) else "auto")
+    first, second = axis_names(partition)
+    ax.set_xlabel(first)
+    ax.set_ylabel(second)

@@ -1,0 +1,114 @@
+"""Plots of partitions of three-dimensional space."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from creases._arguments import check_arguments
+from creases._typing import Floats
+from creases._validation import check_number
+from creases.errors import InputError
+from creases.show import _style as style
+
+if TYPE_CHECKING:
+    from creases.regions import SpacePartition
+
+
+#: Largest number of solids that can be told apart in a plot.
+_MAX_REGIONS = 5_000
+
+
+@check_arguments("partition")
+def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float = 0.12) -> Axes:
+    """Plot the regions of three-dimensional space as separated solids, colored by the predicted class.
+
+    Parameters
+    ----------
+    partition
+        A result of :func:`creases.space` for a network of three inputs.
+    ax
+        Axes to draw on (``projection="3d"``); new ones by default.
+    gap
+        Fraction by which each region shrinks towards its center, 0 to 1.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
+    """
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    dimensions = len(partition.box)
+    if dimensions != 3:
+        hint = "plot planes with creases.plane" if dimensions == 2 else "plot slices with creases.plane"
+        raise InputError("partition", "be of three dimensions", str(dimensions), hint)
+    if partition.count > _MAX_REGIONS:
+        raise InputError(
+            "partition", f"have at most {_MAX_REGIONS} regions", str(partition.count), "plot slices with creases.plane"
+        )
+    if not len(partition.vertices):
+        raise InputError("partition", "have vertices", "none", "compute it with {0}", [("method", "vertices")])
+    if not 0 <= check_number(gap, "gap") <= 1:
+        raise InputError("gap", "be from 0 to 1", f"{gap:g}")
+    ax = style.get_axes(ax, 6.5, 6, solid=True)
+    polygons, region = _faces(partition)
+    middle = np.stack([partition.vertices[part].mean(axis=0) for part in _regions(partition)])
+    shrunk = [
+        orient_outward(middle[r] + (1 - gap) * (polygon - middle[r]), middle[r])
+        for polygon, r in zip(polygons, region, strict=True)
+    ]
+    outputs = partition.net(middle).reshape(len(middle), -1)
+    decided = outputs.argmax(axis=1) if outputs.shape[1] > 1 else (outputs[:, 0] > 0).astype(int)
+    faces = np.stack([style.tint(style.class_color(int(index)), 0.35) for index in decided])[region]
+    solids = Poly3DCollection(
+        shrunk, facecolors=faces, edgecolors=style.active_theme().crease_last, linewidths=0.3, shade=True
+    )
+    ax.add_collection(solids)
+    _format_axes(ax, partition)
+    return ax
+
+
+def _regions(partition: SpacePartition) -> list[NDArray[Any]]:
+    return np.split(partition.corners, partition.starts[1:-1])
+
+
+def _faces(partition: SpacePartition) -> tuple[list[Floats], NDArray[np.int64]]:
+    """Return all polygons of all regions, corners in order, and the region of each."""
+    flat = partition.flat
+    corners, starts = flat.corners(2)
+    polygons = [sort_corners(partition.vertices[part]) for part in np.split(corners, starts[1:-1])]
+    first_polygon, first_region = int(flat.counts[:2].sum()), int(flat.counts[:3].sum())
+    starts = flat.starts[first_region:]
+    facets = flat.lists[starts[0] : starts[-1]] - first_polygon
+    region = np.repeat(np.arange(partition.count), np.diff(starts))
+    return [polygons[f] for f in facets], region
+
+
+def sort_corners(points: Floats) -> Floats:
+    """Sort the corners (k, 3) of a flat convex polygon around it."""
+    centered = points - points.mean(axis=0)
+    axes = np.linalg.svd(centered, full_matrices=False)[2][:2]
+    angle = np.arctan2(*(centered @ axes.T).T)
+    return points[np.argsort(angle)]
+
+
+def orient_outward(polygon: Floats, inside: Floats) -> Floats:
+    """Orient a polygon so that its normal points away from a point inside the solid, for correct shading."""
+    center = polygon.mean(axis=0)
+    turns = np.cross(polygon - center, np.roll(polygon, -1, axis=0) - center).sum(axis=0)
+    return polygon if turns @ (center - inside) > 0 else polygon[::-1]
+
+
+def _format_axes(ax: Any, partition: SpacePartition) -> None:
+    for name, (low, high) in zip("xyz", partition.box, strict=True):
+        getattr(ax, f"set_{name}lim")(low, high)
+        getattr(ax, f"set_{name}label")(f"$x_{'xyz'.index(name) + 1}$")
+        getattr(ax, f"{name}axis").set_major_locator(MaxNLocator(4))
+        getattr(ax, f"{name}axis").set_pane_color((1, 1, 1, 0))
+    ax.set_box_aspect(np.diff(partition.box, axis=1).ravel())
+    ax.grid(False)

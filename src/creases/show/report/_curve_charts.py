@@ -1,0 +1,141 @@
+"""Charts of what the columns of a table add to a prediction, as the viewer draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from creases._typing import Floats
+from creases.show._figures._table_model import LEAST_RANGE
+from creases.show._figures._term_graphs import date_ticks
+from creases.tables import LevelGraph, NumberGraph, PairGraph
+
+#: Values of a category that have a bar, and of one in a pair that have a curve: those with the largest effects.
+LEVELS, LINES = 12, 6
+
+#: Bins of the rows' density, and standard errors of bands to either side.
+BINS, ERRORS = 32, 2.0
+
+#: Share of a chart's height that the density of rows takes.
+DENSITY = 0.2
+
+
+def column_charts(graphs: Sequence[NumberGraph | LevelGraph]) -> list[dict[str, Any]]:
+    """Return a chart for each column; small effects are drawn on a share of the largest range, so that they look small.
+
+    The first chart of several classes has their names.
+    """
+    spans = [float(np.ptp(_extent(graph))) for graph in graphs]
+    least = LEAST_RANGE * max(spans, default=0.0)
+    charts = [
+        _number_chart(graph, least) if isinstance(graph, NumberGraph) else _level_chart(graph, least)
+        for graph in graphs
+    ]
+    first = next((chart for chart in charts if "series" in chart), None)
+    if first is not None and len(graphs[0].outputs) > 1:
+        lines = [series for series in first["series"] if series["kind"] == "line"]
+        for name, series in zip(graphs[0].outputs, lines, strict=True):
+            series["name"] = name
+    return charts
+
+
+def line_chart(graph: PairGraph) -> dict[str, Any]:
+    """Return the chart of a number and a category: a curve for each value of the category."""
+    number, category = (graph.first, graph.second) if graph.second.levels else (graph.second, graph.first)
+    knots, levels = number.knots, np.arange(len(category.levels))
+    x, level = np.tile(knots, len(levels)), np.repeat(levels, len(knots)).astype(np.float64)
+    every = graph(x, level) if category is graph.second else graph(level, x)
+    table = every.reshape(len(levels), len(knots), -1)
+    k = int(np.abs(table).max(axis=(0, 1)).argmax())
+    shown = np.sort(np.argsort(-np.abs(table[:, :, k]).max(axis=1), kind="stable")[:LINES])
+    series = [
+        {"kind": "line", "x": _round(knots), "y": _round(table[row, :, k]), "color": n, "name": category.levels[row]}
+        for n, row in enumerate(shown.tolist())
+    ]
+    of = f", for {graph.outputs[k]}" if len(graph.outputs) > 1 else ""
+    return {"title": graph.name + of, "x": {"name": number.name}, "y": {"name": graph.unit}, "series": series}
+
+
+def _number_chart(graph: NumberGraph, least: float) -> dict[str, Any]:
+    low, high = _extent(graph)
+    grow = max(0.0, least - (high - low)) / 2
+    low, high = low - grow, high + grow
+    pad = 0.04 * (high - low)
+    bottom = low - pad - (DENSITY * (high - low) if len(graph.rows) else 0.0)
+    several, series = len(graph.outputs) > 1, _density(graph)
+    for k in range(len(graph.outputs)):
+        x, y = graph.knots, graph.values[:, k]
+        if graph.errors is not None and not several:
+            reach = ERRORS * graph.errors[:, k]
+            band = {"kind": "band", "x": _round(x), "y": _round(y - reach), "top": _round(y + reach), "color": k}
+            series.append(band)
+        series.append({"kind": "line", "x": _round(x), "y": _round(y), "color": k, "marks": True})
+    missing = ""
+    if graph.missing is not None and not several and np.abs(graph.missing).max() > 0:
+        missing = f" (missing: {graph.missing[0]:+.2g})"
+    span = [float(graph.knots[0]), float(graph.knots[-1])]
+    return {
+        "title": f"{graph.label}{missing}",
+        "x": {"name": "", "range": span, **_ticks(graph)},
+        "y": {"name": "", "range": [bottom, high + pad]},
+        "series": series,
+        "label": f"what {graph.name} adds",
+        "low": True,
+    }
+
+
+def _density(graph: NumberGraph) -> list[dict[str, Any]]:
+    low, high = float(graph.knots[0]), float(graph.knots[-1])
+    rows = graph.rows[(graph.rows >= low) & (graph.rows <= high)]
+    if not len(rows) or not high > low:
+        return []
+    counts, edges = np.histogram(rows, np.linspace(low, high, BINS + 1))
+    return [{"kind": "density", "x": _round(edges), "y": counts.tolist()}]
+
+
+def _ticks(graph: NumberGraph) -> dict[str, Any]:
+    if graph.cycle:
+        some = graph.cycle[:: -(-len(graph.cycle) // 8)]
+        return {"ticks": [[value, graph.place(value)[:3].rstrip(":")] for value in some]}
+    if graph.first_day:
+        days, names = date_ticks(graph.first_day, float(graph.knots[0]), float(graph.knots[-1]))
+        return {"ticks": [list(pair) for pair in zip(days, names, strict=True)]}
+    return {}
+
+
+def _level_chart(graph: LevelGraph, least: float) -> dict[str, Any]:
+    order = np.argsort(-np.abs(graph.values).max(axis=1), kind="stable")[:LEVELS]
+    rest = np.setdiff1d(np.arange(len(graph.levels)), order)
+    several = len(graph.outputs) > 1
+    levels = []
+    for k in np.sort(order).tolist():
+        count = f" ({graph.counts[k]:,})" if len(graph.counts) else ""
+        best = int(graph.values[k].argmax())
+        level = {
+            "name": graph.levels[k] + count,
+            "values": _round(graph.values[k]),
+            "text": f"{graph.values[k, best]:+.2g}" if not several else "",
+        }
+        if not several and np.isfinite(graph.errors[k, 0]):
+            level["error"] = float(ERRORS * graph.errors[k, 0])
+        levels.append(level)
+    limit = max(float(np.abs(_extent(graph)).max()), least / 2) or 1.0
+    chart: dict[str, Any] = {"title": graph.name, "levels": levels, "limit": limit}
+    if len(rest):
+        largest = float(np.abs(graph.values[rest]).max())
+        chart["more"] = f"and {len(rest)} more, at most ±{largest:.2g}"
+    return chart
+
+
+def _extent(graph: NumberGraph | LevelGraph) -> Floats:
+    """Return the least and the largest of a graph's values, bands and 0."""
+    errors = np.nan_to_num(graph.errors) if graph.errors is not None and len(graph.outputs) == 1 else 0.0
+    reach = np.stack([graph.values - ERRORS * errors, graph.values + ERRORS * errors])
+    return np.array([min(float(reach.min()), 0.0), max(float(reach.max()), 0.0)])
+
+
+def _round(values: Any) -> list[float]:
+    """Round to six digits, more than a chart can show."""
+    return [float(f"{value:.6g}") for value in np.asarray(values, np.float64)]

@@ -1,0 +1,28 @@
+"""The section about what is certain: the sum is the network, and what is proved about it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from creases._text import plural
+from creases.show.report._subject import Section
+from creases.tables import TableModel, certify_model
+
+#: Seconds for each proof.
+SECONDS = 2.0
+
+#: Rows on which the sum of parts is compared with the network.
+ROWS = 2000
+
+
+def proved_section(model: TableModel) -> Section:
+    """Return the facts about a model of curves that are proved for all rows within the ranges of its table."""
+    assert model.data is not None
+    X = model.data.problem.X[:ROWS]
+    gap = float(np.abs(np.asarray(model.network(X)) - model.outputs(X)).max(initial=0.0))
+    facts = [
+        "The curves, pairs and units are all there is: their sum is the network (compared on "
+        f"{plural(len(X), 'row')}; largest difference {gap:.1g}).",
+        *certify_model(model, budget=SECONDS).sentences(),
+    ]
+    return {"title": "Facts", "text": "\n".join(facts), "size": "full"}

@@ -1,0 +1,90 @@
+"""Reports of models of curves: the questions in order, and the numbers of the model."""
+
+import numpy as np
+import pytest
+
+from creases.errors import InputError
+from creases.show.report import _table_model as report
+from creases.show.report import write_growth_report
+from creases.show.report._curve_charts import column_charts, line_chart
+from creases.tables import LevelGraph, NumberGraph, RunSettings, fit_table, model_graphs, parse_table
+from creases.tables._split.options import CurveConfig
+from readable_models import random_model
+
+TEXT = "size,town,y\n" + "".join(
+    f"{k % 40},{['Ulm', 'Bonn', 'Kiel'][k % 3]},{abs(k % 40 - 15) + 5 * (k % 3) + 0.5}\n" for k in range(120)
+)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fit_table(parse_table(TEXT, "homes.csv"))
+
+
+@pytest.fixture
+def sections(model, monkeypatch, tmp_path):
+    written = {}
+    monkeypatch.setattr(
+        report, "write_sections", lambda path, title, lead, parts: written.update(lead=lead, parts=parts)
+    )
+    report.write_model_report(model, tmp_path / "r.html", model_name="run", again="creases grow homes.csv")
+    return written
+
+
+def test_the_report_leads_with_whether_the_model_is_good(sections):
+    groups = list(dict.fromkeys(section["group"] for section in sections["parts"]))
+    assert groups == [report.GOOD, report.DOES, report.GREW, report.ROWS, report.WRONG, report.CERTAIN, report.USE]
+    assert "test R²" in sections["lead"]
+
+
+def test_scores_stand_beside_a_linear_model_and_a_constant(sections, model):
+    scores = sections["parts"][0]
+    assert [bar["name"] for bar in scores["bars"]] == ["this model", *(each.name for each in model.baselines[1:])]
+    assert "Better than Ridge" in scores["text"]
+
+
+def test_a_row_is_explained_by_amounts_that_add_up(sections):
+    rows = [section for section in sections["parts"] if section["group"] == report.ROWS]
+    for section in rows:
+        *parts, total = [float(cell.replace("−", "-").replace("+", "")) for _, cell in section["table"]["rows"]]
+        assert sum(parts) == pytest.approx(total, rel=0.02, abs=0.2)
+
+
+def test_facts_say_how_far_the_sum_is_from_the_network(sections):
+    facts = next(section for section in sections["parts"] if section["title"] == "Facts")
+    gap = float(facts["text"].split("largest difference ")[1].split(")")[0])
+    assert gap < 1e-9
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_charts_hold_the_values_of_the_model(n_classes):
+    model, problem = random_model(2, n_classes)
+    graphs = model_graphs(model, X=problem.X)
+    for graph, chart in zip(graphs, column_charts(graphs), strict=True):
+        if isinstance(graph, NumberGraph):
+            lines = [series for series in chart["series"] if series["kind"] == "line"]
+            assert np.allclose([line["y"] for line in lines], graph.values.T, rtol=1e-5, atol=1e-5)
+            assert sum(next(s for s in chart["series"] if s["kind"] == "density")["y"]) == len(graph.rows)
+        else:
+            assert isinstance(graph, LevelGraph)
+            assert len(chart["levels"]) == len(graph.levels)
+            assert chart["limit"] >= np.abs(graph.values).max()
+
+
+def test_a_pair_of_a_number_and_a_category_is_a_chart_with_a_line_for_each_value():
+    model, problem = random_model(2, 0, plane=True)
+    pair = model_graphs(model, X=problem.X)[-1]
+    assert {series["name"] for series in line_chart(pair)["series"]} == set(pair.second.levels)
+
+
+def test_a_run_of_curves_is_reported_from_its_folder_and_has_no_slices(tmp_path):
+    (tmp_path / "homes.csv").write_text(TEXT)
+    settings = RunSettings(data=str(tmp_path / "homes.csv"), config=CurveConfig())
+    folder = tmp_path / "run"
+    folder.mkdir()
+    settings.save(folder)
+    fit_table(tmp_path / "homes.csv").save(folder)
+    summary = write_growth_report(folder, tmp_path / "report.html")
+    assert summary.bytes == (tmp_path / "report.html").stat().st_size
+    with pytest.raises(InputError, match="columns"):
+        write_growth_report(folder, tmp_path / "report.html", columns=["size,town"])
