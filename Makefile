@@ -22,10 +22,10 @@ LOWEST := $(SURGERY) $(READING) tests/growth/test_cost.py tests/regions/test_bou
 KERNELS := $(addprefix src/creases/,splines/_fit.py boolean/_minimal.py certify/_ranges.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow kernels thorough random lowest lint format bench docs pictures reproduce viewer chromium clean
+.PHONY: help demo test slow kernels thorough random lowest lint format bench benchmarks-page docs pictures reproduce viewer chromium clean
 
 help: ## list what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/installed ## set up, grow a small network, map it exactly, draw it
 	$(BIN)/creases demo
@@ -36,10 +36,10 @@ test: $(VENV)/dev ## set up, check and test everything but what takes long
 
 slow: $(VENV)/dev chromium ## run the tests that take long: browsers, processes, every claim
 	$(PYTEST) tests/web
-	$(PYTEST) -n $(JOBS) --dist worksteal -m "slow and not thorough" --ignore tests/web
+	$(PYTEST) -n $(JOBS) --dist worksteal -m "slow and not thorough" --ignore tests/web tests reproduction
 
 thorough: $(VENV)/dev ## run the tests that take longest: series of damaged files, killed runs, many ranks
-	$(PYTEST) -n $(JOBS) --dist worksteal -m thorough
+	$(PYTEST) -n $(JOBS) --dist worksteal -m thorough tests reproduction
 
 random: $(VENV)/dev ## run the property tests with new random examples
 	$(PYTEST) -n $(JOBS) --dist worksteal --hypothesis-profile random -m "not slow and not thorough" tests
@@ -65,9 +65,12 @@ format: $(VENV)/dev ## put the code into the one style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/dev ## measure the partitions against their limit and against relucent
+bench: $(VENV)/dev ## measure the partitions beside a forward pass at their vertices and relucent
 	$(PIP_INSTALL) -e '.[bench]' || echo "bench: relucent cannot be installed here; running without it"
 	$(BIN)/python bench/regions.py
+
+benchmarks-page: $(VENV)/dev ## write docs/benchmarks.md from bench/benchmarks.md and bench/results
+	$(BIN)/python bench/page.py
 
 reproduce: $(VENV)/installed ## run every claim of the sources at quick scale
 	$(BIN)/creases reproduce --all --scale quick --jobs $(JOBS) --out out/reproduced

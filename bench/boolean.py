@@ -18,6 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from creases import boolean
+from creases_reproduction.linearity import fourier
+from record import note
 
 
 def main() -> None:
@@ -31,19 +33,22 @@ def main() -> None:
 
     table = Table("what", "result", "seconds", "processor seconds")
 
-    def row(name: str, run: Callable[[], Any], told: Callable[[Any], str]) -> None:
+    def row(name: str, run: Callable[[], Any], told: Callable[[Any], str]) -> tuple[Any, float]:
         start, used = time.perf_counter(), time.process_time()
         found = run()
         seconds, used = time.perf_counter() - start, time.process_time() - used
         table.add_row(name, told(found), f"{seconds:.3f}", f"{used:.3f}")
+        return found, used
 
     row("npn_classes(5)", lambda: boolean.npn_classes(5), lambda found: f"{len(found.sizes):,} classes")
     row("subset_sum_orderings(5)", lambda: boolean.subset_sum_orderings(5), lambda found: f"{len(found.orders):,}")
-    row(
+    found, used = row(
         f"class_swaps(5), {given.threads} threads, classes and orderings known",
         lambda: boolean.class_swaps(5, n_jobs=given.threads),
         lambda found: f"at most {found.swaps.max()}",
     )
+    note("classes", f"{len(found.swaps):,}")
+    note("seconds", f"{used:.1f} s")
     row("canonical_form, 10^6 functions of 5 bits", lambda: boolean.canonical_form(fives, 5), lambda _: "")
     row("canonical_form, 1000 functions of 6 bits", lambda: boolean.canonical_form(sixes, 6), lambda _: "")
     row("swaps, 100 functions of 5 bits", lambda: [boolean.swaps(f, 5).changes for f in fives[:100]], _counts)
@@ -51,7 +56,7 @@ def main() -> None:
     row("swaps, the first function of 6 bits", lambda: [boolean.swaps(sixes[0], 6).changes], _counts)
     row("swaps, 20 functions of 6 bits", lambda: [boolean.swaps(f, 6).changes for f in sixes[1:21]], _counts)
     many = boolean.from_truth_table(random.integers(0, 2, 2**16))
-    row("coefficients of 16 bits", lambda: boolean.fourier.coefficients(many, 16), lambda _: "")
+    row("coefficients of 16 bits", lambda: fourier.coefficients(many, 16), lambda _: "")
     Console().print(table)
 
 

@@ -27,7 +27,7 @@ import creases
 from creases.certify import output_bounds, output_range
 from creases.certify.differences import compare_decisions, difference_bounds, largest_difference, subtract_networks
 from creases.certify.properties import parse_vnnlib, verify
-from creases.network.program import Step
+from creases.network import Step
 
 
 def timed(work: Callable[..., Any], *arguments: Any, **options: Any) -> tuple[Any, float]:
@@ -46,7 +46,7 @@ def random_network(sizes: list[int], seed: int = 0) -> creases.Network:
 
 
 def trained_network(load: Callable[..., Any], hidden: tuple[int, ...]) -> tuple[creases.Network, np.ndarray]:
-    """A perceptron of scikit-learn on standardised columns, and the range of the columns."""
+    """A perceptron of scikit-learn on standardized columns, and the range of the columns."""
     X, y = load(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     model = MLPClassifier(hidden, solver="lbfgs", max_iter=500, alpha=0.1, random_state=0).fit(X, y)

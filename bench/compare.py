@@ -24,6 +24,7 @@ import creases
 from creases.compare import coefficients
 from creases.compare.measures import cka_matrix
 from creases_reproduction.linearity.image_networks import network
+from record import note
 
 
 def measured(work: Callable[..., object], *arguments: object) -> tuple[float, float]:
@@ -113,8 +114,11 @@ def main() -> None:
     sizes = (asked.networks, asked.samples, asked.columns)
     print(f"CKA of all pairs of {sizes[0]} matrices {sizes[1]} x {sizes[2]}")
     ways = {"creases": cka_by_creases, "by columns": cka_by_columns, "by samples": cka_by_samples}
+    note("matrices", str(sizes[0]))
+    note("shape", f"{sizes[1]:,} by {sizes[2]:,}")
     for name, way in ways.items():
         seconds, memory = measured(way, *sizes)
+        note({"creases": "cka"}.get(name, name.removeprefix("by ")), f"{seconds:.1f} s")
         print(f"  {name:22s} {seconds:7.2f} s  {memory:7.0f} MiB")
 
 

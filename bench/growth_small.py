@@ -39,8 +39,9 @@ from torch import nn
 from creases.growth import Proposal, apply
 from creases.growth.methods import count_cost, fold, random_units, tiny
 from creases.lab import Batch, train
-from creases.network.surgery import places
+from creases.network import places
 from creases.problems import Problem, get, make_problem
+from record import note, note_table
 
 #: Widths of the hidden layer from the start to the end of growth.
 WIDTHS = {
@@ -71,7 +72,7 @@ def checkerboard(n: int = 400, seed: int = 0) -> Problem:
         np.floor(X).sum(axis=1).astype(np.int64) % 2,
         rng,
         noise=0.0,
-        standardised=True,
+        standardized=True,
         classes=("light", "dark"),
         description="points of a board of 3 x 3 fields",
         citation="made here",
@@ -90,7 +91,7 @@ def rings(n: int = 400, seed: int = 0) -> Problem:
         ring % 2,
         rng,
         noise=0.0,
-        standardised=True,
+        standardized=True,
         classes=("disc and outer ring", "inner ring"),
         description="points of a disc and two rings, with gaps between them",
         citation="made here",
@@ -219,7 +220,14 @@ def main() -> None:
     parser.add_argument("--n-jobs", type=int, default=2, help="processes that make the proposals")
     options = parser.parse_args()
     methods = options.methods.split(",")
-    rates = [report(name, methods, options) for name in options.problems.split(",")]
+    names = options.problems.split(",")
+    rates = [report(name, methods, options) for name in names]
+    note("networks", str(options.networks))
+    rows = [
+        [name, f"{WIDTHS[name][0]} to {WIDTHS[name][-1]}", *(f"{100 * rate[method]:.0f}" for method in methods)]
+        for name, rate in zip(names, rates, strict=True)
+    ]
+    note_table("problems", ["", "widths", *methods], rows)
     print(f"\nmean over {len(rates)} problems")
     for method in methods:
         each = np.array([rate[method] for rate in rates])

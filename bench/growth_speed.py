@@ -33,8 +33,9 @@ from torch import Tensor, nn
 from creases import GrowingClassifier
 from creases.growth import Proposal
 from creases.growth.methods import count_cost, fold, tiny
-from creases.network.surgery import places
+from creases.network import places
 from creases.problems import mnist
+from record import note
 
 TEST = 5000
 
@@ -63,7 +64,7 @@ def describe(values: list[float]) -> str:
 
 def compare_fits(rows: int, seeds: int) -> None:
     makers = {
-        "growing": lambda seed: GrowingClassifier(random_state=seed),
+        "growing": lambda seed: GrowingClassifier("network", random_state=seed),
         "mlp": lambda seed: make_pipeline(StandardScaler(), MLPClassifier(random_state=seed)),
     }
     took: dict[str, list[float]] = {name: [] for name in makers}
@@ -84,13 +85,22 @@ def compare_fits(rows: int, seeds: int) -> None:
     for name in makers:
         print(f"  {name:<8} fit {describe(took[name])} CPU-s, accuracy {describe(scores[name])}")
     ratio = np.divide(took["growing"], took["mlp"])
+    note("rows", f"{rows:,}")
+    note("seeds", str(seeds))
+    for name, suffix in {"growing": "", "mlp": "_mlp"}.items():
+        note("grown" if name == "growing" else name, f"{describe(took[name])} s")
+        note(f"accuracy{suffix}", describe(scores[name]))
+    note("ratio", describe(list(ratio)))
     print(f"  growing takes {describe(list(ratio))} times as long; hidden widths {', '.join(widths)}", flush=True)
 
 
 def fit_large(rows: int) -> None:
     X, y, X_test, y_test = table(rows, 0)
-    model = GrowingClassifier(random_state=0)
+    model = GrowingClassifier("network", random_state=0)
     took = seconds(lambda: model.fit(X, y))
+    note("more_rows", f"{rows:,}")
+    note("more_grown", f"{took:.1f} s")
+    note("more_accuracy", f"{model.score(X_test, y_test):.3f}")
     print(f"{rows} x 50, seed 0")
     print(
         f"  growing  fit {took:.1f} CPU-s, accuracy {model.score(X_test, y_test):.4f}, hidden {model.hidden_}",
@@ -126,6 +136,9 @@ def time_proposals(pictures: int) -> None:
             proposal = propose()
         took = time.process_time() - start
         share = f"{took / epoch:.1f} epochs' time"
+        note(f"{name}_units", str(proposal.count))
+        note(name, f"{took:.1f} s")
+        note(f"{name}_epochs", f"{took / epoch:.1f}")
         print(f"  {name}: {proposal.count} units in {took:.2f} CPU-s ({share}), {cost.multiply_adds:.2e} multiply-adds")
 
 

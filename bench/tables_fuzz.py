@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from record import note
 from table_mutations import check, mutants
 
 
@@ -36,6 +37,9 @@ def main() -> None:
             except Exception as error:  # what is neither read nor refused
                 counts["neither"] += 1
                 print(f"file {k} ({', '.join(sheet.done)}): {type(error).__name__}: {str(error)[:300]}", flush=True)
+    for name, outcome in {"read": "read", "rejected": "refused"}.items():
+        note(name, f"{counts[outcome]:,}")
+    note("files", f"{options.count:,}")
     print(f"{options.count} files: {dict(counts)}, {time.perf_counter() - start:.0f} s")
 
 

@@ -23,7 +23,7 @@ import torch
 from playwright.sync_api import Page, sync_playwright
 
 import creases
-from creases.show import viewer
+from creases.show import _viewer as viewer
 
 ARGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 FRAMES = 90

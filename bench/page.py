@@ -1,0 +1,65 @@
+"""Write ``docs/benchmarks.md`` from ``bench/benchmarks.md`` and the stored results: ``python bench/page.py``.
+
+In the template ``{{NAME.KEY}}`` is a number of ``bench/results/NAME.json``, ``{{table NAME.KEY}}`` a table of it, and
+``{{provenance}}`` says how every result was measured. The template itself has no figures.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from record import PROVENANCE, ROOT, read_results
+
+TEMPLATE = Path(__file__).with_name("benchmarks.md")
+PAGE = ROOT / "docs" / "benchmarks.md"
+
+_NOTICE = "<!-- Written by make benchmarks-page from bench/benchmarks.md and bench/results; edit those. -->\n\n"
+
+
+def render(template: str, results: dict[str, list[dict[str, Any]]]) -> str:
+    """Return a template with the stored numbers and tables in their places."""
+
+    def fill(match: re.Match[str]) -> str:
+        kind, name, key = match["kind"], match["name"], match["key"]
+        if match["all"]:
+            return provenance_table(results)
+        found = [run[f"{kind or 'number'}s"][key] for run in results[name] if key in run[f"{kind or 'number'}s"]]
+        if len(found) != 1:
+            raise KeyError(f"{match[0]}: {len(found)} runs have it")
+        return format_table(found[0]["columns"], found[0]["rows"]) if kind else str(found[0])
+
+    return _NOTICE + re.sub(
+        r"\{\{(?:(?P<all>provenance)|(?:(?P<kind>table) )?(?P<name>\w+)\.(?P<key>\w+))\}\}", fill, template
+    )
+
+
+def provenance_table(results: dict[str, list[dict[str, Any]]]) -> str:
+    """Return how every stored result was measured."""
+    rows = []
+    for name, runs in results.items():
+        for run in runs:
+            versions = run["versions"]
+            words = (
+                versions
+                if isinstance(versions, str)
+                else ", ".join(f"{key} {value}" for key, value in versions.items())
+            )
+            cells = {**run, "command": f"`{run['command']}`", "commit": run["commit"][:12], "versions": words}
+            rows.append([name, *(cells[field] for field in PROVENANCE)])
+    return format_table(["result", *PROVENANCE], rows)
+
+
+def format_table(columns: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |") for cells in lines)
+
+
+def main() -> None:
+    PAGE.write_text(render(TEMPLATE.read_text(encoding="utf-8"), read_results()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
