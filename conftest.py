@@ -17,6 +17,11 @@ settings.register_profile("random", deadline=None, print_blob=True)
 settings.load_profile("fixed")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the folders that take long where their tests would be deselected: to collect them takes long, too."""
+    return True if "not slow" in config.option.markexpr and collection_path in SLOW_FOLDERS else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test of the folders that take long."""
     for item in items:

@@ -95,7 +95,7 @@ def draw_hero(networks: list[creases.Network], theme: str) -> None:
 
     spirals = problems.get("spirals")
     with show.theme(theme):
-        figure, axes = show.style.new_figure(13, 4.2, panels=len(networks))
+        figure, axes = show.new_figure(13, 4.2, panels=len(networks))
         for ax, network in zip(axes, networks, strict=True):
             partition = creases.plane(network, data_box(spirals.X))
             show.plot_plane(partition, ax=ax, color="class", X=spirals.X, y=spirals.y)

@@ -141,7 +141,7 @@ def boolean_calls() -> dict[str, Callable[[], Call]]:
 
 def problem_calls() -> dict[str, Callable[[], Call]]:
     toys = ("circle", "moons", "overlapping_quadratic", "quadratic", "sine", "spirals", "xor", "xor_circles", "shells")
-    toy = {"n": 20, "seed": 0, "noise": 0.1, "standardise": True}
+    toy = {"n": 20, "seed": 0, "noise": 0.1, "standardize": True}
     text = "a,b,c\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
     table = {"target": "c", "missing": "drop", "header": True, "inputs": ["a"], "drop": [], "categorical": []}
     return {name: lambda name=name: Call(getattr(problems, name), toy) for name in toys} | {
@@ -179,9 +179,6 @@ def spline_calls() -> dict[str, Callable[[], Call]]:
             splines.initialise,
             {"model": model(1, 5, 1), "x": x1, "method": "uniform", "y": y1, "seed": 0, "kappa": 2.0},
         ),
-        "offset_distribution": lambda: Call(
-            splines.offset_distribution, {"n_inputs": 2, "sigma_w": 1.0, "sigma_b": 1.0}
-        ),
         "optimal_fit": lambda: Call(
             splines.optimal_fit, {"x": x1, "y": y1, "pieces": 2, "weights": x1 + 2, "grid": x1, "polish": True}
         ),
@@ -192,11 +189,6 @@ def spline_calls() -> dict[str, Callable[[], Call]]:
         "to_hyperplanes": lambda: Call(splines.to_hyperplanes, {"model": model(2, 4, 1)}),
         "to_module": lambda: Call(splines.to_module, {"function": shallow()}),
         "to_shallow": lambda: Call(splines.to_shallow, {"spline": optimum().spline(), "gauge": "unit", "skip": True}),
-        "to_shallow_plane": lambda: Call(splines.to_shallow_plane, {"model": model(2, 3, 1), "box": BOX}),
-        "to_shallow_space": lambda: Call(
-            splines.to_shallow_space,
-            {"model": model(3, 3, 1), "box": BOX[:1] * 3, "max_regions": 100, "max_simplices": 1000},
-        ),
         "to_spline": lambda: Call(splines.to_spline, {"shallow": shallow()}),
         "Shallow": lambda: Call(splines.Shallow, {"w": [1.0], "b": [0.0], "v": [1.0], "c0": 0.0, "leak": 0.0}),
         "Spline": lambda: Call(splines.Spline, {"o0": 0.0, "o1": 1.0, "beta": [0.0], "mu": [1.0], "s": [1]}),

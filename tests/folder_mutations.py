@@ -71,7 +71,7 @@ def mutate_text(data: bytes, rng: Rng) -> bytes:
 
 
 def _use_problem(problem: Any) -> None:
-    problem.standardised(), problem.features, problem.encoding
+    problem.standardized(), problem.features, problem.encoding
 
 
 def _table_kinds(folder: Path) -> dict[str, Kind]:
@@ -102,7 +102,9 @@ def _run_kinds(folder: Path) -> dict[str, Kind]:
     run = folder / "run"
     options = ["--budget", "4", "--how", "random", "--when", "2", "--seed", "0"]
     result = CliRunner().invoke(
-        app, ["grow", str(folder / "table.csv"), "--out", str(run), *options], catch_exceptions=False
+        app,
+        ["grow", str(folder / "table.csv"), "--out", str(run), "--kind", "network", *options],
+        catch_exceptions=False,
     )
     assert result.exit_code == 0, result.output
     rows = [{"size": "2.5", "town": "Ulm"}]

@@ -16,7 +16,7 @@ from creases.growth._objective import objective
 from creases.growth._samples import as_samples
 from creases.growth.methods._registry import resolve_method
 from creases.growth.policies._where import resolve_where
-from creases.network.surgery import Place
+from creases.network import Place
 
 
 def mlp(*widths: int, seed: int = 0, bend=nn.ReLU, dropout: float = 0.0, dtype=torch.float64) -> nn.Sequential:

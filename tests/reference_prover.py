@@ -37,7 +37,7 @@ def piece(machine: Machine, sides: dict[int, int]) -> tuple[Array, Array, Array,
                     picked = np.where(part.index[:, None] >= 0, values[number][part.index], 0)
                     total += picked if part.factor is None else picked * part.factor[:, None]
             if step.offset is not None:
-                total[:, n] += step.offset
+                total[:, n] += step.offset.floats
             values.append(total)
         else:
             assert isinstance(step, Relu)

@@ -4,7 +4,7 @@ import base64
 import re
 import zlib
 
-from creases.show.viewer import decode_frame
+from creases.show._viewer import decode_frame
 
 
 def read(path):

@@ -3,11 +3,15 @@
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+
+#: Names of all doors together; to add one, take another away.
+MOST_NAMES = 585
 
 
 def check(root):
@@ -60,6 +64,13 @@ def test_importing_the_package_inside_itself_is_refused(copy):
     assert "imports creases itself" in output
 
 
+def test_importing_the_reproduction_inside_the_package_is_refused(copy):
+    (copy / "src" / "creases" / "prune" / "_upward.py").write_text("from creases_reproduction import claim\n")
+    code, output = check(copy)
+    assert code == 1
+    assert "knows nothing of the reproduction" in output
+
+
 def test_a_function_that_shadows_its_module_is_refused(copy):
     room = copy / "src" / "creases" / "shadow"
     room.mkdir()
@@ -69,3 +80,19 @@ def test_a_function_that_shadows_its_module_is_refused(copy):
     assert code == 1
     assert "exports bend, which shadows the module of that name" in output
     assert "neither private" in output
+
+
+def public_names() -> dict[str, list[str]]:
+    """Return the names of every door: of each package whose path has no part that is private."""
+    doors = {}
+    for path in sorted((ROOT / "src" / "creases").rglob("__init__.py")):
+        parts = path.parent.relative_to(ROOT / "src").parts
+        if not any(part.startswith("_") for part in parts):
+            doors[".".join(parts)] = getattr(import_module(".".join(parts)), "__all__", [])
+    return doors
+
+
+def test_public_names_are_few():
+    doors = public_names()
+    counts = {name: len(names) for name, names in doors.items()}
+    assert sum(counts.values()) <= MOST_NAMES, counts

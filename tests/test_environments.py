@@ -29,7 +29,8 @@ def run(*words):
         app(list(words), standalone_mode=False)
     except SystemExit as end:
         assert not end.code, words
-run("grow", "Äpfel.csv", "--target", "Farbe", "--out", "run", "--budget", "3", "--when", "1", "--how", "random")
+growth = ["--kind", "network", "--budget", "3", "--when", "1", "--how", "random"]
+run("grow", "Äpfel.csv", "--target", "Farbe", "--out", "run", *growth)
 run("predict", "run", "Äpfel.csv", "--out", "found.csv")
 run("map", "run/model.safetensors", "--out", "map.png")
 """
@@ -125,6 +126,7 @@ def test_two_threads_at_once_find_what_each_finds_alone():
         assert np.array_equal(one.patterns, other.patterns)
 
 
+@pytest.mark.slow
 def test_two_threads_at_once_grow_what_each_grows_alone():
     """Without dropout: torch draws for that from numbers that all threads share."""
 

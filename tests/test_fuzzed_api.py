@@ -31,19 +31,25 @@ TOO_MUCH = {
 #: Public functions that no call is made of: why.
 NO_CALLS = {
     "takes results of other functions": """
-        animate_growth animate_tracks animate_training apply explain measure plot_active_directions
+        animate_growth animate_tracks animate_training apply certify_model describe_model explain explain_row
+        find_changes fitted_rows gradient_descent measure
+        model_graphs plot_curves plot_term points_card squared_errors stack_networks unstack_network
+        plot_active_directions
         plot_along_direction plot_compression plot_compression_table plot_disagreement plot_gradients plot_growth
         plot_growth_curves plot_heatmap plot_pieces plot_polytope plot_pruning plot_section plot_spectra plot_tracks
-        redundant_units remove_redundant report ridge_coefficients ridge_network save_figure""",
+        redundant_units remove_redundant report save_figure""",
     "reads or writes files, or reads packages, and has tests of its own": """
         breast_cancer cifar10 diabetes digits fit_table iris load load_checkpoint load_run lock_folder mnist plane_tiles
         prepare_folder read_columns resolve_data wine""",
     "is a part of a run, on a table or in a loop, and has tests of its own": """
         baseline_warnings baselines block_losses check_explanations choose_threshold classification_metrics
-        compare_losses compare_with_linear data_box decide describe_step drive metrics_summary number_encoding
-        regression_metrics shift_decision train_epoch training_summary""",
+        compare_losses compare_models compare_with_linear data_box decide default_kind describe_stage describe_step
+        drive fit_problem make_config metrics_summary model_to_dict number_encoding regression_metrics shift_decision
+        train_epoch""",
     "takes a function, or no arguments, or is a part of others": """
-        compile_kernels evaluation_mode format_time_left job make_problem names""",
+        active_theme amount_colormap apply_theme class_color compile_kernels draw_cells evaluation_mode format_table
+        format_time_left get_axes heatmap_cells heatmap_size job make_problem mark_points names new_figure new_grid
+        plane_height readable_color style_context tint""",
 }
 
 

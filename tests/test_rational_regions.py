@@ -91,6 +91,7 @@ def test_every_point_is_in_one_region_and_its_function_is_the_network(seed):
         assert outputs == [*exact_outputs(case.layers, x), *x, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_networks_of_creases_are_the_judged_ones(seed):
     case, _ = small_case(seed)
@@ -102,6 +103,7 @@ def test_networks_of_creases_are_the_judged_ones(seed):
     np.testing.assert_allclose(case.net()(X), exact, rtol=0, atol=rounding * size * 100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_largest_value_is_reached_and_no_sample_exceeds_it(seed):
     case, found = small_case(seed)

@@ -4,9 +4,10 @@
 
 A room is a package right below ``creases``. Its door is its ``__init__``; packages in it whose names have no leading
 underscore are sub-doors. A module or package with a leading underscore is private to the room: only files of the same
-room may import it. ``creases._typing``, ``_text``, ``_validation``, ``_files``, ``_file_checks``, ``_compiled`` and
-``_versions`` are shared by all rooms. Also refused: ``import creases`` inside the package (a circle), a name of a door
-that shadows a module, and a module of a room that is neither private nor a door.
+room may import it; tests and benchmarks may look inside. What is right below ``creases`` and starts with an underscore
+(``_typing``, ``_validation``, ``_program``, ...) is shared by all rooms. Also refused inside the package: ``import
+creases`` (a circle) and the reproduction; and a name of a door that shadows a module, and a module of a room that is
+neither private nor a door.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "creases"
-FOLDERS = ("src/creases", "reproduction/creases_reproduction", "docs", "bench")
+FOLDERS = ("src/creases", "reproduction/creases_reproduction", "docs")
 
 #: Rooms whose modules need not be private: each command is a module, and `console` is for commands of other packages.
 OPEN = ("cli",)
@@ -46,6 +47,8 @@ def violations_of_imports(path: Path) -> Iterator[str]:
     room = room_of(path)
     for line, name in imported(ast.parse(path.read_text(encoding="utf-8"))):
         parts = name.split(".")
+        if parts[0] == "creases_reproduction" and room is not None:
+            yield f"{path}:{line}: imports {name}; the package knows nothing of the reproduction"
         if parts[0] != "creases":
             continue
         if parts == ["creases"] and room is not None:

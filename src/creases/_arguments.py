@@ -6,12 +6,13 @@ import builtins
 import types
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, wraps
-from inspect import signature
+from inspect import signature, unwrap
 from numbers import Real
 from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+from types import SimpleNamespace
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -49,11 +50,13 @@ def check_arguments(*names: str) -> Callable[[F], F]:
 
         @cache  # on the first call: annotations may name classes that are defined below
         def kinds() -> dict[str, Kind | None]:
-            known = _Names(vars(builtins) | getattr(function, "__wrapped__", function).__globals__)
-            return {name: _kind(eval(str(parameters[name].annotation), {}, known)) for name in names}
+            inner = unwrap(function)
+            part = SimpleNamespace(__annotations__={name: inner.__annotations__[name] for name in names})
+            hints = get_type_hints(part, localns=_Names(vars(builtins) | inner.__globals__))
+            return {name: _kind(hint) for name, hint in hints.items()}
 
         @wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
+        def check_and_call(*args: Any, **kwargs: Any) -> Any:
             for name, kind in kinds().items():
                 at = positions[name]
                 if at < len(args):
@@ -62,7 +65,7 @@ def check_arguments(*names: str) -> Callable[[F], F]:
                     _check(kwargs[name], kind, name)
             return function(*args, **kwargs)
 
-        return checked  # type: ignore[return-value]
+        return check_and_call  # type: ignore[return-value]
 
     return decorate
 

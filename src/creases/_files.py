@@ -23,6 +23,7 @@ from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
+from creases._memory import free_memory
 from creases.errors import FileError
 
 try:
@@ -50,8 +51,8 @@ _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 #: Numbers of temporary files that are looked for; more than so many processes hardly ever write one file at a time.
 _PROBED = 8
 
-#: A file larger than this when unpacked, in bytes, and by this factor, is refused.
-_LARGE, _RATIO = 2**31, 200
+#: A file larger than this when unpacked, in bytes, and by this factor, is refused: arrays of numbers hardly compress.
+_LARGE, _RATIO = 2**28, 100
 
 
 @contextmanager
@@ -168,7 +169,9 @@ def _check_sizes(arrays: NpzFile, size: int) -> None:
     infos = archive.infolist()
     total = sum(info.file_size for info in infos)
     if total > _LARGE and total > _RATIO * size:
-        raise ValueError(f"it would take {total / 1e9:.0f} GB of memory, {total // size} times its own size")
+        raise ValueError(f"it would take {total / 1e9:.2g} GB of memory, {total // size} times its own size")
+    if total > free_memory():
+        raise ValueError(f"it would take {total / 1e9:.3g} GB of memory, more than is free")
     for info in infos:
         if info.flag_bits & 1:
             raise ValueError(f"{info.filename} is encrypted")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import creases
-from creases.cli import grow as verb
+from creases.cli.grow import _network
 from creases.growth import GrowthConfig, History
 from creases.tables import Experiment, RunSettings, load_run
 from creases.tables._fit import experiment as experiments
@@ -43,7 +43,7 @@ def orchard(tmp_path):
     return path
 
 
-QUICK = ("--budget", 60, "--when", 15, "--seed", 1)
+QUICK = ("--kind", "network", "--budget", 60, "--when", 15, "--seed", 1)
 
 
 def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp_path):
@@ -100,7 +100,7 @@ def test_a_linear_model_that_is_as_good_is_kept_and_said_so(run, tmp_path, monke
     X = rng.normal(size=(120, 3))
     rows = np.column_stack([X, X @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=120)])
     np.savetxt(tmp_path / "line.csv", rows, delimiter=",", header="a,b,c,y", comments="")
-    options = ("--task", "regression", "--when", 4, "--budget", 12)
+    options = ("--kind", "network", "--task", "regression", "--when", 4, "--budget", 12)
     result = run("grow", "line.csv", "--out", "o", *options)
     said = " ".join(result.stdout.split())
     assert (
@@ -148,7 +148,7 @@ def test_rows_left_out_for_missing_values_do_not_shift_the_others(run, orchard, 
 
 def test_the_onnx_file_is_the_same_network(run, orchard, tmp_path):
     pytest.importorskip("onnx")
-    assert run("grow", orchard, "--out", "o", "--budget", 5).exit_code == 0
+    assert run("grow", orchard, "--out", "o", "--kind", "network", "--budget", 5).exit_code == 0
     x = np.array([[200.0, 10, 1, 0], [450, 30, 0, 1]])
     a, b = (creases.read(tmp_path / "o" / f"model.{ending}")(x) for ending in ("safetensors", "onnx"))
     assert np.allclose(a, b, rtol=1e-12)
@@ -157,7 +157,7 @@ def test_the_onnx_file_is_the_same_network(run, orchard, tmp_path):
 def test_a_regression_is_told_in_the_targets_units(run, tmp_path):
     x = np.linspace(0, 100, 120)
     np.savez(tmp_path / "roof.npz", load=x, sag=np.abs(x - 40) * 30 + 1000)
-    result = run("grow", "roof.npz", "--target", "sag", "--out", "o", "--budget", 80, "--when", 20)
+    result = run("grow", "roof.npz", "--target", "sag", "--out", "o", "--kind", "network", "--budget", 80, "--when", 20)
     assert result.exit_code == 0, result.output
     scores = json.loads((tmp_path / "o" / "model.json").read_text())["scores"]
     assert scores["grown network"]["test"] > scores["Ridge"]["test"] + 0.1
@@ -199,14 +199,14 @@ def test_an_interrupted_run_says_how_to_go_on_and_comes_to_the_same_network(run,
 
 
 def test_a_folder_with_another_run_is_refused(run, orchard, tmp_path):
-    assert run("grow", orchard, "--out", "o", "--budget", 2).exit_code == 0
-    again = run("grow", orchard, "--out", "o", "--budget", 3)
+    assert run("grow", orchard, "--out", "o", "--kind", "network", "--budget", 2).exit_code == 0
+    again = run("grow", orchard, "--out", "o", "--kind", "network", "--budget", 3)
     assert again.exit_code == 2
     assert (
         "--out must not contain a growth run or files of the same names, got o with run.json of a growth run; resume "
         "it with --resume o, overwrite it with --force, or choose another folder"
     ) in " ".join(again.stderr.split())
-    forced = run("grow", orchard, "--out", "o", "--budget", 3, "--force", "--json")
+    forced = run("grow", orchard, "--out", "o", "--kind", "network", "--budget", 3, "--force", "--json")
     assert json.loads(forced.stdout)["epochs"] == 3
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "report.txt").write_text("mine")
@@ -218,7 +218,7 @@ def test_a_folder_with_another_run_is_refused(run, orchard, tmp_path):
 
 
 def test_a_run_is_not_resumed_on_other_data(run, orchard):
-    assert run("grow", orchard, "--out", "o", "--budget", 2).exit_code == 0
+    assert run("grow", orchard, "--out", "o", "--kind", "network", "--budget", 2).exit_code == 0
     orchard.write_text(orchard.read_text() + "300,10,pear,late\n")
     result = run("grow", "--resume", "o")
     assert result.exit_code == 2
@@ -265,7 +265,7 @@ def test_a_damaged_run_file_is_named(run, tmp_path):
     (tmp_path / "o" / "run.json").write_text('{"creases-run": 7}')
     result = run("grow", "--resume", "o")
     assert result.exit_code == 2
-    assert "run.json is damaged (version 7, expected 3)" in " ".join(result.stderr.split())
+    assert "run.json is damaged (version 7, expected 4)" in " ".join(result.stderr.split())
 
 
 #: Methods that only the thorough tests run from the command line.
@@ -309,7 +309,7 @@ def test_a_budget_bounds_the_network(run):
 def test_a_class_with_one_row_and_few_rows_are_no_obstacle(run, tmp_path):
     rows = [f"{k},{'b' if k == 5 else 'a' if k % 2 else 'c'}" for k in range(12)]
     (tmp_path / "few.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
-    assert run("grow", "few.csv", "--out", "o", "--budget", 4, "--when", 2).exit_code == 0
+    assert run("grow", "few.csv", "--out", "o", "--kind", "network", "--budget", 4, "--when", 2).exit_code == 0
     (tmp_path / "fewer.csv").write_text("x,y\n" + "\n".join(rows[:9]) + "\n")
     result = run("grow", "fewer.csv", "--out", "p")
     assert result.exit_code == 2
@@ -349,7 +349,7 @@ def test_the_command_makes_a_run_of_the_same_settings(run, settings, monkeypatch
         made.append((given, str(home)))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(verb, "grow_into", seen)
+    monkeypatch.setattr(_network, "fit_into", seen)
     run(*shlex.split(settings.command("my run"))[1:])
     assert made == [(settings, "my run")]
 
@@ -360,14 +360,14 @@ def test_a_rare_class_is_warned_of_and_found_with_weights_and_a_threshold(run, t
     labels = np.where(x[:, 0] + 1.2 * rng.normal(size=240) > 2.0, "yes", "no")
     rows = [f"{a:.3f},{b:.3f},{label}" for (a, b), label in zip(x, labels, strict=True)]
     (tmp_path / "rare.csv").write_text("\n".join(["a,b,churn", *rows]) + "\n")
-    plain = run("grow", "rare.csv", "--out", "plain", "--budget", 2)
+    plain = run("grow", "rare.csv", "--out", "plain", "--kind", "network", "--budget", 2)
     assert plain.exit_code == 0, plain.output
     assert max(map(len, plain.stdout.split("On the ")[1].splitlines()[:12])) <= 80
     said = " ".join(plain.stdout.split())
     assert "Warning: The majority class (no) alone has accuracy" in said
     assert "Try --class-weight balanced or --threshold f1" in said
     options = ("--class-weight", "yes=12", "--threshold", "balanced_accuracy")
-    result = run("grow", "rare.csv", "--out", "o", "--budget", 2, *options)
+    result = run("grow", "rare.csv", "--out", "o", "--kind", "network", "--budget", 2, *options)
     assert result.exit_code == 0, result.output
     metrics = json.loads((tmp_path / "o" / "metrics.json").read_text())
     assert metrics["network"]["test"]["recall"][1] > 0

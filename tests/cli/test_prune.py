@@ -98,6 +98,7 @@ def test_a_network_is_pruned_to_a_fraction_of_its_multiply_adds(run, moons, tmp_
     assert 0 < creases.read(tmp_path / "small.safetensors").n_units <= 8  # of 16; each has four multiply-adds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -289,6 +289,7 @@ def test_dates_are_days_in_the_fit_and_dates_in_the_files(run, tmp_path):
     assert abs(float(row["best_fit"])) < 1e-6
 
 
+@pytest.mark.slow
 def test_the_module_of_the_command_does_not_import_torch():
     code = "import sys, creases.cli.spline; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

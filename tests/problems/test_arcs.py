@@ -6,7 +6,7 @@ from creases.problems import moons, spirals
 
 
 def test_moons_without_noise_are_two_half_circles():
-    X, y = moons(n=500, noise=0, standardise=False)
+    X, y = moons(n=500, noise=0, standardize=False)
     centre = np.where((y == 0)[:, None], [0, 0], [1, 0.5])
     np.testing.assert_allclose(np.hypot(*(X - centre).T), 1)
     assert (X[y == 0, 1] >= 0).all()
@@ -15,7 +15,7 @@ def test_moons_without_noise_are_two_half_circles():
 
 @pytest.mark.parametrize("arms", [2, 3, 5])
 def test_spirals_without_noise_lie_on_their_arms(arms):
-    X, y = spirals(n=1000, noise=0, arms=arms, turns=2, standardise=False)
+    X, y = spirals(n=1000, noise=0, arms=arms, turns=2, standardize=False)
     r, angle = np.hypot(*X.T), np.arctan2(X[:, 1], X[:, 0])
     turned = angle / (2 * np.pi) - 2 * r - y / arms
     np.testing.assert_allclose(turned, np.round(turned), atol=1e-9)
@@ -24,7 +24,7 @@ def test_spirals_without_noise_lie_on_their_arms(arms):
 
 
 @pytest.mark.parametrize("make", [moons, spirals])
-def test_classes_are_balanced_and_points_standardised(make):
+def test_classes_are_balanced_and_points_standardized(make):
     X, y = make()
     assert np.bincount(y).tolist() == [200, 200]
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-12)

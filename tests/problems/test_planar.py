@@ -16,7 +16,7 @@ RULES = {
 @pytest.mark.parametrize("make", RULES)
 def test_classes_follow_the_rule_in_the_box_of_the_experiment(make):
     rule, box = RULES[make]
-    X, y = make(n=20_000, standardise=False)
+    X, y = make(n=20_000, standardize=False)
     np.testing.assert_array_equal(y, rule(*X.T))
     for column, (low, high) in zip(X.T, box, strict=True):
         assert low <= column.min() < low + 0.01 * (high - low)
@@ -36,11 +36,11 @@ def test_defaults_are_those_of_the_experiment(make):
     assert (X.shape, X.dtype, y.dtype) == ((400, 2), np.float64, np.int64)
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(X.std(axis=0), 1, atol=1e-12)
-    np.testing.assert_array_equal(X, make(n=400, seed=0, standardise=True).X)
+    np.testing.assert_array_equal(X, make(n=400, seed=0, standardize=True).X)
 
 
 def test_parabolas_overlap_with_noise_about_their_curves():
-    X, y = overlapping_quadratic(n=20_000, standardise=False)
+    X, y = overlapping_quadratic(n=20_000, standardize=False)
     x, v = X.T
     rest = np.where(y == 0, v - (x**2 - 0.5), v - (0.5 - x**2))
     assert rest.mean() == pytest.approx(0, abs=0.005)
@@ -50,13 +50,13 @@ def test_parabolas_overlap_with_noise_about_their_curves():
 
 
 def test_without_noise_the_parabolas_are_exact():
-    X, y = overlapping_quadratic(n=100, noise=0, standardise=False)
+    X, y = overlapping_quadratic(n=100, noise=0, standardize=False)
     x, v = X.T
     np.testing.assert_array_equal(v, np.where(y == 0, x**2 - 0.5, 0.5 - x**2))
 
 
 def test_noise_moves_points_and_leaves_their_classes():
-    still, moved = sine(standardise=False), sine(standardise=False, noise=0.1)
+    still, moved = sine(standardize=False), sine(standardize=False, noise=0.1)
     np.testing.assert_array_equal(still.y, moved.y)
     assert (moved.X - still.X).std() == pytest.approx(0.1, rel=0.1)
 

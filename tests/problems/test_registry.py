@@ -43,8 +43,8 @@ def test_a_generator_can_be_drawn_from(name):
 
 
 @pytest.mark.parametrize("name", HERE)
-def test_every_problem_can_be_standardised(name):
-    X = problems.get(name, standardise=True).X
+def test_every_problem_can_be_standardized(name):
+    X = problems.get(name, standardize=True).X
     spread = X.std(axis=0)
     assert np.all(np.isclose(spread, 1) | (spread == 0))
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-10)
@@ -67,7 +67,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_and_all_names():
 
 
 def test_an_unknown_option_is_refused_with_the_options():
-    with pytest.raises(InputError, match="sine must have the options n, seed, noise, standardise, got 'colour'"):
+    with pytest.raises(InputError, match="sine must have the options n, seed, noise, standardize, got 'colour'"):
         problems.get("sine", colour=3)
     with pytest.raises(InputError, match=r"cubic_curve must have the options n, seed, .* got 'target'"):
         problems.get("cubic_curve", target="sine")
@@ -102,6 +102,6 @@ def test_a_problem_that_does_not_fit_together_is_refused(change, message):
         Problem("two", **parts)
 
 
-def test_a_constant_column_is_standardised_to_zero():
+def test_a_constant_column_is_standardized_to_zero():
     problem = Problem("constant", [[0.1, 1.0], [0.1, 3.0], [0.1, 2.0]], [0.0, 1.0, 2.0], features=("a", "b"))
-    assert problem.standardised().X[:, 0].tolist() == [0, 0, 0]
+    assert problem.standardized().X[:, 0].tolist() == [0, 0, 0]

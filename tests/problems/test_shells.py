@@ -9,7 +9,7 @@ from creases.problems import DISSERTATION_RADII, EQUAL_AREA_RADII, dissertation_
 @pytest.mark.parametrize("d", [1, 2, 3, 8, 50, 2000])
 def test_points_lie_in_the_ball_and_in_the_shell(d, radii):
     r1, r2, r3 = radii(d)
-    X, y = shells(n=501, d=d, radii=(r1, r2, r3), standardise=False)
+    X, y = shells(n=501, d=d, radii=(r1, r2, r3), standardize=False)
     r = np.linalg.norm(X, axis=1)
     assert y.sum() == 251
     assert r[y == 1].max() <= r1 * (1 + 1e-12)
@@ -19,7 +19,7 @@ def test_points_lie_in_the_ball_and_in_the_shell(d, radii):
 
 def test_points_are_uniform_in_volume_and_direction():
     d, (r1, r2, r3) = 4, dissertation_radii(4)
-    X, y = shells(n=40_000, d=d, radii=(r1, r2, r3), standardise=False)
+    X, y = shells(n=40_000, d=d, radii=(r1, r2, r3), standardize=False)
     r = np.linalg.norm(X, axis=1)
     for share in (r[y == 1] ** d / r1**d, (r[y == 0] ** d - r2**d) / (r3**d - r2**d)):
         counts = np.histogram(share, bins=10, range=(0, 1))[0]

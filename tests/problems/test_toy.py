@@ -59,7 +59,7 @@ def test_no_points_are_refused():
 
 
 def test_xor_circles_swap_the_classes_in_two_quadrants():
-    X, y = xor_circles(n=500, standardise=False)
+    X, y = xor_circles(n=500, standardize=False)
     plain, disc = circle_annulus(500, seed=0)
     np.testing.assert_array_equal(X, plain)
     swapped = X[:, 0] * X[:, 1] < 0
@@ -69,11 +69,11 @@ def test_xor_circles_swap_the_classes_in_two_quadrants():
 
 
 def test_xor_tells_whether_the_signs_differ():
-    X, y = xor(n=5000, standardise=False)
+    X, y = xor(n=5000, standardize=False)
     np.testing.assert_array_equal(y, np.sign(X[:, 0]) != np.sign(X[:, 1]))
     assert y.mean() == pytest.approx(0.5, abs=0.03)
 
 
-def test_standardised_circle_and_annulus_have_unit_spread():
-    X, _ = circle_annulus(1000, seed=0, standardise=True)
+def test_standardized_circle_and_annulus_have_unit_spread():
+    X, _ = circle_annulus(1000, seed=0, standardize=True)
     np.testing.assert_allclose(X.std(axis=0), 1, atol=1e-12)

@@ -66,6 +66,7 @@ def test_the_function_stays_on_the_box(case, double):
     assert found.parameters_after <= found.parameters_before
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(case=cases(max_depth=2))
 def test_without_a_box_the_function_stays_everywhere(case):
@@ -149,6 +150,7 @@ def test_linear_programs_bound_what_a_partition_gives_exactly(seed):
             assert (middle.low <= most.low + 1e-9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leak", [0.0, 0.3])
 def test_linear_programs_never_cut_off_what_small_networks_reach(leak):
     """Of few units bounds are near the truth, so that a chord a little too low is seen."""

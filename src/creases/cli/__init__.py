@@ -18,10 +18,13 @@ BAD_INPUT = 2
 
 #: Where each command is defined, and the line that ``creases --help`` shows for it.
 COMMANDS = {
-    "grow": ("creases.cli.grow:grow_table", "Grow a network on a table and explain every unit it adds."),
-    "predict": ("creases.cli.predict:predict_rows", "Predict new rows with a grown network."),
+    "grow": ("creases.cli.grow:grow_table", "Fit a model to a table that can be read whole, or grow a network on it."),
+    "predict": ("creases.cli.predict:predict_rows", "Predict new rows with the model of a table."),
     "map": ("creases.cli.map:map_plane", "Map and draw every linear region of a network on a plane."),
-    "explain": ("creases.cli.explain:explain_input", "Explain a network's decision at one input."),
+    "explain": (
+        "creases.cli.explain:explain_input",
+        "Explain a row's prediction, or a network's decision at one input.",
+    ),
     "verify": ("creases.cli.verify:verify_property", "Prove a property of a network, or find a counterexample."),
     "check": ("creases.cli.check:check_proof_file", "Check a proof about a network with code that no search uses."),
     "compare": ("creases.cli.compare:compare_networks", "Compare the decisions and coefficients of networks."),

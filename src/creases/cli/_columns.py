@@ -23,6 +23,11 @@ def print_columns(encoding: TableEncoding) -> None:
     if len(frame) > LISTED:
         rows.append((f"... {len(frame) - LISTED:,} more", "", "", "", ""))
     print_table("Columns", rows, ("column", "kind", "use", "missing", "note"), left=(0, 1, 2, 4))
+    print_left_out(encoding)
+
+
+def print_left_out(encoding: TableEncoding) -> None:
+    """Say which columns are ignored, and why."""
     left_out = encoding.left_out
     if left_out:
         listing = ", ".join(f"{name!r} ({why})" for name, why in list(left_out.items())[:LISTED])

@@ -14,7 +14,7 @@ def load_kernels() -> None:
 
 def load_spline_kernels() -> None:
     """Load the kernels of the best fit; say so if they must be compiled."""
-    from creases.splines.free_knots import compile_kernels
+    from creases.splines import compile_kernels
 
     compile_kernels(_announce)
 

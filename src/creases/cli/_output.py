@@ -55,9 +55,7 @@ def write_picture(
     marks: Mapping[str, ArrayLike] | None = None,
 ) -> Path:
     """Draw a partition into a ``.png`` or ``.svg`` file, with named points (slice coordinates) marked."""
-    from creases.show import plot_plane, save_figure
-    from creases.show.figures import mark_points, plane_height
-    from creases.show.style import new_figure, style_context
+    from creases.show import mark_points, new_figure, plane_height, plot_plane, save_figure, style_context
 
     figure, (ax,) = new_figure(6.4, plane_height(partition, 6.4))
     with style_context():

@@ -11,7 +11,8 @@ import typer
 from creases.cli import _summary as summary
 from creases.cli._kernels import load_kernels
 from creases.cli.console import out, print_table
-from creases.cli.grow import grow_into, interruptible, print_report
+from creases.cli.grow._interruption import interruptible
+from creases.cli.grow._network import fit_into, print_result
 from creases.errors import CreasesError
 from creases.growth import GrowthConfig
 from creases.tables import SETTINGS_FILE, RunSettings
@@ -39,12 +40,12 @@ def run_demo(
     Takes less than a minute.
     """
     settings = RunSettings(PROBLEM, config=GrowthConfig(budget=EPOCHS, hidden=HIDDEN, seed=seed))
-    report, files = interruptible(folder, lambda: grow_into(settings, folder, force=is_demo(folder), fresh=True))
+    report, files = interruptible(folder, lambda: fit_into(settings, folder, force=is_demo(folder), fresh=True))
     partition, result = map_grown(report)
     files["map"] = draw(report, partition, folder / MAP)
     print_table("The regions of the grown network", summary.summary_rows(result))
     out.print()
-    print_report(report, files)
+    print_result(report, files)
 
 
 def is_demo(folder: Path) -> bool:
@@ -68,8 +69,7 @@ def map_grown(report: Report) -> tuple[PlanePartition, dict[str, Any]]:
 
 def draw(report: Report, partition: PlanePartition, path: Path, *, dpi: int = 160) -> Path:
     """Draw what the network decides, with the data, beside its regions as a folded sheet."""
-    from creases.show import plot_plane, save_figure
-    from creases.show.style import new_figure, style_context
+    from creases.show import new_figure, plot_plane, save_figure, style_context
 
     X, y = report.data.problem
     figure, (decision, sheet) = new_figure(12, 6.5, panels=2)

@@ -1,4 +1,4 @@
-"""``creases predict``: predict new rows with a grown network."""
+"""``creases predict``: predict new rows with the model of a table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def predict_rows(
         Path,
         typer.Argument(
             metavar="RUN",
-            help="Folder of a growth run (creases grow).",
+            help="Folder of a model (creases grow).",
             show_default=False,
             autocompletion=complete_files(),
         ),
@@ -51,12 +51,12 @@ def predict_rows(
     ] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
-    """Predict new rows with a grown network.
+    """Predict new rows with the model of a table.
 
-    Writes one line per row: the predicted class and the probability of every class, or the predicted value; the region
-    (1 holds the most training rows, 0: a region without any); whether the row lies outside the range of the training
-    rows, and in which columns. With --distance also how far the nearest input with another decision is, in standard
-    deviations, and whether that is proved.
+    Writes one line per row: the predicted class and the probability of every class, or the predicted value; of a grown
+    network the region (1 holds the most training rows, 0: a region without any); whether the row lies outside the range
+    of the training rows, and in which columns. With --distance also how far the nearest input with another decision is,
+    in standard deviations, and whether that is proved.
 
     For example:
       creases predict out/iris new.csv --out predictions.csv
@@ -66,7 +66,7 @@ def predict_rows(
 
     check_outputs([out], (".csv",))
     with show_progress(3) as begin:
-        begin("reading the network")
+        begin("reading the model")
         model = load(run)
         begin("reading the rows")
         encoded = model.encode(data, header=header)
@@ -85,7 +85,8 @@ def predict_rows(
 def _summary(model: TableModel, frame: pd.DataFrame, out: Path) -> dict[str, Any]:
     predicted = frame.iloc[:, 0]
     summary = {"file": str(out), "rows": len(frame), "outside": int((frame["outside"] == "yes").sum())}
-    summary["in_new_regions"] = int((frame["region"] == 0).sum())
+    if "region" in frame:
+        summary["in_new_regions"] = int((frame["region"] == 0).sum())
     if model.classes is not None:
         return summary | {"predicted": {str(name): int(n) for name, n in predicted.value_counts().items()}}
     spread = {"least": predicted.min(), "mean": predicted.mean(), "largest": predicted.max()} if len(frame) else {}
@@ -99,8 +100,9 @@ def _print(model: TableModel, frame: pd.DataFrame, out: Path, run: Path) -> None
     rows: list[tuple[str, ...]] = [
         ("predicted " + (model.target or "class"), ", ".join(form.format(*pair) for pair in listing)),
         ("outside the range of the training rows", plural(summary["outside"], "row")),
-        ("in regions without training rows", plural(summary["in_new_regions"], "row")),
-        ("written to", str(out)),
     ]
+    if "in_new_regions" in summary:
+        rows.append(("in regions without training rows", plural(summary["in_new_regions"], "row")))
+    rows.append(("written to", str(out)))
     print_table(plural(len(frame), "row"), rows)
     print_next(f"creases explain {run} --row 0", "why a row of the training table gets its prediction")

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 
 from creases._arguments import check_arguments
+from creases._program import pattern_gradients
 from creases._typing import Floats, Ints
 from creases._validation import check_finite, check_index, check_numbers, check_vector
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
-from creases.network.program import pattern_gradients
 from creases.regions import line
 
 if TYPE_CHECKING:

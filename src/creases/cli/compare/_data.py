@@ -75,19 +75,21 @@ def _images(
     data: str, split: Literal["train", "test"], net: Network, count: int, normalise: bool
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return images (count, c, h, w) in the size that the network takes, and their classes."""
-    from creases import problems
+    from creases.problems import cifar10, mnist
+    from creases.problems.images import channel_statistics, to_color_32
+    from creases.problems.images import normalise as standardize_pixels
 
-    read = {"mnist": problems.mnist, "cifar10": problems.cifar10}[data]
+    read = {"mnist": mnist, "cifar10": cifar10}[data]
     images = read(split)
     pixels = images.images[:count]
     size = pixels[0].size
     if net.n_in == 3072 and size == 784:
-        pixels = problems.images.to_color_32(pixels)
+        pixels = to_color_32(pixels)
     elif net.n_in != size:
         raise InputError("data", f"have {net.n_in} inputs, as the network", f"images of {data} with {size} pixels")
     if not normalise:
         return pixels / 255.0, images.labels[:count]
-    mean, spread = problems.images.channel_statistics(read("train").images)
+    mean, spread = channel_statistics(read("train").images)
     repeats = pixels.shape[1] // len(mean)
-    scaled = problems.images.normalise(pixels, (np.repeat(mean, repeats), np.repeat(spread, repeats)))
+    scaled = standardize_pixels(pixels, (np.repeat(mean, repeats), np.repeat(spread, repeats)))
     return scaled, images.labels[:count]

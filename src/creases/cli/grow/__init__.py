@@ -1,48 +1,62 @@
-"""``creases grow``: grow a network on a table, each unit with a reason."""
+"""``creases grow``: fit a table by curves, planes and units, or grow a network, each unit with a reason."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from creases._files import write_json
-from creases.cli._columns import print_columns
 from creases.cli._completion import complete_data, complete_files, complete_words
 from creases.cli._missing import Missing
-from creases.cli.console import INTERRUPTED, note, option_panels, out, print_json, print_next
+from creases.cli.console import option_panels, print_json
+from creases.cli.grow._interruption import interruptible
 from creases.cli.grow._values import (
     parse_batch_size,
     parse_budget,
     parse_class_weight,
     parse_number_or_name,
+    parse_shapes,
     parse_widths,
     split_names,
 )
 from creases.errors import InputError, RequestError
-from creases.growth import GrowthConfig
-from creases.tables import (
-    ENCODING_FILE,
-    SETTINGS_FILE,
-    RunSettings,
-    lock_folder,
-    prepare_folder,
-    resolve_data,
-)
+from creases.tables import CurveConfig, RunSettings, default_kind, make_config, resolve_data
 
 if TYPE_CHECKING:
-    from creases.cli.grow._report import Report
+    from creases.growth import GrowthConfig
 
-data_option, method_option, stopping_option, switches_option, output_option = option_panels(
-    "Data", "Method", "Stopping", "Switches", "Output"
+data_option, model_option, growth_option, output_option = option_panels(
+    "Data", "Model", "Growth (--kind network)", "Output"
 )
 
-assert GrowthConfig.growth_patience is not None
-_GROWTH_PATIENCE: int = GrowthConfig.growth_patience
+#: How the options of growth are read from the command line; others are taken as they are.
+_PARSERS: dict[str, Any] = {
+    "how": lambda how: how.value,
+    "where": lambda where: where.replace("-", " "),
+    "when": lambda when: int(when) if when.isdecimal() else when,
+    "hidden": lambda hidden: hidden if hidden == "auto" else parse_widths(hidden),
+    "budget": parse_budget,
+    "growth_share": parse_number_or_name,
+    "optimizer": lambda optimizer: optimizer.value,
+    "batch_size": parse_batch_size,
+    "class_weight": parse_class_weight,
+    "threshold": parse_number_or_name,
+}
+
+#: Options that neither kind of model has in its configuration.
+_OTHERS = ("data", "target", "task", "inputs", "drop", "categorical", "missing", "header", "kind", "shape")
+_OUTPUT = ("folder", "resume", "force", "as_json")
+
+
+class Kind(StrEnum):
+    """Kinds of models."""
+
+    curves = "curves"
+    network = "network"
 
 
 class Method(StrEnum):
@@ -112,12 +126,9 @@ def grow_table(
             "or the most frequent category), drop (drop the rows), or error.",
         ),
     ] = Missing.indicate,
-    validation_fraction: Annotated[
-        float, data_option(metavar="F", help="Fraction of rows held out to judge growth and to select the network.")
-    ] = GrowthConfig.validation_fraction,
     test_fraction: Annotated[
         float, data_option(metavar="F", help="Fraction of rows held out for testing.")
-    ] = GrowthConfig.test_fraction,
+    ] = CurveConfig.test_fraction,
     class_weight: Annotated[
         str | None, data_option(metavar="W", help="Class weights: balanced, or for each class, such as yes=5,no=1.")
     ] = None,
@@ -125,80 +136,124 @@ def grow_table(
         str,
         data_option(
             metavar="P",
-            help="Two classes: predict the second above this probability; or choose it on the validation rows to "
-            "maximize f1, balanced_accuracy or accuracy.",
+            help="Two classes: predict the second above this probability; or choose it to maximize f1, "
+            "balanced_accuracy or accuracy.",
         ),
     ] = "0.5",
+    kind: Annotated[
+        Kind | None,
+        model_option(
+            metavar="KIND",
+            help="curves: lines, curves, planes and units in turn, where they pay; network: grow by units.",
+            show_default="curves for a file, network for a built-in problem",
+        ),
+    ] = None,
+    shape: Annotated[
+        list[str] | None,
+        model_option(
+            metavar="COLUMN=SHAPE",
+            help="For curves: rising, falling, straight or convex in a column, such as age=rising; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int, model_option(metavar="N", help="Random seed of the split, the folds, the initial network, the training.")
+    ] = CurveConfig.seed,
     how: Annotated[
-        Method,
-        method_option(metavar="METHOD", help=f"Growth method: {', '.join(Method)}."),
-    ] = Method.auto,
+        Method | None, growth_option(metavar="METHOD", help=f"Method: {', '.join(Method)}.", show_default="auto")
+    ] = None,
     where: Annotated[
-        str,
-        method_option(
+        str | None,
+        growth_option(
             metavar="PLACE",
             help="Where to grow: all, width-or-depth, or a layer: hidden1, ...",
+            show_default="all",
             autocompletion=complete_words("all", "width-or-depth", "hidden1"),
         ),
-    ] = "all",
+    ] = None,
     when: Annotated[
-        str,
-        method_option(
+        str | None,
+        growth_option(
             metavar="WHEN",
             help="When to grow: stages, plateau, or every N epochs.",
+            show_default="stages",
             autocompletion=complete_words("stages", "plateau"),
         ),
-    ] = "stages",
+    ] = None,
     hidden: Annotated[
-        str,
-        method_option(metavar="N,N,...", help="Initial widths of the hidden layers; auto: start from a linear model."),
-    ] = "auto",
-    optimizer: Annotated[Optimizer, method_option(metavar="NAME", help="Optimizer: adamw or adam.")] = Optimizer.adamw,
-    lr: Annotated[float, method_option(metavar="RATE", help="Learning rate.")] = GrowthConfig.lr,
+        str | None,
+        growth_option(
+            metavar="N,N,...",
+            help="Initial widths of the hidden layers; auto: start from a linear model.",
+            show_default="auto",
+        ),
+    ] = None,
+    validation_fraction: Annotated[
+        float | None,
+        growth_option(
+            metavar="F",
+            help="Fraction of rows held out to judge growth and to select the network.",
+            show_default="0.15",
+        ),
+    ] = None,
+    optimizer: Annotated[
+        Optimizer | None, growth_option(metavar="NAME", help="Optimizer: adamw or adam.", show_default="adamw")
+    ] = None,
+    lr: Annotated[float | None, growth_option(metavar="RATE", help="Learning rate.", show_default="0.01")] = None,
     weight_decay: Annotated[
-        float, method_option(metavar="RATE", help="Weight decay of AdamW.")
-    ] = GrowthConfig.weight_decay,
+        float | None, growth_option(metavar="RATE", help="Weight decay of AdamW.", show_default="0.3")
+    ] = None,
     batch_size: Annotated[
-        str, method_option(metavar="N", help="Rows per batch: a number, auto (an eighth of the rows) or all.")
-    ] = "auto",
-    seed: Annotated[
-        int, method_option(metavar="N", help="Random seed of the split, the initial network and the training.")
-    ] = GrowthConfig.seed,
+        str | None,
+        growth_option(
+            metavar="N", help="Rows per batch: a number, auto (an eighth of the rows) or all.", show_default="auto"
+        ),
+    ] = None,
     device: Annotated[
-        str, method_option(metavar="DEVICE", help="Torch device: cpu, cuda, cuda:1, ...")
-    ] = GrowthConfig.device,
+        str | None, growth_option(metavar="DEVICE", help="Torch device: cpu, cuda, cuda:1, ...", show_default="cpu")
+    ] = None,
     budget: Annotated[
-        str,
-        stopping_option(
+        str | None,
+        growth_option(
             metavar="COST",
             help="How much to spend: epochs (100), time ('60 s', '5 min'), '2e12 multiply-adds', or auto.",
+            show_default="auto",
         ),
-    ] = "auto",
-    max_units: Annotated[
-        int | None, stopping_option(metavar="N", help="Maximum number of hidden units.")
-    ] = GrowthConfig.max_units,
-    max_parameters: Annotated[
-        int | None, stopping_option(metavar="N", help="Maximum number of parameters.")
-    ] = GrowthConfig.max_parameters,
+    ] = None,
+    max_units: Annotated[int | None, growth_option(metavar="N", help="Maximum number of hidden units.")] = None,
+    max_parameters: Annotated[int | None, growth_option(metavar="N", help="Maximum number of parameters.")] = None,
     growth_share: Annotated[
-        str, stopping_option(metavar="F", help="Fraction of the budget for growth; auto: 0.1, or 0.2 in short runs.")
-    ] = "auto",
+        str | None,
+        growth_option(
+            metavar="F", help="Fraction of the budget for growth; auto: 0.1, or 0.2 in short runs.", show_default="auto"
+        ),
+    ] = None,
     growth_patience: Annotated[
-        int, stopping_option(metavar="N", help="Stop growing after this many stages in a row without improvement.")
-    ] = _GROWTH_PATIENCE,
+        int | None,
+        growth_option(
+            metavar="N", help="Stop growing after this many stages in a row without improvement.", show_default="3"
+        ),
+    ] = None,
     patience: Annotated[
-        int, stopping_option(metavar="N", help="With --when plateau: epochs without improvement before growing.")
-    ] = GrowthConfig.patience,
-    header: Annotated[
-        bool | None,
-        switches_option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
+        int | None,
+        growth_option(
+            metavar="N", help="With --when plateau: epochs without improvement before growing.", show_default="5"
+        ),
     ] = None,
     standardize: Annotated[
-        bool, switches_option("--standardize/--no-standardize", help="Scale columns for training.")
-    ] = GrowthConfig.standardize,
+        bool | None,
+        growth_option("--standardize/--no-standardize", help="Scale columns for training.", show_default="standardize"),
+    ] = None,
     recycle: Annotated[
-        bool, switches_option("--recycle/--no-recycle", help="Replace redundant units before adding more.")
-    ] = GrowthConfig.recycle,
+        bool | None,
+        growth_option(
+            "--recycle/--no-recycle", help="Replace redundant units before adding more.", show_default="recycle"
+        ),
+    ] = None,
+    header: Annotated[
+        bool | None,
+        data_option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
+    ] = None,
     folder: Annotated[
         Path | None,
         output_option(
@@ -219,52 +274,25 @@ def grow_table(
     force: Annotated[bool, output_option("--force", help="Overwrite another run in the folder.")] = False,
     as_json: Annotated[bool, output_option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Grow a network on a table and explain every unit it adds.
+    """Fit a model to a table that can be read whole, or grow a network on it.
 
-    Starts from a linear model and adds units where it makes errors. Writes the network, its history, a picture and a
-    report to the folder. If interrupted, resume with --resume DIR.
+    Straight lines first, then curves of columns, planes of pairs of columns and units of many: each where it predicts
+    held-out rows better. With --kind network, or for a built-in problem, grows a network by units and explains each.
+    Writes the model and a report to the folder. If interrupted, resume with --resume DIR.
 
     For example:
+      creases grow houses.csv --target price --shape area=rising --out out/houses
       creases grow iris --out out/iris
-      creases grow houses.csv --target price --budget '60 s' --out out/houses
     """
     changed = _changed_options(ctx)
     if resume is not None:
-        limits: dict[str, Any] = {
-            "max_units": max_units,
-            "max_parameters": max_parameters,
-            "budget": parse_budget(budget),
-        }
-        settings, home = _resume_settings(resume, changed, limits), resume
+        settings, home = _resume_settings(resume, changed, ctx.params), resume
     else:
         if data is None or folder is None:
             raise RequestError("data and a folder are required: creases grow table.csv --target COLUMN --out DIR")
-        config = GrowthConfig(
-            how=how.value,
-            where=where.replace("-", " "),
-            when=int(when) if when.isdecimal() else when,
-            hidden=hidden if hidden == "auto" else parse_widths(hidden),
-            max_units=max_units,
-            max_parameters=max_parameters,
-            budget=parse_budget(budget),
-            growth_share=parse_number_or_name(growth_share),
-            patience=patience,
-            growth_patience=growth_patience,
-            optimizer=optimizer.value,
-            lr=lr,
-            weight_decay=weight_decay,
-            batch_size=parse_batch_size(batch_size),
-            validation_fraction=validation_fraction,
-            test_fraction=test_fraction,
-            class_weight=parse_class_weight(class_weight),
-            threshold=parse_number_or_name(threshold),
-            standardize=standardize,
-            seed=seed,
-            recycle=recycle,
-            device=device,
-        )
+        source = resolve_data(data)
         settings = RunSettings(
-            data=resolve_data(data),
+            data=source,
             target=target,
             task=None if task is None else task.value,
             missing=missing.value,
@@ -272,69 +300,28 @@ def grow_table(
             inputs=split_names(inputs) or None,
             drop=split_names(drop),
             categorical=split_names(categorical),
-            config=config,
+            config=_read_config(default_kind(source) if kind is None else kind.value, changed, ctx.params),
         )
         home = folder
-    report, files = interruptible(
-        home, lambda: grow_into(settings, home, force=force, fresh=resume is None, show_columns=not as_json)
-    )
+    options: dict[str, Any] = {"force": force, "fresh": resume is None, "show_columns": not as_json}
+    way: Any = import_module(f"creases.cli.grow._{settings.kind}")  # one of them imports torch
+    result, files = interruptible(home, lambda: way.fit_into(settings, home, **options))
     if as_json:
-        print_json(report.summary(files))
+        print_json(way.summarize(result, files))
     else:
-        print_report(report, files)
+        way.print_result(result, files)
 
 
-def grow_into(
-    settings: RunSettings, home: Path, *, force: bool, fresh: bool, show_columns: bool = False
-) -> tuple[Report, dict[str, Path]]:
-    """Start or resume a run, and write all its files; return the report and the files by name."""
-    from creases.cli.grow._report import Report
-    from creases.cli.grow._write import write
-    from creases.tables import Experiment, baselines
-
-    problem = settings.load_problem()
-    if show_columns and problem.encoding is not None:
-        print_columns(problem.encoding)
-    data = Experiment.from_problem(problem, settings.config).data  # refuses what cannot start before writing anything
-    with lock_folder(home):
-        if fresh:
-            prepare_folder(home, force=force)
-        settings.save(home)
-        if problem.encoding is not None:
-            write_json(problem.encoding.to_dict(), home / ENCODING_FILE)
-        experiment = Experiment(data, settings.config, folder=home)
-        experiment.run()
-        report = Report(settings, experiment, baselines(experiment.network, data, threshold=experiment.threshold))
-        return report, write(report, home)
+def _read_config(kind: str, changed: set[str], values: dict[str, Any]) -> CurveConfig | GrowthConfig:
+    """Return the configuration with the options that were given; those of another kind of model are refused."""
+    names = [name for name in values if name in changed and name not in (*_OTHERS, *_OUTPUT)]
+    options = {name: _parse(name, values[name]) for name in names}
+    shapes = parse_shapes(values["shape"])
+    return make_config(kind, options | ({"shapes": shapes} if shapes else {}))
 
 
-def interruptible(home: Path, work: Callable[[], Any]) -> Any:
-    """Do the work; say how to resume it after Ctrl-C."""
-    try:
-        return work()
-    except KeyboardInterrupt:
-        if (home / SETTINGS_FILE).exists():
-            note(f"Interrupted. Resume with: creases grow --resume {home}")
-        raise typer.Exit(INTERRUPTED) from None
-
-
-def print_report(report: Report, files: dict[str, Path]) -> None:
-    """Print the report, and which files to open."""
-    from rich.table import Table
-
-    from creases.cli.grow._report import parts
-
-    for part in parts(report):
-        out.print(part)
-    out.print()
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for name, path in files.items():
-        table.add_row(f"[dim]{name}[/]", str(path))
-    out.print(table)
-    folder = files["network"].parent
-    out.print(f'\nIn Python: creases.load("{folder}").predict(rows)', soft_wrap=True)
-    out.print(f"New rows:  creases predict {folder} new.csv --out predictions.csv", soft_wrap=True)
-    print_next(f"creases report {folder} --out report.html", "explore every growth step in a browser")
+def _parse(name: str, value: Any) -> Any:
+    return _PARSERS[name](value) if name in _PARSERS else value
 
 
 def _changed_options(ctx: typer.Context) -> set[str]:
@@ -342,12 +329,17 @@ def _changed_options(ctx: typer.Context) -> set[str]:
     return {name for name in ctx.params if ctx.get_parameter_source(name).name == "COMMANDLINE"}  # type: ignore[union-attr]
 
 
-def _resume_settings(folder: Path, changed: set[str], limits: dict[str, Any]) -> RunSettings:
+def _resume_settings(folder: Path, changed: set[str], values: dict[str, Any]) -> RunSettings:
     """Return the settings of the run in a folder, with new limits where they were given."""
+    limits = ("budget", "max_units", "max_parameters")
     other = sorted(changed - {"resume", "as_json", *limits})
     if other:
         expected = "not be given with --resume: a run keeps its settings"
         raise InputError(other[0], expected, hint="only --budget, --max-units and --max-parameters may change")
     settings = RunSettings.load(folder)
-    options: dict[str, Any] = {name: limit for name, limit in limits.items() if name in changed}
-    return replace(settings, config=replace(settings.config, **options))
+    options = {name: _parse(name, values[name]) for name in limits if name in changed}
+    if not options:
+        return settings
+    if settings.kind == "curves":
+        make_config("curves", options)  # refuses them
+    return replace(settings, config=replace(settings.growth, **options))

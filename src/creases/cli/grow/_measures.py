@@ -22,12 +22,23 @@ MAX_CLASSES, NAME_LENGTH = 8, 12
 
 
 def measure_parts(models: Sequence[Baseline], data: TableSplit, threshold: float) -> Iterator[RenderableType]:
-    """Yield the measures on the test rows: all models, each class, the confusion, and what to be warned of."""
+    """Yield the measures on the test rows: all models, each class, the confusion, and warnings."""
     net = models[0].metrics
     if net is None:
         return
     yield f"[bold]On the {plural(net.rows, 'test row')}[/]"
     yield _model_table(models)
+    yield from class_parts(models, data, threshold)
+    for warning in baseline_warnings(models, data):
+        yield ""
+        text = warning.render(lambda param, value: f"--{param.replace('_', '-')} {value}")
+        yield f"[bold yellow]Warning:[/] {escape(text)}"
+    yield ""
+
+
+def class_parts(models: Sequence[Baseline], data: TableSplit, threshold: float) -> Iterator[RenderableType]:
+    """Yield the measures of the first model on the test rows: of each class and the confusion, or its residuals."""
+    net = models[0].metrics
     if isinstance(net, ClassificationMetrics):
         yield f"[dim]{_legend(net, threshold, weighted=data.class_weights is not None)}[/]"
         if len(net.support) <= MAX_CLASSES:
@@ -37,11 +48,6 @@ def measure_parts(models: Sequence[Baseline], data: TableSplit, threshold: float
     elif isinstance(net, RegressionMetrics):
         low, first, _, third, high = map(format_number, net.residuals)
         yield f"[dim]residuals (prediction - target): {low} to {high}, middle half from {first} to {third}[/]"
-    for warning in baseline_warnings(models, data):
-        yield ""
-        text = warning.render(lambda param, value: f"--{param.replace('_', '-')} {value}")
-        yield f"[bold yellow]Warning:[/] {escape(text)}"
-    yield ""
 
 
 def _model_table(models: Sequence[Baseline]) -> Table:

@@ -51,6 +51,7 @@ class Report:
         problem, net = self.data.problem, self.experiment.network
         return {
             "creases-model": 1,
+            "kind": "network",
             "data": problem.name,
             "task": problem.task,
             "target": problem.target,
@@ -76,7 +77,7 @@ class Report:
         return {
             **self.description(),
             "rows": {"train": len(data.train), "validation": len(data.validation), "test": len(data.test)},
-            "how": self.settings.config.how,
+            "how": self.settings.growth.how,
             "budget": history.setting["budget"],
             "spent": {name: history.last[name] for name in ("epochs", "seconds", "multiply_adds")},
             "epochs": len(history.epochs),

@@ -32,6 +32,17 @@ def parse_class_weight(text: str | None) -> str | dict[str, float] | None:
         raise InputError("class_weight", "be balanced, or weights such as yes=5,no=1", repr(text)) from None
 
 
+def parse_shapes(values: list[str] | None) -> dict[str, str]:
+    """Return the shapes of columns by name; a name may hold an equals sign."""
+    shapes = {}
+    for text in values or ():
+        name, separator, shape = text.rpartition("=")
+        if not separator:
+            raise InputError("shape", "be a column and a shape such as age=rising", repr(text))
+        shapes[name.strip()] = shape.strip()
+    return shapes
+
+
 def parse_number_or_name(text: str) -> str | float:
     try:
         return float(text)

@@ -7,8 +7,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from creases._files import write_atomically, write_json
 from creases.cli.grow._report import Report, text
 from creases.tables import (
@@ -23,7 +21,6 @@ from creases.tables import (
     SCORECARD_FILE,
     data_box,
     metrics_summary,
-    training_summary,
 )
 
 if TYPE_CHECKING:
@@ -41,8 +38,8 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
     net, history, data = report.experiment.network, report.experiment.history, report.data
     files = {"picture": folder / PICTURE_FILE, "report": folder / REPORT_FILE}
     files["network"] = net.save(folder / MODEL_FILE)
-    rows = np.sort(np.concatenate([data.train, data.validation]))
-    description = report.description() | training_summary(net, data.problem, rows)
+    model = report.experiment.table_model()
+    description = report.description() | {"ranges": model.ranges.tolist(), "regions": model.regions}
     files["description"] = write_json(description, folder / DESCRIPTION_FILE)
     if data.problem.encoding is not None:
         files["table encoding"] = folder / ENCODING_FILE  # written before the run began

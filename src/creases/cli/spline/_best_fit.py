@@ -65,8 +65,7 @@ def fit_best(data: Data, options: dict[str, Any], paths: list[Path], values: Pat
 def _write(fit: OptimalFit, data: Data, path: Path) -> None:
     """Write the pieces, the picture, or the network that computes the fit."""
     from creases.network import read
-    from creases.show import plot_pieces, save_figure
-    from creases.show.style import new_figure
+    from creases.show import new_figure, plot_pieces, save_figure
     from creases.splines import to_module, to_shallow
 
     if path.suffix == ".csv":

@@ -180,9 +180,7 @@ def draw_heatmap(
     path: Annotated[Path, typer.Option("--out", metavar="FILE", help="A .png or .svg file.")] = Path("heat.png"),
 ) -> None:
     """Draw a heat map of one result over two parameters."""
-    from creases.show import plot_heatmap, save_figure
-    from creases.show.figures import heatmap_cells, heatmap_size
-    from creases.show.style import new_figure
+    from creases.show import heatmap_cells, heatmap_size, new_figure, plot_heatmap, save_figure
 
     check_outputs([path], (".png", ".svg"))
     table = _open(folder).table()
@@ -238,7 +236,7 @@ def print_status(sweep: Sweep, status: Status) -> None:
 
 def print_rows(sweep: Sweep) -> None:
     """Print the first rows of a sweep's table."""
-    from creases.show.figures import format_table
+    from creases.show import format_table
 
     table = sweep.table()
     out.print()

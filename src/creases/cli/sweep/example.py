@@ -37,7 +37,7 @@ def train_networks(jobs: list[dict[str, Any]]) -> list[dict[str, float]]:
     ----------
     jobs
         Jobs with the parameters ``problem`` (a classification problem of :func:`creases.problems.get`, whose inputs are
-        standardised), ``width``, ``depth`` (hidden layers), ``leak``, ``lr`` (Adam, full batch), ``epochs`` (the most),
+        standardized), ``width``, ``depth`` (hidden layers), ``leak``, ``lr`` (Adam, full batch), ``epochs`` (the most),
         ``trials`` (networks), and ``min_accuracy``: a network has learned the problem, and is not trained further, once
         it reaches this accuracy.
 

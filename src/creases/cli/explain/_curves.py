@@ -1,0 +1,98 @@
+"""A model of curves in words: its card of points, a row as a sum, and what would change its prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from creases.cli import _arguments as arguments
+from creases.cli.console import out, print_json, print_next, repeat_command
+from creases.errors import InputError
+
+
+def load_curves(folder: str) -> Any:
+    """Return the model of curves in a folder; None if it holds a network, or is none."""
+    from creases.tables import DESCRIPTION_FILE, load
+
+    if not (Path(folder) / DESCRIPTION_FILE).exists():
+        return None
+    model = load(folder)
+    return model if model.additive is not None else None
+
+
+def print_model(model: Any, *, as_json: bool) -> None:
+    """Print the card of points of a model."""
+    from creases.tables import points_card
+
+    card = points_card(model)
+    if as_json:
+        print_json(card.to_dict())
+        return
+    _print(card.lines())
+    print_next(repeat_command("--row", "0"), "why the first row of the table gets its prediction")
+
+
+def explain_table_row(
+    model: Any,
+    folder: str,
+    input_: str | None,
+    row: int | None,
+    to: str | None,
+    fixed: Sequence[str],
+    count: int,
+    budget: float,
+    begin: Callable[..., None],
+) -> dict[str, Any]:
+    """Return a row's explanation and what would change its prediction; the latter is None without a class or bound."""
+    from creases.tables import explain_row, find_changes
+
+    begin("reading the row")
+    x, name, truth, X = _read_row(folder, input_, row)
+    explanation = explain_row(model, x, name=name, truth=truth)
+    changes = None
+    if to is not None or model.classes is not None:
+        begin("finding what would change the prediction")
+        changes = find_changes(model, x, to=to, fixed=fixed, count=count, budget=budget, X=X)
+    return {"explanation": explanation, "changes": changes}
+
+
+def print_row(answer: dict[str, Any], *, asked: bool, as_json: bool) -> None:
+    """Print a row's explanation; if a change was asked for, only its prediction and the change."""
+    explanation, changes = answer["explanation"], answer["changes"]
+    if as_json:
+        print_json(explanation.to_dict() | ({} if changes is None else {"changes": changes.to_dict()}))
+        return
+    lines = explanation.lines()
+    if asked:
+        _print([lines[0], *changes.lines()])
+        if len(changes.answers) == 1:
+            print_next(repeat_command("--count", "3"), "other answers")
+        return
+    _print(lines)
+    if changes is not None:
+        _print(["", *changes.lines()])
+        print_next(repeat_command("--detail"), "the linear region of this row, with coefficients and units")
+    else:
+        print_next(repeat_command("--to", f">= {explanation.total:.2g}"), "what would have to change for that value")
+
+
+def _read_row(folder: str, input_: str | None, row: int | None) -> tuple[Any, str, str, Any]:
+    """Return an encoded row, what to call it, its true class or value, and the table's rows if they are there."""
+    from creases.tables import RunSettings
+
+    if input_ is not None:
+        return arguments.read_input(input_).reshape(-1), "this row", "", None
+    problem = RunSettings.load(Path(folder)).load_problem()
+    numbers = range(len(problem.X)) if problem.rows is None else problem.rows.tolist()
+    if row not in numbers:
+        raise InputError("row", f"be a row of the table, from {min(numbers)} to {max(numbers)}", f"{row}")
+    k = list(numbers).index(row)
+    value = problem.y[k]
+    truth = f"{value:,.6g}" if problem.classes is None else problem.classes[int(value)]
+    return problem.X[k], f"row {row}", truth, problem.X
+
+
+def _print(lines: Sequence[str]) -> None:
+    for line in lines:
+        out.print(line, markup=False, soft_wrap=True)

@@ -1,0 +1,22 @@
+"""What is said after Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from creases.cli.console import INTERRUPTED, note
+from creases.tables import SETTINGS_FILE
+
+
+def interruptible(home: Path, work: Callable[[], Any]) -> Any:
+    """Do the work; say how to resume it after Ctrl-C."""
+    try:
+        return work()
+    except KeyboardInterrupt:
+        if (home / SETTINGS_FILE).exists():
+            note(f"Interrupted. Resume with: creases grow --resume {home}")
+        raise typer.Exit(INTERRUPTED) from None

@@ -1,0 +1,59 @@
+"""Grow a network on a table into a folder, and print its report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from creases._files import write_json
+from creases.cli._columns import print_columns
+from creases.cli.console import out, print_next
+from creases.cli.grow._report import Report, parts
+from creases.cli.grow._write import write
+from creases.tables import ENCODING_FILE, Experiment, RunSettings, baselines, lock_folder, prepare_folder
+
+
+def fit_into(
+    settings: RunSettings, home: Path, *, force: bool, fresh: bool, show_columns: bool = False
+) -> tuple[Report, dict[str, Path]]:
+    """Start or resume a run, and write all its files; return the report and the files by name."""
+    problem = settings.load_problem()
+    if show_columns and problem.encoding is not None:
+        print_columns(problem.encoding)
+    data = Experiment.from_problem(problem, settings.growth).data  # refuses what cannot start before writing anything
+    with lock_folder(home):
+        if fresh:
+            prepare_folder(home, force=force)
+        settings.save(home)
+        if problem.encoding is not None:
+            write_json(problem.encoding.to_dict(), home / ENCODING_FILE)
+        experiment = Experiment(data, settings.growth, folder=home)
+        experiment.run()
+        report = Report(settings, experiment, baselines(experiment.network, data, threshold=experiment.threshold))
+        return report, write(report, home)
+
+
+def summarize(report: Report, files: dict[str, Path]) -> dict[str, Any]:
+    """Return the content of the report as JSON."""
+    return report.summary(files)
+
+
+def print_result(report: Report, files: dict[str, Path]) -> None:
+    """Print the report, and which files to open."""
+    for part in parts(report):
+        out.print(part)
+    print_files(files, files["network"].parent)
+
+
+def print_files(files: dict[str, Path], folder: Path) -> None:
+    """Print which files there are, and what to do with them."""
+    out.print()
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, path in files.items():
+        table.add_row(f"[dim]{name}[/]", str(path))
+    out.print(table)
+    out.print(f'\nIn Python: creases.load("{folder}").predict(rows)', soft_wrap=True)
+    out.print(f"New rows:  creases predict {folder} new.csv --out predictions.csv", soft_wrap=True)
+    print_next(f"creases report {folder} --out report.html", "explore every growth step in a browser")

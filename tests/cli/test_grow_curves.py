@@ -1,0 +1,82 @@
+"""``creases grow FILE``: scores first, then the model in words, then the stages; a folder that predicts."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import creases
+
+
+@pytest.fixture
+def trees(tmp_path):
+    """Heights of trees: a curve of age, a category, missing values, an ID."""
+    rng = np.random.default_rng(0)
+    age, kind = rng.uniform(1, 60, 150), rng.choice(["fir", "oak"], 150)
+    height = np.minimum(age, 25) + 4 * (kind == "fir") + 0.5 * rng.normal(size=150)
+    frame = pd.DataFrame(
+        {"tree id": np.arange(150) + 900, "age": age.round(1), "kind": kind, "height": height.round(2)}
+    )
+    frame.loc[::15, "age"] = np.nan
+    frame.to_csv(tmp_path / "trees.csv", index=False)
+    return frame
+
+
+def test_the_scores_come_first_then_the_model_then_the_stages(run, trees, tmp_path):
+    result = run("grow", "trees.csv", "--out", "o", "--shape", "age=rising")
+    assert result.exit_code == 0, result.output
+    said = result.stdout
+    marks = [
+        "R², fitted",
+        "The model",
+        "age: ",
+        "What each stage brought",
+        "linear: squared error",
+        "Ridge on the test rows",
+    ]
+    places = [said.index(mark) for mark in marks]
+    assert places == sorted(places)
+    assert "'tree id' (ID: different in every row)" in " ".join(result.stderr.split())
+    files = {path.name for path in (tmp_path / "o").iterdir()} - {"model.onnx"}
+    assert files == {"run.json", "model.json", "encoding.json", "metrics.json", "report.txt"}
+    model = creases.load("o")
+    assert (model.curves["age"].slopes >= 0).all()
+    same = creases.fit_table(trees, "height", shapes={"age": "rising"})
+    assert model.predict(trees).tolist() == same.predict(trees).tolist()
+    predicted = run("predict", "o", "trees.csv", "--out", "p.csv")
+    assert predicted.exit_code == 0, predicted.output
+    np.testing.assert_allclose(pd.read_csv("p.csv")["predicted height"], model.predict(trees))
+    resumed = run("grow", "--resume", "o", "--json")
+    summary = json.loads(resumed.stdout)
+    assert summary["parts"] == model.additive.to_dict()
+    assert [each["other"] for each in summary["comparisons"]] == ["Ridge", "HistGradientBoosting"]
+    assert summary["kind"] == "curves"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--budget", "3"), '--budget must be given with kind="network" only; use --kind network'),
+        (("--shape", "age"), "--shape must be a column and a shape such as age=rising, got 'age'"),
+        (("--shape", "age=bent"), "got 'bent'"),
+        (("--kind", "network", "--shape", "age=rising"), 'must belong to kind="curves"'),
+    ],
+)
+def test_options_of_the_other_kind_are_refused(run, trees, tmp_path, words, said):
+    result = run("grow", "trees.csv", "--out", "o", *words)
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.split())
+    assert not (tmp_path / "o").exists()
+
+
+def test_the_defaults_that_the_help_shows_are_those_of_growth(run):
+    from creases.growth import GrowthConfig
+
+    said = re.sub(r"[│\s]+", " ", run("grow", "--help").stdout)
+    for name in ("validation_fraction", "lr", "weight_decay", "growth_patience", "patience"):
+        text = said[said.index(f"--{name.replace('_', '-')} ") :]
+        assert re.search(r"\[default: \(?([\d.]+)\)?\]", text)[1] == f"{getattr(GrowthConfig, name)}"
