@@ -87,6 +87,7 @@ def test_one_that_fails_does_not_stop_the_rest(tmp_path, monkeypatch):
         "agrees": 1,
         "agrees in kind": 0,
         "disagrees": 0,
+        "not comparable": 0,
         "not computable here": 0,
         "failed": 1,
     }

@@ -102,7 +102,7 @@ def to_shallow_plane(model: Any, box: Any) -> ShallowPlane:
     Examples
     --------
     >>> import torch
-    >>> from creases import splines
+    >>> from creases_reproduction.splines import theory
     >>> _ = torch.manual_seed(0)
     >>> layers = [torch.nn.Linear(2, 4), torch.nn.ReLU(), torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 4)]
     >>> deep = torch.nn.Sequential(*layers, torch.nn.ReLU(), torch.nn.Linear(4, 1)).double()

@@ -80,7 +80,7 @@ def to_shallow_space(model: Any, box: Any, *, max_regions: int = 20_000, max_sim
     Examples
     --------
     >>> import torch
-    >>> from creases import splines
+    >>> from creases_reproduction.splines import theory
     >>> _ = torch.manual_seed(0)
     >>> layers = [torch.nn.Linear(3, 3), torch.nn.ReLU(), torch.nn.Linear(3, 3), torch.nn.ReLU(), torch.nn.Linear(3, 3)]
     >>> deep = torch.nn.Sequential(*layers, torch.nn.ReLU(), torch.nn.Linear(3, 1)).double()
