@@ -176,6 +176,26 @@ counts = show.plot_heatmap(pd.DataFrame(rows), "width", "depth", "regions")
 """,
     ),
     Section(
+        "A model of a table",
+        "A table from a known formula (Friedman 1991): the product of two columns inside a sine, a parabola of one "
+        "and two lines. The graphs add up to the prediction.",
+        {
+            "model": "What each column adds, with knots, a band of two standard errors and the density of the rows, "
+            "then what pairs of columns add together, as exact maps with their creases."
+        },
+        """
+import pandas as pd
+from sklearn.datasets import make_friedman1
+
+import creases
+from creases import show
+
+X, y = make_friedman1(2000, n_features=5, noise=1.0, random_state=0)
+table = pd.DataFrame(X, columns=[f"x{k}" for k in range(1, 6)]).assign(y=y)
+model = show.plot_curves(creases.fit_table(table, "y"), max_terms=6)
+""",
+    ),
+    Section(
         "Effects of columns",
         "A network trained with scikit-learn on its diabetes data.",
         {

@@ -31,6 +31,7 @@ from documents import run_blocks, run_line  # noqa: E402
 #: Files that the code blocks of a page leave, and the names of the pictures.
 PAGES = {
     "README.md": {
+        "curves.png": "curves",
         "map.png": "map",
         "run/growth.png": "growth",
         "safety.png": "safety",

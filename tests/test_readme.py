@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from documents import ROOT, run_blocks, run_until
+from documents import ROOT, blocks, run_blocks, run_until
 
 README = (ROOT / "README.md").read_text()
 
@@ -14,11 +14,24 @@ README = (ROOT / "README.md").read_text()
 def test_every_block_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_blocks(ROOT / "README.md")
-    for name in ("map.png", "run/growth.png", "run.html", "safety.png", "difference.png"):
+    for name in ("curves.png", "map.png", "run/growth.png", "run.html", "safety.png", "difference.png"):
         assert (tmp_path / name).stat().st_size > 1000
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     linear = metrics["baselines"]["LogisticRegression"]["accuracy"]
     assert metrics["network"]["test"]["accuracy"] > linear + 0.05
+
+
+@pytest.mark.slow
+def test_the_model_of_the_table_reads_as_it_is_quoted(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run_until(ROOT / "README.md", "creases.fit_table(")
+    printed = capsys.readouterr().out.splitlines()
+    quoted = next(text for language, text in blocks(ROOT / "README.md") if language == "text").splitlines()
+    scores = [dict(line.rsplit(maxsplit=1) for line in lines[:4]) for lines in (printed, quoted)]
+    assert {name: float(score) for name, score in scores[0].items()} == {
+        name: pytest.approx(float(score), abs=0.01) for name, score in scores[1].items()
+    }
+    assert [line.split(":")[0] for line in printed[4:]] == [line.split(":")[0] for line in quoted[4:]]
 
 
 @pytest.mark.slow
