@@ -62,6 +62,7 @@ def test_a_damaged_file_is_refused_or_can_be_used(kinds, name, tmp_path):
         ("starts", lambda a: a[::-1]),
         ("vertices", lambda a: a[:-1]),
         ("values", lambda a: a * np.nan),
+        ("values", lambda a: a * 1.001),
         ("patterns", lambda a: a[:, :0]),
         ("box", lambda a: a[:, ::-1]),
         ("edges", lambda a: a.astype(float)),
@@ -73,6 +74,26 @@ def test_a_forged_plane_is_refused_by_the_name_of_its_array(kinds, array, change
     np.savez(tmp_path / "forged.npz", **{**arrays, array: change(arrays[array])})
     with pytest.raises(FileError, match=r"forged.npz: damaged: .*(edge|corner|region|start|vert|value|pattern|box)"):
         PlanePartition.load(tmp_path / "forged.npz")
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "change"),
+    [
+        ("cell", "p", lambda a: a - 100),
+        ("cell", "p", lambda a: -a - 1e-3),
+        ("cell", "y", lambda a: a + 0.01),
+        ("line", "values", lambda a: a[::-1] + 1),
+        ("space", "values", lambda a: -a),
+        ("plane of choices", "values", lambda a: a + 0.1),
+    ],
+)
+def test_a_result_that_is_not_of_its_network_is_refused(kinds, name, array, change, tmp_path):
+    kind = kinds[name]
+    with np.load(kind.path) as saved:
+        arrays = dict(saved)
+    np.savez(tmp_path / "forged.npz", **{**arrays, array: change(arrays[array])})
+    with pytest.raises(FileError, match=r"forged.npz: damaged: (p|values|J x \+ y) (excludes|differs)"):
+        kind.load(tmp_path / "forged.npz")
 
 
 def test_an_array_that_claims_more_than_the_file_holds_is_refused(kinds, tmp_path):

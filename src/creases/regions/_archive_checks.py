@@ -1,7 +1,8 @@
 """Checks of what was read from a file, before any compiled code sees it: types, shapes, indices, finite numbers.
 
 A file may be damaged or forged. Every index is checked against what it points into, and the mesh of a plane against
-itself, so that no function of the loaded result can leave its arrays.
+itself, so that no function of the loaded result can leave its arrays. At some points the values are compared with the
+network's.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from creases._program import unit_of_bit
@@ -17,6 +19,9 @@ from creases.network import Network
 
 #: Largest number of a result: the square of a larger one may not be finite.
 LARGEST = 1e150
+
+#: Points at which the values of a result are compared with the network's, and the largest relative difference there.
+_COMPARED, _TOLERANCE = 64, 1e-6
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -90,6 +95,22 @@ class _Reader:
             if (self.net.unpack(patterns[start : start + block]) >= limits).any():
                 raise DamageError("patterns name sides that units do not have")
 
+    def values(self, name: str, points: NDArray[Any], values: NDArray[Any]) -> None:
+        """Check that values (n, m) are the network's at points (n, d), at some of them.
+
+        They were computed in another order. Where terms cancel, a tiny change of the point shows by how much they may
+        differ.
+        """
+        chosen = np.unique(np.linspace(0, len(points) - 1, min(len(points), _COMPARED)).astype(int))
+        if not len(chosen):
+            return
+        net, at = self.net.to(torch.float64), points[chosen]
+        near = at + 1e-7 * np.abs(at)
+        expected, moved = (np.asarray(net(x.reshape(-1, *net.input_shape))).reshape(len(x), -1) for x in (at, near))
+        room = _TOLERANCE * np.abs(expected).max(axis=1, keepdims=True) + 10 * np.abs(moved - expected)
+        if not (np.abs(values[chosen] - expected) <= room).all():
+            raise DamageError(f"{name} differs from what the network computes")
+
     def flag(self, name: str) -> bool:
         """Return a truth value."""
         return bool(self.take(name, (), np.bool_))
@@ -97,8 +118,8 @@ class _Reader:
 
 def _check_line(reader: _Reader) -> dict[str, NDArray[Any]]:
     net = reader.net
-    reader.take("a", (net.n_in,), np.float64)
-    reader.take("b", (net.n_in,), np.float64)
+    a = reader.take("a", (net.n_in,), np.float64)
+    b = reader.take("b", (net.n_in,), np.float64)
     infinite = reader.flag("infinite")
     t = reader.take("breakpoints", (None,), np.float64)
     if (np.diff(t) <= 0).any() or (not infinite and len(t) and not (t[0] >= 0 and t[-1] <= 1)):
@@ -106,17 +127,19 @@ def _check_line(reader: _Reader) -> dict[str, NDArray[Any]]:
     units = reader.indices("unit_ids", (None,), np.int64, net.n_units)
     reader.starts("unit_starts", len(t), len(units), np.int64, least=1)
     reader.patterns(len(t) + 1)
-    reader.take("values", (len(t), net.n_out), np.float64)
+    values = reader.take("values", (len(t), net.n_out), np.float64)
+    reader.values("values", a + t[:, None] * (b - a), values)
     return reader.taken
 
 
 def _check_plane(reader: _Reader) -> dict[str, NDArray[Any]]:
     net = reader.net
     reader.box(2)
-    reader.take("origin", (net.n_in,), np.float64)
-    reader.take("basis", (net.n_in, 2), np.float64)
-    V = len(reader.take("vertices", (None, 2), np.float64))
-    reader.take("values", (V, net.n_out), np.float64)
+    origin = reader.take("origin", (net.n_in,), np.float64)
+    basis = reader.take("basis", (net.n_in, 2), np.float64)
+    vertices = reader.take("vertices", (None, 2), np.float64)
+    V = len(vertices)
+    reader.values("values", origin + vertices @ basis.T, reader.take("values", (V, net.n_out), np.float64))
     edges = reader.indices("edges", (None, 2), np.int32, V)
     reader.indices("edge_units", (len(edges),), np.int32, net.n_units, least=-1)
     corners = reader.indices("corners", (None,), np.int32, V)
@@ -150,8 +173,9 @@ def _check_space(reader: _Reader) -> dict[str, NDArray[Any]]:
     net = reader.net
     n = net.n_in
     reader.box(n)
-    V = len(reader.take("vertices", (None, n), np.float64))
-    reader.take("values", (V, net.n_out), np.float64)
+    vertices = reader.take("vertices", (None, n), np.float64)
+    V = len(vertices)
+    reader.values("values", vertices, reader.take("values", (V, net.n_out), np.float64))
     corners = reader.indices("corners", (None,), np.int32, V)
     R = len(reader.take("inner", (None, n), np.float64))
     starts = reader.starts("starts", R, len(corners), np.int64)
@@ -190,20 +214,23 @@ def _check_faces(reader: _Reader, n: int, V: int, R: int) -> None:
 
 def _check_cell(reader: _Reader) -> dict[str, NDArray[Any]]:
     net = reader.net
-    reader.take("x", (net.n_in,), np.float64)
+    x = reader.take("x", (net.n_in,), np.float64)
     sides = reader.take("sides", (net.n_units,), np.int16)
     limits = np.repeat(net.candidates, np.diff(net.unit_starts)).astype(np.int64)
     if ((sides < 0) | (sides >= limits)).any():
         raise DamageError("sides names sides that units do not have")
-    rows = len(reader.take("Q", (None, net.n_in), np.float64))
-    reader.take("p", (rows,), np.float64)
+    Q = reader.take("Q", (None, net.n_in), np.float64)
+    rows = len(Q)
+    p = reader.take("p", (rows,), np.float64)
+    if (Q @ x - p > _TOLERANCE * (np.abs(Q) @ np.abs(x) + np.abs(p))).any():
+        raise DamageError("p excludes x from its own region")
     units = reader.indices("units", (rows,), np.int64, net.n_units, least=-1)
     across = reader.take("across", (rows,), np.int16)
     most = np.append(limits, 1)[units]
     if ((across < -1) | (across >= most)).any():
         raise DamageError("across names sides that units do not have")
-    reader.take("J", (net.n_out, net.n_in), np.float64)
-    reader.take("y", (net.n_out,), np.float64)
+    J, y = reader.take("J", (net.n_out, net.n_in), np.float64), reader.take("y", (net.n_out,), np.float64)
+    reader.values("J x + y", x[None], (J @ x + y)[None])
     return reader.taken
 
 

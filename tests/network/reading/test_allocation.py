@@ -68,6 +68,13 @@ def test_a_list_of_sizes_has_few_entries():
         creases.read(_model(nodes, {"o": np.array([1]), "p": np.array([2000])}))
 
 
+@pytest.mark.parametrize("sizes", [[1, 1, 1, 0], [1, 0, 4, 4]])
+def test_an_output_without_a_number_is_refused(sizes):
+    nodes = [("ReduceSum", "xa", "v", {"keepdims": 1}), ("Expand", "vs", "y", {})]
+    with pytest.raises(ReadError, match="holds no number"):
+        creases.read(_model(nodes, {"a": np.array([1, 2, 3]), "s": np.array(sizes)}))
+
+
 def test_functions_that_call_each_other_twice_are_counted_before_they_are_unfolded():
     functions = []
     for k in range(40):

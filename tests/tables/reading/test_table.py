@@ -3,10 +3,12 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from creases.errors import FileError, InputError
 from creases.tables import parse_table, read_table
+from creases.tables._reading import csv_file
 
 FLOWERS = "length,colour,kind\n1.5,red,rose\n0.5,blue,violet\n1.4,white,rose\n0.4,blue,violet\n"
 
@@ -406,3 +408,19 @@ def test_the_text_of_a_table_is_parsed_as_its_file_is_read(tmp_path):
 def test_text_that_is_no_table_is_refused_by_the_name_it_was_given():
     with pytest.raises(InputError, match=r"^mine\.csv must have .* got an empty file"):
         parse_table("", "mine.csv")
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
+def test_a_table_of_too_many_columns_is_refused_before_it_is_parsed(ending, tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_file, "MAX_COLUMNS", 3)
+    path = tmp_path / f"wide.{ending}"
+    frame = pd.DataFrame(np.eye(4), columns=list("abcd"))
+    if ending == "csv":
+        frame.to_csv(path, index=False)
+    elif ending == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    else:
+        np.savez(path, X=frame.to_numpy())
+    with pytest.raises(InputError, match=r"at most 3 columns, got 4; write the columns that matter"):
+        read_table(path, "a")

@@ -83,6 +83,9 @@ def _run(
                 f"{recorder.place}: fails on a batch of shape ({len(x)}, {shape}): {problem}. Is input_shape right?"
             ) from problem
     value = _value(out, removal)
+    if 0 in value.shape:
+        shape = ", ".join(map(str, value.shape))
+        raise ReadError(f"cannot read the model: its output has shape ({shape}), which holds no number")
     builder = recorder.builder
     builder.path = "output"
     return TracedRun(builder.needed_steps(value if value.shape else builder.reshape(value, (1,))), x, out)

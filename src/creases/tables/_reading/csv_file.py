@@ -15,11 +15,14 @@ from creases.tables._reading.columns import Column, from_texts, to_number
 
 DELIMITERS = (",", ";", "\t", "|")
 
-#: Lines from which the separator is chosen.
-PROBE_LINES = 50
+#: Lines, and characters, from which the separator is chosen.
+PROBE_LINES, PROBE_CHARACTERS = 50, 10**6
 
 #: Lines or columns that a message names at most.
 NAMED = 10
+
+#: Columns of a table at most: with more, every later step takes minutes.
+MAX_COLUMNS = 10_000
 
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
@@ -53,10 +56,10 @@ def csv_columns(text: str, path: Path, header: bool | None) -> list[Column]:
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise InputError(str(path), "have a row of column names and rows of values", "an empty file")
+    delimiter = find_delimiter(text)
+    check_width(path, text.lstrip().split("\n", 1)[0].count(delimiter) + 1)
     try:
-        reader = csv.reader(
-            io.StringIO(text, newline=""), delimiter=find_delimiter(text), skipinitialspace=True, strict=True
-        )
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
         lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
         raise FileError(f"cannot read {path}: it is not in CSV format ({error})") from None
@@ -74,9 +77,19 @@ def csv_columns(text: str, path: Path, header: bool | None) -> list[Column]:
     return [from_texts(name, column) for name, column in zip(distinct_names(names), columns, strict=True)]
 
 
+def check_width(path: Path, count: int) -> None:
+    """Refuse a table of more columns than can be used, before time is spent on them."""
+    if count > MAX_COLUMNS:
+        most = f"have at most {MAX_COLUMNS:,} columns"
+        raise InputError(str(path), most, f"{count:,}", "write the columns that matter to a file of their own")
+
+
 def find_delimiter(text: str) -> str:
     """Return the separator that gives the first lines the same number of cells, as many as possible."""
-    lines = [line for line in islice(io.StringIO(text, newline=None), PROBE_LINES) if line.strip()]
+    head = text[:PROBE_CHARACTERS]
+    if len(head) < len(text) and "\n" in head:
+        head = head[: head.rindex("\n")]  # without the line that is cut
+    lines = [line for line in islice(io.StringIO(head, newline=None), PROBE_LINES) if line.strip()]
 
     def score(delimiter: str) -> tuple[bool, int]:
         try:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from creases._files import open_npz, read_bytes
 from creases.errors import FileError, InputError
 from creases.tables._reading.columns import Column, from_values
-from creases.tables._reading.csv_file import csv_columns, decode, distinct_names
+from creases.tables._reading.csv_file import check_width, csv_columns, decode, distinct_names
 from creases.tables._reading.numbers import find_format
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ def read_parquet(path: Path) -> list[Column]:
         columns = _with_pyarrow(path)
         if columns is None:
             columns = _with_pandas(path)
+    except InputError:
+        raise
     except (OSError, ValueError, NotImplementedError) as error:  # pyarrow's errors are among these
         raise FileError(f"cannot read {path} as Parquet: {error}") from None
     if columns is None:
@@ -113,7 +115,9 @@ def _with_pyarrow(path: Path) -> list[tuple[str, NDArray[Any]]] | None:
         parquet = import_module("pyarrow.parquet")
     except ImportError:
         return None
-    table = parquet.ParquetFile(path).read()
+    file = parquet.ParquetFile(path)
+    check_width(path, len(file.schema_arrow))
+    table = file.read()
     columns = zip(table.column_names, table.columns, strict=True)
     return [(str(name), _objects(column.to_pylist())) for name, column in columns if not name.startswith(INDEX)]
 
@@ -143,6 +147,7 @@ def read_npz(path: Path) -> list[Column]:
             arrays = {name: archive[name] for name in archive.files}
     except (OSError, ValueError) as error:
         raise FileError(f"cannot read {path} as .npz arrays of numbers or text: {error}") from None
+    check_width(path, sum(array.shape[1] if array.ndim == 2 else 1 for array in arrays.values()))
     features = arrays.pop("features", None)
     columns: list[Column] = []
     for name, array in arrays.items():

@@ -195,10 +195,10 @@ def _compare_with_reference(model: Any, net: Network, graph: Graph, batch: int) 
         expected: Any = np.asarray(next(iter(ReferenceEvaluator(model).run(None, inputs))))
     except (NotImplementedError, RuntimeError, TypeError, ValueError):
         return  # the evaluator does not run every file; each step was verified on its own
-    value = net(x.astype(np.float64)).reshape(np.shape(expected))
+    value, expected = net(x.astype(np.float64)).ravel(), expected.ravel()
     scale = max(1.0, float(np.abs(expected).max(initial=0)))
     precision = float(np.finfo(dtype).eps) ** 0.5
-    if not np.abs(value - expected).max(initial=0) <= precision * scale:
+    if value.shape != expected.shape or not np.abs(value - expected).max(initial=0) <= precision * scale:
         raise ReadError(
             f"{graph.source}: the network's values differ from those of ONNX's evaluator; please report this file"
         )

@@ -127,7 +127,7 @@ def _expand(node: Node, x: Tensor, shape: Tensor) -> Tensor:
     target = list(node.integers("shape", shape))
     x = x.reshape(*(1,) * (len(target) - x.ndim), *x.shape) if len(target) > x.ndim else x
     target = [1] * (x.ndim - len(target)) + target
-    return x.expand(*(max(n, t) for n, t in zip(x.shape, target, strict=True)))
+    return x.expand(*(n if t == 1 else t for n, t in zip(x.shape, target, strict=True)))
 
 
 def _reduce(function: Callable[[Tensor, list[int], bool], Tensor]) -> Callable[..., Tensor]:
