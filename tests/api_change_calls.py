@@ -148,7 +148,6 @@ def problem_calls() -> dict[str, Callable[[], Call]]:
         "circle_annulus": lambda: Call(problems.circle_annulus, toy | {"radii": (0.5, 0.7, 0.8)}),
         "curve": lambda: Call(problems.curve, {"target": "sine", "n": 9, "seed": 0, "noise": 0.0, "spaced": False}),
         "dissertation_radii": lambda: Call(problems.dissertation_radii, {"d": 3, "r1": 0.5}),
-        "equal_volume_radii": lambda: Call(problems.equal_volume_radii, {"d": 3, "r1": 0.5}),
         "get": lambda: Call(problems.get, {"name": "moons", "n": 9}),
         "match_outputs": lambda: Call(problems.match_outputs, {"problem": problems.moons(n=20), "outputs": 2}),
         "parse_table": lambda: Call(tables.parse_table, {"text": text, "name": "it.csv"} | table),

@@ -19,14 +19,7 @@ from creases.certify.properties import read_vnnlib
 from creases.growth import GrowthConfig, History
 from creases.problems.images._idx import read_idx
 from creases.regions import PlaneTiles, plane_tiles
-from creases.tables import (
-    DESCRIPTION_FILE,
-    ENCODING_FILE,
-    SETTINGS_FILE,
-    Experiment,
-    TableSplit,
-    load_run,
-)
+from creases.tables import Experiment, RunFile, TableSplit, load_run
 from mutations import Kind, Rng, flip_bytes, mutate_json, mutate_npz, use_history
 
 TABLE = "size,town,price\n" + "".join(f"{k}.5,{'Ulm' if k % 3 else 'Bonn'},{k * k}\n" for k in range(40))
@@ -113,9 +106,9 @@ def _run_kinds(folder: Path) -> dict[str, Kind]:
         model.frame(rows), model.explain(rows[0]), repr(model)
 
     kinds = {
-        "run settings": (SETTINGS_FILE, load_run, lambda run: (run.net(run.data.problem.X), run.epoch)),
-        "run description": (DESCRIPTION_FILE, creases.load, predict),
-        "run encoding": (ENCODING_FILE, creases.load, predict),
+        "run settings": (RunFile.SETTINGS, load_run, lambda run: (run.net(run.data.problem.X), run.epoch)),
+        "run description": (RunFile.DESCRIPTION, creases.load, predict),
+        "run encoding": (RunFile.ENCODING, creases.load, predict),
         "run checkpoint": ("checkpoint.pt", load_run, lambda run: run.history.explain()),
     }
     return {

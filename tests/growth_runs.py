@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from creases.growth import Grower, GrowthResult, History, Record, State, grow
+from creases.growth import Grower, History, Record, State, grow
 from creases.growth import _loop as loop
 from creases.growth._budget import Budget, Meter
+from creases.growth._grow import GrowthResult
 from creases.growth._objective import objective
 from creases.growth._samples import as_samples
 from creases.growth.methods._registry import resolve_method

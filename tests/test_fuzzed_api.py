@@ -42,9 +42,9 @@ NO_CALLS = {
         breast_cancer cifar10 diabetes digits fit_table iris load load_checkpoint load_run lock_folder mnist plane_tiles
         prepare_folder read_columns resolve_data wine""",
     "is a part of a run, on a table or in a loop, and has tests of its own": """
-        baseline_warnings baselines block_losses check_explanations choose_threshold classification_metrics
+        baseline_warnings baselines block_losses check_explanations
         compare_losses compare_models compare_with_linear data_box decide default_kind describe_stage describe_step
-        drive fit_problem make_config metrics_summary model_to_dict number_encoding regression_metrics shift_decision
+        drive fit_problem make_config metrics_summary model_to_dict shift_decision
         train_epoch""",
     "takes a function, or no arguments, or is a part of others": """
         active_theme amount_colormap apply_theme class_color compile_kernels draw_cells evaluation_mode format_table

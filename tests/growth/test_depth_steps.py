@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from creases.growth import DepthProposal, Grower, GrowthConfig, History, Run
+from creases.growth import Grower, GrowthConfig, History, Run
+from creases.growth._proposal import DepthProposal
 from creases.growth.methods import Tiny
 from creases.growth.policies import SizeLimit, WidthOrDepth
 from creases.growth.policies._depth import held_out_gain, new_layer

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from creases.errors import InputError
-from creases.problems import DISSERTATION_RADII, EQUAL_AREA_RADII, dissertation_radii, equal_volume_radii, shells
+from creases.problems import DISSERTATION_RADII, dissertation_radii, shells
+from creases.problems._shells import equal_volume_radii
+from creases.problems._toy import EQUAL_AREA_RADII
 
 
 @pytest.mark.parametrize("radii", [equal_volume_radii, dissertation_radii])

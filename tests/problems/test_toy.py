@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from creases.errors import InputError
-from creases.problems import DISSERTATION_RADII, EQUAL_AREA_RADII, circle_annulus, xor, xor_circles
+from creases.problems import DISSERTATION_RADII, circle_annulus, xor, xor_circles
+from creases.problems._toy import EQUAL_AREA_RADII
 
 
 def test_same_seed_gives_the_same_points():

@@ -30,17 +30,13 @@ Examples
 
 from creases.boolean._constructions import deep_network, margin, wide_network
 from creases.boolean._functions import all_inputs, from_truth_table, parity, truth_table
-from creases.boolean._minimal import MinimalWidths, minimal_width
-from creases.boolean._npn import NpnClasses, canonical_form, npn_classes
-from creases.boolean._orderings import Orderings, subset_sum_orderings
-from creases.boolean._swaps import ClassSwaps, Swaps, class_changes, class_swaps, swaps
+from creases.boolean._minimal import minimal_width
+from creases.boolean._npn import canonical_form, npn_classes
+from creases.boolean._orderings import subset_sum_orderings
+from creases.boolean._swaps import Swaps, class_changes, class_swaps, swaps
 from creases.boolean.intervals._sawtooth import parity_network
 
 __all__ = [
-    "ClassSwaps",
-    "MinimalWidths",
-    "NpnClasses",
-    "Orderings",
     "Swaps",
     "all_inputs",
     "canonical_form",

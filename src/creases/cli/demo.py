@@ -15,7 +15,7 @@ from creases.cli.grow._interruption import interruptible
 from creases.cli.grow._network import fit_into, print_result
 from creases.errors import CreasesError
 from creases.growth import GrowthConfig
-from creases.tables import SETTINGS_FILE, RunSettings
+from creases.tables import RunFile, RunSettings
 
 if TYPE_CHECKING:
     from creases.cli.grow._report import Report
@@ -51,7 +51,7 @@ def run_demo(
 def is_demo(folder: Path) -> bool:
     """Whether a folder holds a demo, which may be written over."""
     try:
-        return (folder / SETTINGS_FILE).exists() and RunSettings.load(folder).data == PROBLEM
+        return (folder / RunFile.SETTINGS).exists() and RunSettings.load(folder).data == PROBLEM
     except CreasesError:
         return False
 

@@ -7,13 +7,13 @@ from creases.growth._budget import Budget
 from creases.growth._checkpoint import ModelState, load_checkpoint
 from creases.growth._config import GrowthConfig
 from creases.growth._explanation import explain
-from creases.growth._grow import GrowthResult, grow
+from creases.growth._grow import grow
 from creases.growth._grower import Grower
 from creases.growth._linear_start import LinearModel, linear_start
 from creases.growth._loop import drive
 from creases.growth._objective import objective
 from creases.growth._progress import Callback
-from creases.growth._proposal import DepthProposal, Proposal, apply
+from creases.growth._proposal import Proposal, apply
 from creases.growth._race import block_losses, compare_losses
 from creases.growth._record_checks import check_explanations
 from creases.growth._records import History, Record
@@ -27,10 +27,8 @@ from creases.growth._training import measure, train_epoch
 __all__ = [
     "Budget",
     "Callback",
-    "DepthProposal",
     "Grower",
     "GrowthConfig",
-    "GrowthResult",
     "History",
     "InMemorySamples",
     "LinearModel",

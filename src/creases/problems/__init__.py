@@ -18,15 +18,14 @@ from creases.problems._planar import circle, overlapping_quadratic, quadratic, s
 from creases.problems._problem import Problem
 from creases.problems._registry import get, names
 from creases.problems._sampling import make_problem
-from creases.problems._shells import dissertation_radii, equal_volume_radii, shells
+from creases.problems._shells import dissertation_radii, shells
 from creases.problems._shipped import breast_cancer, diabetes, digits, iris, wine
-from creases.problems._toy import DISSERTATION_RADII, EQUAL_AREA_RADII, circle_annulus, xor, xor_circles
+from creases.problems._toy import DISSERTATION_RADII, circle_annulus, xor, xor_circles
 from creases.problems.images._cifar10 import cifar10
 from creases.problems.images._mnist import mnist
 
 __all__ = [
     "DISSERTATION_RADII",
-    "EQUAL_AREA_RADII",
     "FORMULAS",
     "INTERVAL",
     "TARGETS",
@@ -39,7 +38,6 @@ __all__ = [
     "diabetes",
     "digits",
     "dissertation_radii",
-    "equal_volume_radii",
     "get",
     "iris",
     "make_problem",

@@ -21,21 +21,19 @@ from creases.prune._channels import channels
 from creases.prune._evaluation import check_samples, evaluate, evaluation_mode
 from creases.prune._exact import exact
 from creases.prune._exhaustive import ExhaustiveResult, exhaustive
-from creases.prune._iterative import IterativeResult, iterative
+from creases.prune._iterative import iterative
 from creases.prune._magnitude import magnitude
-from creases.prune._results import ExactResult, PruningResult, PruningStep, Reduction, Undecided
+from creases.prune._results import ExactResult, PruningResult, PruningStep, Reduction
 from creases.prune._sub_networks import sub_networks
 from creases.prune._tuner import Tune, tuner
 
 __all__ = [
     "ExactResult",
     "ExhaustiveResult",
-    "IterativeResult",
     "PruningResult",
     "PruningStep",
     "Reduction",
     "Tune",
-    "Undecided",
     "channels",
     "check_samples",
     "evaluate",

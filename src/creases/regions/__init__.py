@@ -31,7 +31,7 @@ from creases.regions._decision import DecisionPolytope, decision_polytopes
 from creases.regions._estimate import Estimate, estimate_regions
 from creases.regions._explanation import Explanation
 from creases.regions._line.line import line
-from creases.regions._line.lines import Polylines, lines
+from creases.regions._line.lines import lines
 from creases.regions._line.partition import LinePartition
 from creases.regions._plane.plane import PlanePartition, plane, plane_through
 from creases.regions._plane.tiles import PlaneTiles, plane_tiles
@@ -50,7 +50,6 @@ __all__ = [
     "LinePartition",
     "PlanePartition",
     "PlaneTiles",
-    "Polylines",
     "SpacePartition",
     "Tropical",
     "bounds",

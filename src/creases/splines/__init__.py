@@ -33,7 +33,7 @@ True
 
 from creases.splines._batches import gradient_descent, squared_errors, stack_networks, unstack_network
 from creases.splines._convert import from_module, to_module, to_shallow, to_spline
-from creases.splines._deep import DeepBreakpoints, deep_breakpoints
+from creases.splines._deep import deep_breakpoints
 from creases.splines._dynamics.breakpoints import Breakpoints, breakpoints
 from creases.splines._dynamics.history import Frame, History
 from creases.splines._dynamics.tracker import Tracker
@@ -42,14 +42,13 @@ from creases.splines._free_knots.optimal_fit import OptimalFit, optimal_fit
 from creases.splines._free_knots.warm_up import compile_kernels
 from creases.splines._initialise import Method, initialise
 from creases.splines._multivariate import Hyperplanes, to_hyperplanes
-from creases.splines._relocate import RelocationResult, relocate
+from creases.splines._relocate import relocate
 from creases.splines._relocation import Relocation
 from creases.splines._roughness import roughness
 from creases.splines._spline import Pieces, Shallow, Spline
 
 __all__ = [
     "Breakpoints",
-    "DeepBreakpoints",
     "Frame",
     "History",
     "Hyperplanes",
@@ -57,7 +56,6 @@ __all__ = [
     "OptimalFit",
     "Pieces",
     "Relocation",
-    "RelocationResult",
     "Shallow",
     "Spline",
     "SplineFit",

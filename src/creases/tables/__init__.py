@@ -13,13 +13,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from creases.tables._encoding.column_encoding import ColumnEncoding
-    from creases.tables._encoding.encoding import EncodedRows, Feature, TableEncoding, number_encoding
+    from creases.tables._encoding.encoding import TableEncoding
     from creases.tables._estimators.classifier import GrowingClassifier
     from creases.tables._estimators.regressor import GrowingRegressor
     from creases.tables._explain.columns import Columns
-    from creases.tables._explain.conditions import Condition
-    from creases.tables._explain.counterfactual import ColumnChange, Counterfactual, counterfactual
+    from creases.tables._explain.counterfactual import Counterfactual, counterfactual
     from creases.tables._explain.effects import CategoryEffect, NumberEffect, effects
     from creases.tables._explain.importance import Importance, Interactions, importance, interactions
     from creases.tables._explain.scorecard import Scorecard, ScorecardRegion, scorecard
@@ -27,24 +25,12 @@ if TYPE_CHECKING:
     from creases.tables._fit.experiment import Experiment
     from creases.tables._fit.fit_table import fit_problem, fit_table, make_config
     from creases.tables._fit.snapshots import Snapshot, Snapshots
-    from creases.tables._fit.threshold import choose_threshold, shift_decision
-    from creases.tables._folder.folder import (
-        DESCRIPTION_FILE,
-        ENCODING_FILE,
-        HISTORY_FILE,
-        METRICS_FILE,
-        MODEL_FILE,
-        ONNX_FILE,
-        PICTURE_FILE,
-        REPORT_FILE,
-        SCORECARD_FILE,
-        lock_folder,
-        prepare_folder,
-    )
+    from creases.tables._fit.threshold import shift_decision
+    from creases.tables._folder.folder import RunFile, lock_folder, prepare_folder
     from creases.tables._folder.model_loading import load
     from creases.tables._folder.model_saving import model_to_dict
     from creases.tables._folder.saved_run import SavedRun, load_run
-    from creases.tables._folder.settings import SETTINGS_FILE, RunSettings, default_kind, resolve_data
+    from creases.tables._folder.settings import RunSettings, default_kind, resolve_data
     from creases.tables._model.decision import decide
     from creases.tables._model.edit import Edit
     from creases.tables._model.table_model import TableModel
@@ -62,17 +48,14 @@ if TYPE_CHECKING:
     from creases.tables._scores.metrics import (
         ClassificationMetrics,
         RegressionMetrics,
-        classification_metrics,
-        regression_metrics,
     )
     from creases.tables._split.options import CurveConfig
     from creases.tables._split.split import MIN_ROWS, TableSplit, data_box
     from creases.tables._stages.fit import fit_curves
-    from creases.tables._stages.model import CurveModel
     from creases.tables._stages.parts import Curve, Plane, Step, Units
     from creases.tables._words.card import PointsCard, points_card
-    from creases.tables._words.changes import RowChange, RowChanges, find_changes
-    from creases.tables._words.facts import ModelFacts, certify_model
+    from creases.tables._words.changes import find_changes
+    from creases.tables._words.facts import certify_model
     from creases.tables._words.graphs import LevelGraph, NumberGraph, fitted_rows, model_graphs
     from creases.tables._words.model_text import describe_model
     from creases.tables._words.pair_graphs import PairGraph
@@ -80,50 +63,32 @@ if TYPE_CHECKING:
     from creases.tables._words.stability import Stability
 
 __all__ = [
-    "DESCRIPTION_FILE",
-    "ENCODING_FILE",
-    "HISTORY_FILE",
-    "METRICS_FILE",
     "MIN_ROWS",
-    "MODEL_FILE",
-    "ONNX_FILE",
-    "PICTURE_FILE",
-    "REPORT_FILE",
-    "SCORECARD_FILE",
-    "SETTINGS_FILE",
     "Baseline",
     "CategoryEffect",
     "ClassificationMetrics",
     "Column",
-    "ColumnChange",
-    "ColumnEncoding",
     "Columns",
     "Comparison",
-    "Condition",
     "Counterfactual",
     "Curve",
     "CurveConfig",
-    "CurveModel",
     "Edit",
     "Effect",
-    "EncodedRows",
     "Experiment",
-    "Feature",
     "GrowingClassifier",
     "GrowingRegressor",
     "Importance",
     "Interactions",
     "LevelGraph",
-    "ModelFacts",
     "NumberEffect",
     "NumberGraph",
     "PairGraph",
     "Plane",
     "PointsCard",
     "RegressionMetrics",
-    "RowChange",
-    "RowChanges",
     "RowExplanation",
+    "RunFile",
     "RunSettings",
     "SavedRun",
     "Scorecard",
@@ -139,8 +104,6 @@ __all__ = [
     "baseline_warnings",
     "baselines",
     "certify_model",
-    "choose_threshold",
-    "classification_metrics",
     "compare_models",
     "compare_with_linear",
     "counterfactual",
@@ -166,13 +129,11 @@ __all__ = [
     "metrics_summary",
     "model_graphs",
     "model_to_dict",
-    "number_encoding",
     "parse_table",
     "points_card",
     "prepare_folder",
     "read_columns",
     "read_table",
-    "regression_metrics",
     "resolve_data",
     "scorecard",
     "shift_decision",
@@ -181,13 +142,11 @@ __all__ = [
 # Where each name lives. Each is imported on first use: a model is read and applied with numpy alone, while torch,
 # scikit-learn and pandas take seconds.
 _HOMES = {
-    "_encoding.column_encoding": ("ColumnEncoding",),
-    "_encoding.encoding": ("EncodedRows", "Feature", "TableEncoding", "number_encoding"),
+    "_encoding.encoding": ("TableEncoding",),
     "_estimators.classifier": ("GrowingClassifier",),
     "_estimators.regressor": ("GrowingRegressor",),
     "_explain.columns": ("Columns",),
-    "_explain.conditions": ("Condition",),
-    "_explain.counterfactual": ("ColumnChange", "Counterfactual", "counterfactual"),
+    "_explain.counterfactual": ("Counterfactual", "counterfactual"),
     "_explain.effects": ("CategoryEffect", "NumberEffect", "effects"),
     "_explain.importance": ("Importance", "Interactions", "importance", "interactions"),
     "_explain.scorecard": ("Scorecard", "ScorecardRegion", "scorecard"),
@@ -195,24 +154,12 @@ _HOMES = {
     "_fit.experiment": ("Experiment",),
     "_fit.fit_table": ("fit_problem", "fit_table", "make_config"),
     "_fit.snapshots": ("Snapshot", "Snapshots"),
-    "_fit.threshold": ("choose_threshold", "shift_decision"),
-    "_folder.folder": (
-        "DESCRIPTION_FILE",
-        "ENCODING_FILE",
-        "HISTORY_FILE",
-        "METRICS_FILE",
-        "MODEL_FILE",
-        "ONNX_FILE",
-        "PICTURE_FILE",
-        "REPORT_FILE",
-        "SCORECARD_FILE",
-        "lock_folder",
-        "prepare_folder",
-    ),
+    "_fit.threshold": ("shift_decision",),
+    "_folder.folder": ("RunFile", "lock_folder", "prepare_folder"),
     "_folder.model_loading": ("load",),
     "_folder.model_saving": ("model_to_dict",),
     "_folder.saved_run": ("SavedRun", "load_run"),
-    "_folder.settings": ("RunSettings", "SETTINGS_FILE", "default_kind", "resolve_data"),
+    "_folder.settings": ("RunSettings", "default_kind", "resolve_data"),
     "_model.decision": ("decide",),
     "_model.edit": ("Edit",),
     "_model.table_model": ("TableModel",),
@@ -227,15 +174,14 @@ _HOMES = {
         "compare_with_linear",
         "metrics_summary",
     ),
-    "_scores.metrics": ("ClassificationMetrics", "RegressionMetrics", "classification_metrics", "regression_metrics"),
+    "_scores.metrics": ("ClassificationMetrics", "RegressionMetrics"),
     "_split.options": ("CurveConfig",),
     "_split.split": ("MIN_ROWS", "TableSplit", "data_box"),
     "_stages.fit": ("fit_curves",),
-    "_stages.model": ("CurveModel",),
     "_stages.parts": ("Curve", "Plane", "Step", "Units"),
     "_words.card": ("PointsCard", "points_card"),
-    "_words.changes": ("RowChange", "RowChanges", "find_changes"),
-    "_words.facts": ("ModelFacts", "certify_model"),
+    "_words.changes": ("find_changes",),
+    "_words.facts": ("certify_model",),
     "_words.graphs": ("LevelGraph", "NumberGraph", "fitted_rows", "model_graphs"),
     "_words.model_text": ("describe_model",),
     "_words.pair_graphs": ("PairGraph",),

@@ -14,8 +14,7 @@ import creases
 from creases.errors import InputError
 from creases.growth import apply
 from creases.growth._cost import count_cost
-from creases.growth.methods import propose_depth
-from creases.growth.methods._depth import _best_move
+from creases.growth.methods._depth import _best_move, propose_depth
 from creases.growth.methods._tiny.growth_sample import gather_sample
 from growth_runs import conv, mlp, normed, same_tensors
 

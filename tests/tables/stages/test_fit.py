@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from creases import certify
 from creases.problems import Problem
-from creases.tables import CurveModel, fit_curves
+from creases.tables import fit_curves
 from creases.tables._split.rows import merge_duplicates
 from creases.tables._stages.fit import fit_stages
 from creases.tables._stages.inputs import Inputs
+from creases.tables._stages.model import CurveModel
 
 
 def check_one_function(model: CurveModel, X: np.ndarray) -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from creases import certify
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.tables import CurveModel, fit_curves, parse_table
+from creases.tables import fit_curves, parse_table
+from creases.tables._stages.model import CurveModel
 
 
 def make_problem(seed: int, n: int, kind: str) -> Problem:

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from creases.tables import Curve, CurveModel, Units
+from creases.tables import Curve, Units
+from creases.tables._stages.model import CurveModel
 
 
 def make_model() -> CurveModel:

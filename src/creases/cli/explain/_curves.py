@@ -13,9 +13,9 @@ from creases.errors import InputError
 
 def load_curves(folder: str) -> Any:
     """Return the model of curves in a folder; None if it holds a network, or is none."""
-    from creases.tables import DESCRIPTION_FILE, load
+    from creases.tables import RunFile, load
 
-    if not (Path(folder) / DESCRIPTION_FILE).exists():
+    if not (Path(folder) / RunFile.DESCRIPTION).exists():
         return None
     model = load(folder)
     return model if model.additive is not None else None

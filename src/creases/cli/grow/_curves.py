@@ -19,15 +19,11 @@ from creases.cli._columns import print_left_out
 from creases.cli.console import out, print_next
 from creases.cli.grow._measures import class_parts
 from creases.tables import (
-    DESCRIPTION_FILE,
-    ENCODING_FILE,
-    METRICS_FILE,
-    ONNX_FILE,
-    REPORT_FILE,
     ClassificationMetrics,
     Comparison,
     CurveConfig,
     RegressionMetrics,
+    RunFile,
     RunSettings,
     TableModel,
     baseline_warnings,
@@ -81,14 +77,14 @@ def _write(fit: Fit, folder: Path) -> dict[str, Path]:
     model = fit.model
     assert model.data is not None
     model.save(folder)
-    files = {"model": folder / DESCRIPTION_FILE}
+    files = {"model": folder / RunFile.DESCRIPTION}
     if model.encoding is not None:
-        files["table encoding"] = folder / ENCODING_FILE
+        files["table encoding"] = folder / RunFile.ENCODING
     metrics = metrics_summary(model.baselines, model.data, model.threshold)
-    files["metrics"] = write_json(metrics, folder / METRICS_FILE)
+    files["metrics"] = write_json(metrics, folder / RunFile.METRICS)
     if find_spec("onnx") is not None:
-        files["ONNX"] = model.to_onnx(folder / ONNX_FILE)
-    files["text"] = folder / REPORT_FILE
+        files["ONNX"] = model.to_onnx(folder / RunFile.ONNX)
+    files["text"] = folder / RunFile.REPORT
     with write_atomically(files["text"]) as temporary:
         temporary.write_text(_text(fit), encoding="utf-8")
     return files

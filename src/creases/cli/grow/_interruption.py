@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from creases.cli.console import INTERRUPTED, note
-from creases.tables import SETTINGS_FILE
+from creases.tables import RunFile
 
 
 def interruptible(home: Path, work: Callable[[], Any]) -> Any:
@@ -17,6 +17,6 @@ def interruptible(home: Path, work: Callable[[], Any]) -> Any:
     try:
         return work()
     except KeyboardInterrupt:
-        if (home / SETTINGS_FILE).exists():
+        if (home / RunFile.SETTINGS).exists():
             note(f"Interrupted. Resume with: creases grow --resume {home}")
         raise typer.Exit(INTERRUPTED) from None

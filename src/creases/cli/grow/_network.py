@@ -12,7 +12,7 @@ from creases.cli._columns import print_columns
 from creases.cli.console import out, print_next
 from creases.cli.grow._report import Report, parts
 from creases.cli.grow._write import write
-from creases.tables import ENCODING_FILE, Experiment, RunSettings, baselines, lock_folder, prepare_folder
+from creases.tables import Experiment, RunFile, RunSettings, baselines, lock_folder, prepare_folder
 
 
 def fit_into(
@@ -28,7 +28,7 @@ def fit_into(
             prepare_folder(home, force=force)
         settings.save(home)
         if problem.encoding is not None:
-            write_json(problem.encoding.to_dict(), home / ENCODING_FILE)
+            write_json(problem.encoding.to_dict(), home / RunFile.ENCODING)
         experiment = Experiment(data, settings.growth, folder=home)
         experiment.run()
         report = Report(settings, experiment, baselines(experiment.network, data, threshold=experiment.threshold))

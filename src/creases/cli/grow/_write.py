@@ -9,19 +9,7 @@ from typing import TYPE_CHECKING
 
 from creases._files import write_atomically, write_json
 from creases.cli.grow._report import Report, text
-from creases.tables import (
-    DESCRIPTION_FILE,
-    ENCODING_FILE,
-    HISTORY_FILE,
-    METRICS_FILE,
-    MODEL_FILE,
-    ONNX_FILE,
-    PICTURE_FILE,
-    REPORT_FILE,
-    SCORECARD_FILE,
-    data_box,
-    metrics_summary,
-)
+from creases.tables import RunFile, data_box, metrics_summary
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -36,21 +24,21 @@ MAX_NUMBERS = 500_000
 def write(report: Report, folder: Path) -> dict[str, Path]:
     """Write the network, its description, the history, the picture and the report; return the files by name."""
     net, history, data = report.experiment.network, report.experiment.history, report.data
-    files = {"picture": folder / PICTURE_FILE, "report": folder / REPORT_FILE}
-    files["network"] = net.save(folder / MODEL_FILE)
+    files = {"picture": folder / RunFile.PICTURE, "report": folder / RunFile.REPORT}
+    files["network"] = net.save(folder / RunFile.MODEL)
     model = report.experiment.table_model()
     description = report.description() | {"ranges": model.ranges.tolist(), "regions": model.regions}
-    files["description"] = write_json(description, folder / DESCRIPTION_FILE)
+    files["description"] = write_json(description, folder / RunFile.DESCRIPTION)
     if data.problem.encoding is not None:
-        files["table encoding"] = folder / ENCODING_FILE  # written before the run began
+        files["table encoding"] = folder / RunFile.ENCODING  # written before the run began
     metrics = metrics_summary(report.baselines, data, report.experiment.threshold)
-    files["metrics"] = write_json(metrics, folder / METRICS_FILE)
+    files["metrics"] = write_json(metrics, folder / RunFile.METRICS)
     if data.problem.X.size <= MAX_NUMBERS:
-        files["scorecard"] = write_scorecard(net, data.problem, folder / SCORECARD_FILE)
+        files["scorecard"] = write_scorecard(net, data.problem, folder / RunFile.SCORECARD)
     if find_spec("onnx") is not None:
-        files["ONNX"] = net.save(folder / ONNX_FILE)
+        files["ONNX"] = net.save(folder / RunFile.ONNX)
     named = {"features": data.problem.features, "classes": data.problem.classes, "scaling": data.scaling.to_dict()}
-    files["history"] = replace(history, setting=history.setting | named).save(folder / HISTORY_FILE)
+    files["history"] = replace(history, setting=history.setting | named).save(folder / RunFile.HISTORY)
     with write_atomically(files["report"]) as temporary:
         temporary.write_text(text(report), encoding="utf-8")
     draw(report, files["picture"])

@@ -7,9 +7,8 @@ A run's budget counts the multiply-adds of torch in a growth step by itself; a m
 for example, tells it by :func:`charge`. :func:`count_cost` counts in a loop of your own.
 """
 
-from creases.growth._cost import charge, count_cost
+from creases.growth._cost import count_cost
 from creases.growth.methods._auto import Auto
-from creases.growth.methods._depth import propose_depth
 from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.growth.methods._fold.fold import Fold, fold
 from creases.growth.methods._gradmax import GradMax, gradmax
@@ -28,11 +27,9 @@ __all__ = [
     "Random",
     "Split",
     "Tiny",
-    "charge",
     "count_cost",
     "fold",
     "gradmax",
-    "propose_depth",
     "random_units",
     "split",
     "tiny",

@@ -21,7 +21,7 @@ from creases.network import Place
 class WidthOrDepth:
     """Add units or a new layer, whichever lowers the held-out loss most per multiply-add.
 
-    The layer that lowers it most (:func:`creases.growth.methods.propose_depth`) is compared with as many of TINY's
+    The layer that lowers it most (``propose_depth``) is compared with as many of TINY's
     units as cost the same, at every place: the first units of a place gain more than the later ones, so that a single
     unit would win against most layers.
     """

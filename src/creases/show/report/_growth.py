@@ -23,7 +23,7 @@ from creases.show.report._page import write_page
 from creases.show.report._quality import headline
 from creases.show.report._slices import Slice, choose_slices, multiply_slices, slice_frame, slices_json
 from creases.show.report._table_model import write_curves_report
-from creases.tables import MODEL_FILE, RunSettings, SavedRun, Snapshot, TableSplit, baselines, data_box, load_run
+from creases.tables import RunFile, RunSettings, SavedRun, Snapshot, TableSplit, baselines, data_box, load_run
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -93,7 +93,7 @@ def write_growth_report(
         f"{run.settings.command(name)}\n{shlex.join(['creases', 'report', name, '--out', 'report.html', *arguments])}"
     )
     options: dict[str, Any] = {"columns": columns, "through": through, "progress": progress}
-    return write_run_report(run, path, model=f"{name}/{MODEL_FILE}", again=again, **options)
+    return write_run_report(run, path, model=f"{name}/{RunFile.MODEL}", again=again, **options)
 
 
 def _write_curves(folder: Path, path: Path, columns: Sequence[str], through: Sequence[str]) -> ReportSummary:

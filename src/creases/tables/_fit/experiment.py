@@ -31,7 +31,7 @@ from creases.problems import Problem
 from creases.tables._fit.linear_model import choose_penalty, fit_linear_model
 from creases.tables._fit.snapshots import Snapshots
 from creases.tables._fit.threshold import choose_threshold
-from creases.tables._folder.folder import CHECKPOINT_FILE, SNAPSHOTS_FOLDER
+from creases.tables._folder.folder import SNAPSHOTS_FOLDER, RunFile
 from creases.tables._folder.saved_run import SavedRun
 from creases.tables._folder.settings import RunSettings
 from creases.tables._model.network_model import network_model
@@ -153,7 +153,7 @@ class Experiment:
             self.data.task,
             self.config,
             validation=self.data.samples("validation", device),
-            checkpoint=None if self.folder is None else self.folder / CHECKPOINT_FILE,
+            checkpoint=None if self.folder is None else self.folder / RunFile.CHECKPOINT,
             all_samples=self.data.samples("train and validation", device) if may_refit else None,
         )
         if self.snapshots is not None:

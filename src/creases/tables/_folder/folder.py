@@ -4,40 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 
 from creases._files import remove_unfinished
 from creases.errors import FileError, InputError
-from creases.tables._folder.settings import SETTINGS_FILE
 
-CHECKPOINT_FILE = "checkpoint.pt"
+
+class RunFile(StrEnum):
+    """Names of the files in a run's folder."""
+
+    SETTINGS = "run.json"  #: all that the run depends on
+    CHECKPOINT = "checkpoint.pt"
+    MODEL = "model.safetensors"  #: the network, for rows in the table's own units
+    DESCRIPTION = "model.json"  #: names of its inputs and classes, its scores
+    ENCODING = "encoding.json"  #: how the columns of the table become the network's inputs
+    ONNX = "model.onnx"  #: the network as ONNX
+    METRICS = "metrics.json"  #: every measure of the network, and of the baselines on the test rows
+    SCORECARD = "scorecard.txt"  #: the network on one page: its regions that hold rows, each a linear function
+    HISTORY = "history.json"  #: every epoch and every growth step
+    PICTURE = "growth.png"  #: the regions, the learning curves
+    REPORT = "report.txt"  #: the result as text
+
+
 SNAPSHOTS_FOLDER = "snapshots"
-MODEL_FILE = "model.safetensors"  #: the network, for rows in the table's own units
-DESCRIPTION_FILE = "model.json"  #: names of its inputs and classes, its scores
-ENCODING_FILE = "encoding.json"  #: how the columns of the table become the network's inputs
-ONNX_FILE = "model.onnx"  #: the network as ONNX
-METRICS_FILE = "metrics.json"  #: every measure of the network, and of the baselines on the test rows
-SCORECARD_FILE = "scorecard.txt"  #: the network on one page: its regions that hold rows, each a linear function
-HISTORY_FILE = "history.json"  #: every epoch and every growth step
-PICTURE_FILE = "growth.png"  #: the regions, the learning curves
-REPORT_FILE = "report.txt"  #: the result as text
-
 LOCK_FILE = "lock"  #: held while a process runs in the folder
-
-RUN_FILES = (
-    SETTINGS_FILE,
-    CHECKPOINT_FILE,
-    SNAPSHOTS_FOLDER,
-    MODEL_FILE,
-    DESCRIPTION_FILE,
-    ENCODING_FILE,
-    ONNX_FILE,
-    METRICS_FILE,
-    SCORECARD_FILE,
-    HISTORY_FILE,
-    PICTURE_FILE,
-    REPORT_FILE,
-)
+RUN_FILES = (*RunFile, SNAPSHOTS_FOLDER)
 
 
 @contextmanager
@@ -75,9 +67,9 @@ def prepare_folder(folder: Path, *, force: bool) -> None:
     present = [name for name in RUN_FILES if (folder / name).exists()]
     if present and not force:
         hint = "overwrite it with {0}, or choose another folder"
-        if SETTINGS_FILE in present:
+        if RunFile.SETTINGS in present:
             hint = "resume it with {1}, " + hint
-        got = f"{folder} with {present[0]}" + (" of a growth run" if SETTINGS_FILE in present else "")
+        got = f"{folder} with {present[0]}" + (" of a growth run" if RunFile.SETTINGS in present else "")
         settings = [("force", True), ("resume", str(folder))]
         raise InputError("folder", "not contain a growth run or files of the same names", got, hint, settings)
     try:

@@ -15,7 +15,7 @@ from creases._typing import Floats
 from creases.errors import FileError
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._folder import folder as names
-from creases.tables._folder.settings import SETTINGS_FILE
+from creases.tables._folder.folder import RunFile
 from creases.tables._model.table_model import TableModel
 from creases.tables._stages.model import CurveModel
 
@@ -32,7 +32,7 @@ def load(folder: str | Path) -> TableModel:
     >>> model.predict("new.csv")  # doctest: +SKIP
     """
     folder = Path(folder)
-    path = folder / names.DESCRIPTION_FILE
+    path = folder / names.RunFile.DESCRIPTION
     description = _load_json(path, folder)
     encoding = _load_encoding(folder)
     is_sum = isinstance(description, dict) and description.get("kind") == "curves"
@@ -54,7 +54,7 @@ def load(folder: str | Path) -> TableModel:
 def _read_network(folder: Path) -> Any:
     from creases.network import read  # imports torch
 
-    return read(folder / names.MODEL_FILE)
+    return read(folder / names.RunFile.MODEL)
 
 
 def _create_model(description: dict[str, Any], function: Any, encoding: TableEncoding | None) -> TableModel:
@@ -134,7 +134,7 @@ def _check_encoding(model: TableModel, task: str) -> None:
     for what, (described, expected) in pairs.items():
         for ours, theirs in zip_longest(described, expected):
             if ours != theirs:
-                raise ValueError(f"{what}: {ours!r}, but {theirs!r} in {names.ENCODING_FILE}")
+                raise ValueError(f"{what}: {ours!r}, but {theirs!r} in {names.RunFile.ENCODING}")
 
 
 def _as_names(values: Any, what: str) -> tuple[str, ...]:
@@ -145,7 +145,7 @@ def _as_names(values: Any, what: str) -> tuple[str, ...]:
 
 def _load_encoding(folder: Path) -> TableEncoding | None:
     """Return how the table was encoded; None for a built-in problem, whose folder has no such file."""
-    path = folder / names.ENCODING_FILE
+    path = folder / names.RunFile.ENCODING
     if not path.exists():
         return None
     encoding = _load_json(path, folder)
@@ -159,7 +159,7 @@ def _load_json(path: Path, folder: Path) -> Any:
     try:
         return parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        hint = f"; resume it: creases grow --resume {folder}" if (folder / SETTINGS_FILE).exists() else ""
+        hint = f"; resume it: creases grow --resume {folder}" if (folder / RunFile.SETTINGS).exists() else ""
         raise FileError(f"{folder} holds no finished growth run (there is no {path.name} in it){hint}") from None
     except (OSError, ValueError) as problem:
         raise FileError(f"{path} is damaged ({problem}); {_hint(folder)}") from None

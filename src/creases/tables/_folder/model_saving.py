@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from creases._files import write_json
-from creases.tables._folder.folder import DESCRIPTION_FILE, ENCODING_FILE, MODEL_FILE
+from creases.tables._folder.folder import RunFile
 
 if TYPE_CHECKING:
     from creases.tables._model.table_model import TableModel
@@ -18,10 +18,10 @@ def save_model(model: TableModel, folder: Path) -> Path:
     """Write the description of a model, its encoding and a grown network's weights; return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     if model.additive is None:
-        model.network.save(folder / MODEL_FILE)
+        model.network.save(folder / RunFile.MODEL)
     if model.encoding is not None:
-        write_json(model.encoding.to_dict(), folder / ENCODING_FILE)
-    write_json(model_to_dict(model), folder / DESCRIPTION_FILE)
+        write_json(model.encoding.to_dict(), folder / RunFile.ENCODING)
+    write_json(model_to_dict(model), folder / RunFile.DESCRIPTION)
     return folder
 
 

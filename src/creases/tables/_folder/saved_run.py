@@ -13,8 +13,9 @@ from creases.network import read
 from creases.tables._fit.snapshots import Snapshot, load_snapshots
 from creases.tables._fit.threshold import choose_threshold
 from creases.tables._folder import folder as names
+from creases.tables._folder.folder import RunFile
 from creases.tables._folder.model_loading import load
-from creases.tables._folder.settings import SETTINGS_FILE, RunSettings
+from creases.tables._folder.settings import RunSettings
 from creases.tables._split.split import TableSplit
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ def load_run(folder: Path) -> SavedRun:
     ]
     resume = f"creases grow --resume {folder}"
     if history.ended and (not snapshots or snapshots[-1].kind != "end"):
-        if not (folder / names.MODEL_FILE).exists():
+        if not (folder / RunFile.MODEL).exists():
             raise FileError(f"{folder} lacks the final network; recreate it with: {resume}")
-        net = read(folder / names.MODEL_FILE)
+        net = read(folder / RunFile.MODEL)
         snapshots.append(Snapshot(len(snapshots), history.best_epoch, "end", None, net, 0))
     if not snapshots:
         raise FileError(f"{folder} holds no network yet; resume the run: {resume}")
@@ -100,13 +101,13 @@ def _check_network(snapshot: Snapshot, data: TableSplit, folder: Path) -> None:
         expected = f"{plural(d, 'input')} and {plural(data.n_outputs, 'output')}"
         raise FileError(
             f"the network of epoch {snapshot.epoch} in {folder} does not belong to its data: it has {got}, "
-            f"the data in {SETTINGS_FILE} need {expected}; start another run"
+            f"the data in {RunFile.SETTINGS} need {expected}; start another run"
         )
 
 
 def _load_history(folder: Path) -> History:
     """Return the history at the end; of a run in progress or interrupted, that of the last checkpoint."""
-    path, checkpoint = folder / names.HISTORY_FILE, folder / names.CHECKPOINT_FILE
+    path, checkpoint = folder / RunFile.HISTORY, folder / RunFile.CHECKPOINT
     histories = [History.load(path)] if path.exists() else []
     if checkpoint.exists():
         try:
@@ -115,7 +116,7 @@ def _load_history(folder: Path) -> History:
             raise FileError(f"{checkpoint} is damaged: it holds no history") from None
     if not histories:
         raise FileError(
-            f"the run in {folder} ({SETTINGS_FILE}) has not reached its first checkpoint; resume it: "
+            f"the run in {folder} ({RunFile.SETTINGS}) has not reached its first checkpoint; resume it: "
             f"creases grow --resume {folder}"
         )
     return max(histories, key=lambda history: len(history.epochs))  # of equals the first: it says which was kept

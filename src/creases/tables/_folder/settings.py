@@ -12,6 +12,7 @@ from creases import problems
 from creases._files import parse_json, write_json
 from creases.errors import FileError, InputError
 from creases.problems import Problem
+from creases.tables._folder.folder import RunFile
 from creases.tables._reading.table import read_table
 from creases.tables._split.options import CurveConfig
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from creases.growth import GrowthConfig
 
 _VERSION = 4
-SETTINGS_FILE = "run.json"  #: in the run's folder
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,13 @@ class RunSettings:
         source = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "config"}
         value = {"creases-run": _VERSION, "kind": self.kind, **source, "config": self.config.to_dict()}
         value["digest"] = self.digest()
-        write_json(value, folder / SETTINGS_FILE)
+        write_json(value, folder / RunFile.SETTINGS)
 
     @classmethod
     def load(cls, folder: Path) -> RunSettings:
         """Read the settings of the run in a folder; data that have changed since are refused."""
         try:
-            saved = parse_json((folder / SETTINGS_FILE).read_text())
+            saved = parse_json((folder / RunFile.SETTINGS).read_text())
             if (version := saved.pop("creases-run")) not in (3, _VERSION):
                 raise ValueError(f"version {version}, expected {_VERSION}")
             digest, kind = saved.pop("digest"), saved.pop("kind", "network")  # version 3 had networks only
@@ -121,9 +121,9 @@ class RunSettings:
             settings = cls(**{**saved, "config": read_config(saved["config"])})
             changed = settings.digest() != digest
         except FileNotFoundError:
-            raise FileError(f"{folder} holds no growth run (there is no {SETTINGS_FILE} in it)") from None
+            raise FileError(f"{folder} holds no growth run (there is no {RunFile.SETTINGS} in it)") from None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
-            raise FileError(f"{folder / SETTINGS_FILE} is damaged ({problem})") from None
+            raise FileError(f"{folder / RunFile.SETTINGS} is damaged ({problem})") from None
         if changed:
             raise FileError(f"{settings.data} has changed since the run in {folder} began; start another run")
         return settings
