@@ -90,19 +90,27 @@ def test_columns_can_be_dropped_and_numbers_be_categories():
             read_table(frame, **options)
 
 
-def test_dates_become_the_parts_that_vary():
-    problem = column("day", ["2023-12-31", "2024-01-01", "2024-02-01"])
-    assert problem.features == ("day year", "day month", "day weekday", "day days since 2023-12-31")
-    assert problem.X.tolist() == [[2023, 12, 6, 0], [2024, 1, 0, 1], [2024, 2, 3, 32]]
+def test_dates_become_days_and_the_parts_that_vary_and_come_again():
+    problem = column("day", ["2023-12-31", "2024-01-01", "2025-02-02"])
+    assert problem.features == ("day month", "day weekday", "day days since 2023-12-31")
+    assert problem.X.tolist() == [[12, 6, 0], [1, 0, 1], [2, 6, 399]]
     hours = column("at", ["2024-01-01 06:00", "2024-01-01 12:00"])
-    assert hours.features == ("at hour", "at days since 2024-01-01")
-    assert hours.X.tolist() == [[6, 0.25], [12, 0.5]]
+    assert hours.features == ("at days since 2024-01-01",)
+    assert hours.X.tolist() == [[0.25], [0.5]]
+    assert column("at", ["2024-01-01 06:00", "2024-01-03 12:00"]).features == ("at hour", "at days since 2024-01-01")
+
+
+def test_dates_of_months_have_no_weekdays():
+    years = column("made", [f"{year}-01-01" for year in range(1970, 1983)])
+    assert years.features == ("made days since 1970-01-01",)
+    months = column("made", [f"{year}-{month:02d}-01" for year in range(1970, 1973) for month in range(1, 13)])
+    assert months.features == ("made month", "made days since 1970-01-01")
 
 
 def test_a_month_that_may_be_a_day_is_said():
     problem = column("day", ["1/2/2024", "3/4/2024"])
     assert "month before the day" in problem.encoding.describe().note[0]
-    assert column("day", ["1/2/2024", "13/4/2024"]).X[:, 0].tolist() == [2, 4]
+    assert column("day", ["1/2/2024", "13/4/2024"]).X[:, 0].tolist() == [0, 72]
 
 
 def test_rare_values_are_pooled():
@@ -197,7 +205,8 @@ def test_what_is_new_in_new_rows_is_encoded_and_said():
     )
     assert np.isfinite(rows.X).all()
     named = dict(zip([feature.name for feature in encoding.features], rows.X[0], strict=True))
-    assert (named["size is missing"], named["town=Ulm"], named["member=yes"], named["when year"]) == (1, 0, 0, 2024)
+    days = named["when days since 2023-11-30"]
+    assert (named["size is missing"], named["town=Ulm"], named["member=yes"], days) == (1, 0, 0, 153)
     with pytest.raises(InputError, match=r"rows must have the columns 'town', 'when', got 'size', 'member', 'floor'"):
         encoding.transform([{"size": 1, "member": "no", "floor": 1}])
     with pytest.raises(InputError, match="got column 'size' with 1 infinite value"):

@@ -115,11 +115,11 @@ def test_dates_are_told_as_dates():
 
 
 def test_months_weekdays_and_trend_of_a_date_are_told_apart():
-    days = [f"2020-{month:02}-{day:02}" for month in range(1, 13) for day in (3, 17)]
+    days = [f"{year}-{month:02}-{day:02}" for year in (2020, 2021) for month in range(1, 13) for day in (3, 17, 28)]
     curves = {
         "sold month": ([1, 7, 12], [-1, 2, -1]),
         "sold weekday": ([0, 6], [0.5, -0.5]),
-        "sold days since 2020-01-03": ([0, 349], [0, 3.49]),
+        "sold days since 2020-01-03": ([0, 725], [0, 7.25]),
     }
     text = "sold,y\n" + "".join(f"{day},{k + 0.5}\n" for k, day in enumerate(days))
     assert lines(text, curves)[1] == (
@@ -128,11 +128,10 @@ def test_months_weekdays_and_trend_of_a_date_are_told_apart():
     )
 
 
-def test_years_and_days_of_a_date_are_one_trend():
+def test_dates_of_years_have_a_trend_per_year():
     days = [f"{year}-01-01" for year in range(2000, 2012)]
-    curves = {"t year": ([2000, 2011], [0, 11]), "t days since 2000-01-01": ([0, 4018], [0, 4018 / 365.25])}
     text = "t,y\n" + "".join(f"{day},{k + 0.5}\n" for k, day in enumerate(days))
-    assert lines(text, curves)[1] == "t: +2 per year"
+    assert lines(text, {"t days since 2000-01-01": ([0, 4018], [0, 4018 / 365.25])})[1] == "t: +1 per year"
 
 
 def test_two_classes_are_told_in_points_that_double_the_odds():

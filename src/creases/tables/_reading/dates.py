@@ -29,8 +29,14 @@ FORMATS = (ISO, *(day + time for time in _TIMES for day in _DAYS))
 #: A column is dates with flaws if at least this share of its cells are dates; of fewer cells all must be.
 MOSTLY, MIN_CELLS = 0.9, 20
 
-#: What a date becomes, in this order; what never changes is left out.
+#: What a date can become, in this order. Tables of earlier versions have years.
 PARTS = ("year", "month", "weekday", "hour", "days")
+
+#: Parts that come again after so many days: what does not come again in a table is said by its days already.
+CYCLES = {"month": 366.0, "weekday": 7.0, "hour": 1.0}
+
+#: Days of the month, such as first and last, up to which a table has dates of months: their weekdays say nothing.
+FEW_DAYS = 2
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class DateFormat:
 
     format: str = ISO  #: of pandas
     first: str = ""  #: the earliest day of the table, ISO 8601
-    parts: tuple[str, ...] = PARTS
+    parts: tuple[str, ...] = (*CYCLES, "days")
 
     def names(self, column: str) -> tuple[str, ...]:
         """Return the names of the numbers."""
@@ -73,7 +79,12 @@ class DateFormat:
 
 
 def find_dates(column: Column) -> DateFormat | None:
-    """Return how a column writes dates and which of their parts vary; None if it has none."""
+    """Return how a column writes dates and which numbers they become; None if it has none.
+
+    Days are the trend. A month, a weekday or an hour is a number of its own where it varies and comes again; else days
+    say the same, and two curves of one date could cancel each other. Nor does the weekday count of dates that are all
+    the first of a month.
+    """
     if not column.is_date:
         form = _find_format(column)
         if form is None:
@@ -84,9 +95,15 @@ def find_dates(column: Column) -> DateFormat | None:
     present = moments[~np.isnat(moments)]
     first = str(present.min().astype("datetime64[D]"))
     draft = DateFormat(form, first)
-    varies = np.ptp(draft.numbers(present), axis=0) > 0
-    parts = [part for part, changes in zip(PARTS, varies, strict=True) if changes]
-    return DateFormat(form, first, tuple(parts or ["days"]))
+    ranges = dict(zip(draft.parts, np.ptp(draft.numbers(present), axis=0).tolist(), strict=True))
+    dates = present.astype("datetime64[D]")
+    few = len(np.unique(dates - dates.astype("datetime64[M]"))) <= FEW_DAYS
+    cyclic = [
+        part
+        for part, cycle in CYCLES.items()
+        if ranges[part] > 0 and ranges["days"] > cycle and not (part == "weekday" and few)
+    ]
+    return DateFormat(form, first, (*cyclic, "days"))
 
 
 def is_day_first_unclear(column: Column, form: DateFormat) -> bool:

@@ -61,7 +61,7 @@ def read_table(
     - yes/no columns become 0 and 1;
     - categories (text) become a column of 0 and 1 for each value, named ``column=value``; values in fewer than ten rows
       and less than a hundredth of them are pooled as ``column=other values``, as are all but the 19 most frequent;
-    - dates become year, month, weekday, hour and days since the first one, as far as these vary;
+    - dates become days since the first one, and month, weekday and hour where these vary and come again;
     - IDs, free text, constant and empty columns are left out.
 
     ``Problem.encoding`` has the kinds (``kinds``, ``describe()``), what was left out and why (``left_out``), where

@@ -73,28 +73,8 @@ def column_graphs(terms: Terms, term: ColumnTerm) -> list[Graph]:
         knots, values = terms.curve_values(j)
         axis = date_axis(feature, terms.encoding, knots)
         graphs[date_part(feature, terms.encoding)] = Graph(date_part(feature, terms.encoding), axis, knots, values)
-    trend = [graphs.pop(part) for part in ("days", "year") if part in graphs]
-    varying = [graph for graph in trend if np.ptp(graph.values, axis=0).max() > 0]
-    first = term.column.kind.date.first
-    joint = _join_trend(first, varying[0], varying[1]) if len(varying) == 2 else (varying or trend)[0]
-    return [Graph("trend", joint.axis, joint.knots, joint.values), *graphs.values()]
-
-
-def _join_trend(first: str, days: Graph, years: Graph) -> Graph:
-    """Return the sum of a function of days and one of years: at the first and the last day, and each new year."""
-    start, last = date.fromisoformat(first), float(days.knots[-1])
-    end = start + timedelta(days=int(last))
-    places = [float((date(year, 1, 1) - start).days) for year in range(start.year + 1, end.year + 1)]
-    low = float(days.knots[0])
-    knots = np.unique([low, *(place for place in places if low < place < last), last])
-    year = np.array([(start + timedelta(days=int(x))).year for x in knots], np.float64)
-    parts = [np.interp(knots, days.knots, height) for height in days.values.T]
-    others = [np.interp(year, years.knots, height) for height in years.values.T]
-    table = np.stack(parts, axis=1) + np.stack(others, axis=1)
-    if table.shape[1] == 1:
-        knots, height = straighten(knots, table[:, 0], LEAP)
-        table = height[:, None]
-    return Graph("trend", days_axis(first, last), knots, table)
+    trend = graphs.pop("days")
+    return [Graph("trend", trend.axis, trend.knots, trend.values), *graphs.values()]
 
 
 def _single_text(terms: Terms, graph: Graph) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats
 from creases.errors import InputError
+from creases.tables._reading.dates import CYCLES, FEW_DAYS
 from creases.tables._words.terms import ColumnTerm, ReadableModel, Terms, training_rows
 
 
@@ -39,7 +40,7 @@ class InputRanges:
             if term.column.kind.date is not None:
                 moments = _moments(term, known[:, days_input(term)])
                 days |= set(((moments - moments.astype("M8[M]")).astype("m8[D]").astype(int) + 1).tolist())
-        return cls(low, high, spread, unit, frozenset(days) if len(days) <= 2 else frozenset())
+        return cls(low, high, spread, unit, frozenset(days) if len(days) <= FEW_DAYS else frozenset())
 
     @classmethod
     def from_limits(cls, terms: Terms, limits: Floats) -> InputRanges:
@@ -87,7 +88,8 @@ def _moments(term: ColumnTerm, days: Floats) -> NDArray[np.datetime64]:
 def date_options(term: ColumnTerm, x: Floats, ranges: InputRanges) -> tuple[Floats, Floats]:
     """Return the other dates that a row x (d,) could have: their distance in days (n,) and encoded parts (n, parts).
 
-    They are at the same time of day within the range of the table. Parts that never change in the table do not here.
+    They are at the same time of day within the range of the table. A month or weekday that never changes in the table
+    does not here.
     """
     date, j = term.column.kind.date, days_input(term)
     assert date is not None
@@ -97,8 +99,8 @@ def date_options(term: ColumnTerm, x: Floats, ranges: InputRanges) -> tuple[Floa
     days = start + steps[steps != 0]
     parts = _parts(term, days)
     allowed = np.ones(len(days), bool)
-    for name in ("year", "month", "weekday"):
-        if name not in date.parts:
+    for name in ("month",) if ranges.month_days else ("month", "weekday"):
+        if name not in date.parts and ranges.high[j] - ranges.low[j] > CYCLES[name]:
             allowed &= parts[name] == own[name]
     if ranges.month_days:
         allowed &= np.isin(parts["day"], sorted(ranges.month_days))
