@@ -18,7 +18,7 @@ from creases.tables._stages.constraints import shape_rows
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import CurveModel
 from creases.tables._stages.parts_of_fit import parts_of_fit
-from creases.tables._stages.penalized import STEPS, fit_penalized
+from creases.tables._stages.penalized import STEPS, fit_penalized, imitate
 from creases.tables._stages.rows import Rows, scale_of_scores
 from creases.tables._stages.simplify import eliminate, select_functions
 from creases.tables._stages.stages import LINEAR_STEPS, choose, describe_steps, fit_candidates
@@ -42,8 +42,8 @@ def fit_stages(
     """Fit lines, then curves, planes and units where they pay, to rows of a table.
 
     Each stage is fitted on folds and judged by its losses on held-out rows. It must beat the one before by a standard
-    error of the paired differences. Bends of the chosen one that do not matter are left out (of a small table: of the
-    mean of its fits on the folds), and the others are fitted to all rows.
+    error of the paired differences. Of a small table the fits of the chosen one on the folds are averaged. Bends that
+    do not matter are left out; the others keep the predictions, or of a larger table are fitted to all rows.
 
     Parameters
     ----------
@@ -77,9 +77,12 @@ def fit_stages(
         limits = shape_rows(kept.fits[0].basis.curves, inputs.shapes)
         dense = fit_penalized(kept.fits[0].basis, data, limits, start=kept.fits[0])
     basis = select_functions(dense.basis, data, eliminate(dense, data))
+    limits = shape_rows(basis.curves, inputs.shapes)
     whole = data if sample is among else Rows.from_unique(rows, among, n_classes, center, scale)
-    n_steps = LINEAR_STEPS if kept is judged[0] else STEPS
-    fit = fit_penalized(basis, whole, shape_rows(basis.curves, inputs.shapes), n_steps=n_steps)
+    if is_small:
+        fit = imitate(dense, basis, data, limits)
+    else:
+        fit = fit_penalized(basis, whole, limits, n_steps=LINEAR_STEPS if kept is judged[0] else STEPS)
     model = CurveModel(inputs.names, n_classes, *parts_of_fit(fit, dense, inputs, whole, center, scale))
     return replace(model, steps=describe_steps(judged, kept, model.n_bends, tested))
 
@@ -95,8 +98,8 @@ def fit_curves(
     """Fit the model of a table that a person can read whole: lines, then curves, planes and units where they pay.
 
     Each stage is fitted on folds and judged by its losses on held-out rows. It must beat the one before by a standard
-    error of the paired differences. Bends of the chosen one that do not matter are left out (of a small table: of the
-    mean of its fits on the folds), and the others are fitted to all rows.
+    error of the paired differences. Of a small table the fits of the chosen one on the folds are averaged. Bends that
+    do not matter are left out; the others keep the predictions, or of a larger table are fitted to all rows.
 
     Parameters
     ----------

@@ -215,6 +215,27 @@ def prediction_forms(fit: Fit, rows: Rows) -> list[Floats]:
     return [gram.matrix for gram in functions.grams(rows.curvatures(means))]
 
 
+def imitate(fit: Fit, basis: Basis, rows: Rows, limits: Floats) -> Fit:
+    """Return the sum of other functions whose predictions for rows are nearest to those of a fit.
+
+    The products of ``limits`` (k, q) with the weights of the basis' first q functions are not negative.
+    """
+    scores, functions = fit(rows.X), _Functions(basis, rows.X)
+    curvatures = rows.curvatures(rows.means(scores))
+    limits = np.pad(limits, ((0, 0), (0, len(basis.penalty) - limits.shape[1])))
+    offset = (curvatures * scores).sum(axis=0) / curvatures.sum(axis=0)
+    gradient = functions.gradient(curvatures * (scores - offset))
+    weights = np.zeros((len(basis.penalty), rows.n_scores))
+    for c, gram in enumerate(functions.grams(curvatures)):
+        inverse = invert(gram.matrix)
+        weights[:, c] = inverse @ gradient[:, c]
+        if len(limits):
+            weights[:, c] = project(weights[:, c], inverse, limits)
+        offset[c] -= gram.mean @ weights[:, c]
+    n_blocks = int(basis.blocks.max()) + 1
+    return Fit(basis, weights, offset, np.ones(n_blocks), np.zeros(n_blocks), fit.noise, ())
+
+
 def invert(A: Floats) -> Floats:
     """Return the inverse of a matrix (p, p) that is positive definite up to rounding, or of one a little larger."""
     ridge = 0.0

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, timedelta
 
 import numpy as np
 
 from creases._typing import Floats
-from creases.tables._words.axes import Axis, date_axis, days_axis, number_axis
-from creases.tables._words.curves import NEAR, choose_places, curve_text, straighten
+from creases.tables._words.axes import Axis, date_axis, number_axis
+from creases.tables._words.curves import NEAR, choose_places, curve_text
 from creases.tables._words.numbers import format_change
 from creases.tables._words.terms import ColumnTerm, Terms, date_part
 
