@@ -78,3 +78,15 @@ def test_wrong_rows_classes_and_columns_of_a_table_are_refused(homes, words, mes
     result = CliRunner().invoke(app, ["explain", str(homes), *words])
     assert result.exit_code == 2
     assert message in " ".join(result.output.split())
+
+
+def test_a_row_without_its_target_is_explained(homes):
+    table = homes.parent / "gap.csv"
+    lines = (homes.parent / "homes.csv").read_text().split("\n")
+    lines[5] = lines[5].rsplit(",", 1)[0] + ","
+    table.write_text("\n".join(lines))
+    words = ["grow", str(table), "--target", "price", "--out", str(homes.parent / "gap")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    result = CliRunner().invoke(app, ["explain", str(homes.parent / "gap"), "--row", "4"])
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("Row 4: predicted price: ")

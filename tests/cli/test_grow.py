@@ -241,7 +241,7 @@ def test_a_run_is_not_resumed_on_other_data(run, orchard):
         (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where must be 'all', 'width or depth', 'hidden1', got 'elsewhere'"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--when", "never"), "--when must be a number of epochs, a function, 'stages' or 'plateau'"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--device", "abacus"), "--device must be a device that torch can use, got 'abacus'"),  # noqa: E501
-        (("grow", "--resume", "o"), "o holds no growth run (there is no run.json in it)"),
+        (("grow", "--resume", "o"), "there is no folder o"),
         (("grow", "moons", "--resume", "o"), "DATA must not be given with --resume: a run keeps its settings"),
         (("grow", "--how", "tiny", "--resume", "o"), "--how must not be given with --resume: a run keeps its settings"),
     ],

@@ -8,8 +8,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import creases
+from creases.cli import app
 
 
 @pytest.fixture
@@ -80,3 +82,29 @@ def test_the_defaults_that_the_help_shows_are_those_of_growth(run):
     for name in ("validation_fraction", "lr", "weight_decay", "growth_patience", "patience"):
         text = said[said.index(f"--{name.replace('_', '-')} ") :]
         assert re.search(r"\[default: \(?([\d.]+)\)?\]", text)[1] == f"{getattr(GrowthConfig, name)}"
+
+
+def test_the_same_command_again_says_that_the_run_is_finished(tmp_path):
+    rows = "".join(f"{k},{k % 7},{3 * k + k % 7}\n" for k in range(60))
+    (tmp_path / "t.csv").write_text(f"a,b,y\n{rows}")
+    words = ["grow", str(tmp_path / "t.csv"), "--target", "y", "--out", str(tmp_path / "run")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    model = (tmp_path / "run" / "model.json").read_bytes()
+    again = CliRunner().invoke(app, words)
+    assert again.exit_code == 0
+    assert "is finished" in again.output
+    assert "--force" in again.output
+    (tmp_path / "run" / "model.json").unlink()  # as if it was interrupted
+    resumed = CliRunner().invoke(app, words)
+    assert resumed.exit_code == 0
+    assert "Resuming" in resumed.output
+    assert (tmp_path / "run" / "model.json").read_bytes() == model
+    other = CliRunner().invoke(app, [*words, "--shape", "a=rising"])
+    assert other.exit_code == 2
+    assert "--force" in other.output
+
+
+def test_resuming_a_folder_that_is_not_there_says_so(tmp_path):
+    result = CliRunner().invoke(app, ["grow", "--resume", str(tmp_path / "none")])
+    assert result.exit_code == 2
+    assert "there is no folder" in result.output

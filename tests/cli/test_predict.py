@@ -189,3 +189,25 @@ def test_an_encoding_that_does_not_belong_to_the_network_is_refused(folder, tmp_
 def test_a_folder_without_a_finished_run_is_refused(tmp_path):
     with pytest.raises(FileError, match=r"holds no finished growth run \(there is no model.json in it\)"):
         creases.load(tmp_path)
+
+
+def test_without_a_file_the_first_rows_are_printed_and_nothing_is_written(folder):
+    before = sorted(folder.iterdir())
+    result = invoke("predict", folder / "run", folder / "new.csv")
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("first ")
+    assert "--out predictions.csv" in result.output
+    assert sorted(folder.iterdir()) == before
+    printed = json.loads(invoke("predict", folder / "run", folder / "new.csv", "--json").stdout)
+    assert len(printed["predictions"]) == printed["rows"]
+
+
+def test_a_file_is_overwritten_only_by_force(folder, tmp_path):
+    kept = tmp_path / "p.csv"
+    kept.write_text("mine")
+    refused = invoke("predict", folder / "run", folder / "new.csv", "--out", kept)
+    assert refused.exit_code == 2
+    assert "must be a new file" in refused.output
+    assert kept.read_text() == "mine"
+    assert invoke("predict", folder / "run", folder / "new.csv", "--out", kept, "--force").exit_code == 0
+    assert kept.read_text() != "mine"

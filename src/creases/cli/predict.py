@@ -10,7 +10,8 @@ import typer
 from creases._text import plural
 from creases.cli._completion import TABLES, complete_files
 from creases.cli._output import check_outputs
-from creases.cli.console import note, print_json, print_next, print_table, show_progress
+from creases.cli.console import note, print_json, print_next, print_table, repeat_command, show_progress
+from creases.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 #: Classes whose predictions are counted in the summary.
 COUNTED = 10
+
+#: Rows that are printed where no file is written.
+PRINTED = 20
 
 
 def predict_rows(
@@ -40,7 +44,10 @@ def predict_rows(
             autocompletion=complete_files(*TABLES),
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The .csv file to write.")] = Path("predictions.csv"),
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The .csv file to write; without it the first rows are printed.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     header: Annotated[
         bool | None,
         typer.Option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
@@ -53,10 +60,10 @@ def predict_rows(
 ) -> None:
     """Predict new rows with the model of a table.
 
-    Writes one line per row: the predicted class and the probability of every class, or the predicted value; of a grown
-    network the region (1 holds the most training rows, 0: a region without any); whether the row lies outside the range
-    of the training rows, and in which columns. With --distance also how far the nearest input with another decision is,
-    in standard deviations, and whether that is proved.
+    Prints the first rows, or writes all to a file: the predicted class and the probability of every class, or the
+    predicted value; of a grown network the region (1 holds the most training rows, 0: a region without any); whether
+    the row lies outside the range of the training rows, and in which columns. With --distance also how far the nearest
+    input with another decision is, in standard deviations, and whether that is proved.
 
     For example:
       creases predict out/iris new.csv --out predictions.csv
@@ -64,7 +71,10 @@ def predict_rows(
     from creases._files import write_atomically
     from creases.tables import load
 
-    check_outputs([out], (".csv",))
+    if out is not None:
+        check_outputs([out], (".csv",))
+        if out.exists() and not force:
+            raise InputError("out", "be a new file", str(out), "overwrite it with {0}", [("force", True)])
     with show_progress(3) as begin:
         begin("reading the model")
         model = load(run)
@@ -72,19 +82,25 @@ def predict_rows(
         encoded = model.encode(data, header=header)
         begin("predicting")
         frame = model.encoded_frame(encoded.X, budget=distance)
-    with write_atomically(out) as temporary:
-        frame.to_csv(temporary, index_label="row")
+    if out is not None:
+        with write_atomically(out) as temporary:
+            frame.to_csv(temporary, index_label="row")
     for line in encoded.notes:
         note(line)
     if as_json:
-        print_json(_summary(model, frame, out) | {"notes": list(encoded.notes)})
+        rows = {} if out is not None else {"predictions": frame.to_dict("records")}
+        print_json(_summary(model, frame, out) | {"notes": list(encoded.notes)} | rows)
     else:
         _print(model, frame, out, run)
 
 
-def _summary(model: TableModel, frame: pd.DataFrame, out: Path) -> dict[str, Any]:
+def _summary(model: TableModel, frame: pd.DataFrame, out: Path | None) -> dict[str, Any]:
     predicted = frame.iloc[:, 0]
-    summary = {"file": str(out), "rows": len(frame), "outside": int((frame["outside"] == "yes").sum())}
+    summary: dict[str, Any] = {
+        "file": out and str(out),
+        "rows": len(frame),
+        "outside": int((frame["outside"] == "yes").sum()),
+    }
     if "region" in frame:
         summary["in_new_regions"] = int((frame["region"] == 0).sum())
     if model.classes is not None:
@@ -93,7 +109,9 @@ def _summary(model: TableModel, frame: pd.DataFrame, out: Path) -> dict[str, Any
     return summary | {"predicted": {name: float(value) for name, value in spread.items()}}
 
 
-def _print(model: TableModel, frame: pd.DataFrame, out: Path, run: Path) -> None:
+def _print(model: TableModel, frame: pd.DataFrame, out: Path | None, run: Path) -> None:
+    if out is None:
+        _print_rows(frame)
     summary = _summary(model, frame, out)
     listing = list(summary["predicted"].items())[:COUNTED]
     form = "{0} {1:,}" if model.classes is not None else "{0} {1:.6g}"
@@ -103,6 +121,20 @@ def _print(model: TableModel, frame: pd.DataFrame, out: Path, run: Path) -> None
     ]
     if "in_new_regions" in summary:
         rows.append(("in regions without training rows", plural(summary["in_new_regions"], "row")))
-    rows.append(("written to", str(out)))
+    if out is not None:
+        rows.append(("written to", str(out)))
     print_table(plural(len(frame), "row"), rows)
+    if out is None:
+        print_next(repeat_command("--out", "predictions.csv"), "write all rows to a file")
+        return
     print_next(f"creases explain {run} --row 0", "why a row of the training table gets its prediction")
+
+
+def _print_rows(frame: pd.DataFrame) -> None:
+    """Print the first rows as a table, numbers short."""
+    first = frame.head(PRINTED)
+    cells = [
+        [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row] for row in first.to_numpy(object)
+    ]
+    rows = [(str(name), *row) for name, row in zip(first.index, cells, strict=True)]
+    print_table(f"first {len(first)} of {plural(len(frame), 'row')}", rows, ("row", *map(str, frame.columns)))

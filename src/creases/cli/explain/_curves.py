@@ -48,7 +48,7 @@ def explain_table_row(
     from creases.tables import explain_row, find_changes
 
     begin("reading the row")
-    x, name, truth, X = _read_row(folder, input_, row)
+    x, name, truth, X = _read_row(model, folder, input_, row)
     explanation = explain_row(model, x, name=name, truth=truth)
     changes = None
     if to is not None or model.classes is not None:
@@ -77,20 +77,26 @@ def print_row(answer: dict[str, Any], *, asked: bool, as_json: bool) -> None:
         print_next(repeat_command("--to", f">= {explanation.total:.2g}"), "what would have to change for that value")
 
 
-def _read_row(folder: str, input_: str | None, row: int | None) -> tuple[Any, str, str, Any]:
-    """Return an encoded row, what to call it, its true class or value, and the table's rows if they are there."""
+def _read_row(model: Any, folder: str, input_: str | None, row: int | None) -> tuple[Any, str, str, Any]:
+    """Return an encoded row, what to call it, its true class or value, and the table's rows if they are there.
+
+    A row whose target is missing was not fitted, but can be explained.
+    """
     from creases.tables import RunSettings
 
     if input_ is not None:
         return arguments.read_input(input_).reshape(-1), "this row", "", None
-    problem = RunSettings.load(Path(folder)).load_problem()
-    numbers = range(len(problem.X)) if problem.rows is None else problem.rows.tolist()
-    if row not in numbers:
-        raise InputError("row", f"be a row of the table, from {min(numbers)} to {max(numbers)}", f"{row}")
-    k = list(numbers).index(row)
-    value = problem.y[k]
-    truth = f"{value:,.6g}" if problem.classes is None else problem.classes[int(value)]
-    return problem.X[k], f"row {row}", truth, problem.X
+    settings = RunSettings.load(Path(folder))
+    problem = settings.load_problem()
+    numbers = list(range(len(problem.X))) if problem.rows is None else problem.rows.tolist()
+    if row in numbers:
+        value = problem.y[numbers.index(row)]
+        truth = f"{value:,.6g}" if problem.classes is None else problem.classes[int(value)]
+        return problem.X[numbers.index(row)], f"row {row}", truth, problem.X
+    X = problem.X if problem.rows is None else model.encode(settings.data, header=settings.header).X
+    if row is None or not 0 <= row < len(X):
+        raise InputError("row", f"be a row of the table, from 0 to {len(X) - 1}", f"{row}")
+    return X[row], f"row {row}", "", problem.X
 
 
 def _print(lines: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from creases.cli._completion import complete_data, complete_files, complete_words
 from creases.cli._missing import Missing
-from creases.cli.console import option_panels, print_json
+from creases.cli.console import note, option_panels, print_json
 from creases.cli.grow._interruption import interruptible
 from creases.cli.grow._values import (
     parse_batch_size,
@@ -24,7 +24,15 @@ from creases.cli.grow._values import (
     split_names,
 )
 from creases.errors import InputError, RequestError
-from creases.tables import CurveConfig, RunSettings, default_kind, make_config, resolve_data
+from creases.tables import (
+    CurveConfig,
+    RunFile,
+    RunSettings,
+    default_kind,
+    make_config,
+    prepare_folder,
+    resolve_data,
+)
 
 if TYPE_CHECKING:
     from creases.growth import GrowthConfig
@@ -303,13 +311,27 @@ def grow_table(
             config=_read_config(default_kind(source) if kind is None else kind.value, changed, ctx.params),
         )
         home = folder
-    options: dict[str, Any] = {"force": force, "fresh": resume is None, "show_columns": not as_json}
+    fresh = resume is None
+    if fresh and not force and (home / RunFile.SETTINGS).exists():
+        if _is_finished(settings, home):
+            note(f"The run in {home} is finished, with these settings: nothing to do. Fit it again with --force.")
+            return
+        fresh = False
+        note(f"Resuming the run in {home}, which was interrupted.")
+    options: dict[str, Any] = {"force": force, "fresh": fresh, "show_columns": not as_json}
     way: Any = import_module(f"creases.cli.grow._{settings.kind}")  # one of them imports torch
     result, files = interruptible(home, lambda: way.fit_into(settings, home, **options))
     if as_json:
         print_json(way.summarize(result, files))
     else:
         way.print_result(result, files)
+
+
+def _is_finished(settings: RunSettings, home: Path) -> bool:
+    """Return whether the run in a folder is finished; refuse a folder with a run of other settings."""
+    if RunSettings.load(home).to_dict() != settings.to_dict():
+        prepare_folder(home, force=False)
+    return (home / RunFile.DESCRIPTION).exists()
 
 
 def _read_config(kind: str, changed: set[str], values: dict[str, Any]) -> CurveConfig | GrowthConfig:

@@ -121,6 +121,8 @@ class RunSettings:
             settings = cls(**{**saved, "config": read_config(saved["config"])})
             changed = settings.digest() != digest
         except FileNotFoundError:
+            if not folder.exists():
+                raise FileError(f"there is no folder {folder}") from None
             raise FileError(f"{folder} holds no growth run (there is no {RunFile.SETTINGS} in it)") from None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
             raise FileError(f"{folder / RunFile.SETTINGS} is damaged ({problem})") from None
