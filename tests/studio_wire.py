@@ -30,16 +30,16 @@ from creases.show.studio._limits import Limits
 from creases.show.studio._server import serve
 with suppress(KeyboardInterrupt):
     limits = Limits(**json.loads(sys.argv[1]))
-    serve(0, browser=False, limits=limits, ready=lambda address: print(address, flush=True))
+    serve(0, folder=sys.argv[2], browser=False, limits=limits, ready=lambda address: print(address, flush=True))
 """
 
 
 class Studio:
-    """A studio in a process of its own."""
+    """A studio in a process of its own; it opens the model in a folder, if there is one."""
 
-    def __init__(self, folder: Path, **limits: float) -> None:
+    def __init__(self, folder: Path, run: str = "", **limits: float) -> None:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(folder)}
-        command = [sys.executable, "-c", _SERVE, json.dumps(limits)]
+        command = [sys.executable, "-c", _SERVE, json.dumps(limits), run]
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=folder
         )

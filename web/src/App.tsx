@@ -2,6 +2,7 @@
 
 import { About } from "./About";
 import { Card } from "./Card";
+import { ChangePanel } from "./ChangePanel";
 import { Curves } from "./Curves";
 import { MethodPanel } from "./MethodPanel";
 import { NetworkDrawing } from "./NetworkDrawing";
@@ -13,6 +14,7 @@ import { Scoreboard } from "./Scoreboard";
 import { Contents, GroupTitle, Sections } from "./Sections";
 import { SlicePanel } from "./SlicePanel";
 import { StepList } from "./StepList";
+import { TablePage } from "./TablePage";
 import { busy, connected, dark, errors, frame, run, source, status, turnTheme, unit, untrained } from "./state";
 import { Timeline } from "./Timeline";
 
@@ -35,7 +37,13 @@ export function App() {
       {!live && <Contents />}
       {!live && <Sections part="before" />}
       {group && <GroupTitle title={group} />}
-      {viewed && <main class={live ? "studio" : "report"}>
+      {live && all?.table && (
+        <main class="studio table">
+          <aside class="left" aria-label="Changes and data"><ChangePanel table={all.table} /><ProblemPanel /></aside>
+          <TablePage table={all.table} />
+        </main>
+      )}
+      {viewed && !all?.table && <main class={live ? "studio" : "report"}>
         <aside class="left" aria-label={live ? "Problem and controls" : "About this run"}>
           {live ? <><ProblemPanel /><MethodPanel /><RunPanel /><SlicePanel /></> : <About />}
           {!live && grows && <section aria-labelledby="curves-title"><h2 id="curves-title">Curves</h2><Curves /></section>}

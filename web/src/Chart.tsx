@@ -1,5 +1,6 @@
 /** A small chart: lines, points and bars over two named axes. */
 
+import type { ComponentChildren } from "preact";
 import { classColor } from "./colors";
 import { ticks } from "./plane/overlay";
 import { dark, tick } from "./state";
@@ -7,12 +8,14 @@ import type { Axis, ChartData, Series } from "./types";
 
 const W = 380, HIGH = 230, LOW = 136, LEFT = 56, RIGHT = 16, TOP = 10;
 
-type Place = { x: (value: number) => number; y: (value: number) => number };
+/** From values to places in the drawing, whose corners are in units of its view box. */
+export type Place = { x: (value: number) => number; y: (value: number) => number; left: number; right: number; top: number; bottom: number };
 
 /** Share of the height that the density of rows takes. */
 const DENSITY = 0.2;
 
-export function Chart({ title, x, y, series, diagonal, label, low: flat }: ChartData) {
+/** A chart; `children` draws on top of it. */
+export function Chart({ title, x, y, series, diagonal, label, low: flat, children }: ChartData & { children?: (place: Place) => ComponentChildren }) {
   const H = flat ? LOW : HIGH, BOTTOM = x.name ? 40 : 22;
   const [left, right] = extent(x, series.flatMap((one) => one.x));
   const values = series.filter((one) => one.kind !== "density").flatMap((one) => [...one.y, ...(one.top ?? []), ...(one.kind === "bars" ? [0] : [])]);
@@ -20,13 +23,14 @@ export function Chart({ title, x, y, series, diagonal, label, low: flat }: Chart
   const place: Place = {
     x: (value) => LEFT + ((W - LEFT - RIGHT) * (value - left)) / (right - left || 1),
     y: (value) => H - BOTTOM - ((H - BOTTOM - TOP) * (value - low)) / (high - low || 1),
+    left: LEFT, right: W - RIGHT, top: TOP, bottom: H - BOTTOM,
   };
   const named = series.filter((one) => one.name);
   const from = Math.max(left, low), to = Math.min(right, high);
   return (
     <figure class="chart">
       {title && <figcaption>{title}</figcaption>}
-      <svg viewBox={`0 0 ${W} ${H}`} role="img" aria-label={label || title || `${y.name} by ${x.name}`}>
+      <svg viewBox={`0 0 ${W} ${H}`} role={children ? "group" : "img"} aria-label={label || title || `${y.name} by ${x.name}`}>
         {ticks(low, high, 4).map((value) => (
           <g key={`y${value}`}>
             <line class="grid" x1={LEFT} x2={W - RIGHT} y1={place.y(value)} y2={place.y(value)} />
@@ -44,6 +48,7 @@ export function Chart({ title, x, y, series, diagonal, label, low: flat }: Chart
         <text class="name" transform={`translate(12 ${(TOP + H - BOTTOM) / 2}) rotate(-90)`} text-anchor="middle">{y.name}</text>
         {diagonal && <line class="diagonal" x1={place.x(from)} y1={place.y(from)} x2={place.x(to)} y2={place.y(to)} />}
         {series.map((one, k) => <Drawn key={k} {...one} place={place} count={series.length} floor={H - BOTTOM} />)}
+        {children?.(place)}
       </svg>
       {named.length > 0 && (
         <p class="key">{named.map((one) => <span key={one.name}><i style={{ borderColor: tone(one) }} /> {one.name}</span>)}</p>

@@ -5,7 +5,7 @@ import { classColor } from "./colors";
 import { brush, change, draft, drawn, editing, type Kind } from "./draft";
 import { loadModel, ModelFile } from "./ModelFile";
 import { resetPlane } from "./SlicePanel";
-import { ask, choices, count, dark, errors, run, say } from "./state";
+import { ask, busy, choices, count, dark, errors, run, say } from "./state";
 
 const KINDS: [Kind, string][] = [["builtin", "Built-in"], ["csv", "Table"], ["formula", "Formula"], ["draw", "Draw"], ["model", "Model"]];
 
@@ -76,6 +76,12 @@ export function propose(): void {
   ask({ do: "problem", problem }, "Preparing the data…", "problem");
 }
 
+/** Ask the server for a model of curves of the table. */
+function fit(): void {
+  const problem = problemMessage();
+  if (problem) ask({ do: "fit", problem }, "Fitting curves…", "problem");
+}
+
 function Builtin() {
   return (
     <label>
@@ -118,6 +124,7 @@ function Table() {
           <option value="mean">Fill with the column mean</option>
         </select>
       </label>
+      <div class="row"><button class="main" disabled={!table.value || !!busy.value} onClick={fit} title="A curve for each column, to read and change by hand">Fit curves</button></div>
     </>
   );
 }

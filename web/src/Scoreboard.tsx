@@ -1,11 +1,13 @@
 /** Where the run is: epoch, loss and scores, always in sight; of a model file, its size. */
 
 import { frame, number, run, untrained } from "./state";
+import type { TableModel } from "./types";
 
 export function Scoreboard() {
   const all = run.value;
   if (!all) return null;
-  const { epochs, measure } = all;
+  const { epochs, measure, table } = all;
+  if (table) return <TableScores table={table} measure={measure} />;
   const last = epochs.epoch.length - 1;
   const size: [string, string][] = [
     ["Inputs", String(all.problem.features.length)],
@@ -23,4 +25,16 @@ export function Scoreboard() {
       {(untrained.value ? size : progress).map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
     </dl>
   );
+}
+
+/** The size of a model of a table, and its test score before and after the changes. */
+function TableScores({ table, measure }: { table: TableModel; measure: string }) {
+  const test = table.effect.scores.find(({ part }) => part === "test");
+  const values: [string, string][] = [
+    ["Curves", String(table.curves.length)],
+    ["Planes", String(table.planes.length)],
+    ["Changes", String(table.changes.length)],
+  ];
+  if (test) values.push([`Test ${measure}`, table.changes.length ? `${number(test.before, 4)} → ${number(test.after, 4)}` : number(test.before, 4)]);
+  return <dl class="scoreboard" aria-label="Model">{values.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
 }

@@ -113,6 +113,13 @@ export function connect(fresh: () => void): Source {
         slice.value = message.slice;
         busy.value = "";
       });
+    } else if (message.type === "table") {
+      if (!run.value) return;
+      batch(() => {
+        run.value = { ...run.value!, table: message.table };
+        busy.value = "";
+        say("table", "");
+      });
     } else if (message.type === "error") receiveError(message);
     else if (message.type === "exported") {
       busy.value = "";

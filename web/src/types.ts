@@ -97,7 +97,38 @@ export type Section = {
   note?: string;
 };
 
+/** What a column adds to the prediction; the curve of an input can be changed by hand, one without an input cannot. */
+export type ColumnCurve = { column: string; input: string; outputs: string[]; size: number; chart: ChartData | LevelsData };
+
+/** What two columns add together: curves, or a picture of a map. */
+export type ColumnPlane = { columns: [string, string]; chart?: ChartData; picture?: { title: string; light: string; dark: string } };
+
+/** What all changes of a model do together: of classes, rows decided otherwise; of values, by how much they move. */
+export type Effect = {
+  scores: { part: string; before: number; after: number | null }[];
+  rows: number;
+  flips: number | null;
+  righted?: number; // rows that are right after the changes only
+  wronged?: number;
+  examples: { row: number; before: string; after: string; truth: string }[];
+  moved?: number; // rows whose value is another one
+  most?: number;
+};
+
+/** A model of a table: its curves and planes in the order of importance, and what was changed by hand. */
+export type TableModel = {
+  name: string;
+  unit: string;
+  opening: string;
+  words: string[];
+  curves: ColumnCurve[];
+  planes: ColumnPlane[];
+  changes: string[];
+  effect: Effect; // of all changes together
+};
+
 export type Run = {
+  table?: TableModel; // instead of a network that grows
   problem: Problem;
   setting: Record<string, unknown>;
   measure: string;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,6 +14,10 @@ from creases.errors import RequestError
 
 
 def open_studio(
+    run: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN]", help="Folder of a model of a table to read and edit.", show_default=False),
+    ] = None,
     port: Annotated[
         int | None,
         typer.Option(metavar="N", help="Port to listen on; 0: any free port. Default: the first free port from 8642."),
@@ -21,7 +26,8 @@ def open_studio(
 ) -> None:
     """Watch and steer growth in the browser.
 
-    Pick or draw a problem, watch a network grow on it region by region, steer it and export it.
+    Pick or draw a problem, watch a network grow on it region by region, steer it and export it. With the folder of a
+    model of a table (creases grow FILE --target COLUMN --out RUN), read its curves and change them by hand.
 
     Only this machine can connect (127.0.0.1), and the address holds a new token each time. Stop it with Ctrl-C.
     """
@@ -31,10 +37,20 @@ def open_studio(
         if (missing.name or "").partition(".")[0] not in ("starlette", "uvicorn", "websockets"):
             raise
         raise RequestError(f"the studio needs {missing.name}: pip install 'creases[studio]'") from None
+    if run is not None:
+        _check_run(run)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it as Ctrl-C does
     with suppress(KeyboardInterrupt):  # how it is meant to end
-        serve(port, browser=browser, ready=_ready)
+        serve(port, folder=run or "", browser=browser, ready=_ready)
     note("Stopped. Start again with: creases studio")
+
+
+def _check_run(run: Path) -> None:
+    """Refuse a folder without a model of curves, before a page is opened."""
+    from creases.tables import load
+
+    if load(run).additive is None:
+        raise RequestError(f"{run} holds a grown network, without curves to edit: creases report {run}")
 
 
 def _ready(address: str) -> None:

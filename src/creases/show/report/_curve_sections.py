@@ -82,7 +82,7 @@ def pair_sections(model: TableModel) -> list[Section]:
             section["charts"] = [line_chart(pair) for pair in mixed]
         if maps:
             section["pictures"] = [
-                {"title": pair.name, **render_themes(partial(_draw, pair), dpi=DPI)} for pair in maps
+                {"title": pair.name, **render_themes(partial(draw_pair, pair), dpi=DPI)} for pair in maps
             ]
         sections.append(section)
     if model.units is not None:
@@ -108,7 +108,8 @@ def _graphs(model: TableModel) -> list[Graph]:
     return model_graphs(model, X=fitted_rows(model))
 
 
-def _draw(graph: PairGraph) -> Figure:
+def draw_pair(graph: PairGraph) -> Figure:
+    """Draw what two columns add together, on a figure of its own."""
     figure, (ax,) = new_figure(WIDTH, term_height(graph))
     plot_term(graph, ax=ax)
     return figure

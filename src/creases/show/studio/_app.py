@@ -26,9 +26,12 @@ from creases.show.studio._sessions import WRONG_TOKEN, Sessions
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
-def make_app(token: str, limits: Limits) -> Starlette:
-    """Create the app; a page without the token gets the viewer, but no connection."""
-    sessions = Sessions(limits)
+def make_app(token: str, limits: Limits, folder: str = "") -> Starlette:
+    """Create the app; a page without the token gets the viewer, but no connection.
+
+    ``folder`` is that of a model of a table that pages open first, if any.
+    """
+    sessions = Sessions(limits, folder)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

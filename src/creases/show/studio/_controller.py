@@ -19,6 +19,7 @@ from creases.show.studio._live_run import ENDED, LiveRun
 from creases.show.studio._memory import is_out_of_memory
 from creases.show.studio._model_view import ModelView
 from creases.show.studio._problem_input import make_problem, render_error, table_name
+from creases.show.studio._table_view import TableView
 from creases.tables import RunSettings
 
 State = Literal["idle", "running", "paused", "ended"]
@@ -30,6 +31,8 @@ PACE = 0.15
 _PLACES = {
     "problem": "problem",
     "model": "problem",
+    "fit": "problem",
+    "edit": "table",
     "start": "method",
     "frame": "plane",
     "slice": "slice",
@@ -42,7 +45,7 @@ _NO_RUN = "no run yet; press Start first"
 class Controller:
     """A session, which sends its messages by ``say``: a dict (JSON), bytes (a frame) or an Export.
 
-    ``sign`` is called regularly during long work.
+    ``sign`` is called regularly during long work; ``folder`` is that of a model of a table to open, if any.
     """
 
     def __init__(
@@ -50,12 +53,14 @@ class Controller:
         say: Callable[[dict[str, Any] | bytes | Export], None],
         limits: Limits,
         sign: Callable[[], None] = lambda: None,
+        folder: str = "",
     ) -> None:
-        self._say, self._limits, self._sign = say, limits, sign
+        self._say, self._limits, self._sign, self._folder = say, limits, sign, folder
         self._problem_spec: Mapping[str, Any] = {}
         self._problem: Problem | None = None
         self._live: LiveRun | None = None
         self._view: ModelView | None = None
+        self._table: TableView | None = None
         self.state: State = "idle"
         self._message = ""
         self._last_update = 0.0  #: time of the last message to the page about the run
@@ -96,11 +101,12 @@ class Controller:
             self._send_changes()
 
     def _hello(self, request: Mapping[str, Any]) -> None:
-        """Send the state of the session to a page that reconnects."""
-        if self._live is not None:
-            self._say({"type": "run", "run": self._live.to_json()})
-        elif self._view is not None:
-            self._say({"type": "run", "run": self._view.to_json()})
+        """Send the state of the session to a page that reconnects; open the folder if there is nothing yet."""
+        shown = self._live or self._view or self._table
+        if shown is not None:
+            self._say({"type": "run", "run": shown.to_json()})
+        elif self._folder and self._problem is None:
+            return self._show_table(TableView.from_folder(self._folder, self._limits, self._sign))
         elif self._problem is not None:
             self._say({"type": "run", "run": _problem_only_json(self._problem)})
         self._set_state(self.state, self._message)
@@ -108,17 +114,41 @@ class Controller:
     def _propose(self, request: Mapping[str, Any]) -> None:
         """Show a problem, without a run."""
         spec = request.get("problem", {})
-        self._problem, self._live, self._problem_spec = make_problem(spec, self._limits), None, spec
-        self._view = None
-        self._say({"type": "run", "run": _problem_only_json(self._problem)})
+        problem = make_problem(spec, self._limits)
+        self._clear()
+        self._problem, self._problem_spec = problem, spec
+        self._say({"type": "run", "run": _problem_only_json(problem)})
         self._set_state("idle")
 
     def _show_model(self, request: Mapping[str, Any]) -> None:
         """Show the map of a network that is sent."""
-        self._view = ModelView.from_request(request, self._limits, self._sign)
-        self._live = self._problem = None
-        self._say({"type": "run", "run": self._view.to_json()})
-        self._set_state("idle", self._view.summary)
+        view = ModelView.from_request(request, self._limits, self._sign)
+        self._clear()
+        self._view = view
+        self._say({"type": "run", "run": view.to_json()})
+        self._set_state("idle", view.summary)
+
+    def _fit(self, request: Mapping[str, Any]) -> None:
+        """Fit curves to a table and show them."""
+        problem = make_problem(request.get("problem", {}), self._limits)
+        self._show_table(TableView.from_problem(problem, self._limits, self._sign))
+
+    def _show_table(self, table: TableView) -> None:
+        self._clear()
+        self._table = table
+        self._say({"type": "run", "run": table.to_json()})
+        self._set_state("idle", table.summary)
+
+    def _edit(self, request: Mapping[str, Any]) -> None:
+        """Change the model of a table by hand."""
+        if self._table is None:
+            raise RequestError("no model of a table is open; fit one first")
+        self._table.edit(request)
+        self._say({"type": "table", "table": self._table.table_json()})
+
+    def _clear(self) -> None:
+        """Let go of what is shown."""
+        self._live = self._view = self._table = self._problem = None
 
     def _start(self, request: Mapping[str, Any]) -> None:
         """Start a new run."""
@@ -132,8 +162,8 @@ class Controller:
         live = LiveRun(problem, settings, self._limits)
         if request.get("slice") is not None and problem.X.shape[1] > 2:
             live.choose_slice(request["slice"] if isinstance(request["slice"], Mapping) else {})
+        self._clear()
         self._problem_spec, self._problem, self._live, self._worked = spec, problem, live, 0.0
-        self._view = None
         self._say({"type": "run", "run": live.to_json()})
         self._set_state("running")
 
@@ -178,6 +208,10 @@ class Controller:
         self._send_changes()
 
     def _undo(self, request: Mapping[str, Any]) -> None:
+        """Undo the last growth step, or the last change of a model of a table."""
+        if self._table is not None:
+            self._table.undo()
+            return self._say({"type": "table", "table": self._table.table_json()})
         self._say({"type": "changes", **self._run().undo()})
         self._set_state("paused")
 
@@ -193,6 +227,8 @@ class Controller:
         self._say({"type": "slices", **shown.slices_json(), "slice": number})
 
     def _export(self, request: Mapping[str, Any]) -> None:
+        if self._table is not None:
+            return self._say(self._table.export(request.get("what"), request.get("name")))
         live = self._run()
         live.look()
         self._send_changes()
@@ -246,6 +282,8 @@ _HANDLERS: Mapping[str, Callable[[Controller, Mapping[str, Any]], None]] = {
     "hello": Controller._hello,
     "problem": Controller._propose,
     "model": Controller._show_model,
+    "fit": Controller._fit,
+    "edit": Controller._edit,
     "start": Controller._start,
     "pause": Controller._halt,
     "go": Controller._resume,

@@ -62,8 +62,8 @@ def stop_fork_server() -> None:
 class Worker:
     """A worker process; ``receive`` is called in the event loop with its messages, with None when it has ended."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits, self._loop = limits, asyncio.get_running_loop()
+    def __init__(self, limits: Limits, folder: str = "") -> None:
+        self._limits, self._folder, self._loop = limits, folder, asyncio.get_running_loop()
         self.receive: Callable[[tuple[Any, ...] | None], None] = lambda message: None
         self._pending = 0  #: number of messages not handled yet
         self._room = asyncio.Semaphore(MAX_PENDING)
@@ -145,7 +145,7 @@ class Worker:
         """Start a process and return its pipe once it is ready."""
         context = start_context()
         pipe, worker_end = context.Pipe()
-        self._process = context.Process(target=main, args=(worker_end, self._limits), daemon=True)
+        self._process = context.Process(target=main, args=(worker_end, self._limits, self._folder), daemon=True)
         try:
             self._process.start()
             if self.ended:  # meanwhile

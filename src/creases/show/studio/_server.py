@@ -7,6 +7,7 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
+from pathlib import Path
 
 import uvicorn
 
@@ -22,7 +23,12 @@ PORT, ATTEMPTS = 8642, 20
 
 
 def serve(
-    port: int | None = None, *, browser: bool = True, limits: Limits | None = None, ready: Callable[[str], None]
+    port: int | None = None,
+    *,
+    folder: str | Path = "",
+    browser: bool = True,
+    limits: Limits | None = None,
+    ready: Callable[[str], None],
 ) -> None:
     """Serve the studio until interrupted.
 
@@ -30,6 +36,8 @@ def serve(
     ----------
     port
         The port to listen on; by default the first free one from 8642.
+    folder
+        Folder of a model of a table to open, as ``creases grow`` writes it.
     browser
         Whether to open a browser.
     limits
@@ -42,7 +50,7 @@ def serve(
     token = secrets.token_urlsafe(24)
     address = f"http://{HOST}:{listener.getsockname()[1]}/?token={token}"
     config = uvicorn.Config(
-        make_app(token, limits),
+        make_app(token, limits, str(folder)),
         http=ImpatientProtocol,
         log_level="warning",
         access_log=False,  # addresses contain the token

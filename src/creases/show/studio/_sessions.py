@@ -28,14 +28,14 @@ ENDED, TOO_LARGE = 1001, 1009
 
 
 class Session:
-    """The session of a page."""
+    """The session of a page; it begins with the model in a folder, if there is one."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, folder: str = "") -> None:
         self.id = secrets.token_urlsafe(16)
         self._exports: OrderedDict[str, Export] = OrderedDict()
         self._offers: dict[str, dict[str, Any]] = {}  #: messages about exports that no page has downloaded yet
         self.disconnected_at = self._last_message = time.monotonic()
-        self._limits = limits
+        self._limits, self._folder = limits, folder
         self._worker: Worker | None = None
         self._page: Outbox | None = None  #: messages to the page
         self._has_run = False  #: whether the worker has a problem or a run
@@ -51,8 +51,9 @@ class Session:
         if self._page is not None:
             self._page.close(OPENED_ELSEWHERE)
         page = self._page = Outbox(self._limits.queue)
-        self._send_json({"type": "session", "session": self.id, "fresh": not self._has_run, "choices": choices()})
-        if self._has_run:
+        shows = self._has_run or bool(self._folder)
+        self._send_json({"type": "session", "session": self.id, "fresh": not shows, "choices": choices()})
+        if shows:
             await self._forward('{"do": "hello"}')
         else:
             self._send_json({"type": "status", "state": "idle"})
@@ -86,7 +87,7 @@ class Session:
             self._pending_error = ""
 
     async def _forward(self, text: str) -> None:
-        worker = self._worker or self.use(Worker(self._limits))
+        worker = self._worker or self.use(Worker(self._limits, self._folder))
         await worker.ask(text)
 
     def use(self, worker: Worker) -> Worker:
@@ -174,16 +175,16 @@ class Session:
 
 
 class Sessions:
-    """All sessions of a studio."""
+    """All sessions of a studio; each begins with the model in a folder, if there is one."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+    def __init__(self, limits: Limits, folder: str = "") -> None:
+        self.limits, self._folder = limits, folder
         self._all: dict[str, Session] = {}
         self._spare: Worker | None = None  #: started in advance, so that the first page need not wait
 
     async def run(self) -> None:
         """Check the sessions regularly until cancelled; then end them all."""
-        self._spare = Worker(self.limits)
+        self._spare = Worker(self.limits, self._folder)
         try:
             while True:
                 await asyncio.sleep(min(1.0, self.limits.away / 4))
@@ -226,7 +227,7 @@ class Sessions:
             oldest = min(disconnected, key=lambda session: session.disconnected_at)
             oldest.end()
             del self._all[oldest.id]
-        session = Session(self.limits)
+        session = Session(self.limits, self._folder)
         if self._spare is not None and not self._spare.ended:
             session.use(self._spare)
         self._spare = None

@@ -17,21 +17,24 @@ from creases.show.studio._limits import Limits
 from creases.show.studio._memory import limit_memory
 
 
-def main(pipe: Connection, limits: Limits) -> None:
-    """Serve a session: handle the messages of the pipe, and train while there are none."""
+def main(pipe: Connection, limits: Limits, folder: str = "") -> None:
+    """Serve a session: handle the messages of the pipe, and train while there are none.
+
+    ``folder`` is that of a model of a table to open first, if any.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at the terminal ends the studio, which closes the pipe
     threading.Thread(target=_exit_with_studio, daemon=True).start()
     _use_one_thread()
     limit_memory(limits.memory)
     try:
-        _serve(pipe, limits)
+        _serve(pipe, limits, folder)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the studio or this session has ended
 
 
-def _serve(pipe: Connection, limits: Limits) -> None:
+def _serve(pipe: Connection, limits: Limits, folder: str) -> None:
     controller = Controller(
-        lambda message: pipe.send(_pack(message)), limits, lambda: pipe.send(("worked", controller.state))
+        lambda message: pipe.send(_pack(message)), limits, lambda: pipe.send(("worked", controller.state)), folder
     )
     warming, received = _warm_up(limits), False
     pipe.send(("ready", controller.state))

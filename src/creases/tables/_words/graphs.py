@@ -23,6 +23,8 @@ class NumberGraph:
     """What a number, or a part of a date, adds to the prediction: straight between knots, constant beyond them."""
 
     name: str  #: the column, of a date with its part
+    column: str  #: of the table
+    input: str  #: the encoded input whose curve this is; "" for a sum of several
     label: str  #: of the axis: the column with its unit
     outputs: tuple[str, ...]  #: (m,) what it adds to: the target, the second of two classes, or each of more
     unit: str  #: of the values: that of the target, ``points``, or ""
@@ -42,6 +44,7 @@ class LevelGraph:
     """What each value of a category adds, largest first."""
 
     name: str
+    column: str  #: of the table
     outputs: tuple[str, ...]
     unit: str
     size: float
@@ -106,6 +109,8 @@ def _number_graph(terms: Terms, term: ColumnTerm, graph: Graph, size: float, X: 
     part = f"{graph.name} of " if graph.name and graph.name != "trend" else ""
     return NumberGraph(
         name=part + term.name,
+        column=term.column.name,
+        input=terms.encoding.features[j].name if same and _is_curve(terms, j, graph.values) else "",
         label=part + term.column.name,
         outputs=terms.outputs,
         unit=terms.unit.strip(),
@@ -119,6 +124,11 @@ def _number_graph(terms: Terms, term: ColumnTerm, graph: Graph, size: float, X: 
         cycle=graph.axis.cycle,
         rows=rows,
     )
+
+
+def _is_curve(terms: Terms, j: int, values: Floats) -> bool:
+    """Return whether values (k, m) are those of the curve of input j."""
+    return bool(np.allclose(terms.curve_values(j)[1], values, rtol=1e-9, atol=1e-12))
 
 
 def _mean_size(graph: Graph, rows: Floats) -> float:
@@ -145,6 +155,7 @@ def _level_graph(terms: Terms, term: ColumnTerm, size: float, X: Floats | None) 
     names = tuple(levels)
     return LevelGraph(
         term.name,
+        term.column.name,
         terms.outputs,
         terms.unit.strip(),
         size,

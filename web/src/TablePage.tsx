@@ -1,0 +1,45 @@
+/** A model of a table: a card for each column, with its curve to change by hand, and one for each plane. */
+
+import { Chart } from "./Chart";
+import { CurveEditor } from "./CurveEditor";
+import { Levels } from "./Levels";
+import { ask, busy, dark } from "./state";
+import type { ColumnCurve, ColumnPlane, TableModel } from "./types";
+
+export function TablePage({ table }: { table: TableModel }) {
+  const { curves, planes, words, opening, unit } = table;
+  return (
+    <div class="cards" aria-label="Curves and planes">
+      <section class="words">
+        <h2>{table.name}</h2>
+        <details><summary>{opening[0]?.toUpperCase() + opening.slice(1)}</summary><ul>{words.map((line) => <li key={line}>{line}</li>)}</ul></details>
+        <p class="quiet">Curves are in {unit}, the most important first; gray at the bottom shows where the rows are.</p>
+      </section>
+      {curves.map((curve) => <Column key={`${curve.column}/${curve.input}/${curve.chart.title}`} {...curve} />)}
+      {planes.map((plane) => <Plane key={plane.columns.join("/")} {...plane} />)}
+    </div>
+  );
+}
+
+function Column(curve: ColumnCurve) {
+  const { column, chart, input } = curve;
+  const change = () => ask({ do: "edit", change: "flatten", column }, "Changing the model…", "table");
+  return (
+    <section class="card">
+      <div class="head"><h2>{chart.title}</h2><button disabled={!!busy.value} onClick={change} aria-label={`Flatten ${column}`} title="Let this column add nothing">Flatten</button></div>
+      {"levels" in chart ? <Levels {...chart} title="" /> : input ? <CurveEditor {...curve} chart={chart} /> : <Chart {...chart} title={undefined} />}
+    </section>
+  );
+}
+
+function Plane({ columns, chart, picture }: ColumnPlane) {
+  const name = columns.join(" and ");
+  const change = () => ask({ do: "edit", change: "forbid", columns }, "Changing the model…", "table");
+  return (
+    <section class="card">
+      <div class="head"><h2>{name}</h2><button disabled={!!busy.value} onClick={change} aria-label={`Forbid ${name}`} title="Let these columns add nothing together">Forbid</button></div>
+      {chart && <Chart {...chart} title={undefined} />}
+      {picture && <img src={dark.value ? picture.dark : picture.light} alt={`Map of ${picture.title}`} />}
+    </section>
+  );
+}
