@@ -33,7 +33,7 @@ def test_the_scores_come_first_then_the_model_then_the_stages(run, trees, tmp_pa
     assert result.exit_code == 0, result.output
     said = result.stdout
     marks = [
-        "R², fitted",
+        "fitted",
         "The model",
         "age: ",
         "What each stage brought",

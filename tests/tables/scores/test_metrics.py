@@ -160,3 +160,11 @@ def test_a_classifier_with_class_weight_and_threshold():
         creases.GrowingClassifier("network", class_weight="balanced").partial_fit(
             problem.X, labels, classes=["no", "yes"]
         )
+
+
+def test_the_most_frequent_class_has_the_log_loss_of_the_base_rates(split):
+    y = split.problem.y
+    constant = baselines(lambda X: np.zeros((len(X), 2)), split)[-1]
+    shares = np.bincount(y[np.concatenate([split.train, split.validation])])
+    expected = -np.log((shares / shares.sum())[y[split.test]]).mean()
+    assert constant.metrics.log_loss == pytest.approx(expected, rel=1e-6)

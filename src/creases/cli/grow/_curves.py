@@ -166,8 +166,8 @@ def _scores(fit: Fit) -> Table:
     models = fit.model.baselines
     is_classifier = fit.model.classes is not None
     more = ("balanced", "F1", "ROC AUC", "log loss") if is_classifier else ("RMSE", "MAE")
-    table.add_column("")
-    for head in (f"{fit.measure}, fitted", "test", *more):
+    table.add_column(fit.measure, no_wrap=True)
+    for head in ("fitted", "test", *more):
         table.add_column(head, justify="right")
     for k, each in enumerate(models):
         part, cells = each.metrics, []

@@ -206,7 +206,7 @@ def _simple_models(classification: bool) -> list[tuple[str, Any]]:
     if classification:
         linear = ("LogisticRegression", LogisticRegression(max_iter=1000))
         boosting = ("HistGradientBoosting", HistGradientBoostingClassifier(random_state=0))
-        return [linear, boosting, (CONSTANT[0], DummyClassifier(strategy="most_frequent"))]
+        return [linear, boosting, (CONSTANT[0], DummyClassifier(strategy="prior"))]
     boosting = ("HistGradientBoosting", HistGradientBoostingRegressor(random_state=0))
     return [("Ridge", Ridge()), boosting, (CONSTANT[1], DummyRegressor())]
 
