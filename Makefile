@@ -18,8 +18,9 @@ READING := $(addprefix tests/network/reading/test_,modules.py random_models.py r
 LOWEST := $(SURGERY) $(READING) tests/growth/test_cost.py tests/regions/test_boundary.py tests/lab/test_store.py \
 	tests/test_environments.py
 
-# Examples that compile the largest kernels, for a minute; all later processes read them from numba's cache.
-KERNELS := $(addprefix src/creases/,splines/_fit.py boolean/_minimal.py certify/_ranges.py)
+# Examples that compile the largest kernels, beside the linters; all later processes read them from numba's cache.
+KERNELS := $(addprefix src/creases/,splines/_fit.py boolean/_minimal.py regions/_plane/plane.py regions/_space/space.py \
+	certify/_nearest/nearest.py certify/properties/_verify.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test slow kernels thorough random lowest lint format bench benchmarks-page docs pictures reproduce viewer chromium clean

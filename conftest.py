@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import gc
+import os
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test of the folders that take long."""
+    folders = tuple(f"{folder}{os.sep}" for folder in SLOW_FOLDERS)
     for item in items:
-        if any(folder in item.path.parents for folder in SLOW_FOLDERS):
+        if str(item.path).startswith(folders):
             item.add_marker(pytest.mark.slow)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-import torch._dynamo
 from torch.nn import functional as F
 
 import creases
