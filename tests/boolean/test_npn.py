@@ -46,6 +46,7 @@ def test_the_canonical_function_is_the_least_of_all_images(n, f):
     assert boolean.canonical_form(f, n) == min(images(f, n))
 
 
+@pytest.mark.slow
 @given(functions_and_images(high=6))
 @settings(deadline=None)
 def test_images_have_one_canonical_function(case):

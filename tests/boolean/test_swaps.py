@@ -67,6 +67,7 @@ def test_random_weights_make_no_fewer_changes_and_for_some_as_many(n):
         assert changes.min() == value
 
 
+@pytest.mark.slow
 def test_parity_has_as_many_swaps_as_bits():
     assert [swaps(boolean.parity(n), n) for n in range(1, 7)] == [1, 2, 3, 4, 5, 6]
 
@@ -112,6 +113,7 @@ def test_swaps_can_exceed_those_of_both_cofactors_and_one():
     assert swaps(f, 4) == 4 > sum(parts) + 1
 
 
+@pytest.mark.slow
 def test_six_random_bits_have_no_fewer_changes_along_random_weights():
     random = np.random.default_rng(6)
     orders = np.argsort(random.normal(size=(20000, 6)) @ boolean.all_inputs(6).T, axis=1)

@@ -74,6 +74,7 @@ def test_limits_at_and_next_to_the_largest_value_are_decided_truly_at_any_scale(
         assert verdict.status != "unknown"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 1e-7, 1e7])
 def test_limits_that_are_reached_exactly_are_decided_in_fractions(scale: float) -> None:
     """``-|3 x - scale|`` is 0 at one third of the scale, which is no float; ``|x|`` is largest at an end."""
@@ -121,6 +122,7 @@ def lattice(rng: np.random.Generator, size: int, n: int) -> Network:
     return creases.read(torch.nn.Sequential(*modules), (n,)).to(torch.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "above"), [(1, 0.05), (2, 0.2)])
 def test_lattices_of_few_inputs_and_many_units_are_decided_with_a_proof(n: int, above: float) -> None:
     net = lattice(np.random.default_rng(n), 3, n)
@@ -136,6 +138,7 @@ def test_lattices_of_few_inputs_and_many_units_are_decided_with_a_proof(n: int, 
             assert exact_value(net, verdict.counterexample) >= Fraction(limit)
 
 
+@pytest.mark.slow
 def test_bounds_carried_forwards_contain_all_values_at_any_scale() -> None:
     rng = np.random.default_rng(0)
     for leak in (0.0, 0.25, 1.0):

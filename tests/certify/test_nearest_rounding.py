@@ -38,6 +38,7 @@ def scaled_network(seed: int, power: float) -> tuple[creases.Network, Any, dict[
     return creases.read(layers, leak=leak), x, {"weights": 1 / scale, "box": [tuple(pair) for pair in box]}
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 3.0, 8.0]), st.sampled_from(NORMS))
 def test_no_sample_is_nearer_than_the_bound_and_the_point_holds_exactly(seed: int, power: float, norm: Any) -> None:

@@ -26,6 +26,7 @@ def brute_force(points, segments):
     return np.linalg.norm(points[:, None] - a - share[..., None] * along, axis=-1).min(axis=1)
 
 
+@pytest.mark.slow
 def test_distances_are_those_of_brute_force_in_a_box_much_larger_than_the_map(net):
     picture = safety_map(net, [(-1, 1.5), (-0.5, 1)], resolution=50)
     assert picture.distance.shape == (30, 50)
@@ -36,6 +37,7 @@ def test_distances_are_those_of_brute_force_in_a_box_much_larger_than_the_map(ne
     assert picture.at(between) == pytest.approx(brute_force(between, wide), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_no_line_from_a_point_meets_another_decision_sooner(net):
     picture = safety_map(net, (-1, 1), resolution=20)
     points = np.random.default_rng(1).uniform(-1, 1, (6, 2))

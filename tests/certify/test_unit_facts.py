@@ -48,6 +48,7 @@ def test_units_of_one_crease_all_have_its_length():
     assert found.crease_size.tolist() == pytest.approx([length, length, length, 0, 0, np.hypot(2, 2)])
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(cases(2, max_depth=2, max_width=5))
 def test_what_bounds_say_of_a_side_is_what_the_partition_says(case):

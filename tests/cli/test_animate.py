@@ -20,6 +20,7 @@ def folder(tmp_path_factory):
     return home
 
 
+@pytest.mark.slow
 def test_a_growth_run_becomes_an_animation_of_its_moments(run, folder, tmp_path):
     result = run("animate", folder, "--dpi", "30", "--columns", "0,1", "--beside", "dual", "--theme", "dark")
     assert result.exit_code == 0, result.output
@@ -32,6 +33,7 @@ def test_a_growth_run_becomes_an_animation_of_its_moments(run, folder, tmp_path)
     assert told["slice"]
 
 
+@pytest.mark.slow
 def test_whole_values_of_two_inputs_are_no_classes(run, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (40, 2))

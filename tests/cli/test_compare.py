@@ -119,6 +119,7 @@ def test_what_cannot_be_compared_is_refused_in_one_line(
     assert message in " ".join(result.stderr.split())
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif("CREASES_DATA" not in os.environ, reason="CREASES_DATA names no folder with the image data")
 def test_images_are_made_to_fit_the_network(folder: Path) -> None:
@@ -142,6 +143,7 @@ def test_classes_that_are_no_numbers_are_refused(folder: Path) -> None:
     assert "must hold integers as classes y, got 'a'" in " ".join(result.stderr.split())
 
 
+@pytest.mark.slow
 def test_two_networks_end_in_a_page_of_what_they_decide_differently(folder: Path) -> None:
     nets = [folder / "old.safetensors", folder / "new.safetensors"]
     result = run(*nets, "--data", folder / "data.npz", "--out", folder / "out")

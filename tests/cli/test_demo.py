@@ -30,6 +30,7 @@ def test_the_same_seed_gives_the_same_pictures_and_a_demo_may_be_repeated(run, t
     assert pictures[0] == pictures[1]
 
 
+@pytest.mark.slow
 def test_a_demo_does_not_write_over_another_run(run, monkeypatch):
     monkeypatch.setattr(demo, "EPOCHS", 1)
     assert run("grow", "moons", "--out", "mine", "--budget", 1).exit_code == 0

@@ -94,6 +94,7 @@ def test_stages_of_growth_are_shown_with_both_losses(run, monkeypatch):
     assert history.last["epochs"] <= 201
 
 
+@pytest.mark.slow
 def test_a_linear_model_that_is_as_good_is_kept_and_said_so(run, tmp_path, monkeypatch):
     monkeypatch.setattr("creases.tables._fit.experiment.compare_losses", lambda *losses: (0.0, 1.0))
     rng = np.random.default_rng(0)
@@ -114,6 +115,7 @@ def test_a_linear_model_that_is_as_good_is_kept_and_said_so(run, tmp_path, monke
     assert History.load("o/history.json").kept == 0
 
 
+@pytest.mark.slow
 def test_reasons_give_rows_as_they_are_in_the_table(run, orchard, tmp_path):
     result = run("grow", orchard, "--out", "o", "--json", *QUICK)
     summary = json.loads(result.stdout)
@@ -129,6 +131,7 @@ def test_reasons_give_rows_as_they_are_in_the_table(run, orchard, tmp_path):
     assert (tmp_path / "o" / "report.txt").read_text().count("Growth step ") == len(history.records)
 
 
+@pytest.mark.slow
 def test_rows_left_out_for_missing_values_do_not_shift_the_others(run, orchard, tmp_path):
     lines = orchard.read_text().splitlines()
     lines[1:1] = [",5,apple,late"] * 7
@@ -146,6 +149,7 @@ def test_rows_left_out_for_missing_values_do_not_shift_the_others(run, orchard, 
     assert f"row {row} (height {float(height):.3g}" in summary["growth_steps"][-1]["why"]
 
 
+@pytest.mark.slow
 def test_the_onnx_file_is_the_same_network(run, orchard, tmp_path):
     pytest.importorskip("onnx")
     assert run("grow", orchard, "--out", "o", "--kind", "network", "--budget", 5).exit_code == 0
@@ -154,6 +158,7 @@ def test_the_onnx_file_is_the_same_network(run, orchard, tmp_path):
     assert np.allclose(a, b, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_regression_is_told_in_the_targets_units(run, tmp_path):
     x = np.linspace(0, 100, 120)
     np.savez(tmp_path / "roof.npz", load=x, sag=np.abs(x - 40) * 30 + 1000)
@@ -198,6 +203,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_comes_to_the_same_network(run,
     assert longer["epochs"] == 70
 
 
+@pytest.mark.slow
 def test_a_folder_with_another_run_is_refused(run, orchard, tmp_path):
     assert run("grow", orchard, "--out", "o", "--kind", "network", "--budget", 2).exit_code == 0
     again = run("grow", orchard, "--out", "o", "--kind", "network", "--budget", 3)
@@ -217,6 +223,7 @@ def test_a_folder_with_another_run_is_refused(run, orchard, tmp_path):
     assert (tmp_path / "mine" / "report.txt").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_run_is_not_resumed_on_other_data(run, orchard):
     assert run("grow", orchard, "--out", "o", "--kind", "network", "--budget", 2).exit_code == 0
     orchard.write_text(orchard.read_text() + "300,10,pear,late\n")
@@ -272,6 +279,7 @@ def test_a_damaged_run_file_is_named(run, tmp_path):
 OTHERS = ("gradmax", "random")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["tiny", "split", *(pytest.param(how, marks=pytest.mark.thorough) for how in OTHERS)])
 def test_every_method_grows_from_the_command_line(run, how):
     result = run("grow", "moons", "--how", how, "--hidden", "2,2", "--out", "o", "--budget", 12, "--when", 4, "--json")
@@ -299,6 +307,7 @@ def test_layers_are_inserted_from_the_command_line(run):
     assert run("report", "o", "--out", "page.html").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_budget_bounds_the_network(run):
     result = run("grow", "spirals", "--max-parameters", 20, "--when", 3, "--budget", 30, "--out", "o", "--json")
     summary = json.loads(result.stdout)
@@ -306,6 +315,7 @@ def test_a_budget_bounds_the_network(run):
     assert max(step["width"][1] for step in summary["growth_steps"]) <= 3
 
 
+@pytest.mark.slow
 def test_a_class_with_one_row_and_few_rows_are_no_obstacle(run, tmp_path):
     rows = [f"{k},{'b' if k == 5 else 'a' if k % 2 else 'c'}" for k in range(12)]
     (tmp_path / "few.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
@@ -354,6 +364,7 @@ def test_the_command_makes_a_run_of_the_same_settings(run, settings, monkeypatch
     assert made == [(settings, "my run")]
 
 
+@pytest.mark.slow
 def test_a_rare_class_is_warned_of_and_found_with_weights_and_a_threshold(run, tmp_path):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(240, 2))

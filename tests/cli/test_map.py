@@ -32,6 +32,7 @@ def test_json_is_all_there_is_on_stdout(run, fold):
     assert summary["files"] == []
 
 
+@pytest.mark.slow
 def test_out_may_be_repeated_and_the_ending_says_what_is_written(run, fold, tmp_path):
     names = ["a.png", "a.svg", "a.npz", "a.json"]
     result = run("map", fold, "--json", *(word for name in names for word in ("--out", name)))
@@ -191,6 +192,7 @@ def test_short_work_needs_no_estimate(run, fold):
     assert "Estimate" not in run("map", fold).stderr
 
 
+@pytest.mark.slow
 def test_tiles_are_written_to_a_folder_and_have_the_same_regions(run, fold):
     result = run("map", fold, "--box", "-1,1,-1,2", "--tiles", 3, "--engine", "serial", "--out", "tiles", "--json")
     assert result.exit_code == 0, result.output

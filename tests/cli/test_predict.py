@@ -135,6 +135,7 @@ def test_what_is_new_or_lacks_is_said_and_nothing_is_half_written(folder):
     assert not (folder / "less_p.csv").exists()
 
 
+@pytest.mark.slow
 def test_a_builtin_problem_is_loaded_with_its_features(tmp_path):
     result = invoke("grow", "iris", "--out", tmp_path / "run", "--budget", 2)
     assert result.exit_code == 0, result.output

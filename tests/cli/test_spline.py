@@ -49,6 +49,7 @@ def test_the_table_has_errors_of_the_initial_and_trained_network_and_of_the_best
     assert "--out fit.png" in result.stdout
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_network_that_is_written(run, tmp_path):
     found = summary(run("spline", "--target", "arctan", *QUICK, "--out", "n.safetensors", "--json"))
     net = creases.read(tmp_path / "n.safetensors")
@@ -64,6 +65,7 @@ def test_the_numbers_are_those_of_the_network_that_is_written(run, tmp_path):
     assert found["files"] == ["n.safetensors"]
 
 
+@pytest.mark.slow
 def test_relocation_brings_the_network_near_the_best_fit(run):
     plain, moved = (
         summary(run("spline", "--width", 8, "--steps", 2000, "--points", 40, *more, "--json"))
@@ -86,6 +88,7 @@ def test_first_breakpoints_are_where_init_says(run):
     assert found["torch"]["first"] == {name: found["torch"]["network"][name] for name in found["torch"]["first"]}
 
 
+@pytest.mark.slow
 def test_a_table_is_fitted_in_its_own_units(run, table, tmp_path):
     words = ("spline", table, "--x", "year", "--target", "temperature", "--width", 6, "--steps", 3000)
     found = summary(run(*words, "--out", "n.onnx", "--out", "t.svg", "--json"))
@@ -122,6 +125,7 @@ def test_pictures_and_animation_are_written_whole(run, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.gif", "a.png"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_result(run):
     one, same, other = (summary(run("spline", *QUICK, "--noise", 0.1, "--json", "--seed", s)) for s in (3, 3, 4))
     assert one == same
@@ -262,6 +266,7 @@ def test_values_of_both_fits_are_written_after_training(run, tmp_path):
     assert len(read_csv(tmp_path / "p.csv")) == found["best_fit"]["pieces"]
 
 
+@pytest.mark.slow
 def test_conditions_and_the_choice_of_pieces_reach_the_fit(run, tmp_path):
     common = ("spline", "--points", 40, "--json")
     rising = summary(run(*common, "--pieces", 3, "--slopes", "0,"))

@@ -53,6 +53,7 @@ def test_files_are_completed_in_folders(tmp_path, monkeypatch):
     assert completion.complete_model("out/") == completion.complete_model("out/n") == ["out/net.onnx"]
 
 
+@pytest.mark.slow
 def test_the_built_in_problems_are_listed(run):
     result = run("problems")
     assert result.exit_code == 0
@@ -97,6 +98,7 @@ def test_pipes_and_no_color_get_no_escape_codes():
         assert done.stdout == b"a\n\nNext: b  # c\n"
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_leaves_no_traceback():
     with subprocess.Popen([*CREASES, "problems"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -57,6 +57,7 @@ def test_the_grid_is_scanned_as_in_the_dissertation(net: creases.Network, tolera
     np.testing.assert_array_equal(found.by_coefficients, by_hand(rows, near))
 
 
+@pytest.mark.slow
 def test_a_coarse_grid_misses_regions_and_a_finer_one_misses_less() -> None:
     net = mlp()
     coarse = section(net, [-1, -1], [1, -1], [-1, 1], grid=6)

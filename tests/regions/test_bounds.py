@@ -75,6 +75,7 @@ def test_widths_may_include_input_and_output() -> None:
     assert bounds([3, 2]).upper == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.integers(0, 2**31))
 def test_no_network_in_the_plane_has_more_regions(widths: list[int], seed: int) -> None:

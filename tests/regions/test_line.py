@@ -84,6 +84,7 @@ def test_breakpoints_and_patterns_are_those_of_exact_fractions(case: Case, seed:
     np.testing.assert_allclose(part.breakpoints, [float(end) for end in ends[1:-1]], atol=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(cases())
 def test_a_segment_has_the_breakpoints_of_its_whole_line(case: Case) -> None:

@@ -153,6 +153,7 @@ def test_tensor_operations_are_right_for_any_network(case: Case, monkeypatch) ->
     assert_regions_are_exact(found, case)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, **SLOWLY)
 @given(cases(2, max_depth=2, max_width=4, max_flags=1).filter(lambda case: np.ptp(case.box) < 10))
 def test_counts_equal_brute_force_by_linear_programs(case: Case) -> None:
@@ -162,6 +163,7 @@ def test_counts_equal_brute_force_by_linear_programs(case: Case) -> None:
         assert found.count == len(lp_regions(case.layers, case.box, leak=case.leak))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, **SLOWLY)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([3, 5, 10]))
 def test_slices_of_networks_of_more_inputs(seed: int, n_in: int) -> None:

@@ -95,6 +95,7 @@ def test_polyhedra_are_those_that_linear_programs_find(case):
     assert all(v <= 1e-7 * size for row, v in found.items() if row not in reference)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(cases(4, max_depth=2, max_width=4))
 def test_polytopes_in_four_dimensions_tile_the_box(case):

@@ -61,6 +61,7 @@ def degenerate_network() -> creases.Network:
     return creases.read([(W, np.zeros(12)), (V, rng.integers(-1, 2, 12) / 2), (np.ones((1, 12)), np.zeros(1))])
 
 
+@pytest.mark.slow
 def test_degenerate_planes_are_bit_equal_on_any_number_of_threads(monkeypatch) -> None:
     monkeypatch.setattr(split, "SMALL", 1)
     net = degenerate_network()
@@ -139,6 +140,7 @@ def test_spaces_are_bit_equal_on_any_number_of_threads(name: str, small_lattices
         assert_equal(part, first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_degenerate_spaces_are_bit_equal_on_any_number_of_threads(n: int, small_lattices) -> None:
     rng = np.random.default_rng(n)
@@ -149,6 +151,7 @@ def test_degenerate_spaces_are_bit_equal_on_any_number_of_threads(n: int, small_
         assert_equal(part, first)
 
 
+@pytest.mark.slow
 def test_memory_limits_of_spaces_do_not_depend_on_the_number_of_threads(small_lattices) -> None:
     net = creases.read(load_case("m4_12x2"))
     held: list[list[int]] = []

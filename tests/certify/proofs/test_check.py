@@ -274,6 +274,7 @@ def test_monotone_outputs_are_verified() -> None:
     assert "wrong way" in str(verify(replace(falling, direction="rising"), net))
 
 
+@pytest.mark.slow
 def test_coefficients_are_verified_where_units_are_known() -> None:
     net = random_net(7, 2, 3, 1)
     rng = np.random.default_rng(0)
@@ -342,6 +343,7 @@ def test_a_target_and_a_range_of_an_output_are_goals() -> None:
     assert verify(none, single)
 
 
+@pytest.mark.slow
 def test_two_networks_are_verified() -> None:
     a, b = random_net(20, 2, 3, 2), random_net(21, 2, 2, 2)
     X, ya = extremes(a)

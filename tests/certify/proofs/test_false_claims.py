@@ -127,6 +127,7 @@ def test_bounds_that_a_point_exceeds_are_refused(case: Case, data: st.DataObject
         assert refused(statement, ("high", 0), data.draw(trees(net.n_units, case.box, 1)), net)
 
 
+@pytest.mark.slow
 @SLOW
 @given(cases(2, max_depth=2, max_width=3), st.data())
 def test_bounds_of_a_box_that_is_a_point_or_nearly_are_refused(case: Case, data: st.DataObject) -> None:
@@ -147,6 +148,7 @@ def test_bounds_of_a_box_that_is_a_point_or_nearly_are_refused(case: Case, data:
     assert not refused(true, ("high", 0), (Leaf("bounds"),), net)
 
 
+@pytest.mark.slow
 @SLOW
 @given(cases(2, max_depth=2, max_width=3), st.data())
 def test_what_a_search_with_wrong_multipliers_would_write_is_refused(case: Case, data: st.DataObject) -> None:

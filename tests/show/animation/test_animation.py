@@ -55,6 +55,7 @@ def pictures(path):
         return found
 
 
+@pytest.mark.slow
 def test_every_moment_is_a_picture_and_growth_steps_stay_longer(tmp_path):
     path = animate_growth(MOMENTS, tmp_path / "growth.gif", fps=5, **LOOK)
     found = pictures(path)
@@ -70,6 +71,7 @@ def stage(beside=("curves", "network"), records=(None, RECORDED, None), **scene)
     return Stage(shots, Scene(**given), beside, 30)
 
 
+@pytest.mark.slow
 def test_a_picture_shows_its_moment_and_nothing_of_the_one_before():
     film = stage()
     for shot in (*film.shots, film.shots[0]):
@@ -104,6 +106,7 @@ def test_it_is_drawn_in_the_active_theme(tmp_path):
     assert np.abs(pictures(path)[0][0][0, 0].astype(int) - [0x18, 0x1B, 0x20]).max() < 8
 
 
+@pytest.mark.slow
 def test_an_mp4_lasts_as_long_as_its_pictures(tmp_path):
     ffmpeg = pytest.importorskip("imageio_ffmpeg")
     path = animate_growth(MOMENTS, tmp_path / "growth.mp4", fps=5, **LOOK)

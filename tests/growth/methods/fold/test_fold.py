@@ -96,6 +96,7 @@ def test_no_output_changes_by_more_than_the_bound(case):
         assert certificate.change <= effect["bound"] * (1 + 1e-9) + 1e-12
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(fold_cases())
 def test_every_new_parameter_has_a_gradient_that_lowers_the_loss_at_once(case):
