@@ -80,6 +80,24 @@ def test_one_hot_groups_switch_as_a_whole(norm: Any) -> None:
         assert change.distance == pytest.approx(truth, abs=2e-4)
 
 
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("fixed", [0, 1])
+def test_a_fixed_column_of_a_group_decides_the_others(norm: Any, fixed: int) -> None:
+    """A group whose 1 is in a fixed column cannot switch; one with a fixed 0 switches among the others."""
+    rng = np.random.default_rng(5)
+    W, b, V = rng.normal(size=(6, 4)), rng.normal(size=6), rng.normal(size=(1, 6))
+    x = np.array([0.0, 1.0, 0.0, 0.4])
+    net = creases.read([(W, b), (V, np.zeros(1))])
+    codes = np.eye(3)[[1]] if fixed == 1 else np.eye(3)[[1, 2]]
+    values = np.linspace(-3, 3, 60_001)
+    points = np.vstack([np.column_stack([np.tile(code, (len(values), 1)), values]) for code in codes])
+    away = points[(net(points)[:, 0] > 0) != (net(x)[0] > 0)] - x
+    sizes = {"l1": np.abs(away).sum(1), "l2": np.linalg.norm(away, axis=1), "linf": np.abs(away).max(1)}[norm]
+    change = nearest(net, x, norm=norm, fixed=[fixed], one_hot=[[0, 1, 2]], box=(-3, 3))
+    assert change.proved
+    assert change.distance == pytest.approx(sizes.min(initial=np.inf), abs=2e-4)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_whole_numbers_are_as_good_as_each_of_them_held(seed: int) -> None:
     rng = np.random.default_rng(seed)

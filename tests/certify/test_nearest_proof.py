@@ -84,3 +84,18 @@ def test_a_network_with_choices_has_no_proof_file() -> None:
     change = nearest(creases.read(Largest(), (2,)), [0.0, 0.0])
     assert change.proved
     assert change.proof is None
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("seed", range(2))
+def test_answers_with_groups_and_fixed_columns_are_verified(norm: str, seed: int) -> None:
+    """Columns that limits hold, or let move one way, do not count towards the ball of the proof."""
+    rng = np.random.default_rng(seed)
+    net = creases.read([(rng.normal(size=(8, 7)), rng.normal(size=8)), (rng.normal(size=(3, 8)), np.zeros(3))])
+    x = np.array([0.3, -0.2, 1.5, 0.0, 1.0, 1.0, 0.0])
+    change = nearest(net, x, norm=norm, fixed=[2], one_hot=[[3, 4], [5, 6]], rising=[0], box=(-4, 4))  # type: ignore[arg-type]
+    assert change.proved
+    assert change.proof is not None
+    assert check_proof(change.proof, net)
+    further = tamper(change.proof, lower_bound=1.001 * change.distance)
+    assert not check_proof(further, net)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from creases._typing import Floats
+from creases._typing import Bools, Floats
 from creases.certify._nearest.exclusion import exclude_goal
 from creases.certify._nearest.layers import ROUNDOFF
 from creases.certify._nearest.projection import project
@@ -171,6 +171,9 @@ class _Tree:
             limits = np.zeros(len(part.low)) if near.limits is None else near.limits
             self._close(part, near.y, limits, units, around)
             return []
+        column = None if near.u is None else self._split_column(part, near.u * radius, self.question.binary)
+        if column is not None:
+            return column
         bent = (part.sides < 0) & (bounds.low < 0) & (bounds.high > 0) & (self.leak != 1)
         weight = np.abs(above[0].depends).sum(axis=0)
         weight = weight + sum((np.abs(on).sum(axis=0) for _, _, on in known), np.zeros(len(weight)))
@@ -180,7 +183,7 @@ class _Tree:
             unit = int(score.argmax())
             numbers = self.record.split(part.number, "unit", unit)
             return [self._with_side(part, number, unit, side) for side, number in enumerate(numbers)]
-        return None if near.u is None else self._split_column(part, near.u * radius)
+        return None if near.u is None else self._split_column(part, near.u * radius, self.question.whole)
 
     def _side(self, unit: int, side: int, around: Lines) -> tuple[Floats, float, Floats]:
         """Return ``A u + b`` above the signed pre-activation of a unit, and the units that it depends on."""
@@ -196,12 +199,12 @@ class _Tree:
         sides[unit] = side
         return part._replace(number=number, sides=sides)
 
-    def _split_column(self, part: _Part, u: Floats) -> list[_Part] | None:
-        """Split on the integer column that is farthest from a whole number; None if all are whole."""
+    def _split_column(self, part: _Part, u: Floats, among: Bools) -> list[_Part] | None:
+        """Split on the column among some (n,) that is farthest from a whole number; None if all are whole."""
         question = self.question
         x, weights = question.x[question.columns], question.weights[question.columns]
         value = x + u / weights
-        away = np.where(question.whole & (part.low < part.high), np.abs(value - np.round(value)), 0.0)
+        away = np.where(among & (part.low < part.high), np.abs(value - np.round(value)), 0.0)
         if away.max(initial=0.0) <= 1e-7:
             return None
         j = int(away.argmax())

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from creases._typing import Bools, Floats
+from creases._typing import Bools, Floats, Ints
 from creases._validation import check_box, check_choice, check_index, check_numbers, check_vector
 from creases.certify._nearest.layers import ROUNDOFF, Layers, gamma, read_layers
 from creases.errors import InputError
@@ -83,6 +83,40 @@ class Question:
         """Which entries of u belong to integer columns: (n,)."""
         part: Bools = self.integer[self.columns]
         return part
+
+    @cached_property
+    def binary(self) -> Bools:
+        """Which entries of u belong to integer columns of two values at most: (n,)."""
+        part: Bools = (self.integer & (np.floor(self.high) - np.ceil(self.low) <= 1))[self.columns]
+        return part
+
+    def fix_groups(self, low: Floats, high: Floats) -> None:
+        """Narrow limits of u (n,) in place: a one-hot group has one column at 1, and the others at 0.
+
+        A limit that excludes 0 makes a column 1; a column that cannot be 1 is 0. Ends that are known are kept.
+        """
+        for columns, at_zero, at_one, is_taken in self._groups:
+            room = 8 * ROUNDOFF * (np.abs(at_zero) + np.abs(at_one))
+            is_one, is_zero = low[columns] > at_zero + room, high[columns] < at_one - room
+            if is_one.any() or is_taken:
+                is_zero |= ~is_one
+            elif (~is_zero).sum() == 1:
+                is_one = ~is_zero
+            zeros, ones = columns[is_zero], columns[is_one]
+            high[zeros] = np.minimum(high[zeros], (at_zero + room)[is_zero])
+            low[ones] = np.maximum(low[ones], (at_one - room)[is_one])
+
+    @cached_property
+    def _groups(self) -> list[tuple[Ints, Floats, Floats, bool]]:
+        """Columns of u of each one-hot group, where they are 0 and 1, and whether a fixed column is the one."""
+        place = np.cumsum(self.columns) - 1
+        groups = []
+        for group in self.one_hot:
+            columns = np.array([j for j in group if self.columns[j]], int)
+            at_zero, at_one = (self.weights[columns] * (end - self.x[columns]) for end in (0.0, 1.0))
+            is_taken = any(self.x[j] != 0 for j in group if not self.columns[j])
+            groups.append((place[columns], at_zero, at_one, is_taken))
+        return groups
 
     def to_local(self, point: Floats) -> Floats:
         """Return an input (n_in,) as u (n,)."""

@@ -168,11 +168,12 @@ class Search:
         u = None if near.u is None else near.u * scale
         split = ("", 0, 0.0)
         if bound < self.cutoff:
-            split = self._choose(bounds, bent, depends, around[0], u)
+            split = ("", 0, 0.0) if u is None else self._fraction(u, low, high, self.question.binary)
+            split = split if split[0] else self._choose(bounds, bent, depends, around[0], u)
             if u is not None and (not split[0] or self.question.local_margins(u[None])[0] >= 0):
                 self.best.offer(u, None if split[0] else self._known_sides(sides, bounds))
             if not split[0] and u is not None:
-                split = self._fraction(u, low, high)
+                split = self._fraction(u, low, high, self.question.whole)
                 split = split if split[0] else self._contradicted(sides, bounds, u)
         cap = None if near.toward is None else (near.toward, near.beyond * scale * (1 - 1e-15))
         return Node(goal, sides, bounds, N, s, rows, low, high, bound, cap, split)
@@ -238,11 +239,11 @@ class Search:
         unit = int(wrong.argmax()) if len(wrong) else 0
         return ("unit", unit, 0.0) if wrong.max(initial=0.0) > self.rounding.units.max(initial=0.0) else ("", 0, 0.0)
 
-    def _fraction(self, u: Floats, low: Floats, high: Floats) -> tuple[str, int, float]:
-        """Return the integer column that is farthest from a whole number at u; nothing if all are whole."""
+    def _fraction(self, u: Floats, low: Floats, high: Floats, among: Bools) -> tuple[str, int, float]:
+        """Return the column among some (n,) that is farthest from a whole number at u; nothing if all are whole."""
         question = self.question
         point = question.x[question.columns] + u / question.weights[question.columns]
-        away = np.where(question.whole & (low < high), np.abs(point - np.round(point)), 0.0)
+        away = np.where(among & (low < high), np.abs(point - np.round(point)), 0.0)
         column = int(away.argmax()) if len(away) else 0
         return ("column", column, float(point[column])) if away.max(initial=0.0) > 1e-7 else ("", 0, 0.0)
 
@@ -277,6 +278,7 @@ class Search:
                 low[column] = end - room
             else:
                 high[column] = end + room
+            question.fix_groups(low, high)
             ball = self._ball(low, high, node.cap)
             bounds = (
                 None if ball.is_empty else bound_units(self.net, ball, node.sides, self.rounding.units, node.bounds)

@@ -220,20 +220,21 @@ class Bounds:
         if ball is None:
             total.add(self._box_terms(G))
             return total.above()
-        if box is None:
-            by_ball = total.copy()
-            by_ball.put(ball.maximum(G, self.exact))
-            total.add(self._box_terms(G))
-            return np.minimum(total.above(), by_ball.above())
         part = np.zeros_like(G)
-        for j, value in box.items():
+        for j, value in (box or {}).items():
             part[:, j] = to_fractions([value])[0] if self.exact else float(value)
         rest = G - part
-        if not self.exact:
-            total.widen(4 * UNIT * np.abs(rest) + TINY, self._sizes[0])
-        total.put(ball.maximum(rest, self.exact))
-        total.add(self._box_terms(part))
-        return total.above()
+        by_ball = total.copy()
+        if box and not self.exact:
+            by_ball.widen(4 * UNIT * np.abs(rest) + TINY, self._sizes[0])
+        inward = np.where(ball.is_inward(rest, *self.node.box(self.exact)), rest, 0)
+        by_ball.put(ball.maximum(rest - inward, self.exact))
+        by_ball.add(self._box_terms(part))
+        by_ball.add(self._box_terms(inward))
+        if box:
+            return by_ball.above()
+        total.add(self._box_terms(G))
+        return np.minimum(total.above(), by_ball.above())
 
     def _box_terms(self, G: Array) -> Array:
         low, high = self.node.box(self.exact)

@@ -21,6 +21,10 @@ class Ball:
     norm: str  #: "l1" or "l2"
     radius: Fraction
 
+    def is_inward(self, G: Array, low: Array, high: Array) -> Array:
+        """Return where linear functions G (k, n) grow only towards the center of the ball within a box (n,): (k, n)."""
+        return np.asarray(np.where(G > 0, high <= self.center, low >= self.center), bool)
+
     def maximum(self, G: Array, exact: bool) -> Array:
         """Bound linear functions G (k, n) over the ball: (k,)."""
         if not exact:
