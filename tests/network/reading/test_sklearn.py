@@ -111,6 +111,14 @@ def test_an_estimator_of_creases_is_read_as_its_network():
     assert np.array_equal(creases.read(estimator)(X), estimator.network_(X))
 
 
+def test_a_pipeline_that_ends_in_an_estimator_of_creases_has_its_scalers_folded_in():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) * [1, 50] + [0, 3]
+    model = make_pipeline(StandardScaler(), "passthrough", MinMaxScaler(), creases.GrowingRegressor())
+    model.fit(X, np.abs(X[:, 0]))
+    np.testing.assert_allclose(creases.read(model)(X).ravel(), model.predict(X), atol=1e-12)
+
+
 def test_an_estimator_of_creases_has_to_be_fitted():
     with pytest.raises(ReadError, match="GrowingClassifier: it is not fitted; call fit first"):
         creases.read(creases.GrowingClassifier("network"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,25 +28,43 @@ def is_sklearn(model: Any) -> bool:
 def read_sklearn(model: Any) -> Network:
     """Read a fitted MLPClassifier or MLPRegressor, alone or at the end of a Pipeline of scalers.
 
-    An estimator with an attribute ``network_``, as creases' own have it, is read as that network.
+    An estimator with an attribute ``network_``, as creases' own have it, is read as that network, after its scalers.
 
     Outputs are the values before the logistic function or softmax: a logit for each class, for two classes the
     log-odds of the second.
     """
-    if hasattr(type(model), "network_"):
-        return _own_network(model)
     estimators = [step for _, step in model.steps] if type(model).__name__ == "Pipeline" else [model]
-    *scalers, perceptron = estimators
-    layers = _layers(perceptron)
-    factor, offset = np.ones(layers[0][0].shape[1]), np.zeros(layers[0][0].shape[1])
-    for scaler in scalers:
-        if scaler is None or isinstance(scaler, str):  # "passthrough"
-            continue
-        a, c = _scaling(scaler, len(factor))
-        factor, offset = a * factor, a * offset + c
+    *others, last = estimators
+    scalers = [step for step in others if step is not None and not isinstance(step, str)]  # "passthrough"
+    if hasattr(type(last), "network_"):
+        net = _own_network(last)
+        return _scale_inputs(net, *_compose(scalers, net.n_in)) if scalers else net
+    layers = _layers(last)
     weight, bias = layers[0]
+    factor, offset = _compose(scalers, weight.shape[1])
     layers[0] = (weight * factor, bias + weight @ offset)
-    return _network(layers, perceptron.activation)
+    return _network(layers, last.activation)
+
+
+def _compose(scalers: list[Any], d: int) -> tuple[Floats, Floats]:
+    """Return factors (d,) and offsets (d,) of scalers one after another."""
+    factor, offset = np.ones(d), np.zeros(d)
+    for scaler in scalers:
+        a, c = _scaling(scaler, d)
+        if len(a) != d:
+            name = type(scaler).__name__
+            raise ReadError(f"cannot read a Pipeline whose {name} has {len(a)} columns, as the network has {d} inputs")
+        factor, offset = a * factor, a * offset + c
+    return factor, offset
+
+
+def _scale_inputs(net: Network, factor: Floats, offset: Floats) -> Network:
+    """Return a network of vectors whose inputs are scaled first."""
+    tensors = {"weight": torch.from_numpy(np.diag(factor)), "offset": torch.from_numpy(offset)}
+    first = Step("linear", (0,), (net.n_in,), tensors=tensors, path="scaler")
+    return Network(
+        [first, *(replace(step, inputs=tuple(k + 1 for k in step.inputs)) for step in net.steps)], (net.n_in,)
+    )
 
 
 def _own_network(model: Any) -> Network:
