@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._display import to_html
 from creases._typing import Floats, Task
 from creases._validation import check_finite, check_numbers
 from creases.errors import InputError
@@ -79,6 +80,9 @@ class Problem:
         n, d = self.X.shape
         kind = "regression" if self.classes is None else f"{len(self.classes)} classes"
         return f"<Problem {self.name}: {n} x {d}, {kind}>"
+
+    def _repr_html_(self) -> str:
+        return to_html(self)
 
 
 def standardize(X: Floats) -> Floats:

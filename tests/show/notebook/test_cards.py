@@ -149,3 +149,24 @@ def test_an_estimator_keeps_scikit_learns_choice_between_text_and_html(classifie
 def test_what_is_no_result_is_refused():
     with pytest.raises(InputError, match="result must be a Network, "):
         to_html(3)
+
+
+@pytest.mark.parametrize("classes", [("a", EVIL), None])
+def test_a_problem_shows_its_first_rows_with_names_escaped(classes):
+    X = np.arange(60.0).reshape(6, 10)
+    y = np.arange(6) % 2 if classes else np.linspace(0, 1, 6)
+    problem = problems.Problem(EVIL, X, y, tuple(f"{EVIL}{k}" for k in range(10)), classes, EVIL, target=EVIL)
+    html = problem._repr_html_()
+    assert {tag for tag, _ in Elements(html).seen} <= TAGS
+    assert "script" not in html.replace("&lt;script", "").replace("&lt;/script", "")
+    assert "…" in html
+
+
+def test_a_nearest_change_shows_what_moves_and_whether_it_is_proved():
+    net = creases.read([([[1.0, 0.0]], [0.0]), ([[1.0], [-1.0]], [0.0, 1.0])])
+    html = creases.certify.nearest(net, [2.0, 7.0])._repr_html_()
+    assert {tag for tag, _ in Elements(html).seen} <= TAGS
+    assert "0 to 1" in html
+    assert "proved" in html
+    constant = creases.read([([[0.0, 0.0]], [0.0]), ([[0.0], [0.0]], [1.0, 0.0])])
+    assert "No other decision" in creases.certify.nearest(constant, [2.0, 7.0])._repr_html_()

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from creases._arguments import check_arguments
+from creases._display import to_html
 from creases._typing import Floats
 from creases._validation import check_choice, check_count, check_number
 from creases.certify._nearest.best import Best, find_changes
@@ -85,6 +86,9 @@ class Change:
         bounds = f"{self.distance:.6g}" if self.proved else f"between {self.lower_bound:.6g} and {self.distance:.6g}"
         state = "proved" if self.proved else "not proved"
         return f"Change({self.predicted} to {self.reached}, {self.norm} distance {bounds}, {state})"
+
+    def _repr_html_(self) -> str:
+        return to_html(self)
 
 
 @check_arguments("fixed", "integer", "one_hot", "rising", "falling")

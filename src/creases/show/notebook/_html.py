@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from creases.certify import Change
 from creases.compare import Difference, Similarity
 from creases.errors import InputError
 from creases.growth import History
 from creases.network import Network, Piece
+from creases.problems import Problem
 from creases.regions import Cell, LinePartition, PlanePartition, SpacePartition
+from creases.show.notebook._answers import change_html, problem_html
 from creases.show.notebook._comparison import difference_html, similarity_html
 from creases.show.notebook._growth import estimator_html, history_html, table_html
 from creases.show.notebook._network import network_html, piece_html
@@ -27,6 +30,8 @@ _KINDS: dict[type, Callable[[Any], str]] = {
     TableModel: table_html,
     Difference: difference_html,
     Similarity: similarity_html,
+    Problem: problem_html,
+    Change: change_html,
 }
 
 
@@ -38,7 +43,8 @@ def to_html(result: Any) -> str:
     Parameters
     ----------
     result
-        A network, a piece, a cell, a partition, a history, a difference, a similarity or an estimator.
+        A network, a piece, a cell, a partition, a history, a difference, a similarity, a problem, a nearest
+        change or an estimator.
 
     Examples
     --------
