@@ -39,7 +39,7 @@ slow: $(VENV)/dev chromium ## run the tests that take long: browsers, processes,
 	$(PYTEST) tests/web
 	$(PYTEST) -n $(JOBS) --dist worksteal -m "slow and not thorough" --ignore tests/web tests reproduction
 
-thorough: $(VENV)/dev ## run the tests that take longest: series of damaged files, killed runs, many ranks
+thorough: $(VENV)/dev ## run the tests that take longest: series of damaged files, killed runs, many ranks, notebooks
 	$(PYTEST) -n $(JOBS) --dist worksteal -m thorough tests reproduction
 
 random: $(VENV)/dev ## run the property tests with new random examples

@@ -39,6 +39,14 @@ def _marked(page):
     return pytest.param(page, id=page.stem, marks=marks)
 
 
+#: The notebook that make slow runs; make thorough runs the others.
+SHORT_NOTEBOOK = "prune"
+
+
+def _marked_notebook(path):
+    return pytest.param(path, id=path.stem, marks=() if path.stem == SHORT_NOTEBOOK else pytest.mark.thorough)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [_marked(page) for page in PAGES if blocks(page) and page not in GROWTH_PAGES])
 def test_every_block_runs(page, tmp_path, monkeypatch):
@@ -47,7 +55,7 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [_marked_notebook(path) for path in NOTEBOOKS])
 def test_every_notebook_runs_and_stores_as_many_outputs_as_it_makes(path):
     notebook = json.loads(path.read_text())
     with torch.random.fork_rng():

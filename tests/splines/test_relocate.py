@@ -42,6 +42,7 @@ def without(net, unit):
     return Shallow(*(np.delete(a, unit) for a in (net.w, net.b, net.v)), net.c0, net.c1, np.delete(net.leak, unit))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(shallow_cases())
 def test_relocation_never_raises_the_error_and_fits_as_the_ridge_regression(case):

@@ -72,7 +72,7 @@ def test_a_compiled_optimizer_step_goes_on():
     assert loop.losses == pytest.approx(train().losses, rel=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_however_often_it_grows_the_model_is_compiled_anew():
     x, y = data()
     model = mlp(3, 2, 2)

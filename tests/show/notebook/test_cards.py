@@ -130,6 +130,7 @@ def test_a_card_says_what_the_result_holds(results, classifier):
     assert "3 affine functions" in to_html(results["pieces"])
 
 
+@pytest.mark.slow
 def test_a_picture_with_more_detail_than_pixels_stays_small():
     from creases.show.notebook._picture import draw
 

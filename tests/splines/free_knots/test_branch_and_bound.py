@@ -92,6 +92,7 @@ def test_every_bound_is_below_the_optimum_and_a_larger_budget_raises_it(seed):
     assert bounds[0] < bounds[-1] <= optimum.sse * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [MAX_SAMPLES + 1, 6000])
 def test_the_bound_of_many_samples_is_close(n):
     rng = np.random.default_rng(n)

@@ -94,6 +94,7 @@ def test_the_fit_passes_through_points_inside_and_outside_the_data():
     assert optimal_fit(x, y, 5).sse < fit.sse
 
 
+@pytest.mark.slow
 def test_a_periodic_fit_repeats_itself_and_does_not_depend_on_where_a_period_begins():
     rng = np.random.default_rng(4)
     x = rng.uniform(0, 6, 60)

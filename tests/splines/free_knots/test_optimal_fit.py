@@ -60,6 +60,7 @@ def small_data(draw):
     return x * x_scale, y * y_scale, w, draw(st.integers(1, 12)), x_scale, y_scale
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(small_data())
 def test_the_grid_optimum_is_that_of_all_choices_of_knots(case):

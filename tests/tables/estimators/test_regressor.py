@@ -61,6 +61,7 @@ def test_the_account_is_in_the_targets_own_units(valley: Any) -> None:
     assert model.explain().startswith("The network is 2-")
 
 
+@pytest.mark.slow
 def test_targets_keep_the_shape_they_were_given_in(valley: Any) -> None:
     X, y = valley
     short = {**SHORT, "budget": 3}

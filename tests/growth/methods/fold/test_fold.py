@@ -111,6 +111,7 @@ def test_every_new_parameter_has_a_gradient_that_lowers_the_loss_at_once(case):
     assert (model[2].weight.grad[:, -1] != 0).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(fold_cases())
 def test_the_first_order_change_is_the_derivative_of_the_loss(case):
@@ -124,6 +125,7 @@ def test_the_first_order_change_is_the_derivative_of_the_loss(case):
     assert change == pytest.approx(proposal.explanation["effect"]["first_order_change"], rel=1e-2, abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(fold_cases())
 def test_the_record_is_json_and_reads_as_a_sentence(case):
@@ -221,6 +223,7 @@ def test_a_deeper_layer_folds_in_the_space_of_what_enters_it(bend, outputs):
     assert apply(proposal, model, data=torch.from_numpy(X)).change <= proposal.explanation["effect"]["bound"] + 1e-12
 
 
+@pytest.mark.slow
 def test_a_fold_of_the_first_of_two_layers_lowers_the_loss_after_training():
     X, y = circle(n=200)
     model = train_briefly(perceptron([2, 3, 4, 2], np.random.default_rng(3)), X, y, 300)

@@ -16,6 +16,7 @@ from creases.problems import circle
 from fold_models import cost, data, perceptron, train_briefly
 
 
+@pytest.mark.slow
 def test_the_outcome_counts_what_training_fixed_and_broke():
     X, y = circle(n=200)
     model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(1)), X, y)

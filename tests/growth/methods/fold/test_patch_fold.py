@@ -86,6 +86,7 @@ def test_the_explanation_says_which_filter_folds_at_which_patch(proposal):
     )
 
 
+@pytest.mark.slow
 def test_a_single_filter_is_explained_and_so_is_its_outcome(model):
     x, y = images()
     once = methods.fold(model, "blocks.0.conv1", x, y)
