@@ -43,7 +43,7 @@ thorough: $(VENV)/dev ## run the tests that take longest: series of damaged file
 	$(PYTEST) -n $(JOBS) --dist worksteal -m thorough tests reproduction
 
 random: $(VENV)/dev ## run the property tests with new random examples
-	$(PYTEST) -n $(JOBS) --dist worksteal --hypothesis-profile random -m "not slow and not thorough" tests
+	$(PYTEST) -n $(JOBS) --dist worksteal --hypothesis-profile random -m hypothesis tests reproduction
 
 kernels: $(VENV)/dev
 	@$(PYTEST) $(KERNELS)
