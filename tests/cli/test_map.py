@@ -90,6 +90,17 @@ def test_a_plane_by_origin_and_basis(run, wide, tmp_path):
     assert json.loads(result.stdout)["area"]["all"] == pytest.approx(16)
 
 
+def test_a_plane_along_two_inputs_has_their_coordinates_and_the_others_fixed(run, wide, tmp_path):
+    X = np.random.default_rng(3).normal(size=(20, 5))
+    np.savez(tmp_path / "d.npz", X=X)
+    assert run("map", wide, "--axes", "3,0", "--box", "-2,2,0,1", "--out", "zero.npz").exit_code == 0
+    np.testing.assert_array_equal(PlanePartition.load(tmp_path / "zero.npz").points([[2, 1]]), [[1, 0, 0, 2, 0]])
+    assert run("map", wide, "--axes", "3,0", "--data", "d.npz", "--out", "mean.npz").exit_code == 0
+    partition = PlanePartition.load(tmp_path / "mean.npz")
+    np.testing.assert_allclose(partition.points([[2, 1]])[0, [1, 2, 4]], X.mean(axis=0)[[1, 2, 4]])
+    assert (partition.box[:, 0] < X[:, [3, 0]].min(axis=0)).all()
+
+
 def test_exact_arithmetic_finds_the_same_regions(run, fold):
     result = run("map", fold, "--exact", "--json")
     assert result.exit_code == 0, result.output
@@ -109,13 +120,16 @@ def test_data_is_drawn_in_every_colouring(run, fold, tmp_path, color):
         (["nothing.npz"], "cannot read nothing.npz: there is no such file"),
         (
             ["wide.npz"],
-            "MODEL must have two inputs unless a plane is chosen, got 5 inputs; choose the plane by --through",
+            "MODEL must have two inputs unless a plane is chosen, got 5 inputs; choose the plane by --axes",
         ),
         (["wide.npz", "--origin", "o.npy"], "--origin must be given together with the basis"),
         (
             ["wide.npz", "--box", "0,1,0,1", "--through", "a", "b", "c"],
-            "--through must be given without a box, an origin or a basis",
+            "--through must be given without a box, axes, an origin or a basis",
         ),
+        (["wide.npz", "--axes", "0,5"], "--axes must be two different inputs from 0 to 4, such as 0,1, got '0,5'"),
+        (["wide.npz", "--axes", "1"], "--axes must be two different inputs from 0 to 4, such as 0,1, got '1'"),
+        (["wide.npz", "--axes", "0,1", "--origin", "two.npy"], "--origin must have 5 numbers, got 2"),
         (["wide.npz", "--through", "a.npy", "b.npy", "c.npy"], "--through must be an existing file, got a.npy"),
         (
             ["wide.npz", "--through", "one.npy", "one.npy", "one.npy"],
@@ -131,6 +145,7 @@ def test_data_is_drawn_in_every_colouring(run, fold, tmp_path, color):
 )
 def test_bad_input_ends_in_one_line_and_exit_code_2(run, fold, wide, tmp_path, words, message):
     np.save(tmp_path / "one.npy", np.ones(5))
+    np.save(tmp_path / "two.npy", np.ones(2))
     result = run("map", *words)
     assert result.exit_code == 2
     assert message in result.stderr

@@ -82,6 +82,14 @@ def map_plane(
             autocompletion=complete_files(".npy"),
         ),
     ] = None,
+    axes: Annotated[
+        str | None,
+        plane_option(
+            metavar="I,J",
+            help="Plane along two inputs, numbered from 0; the others stay at --origin, the mean of --data, or 0.",
+            show_default=False,
+        ),
+    ] = None,
     origin: Annotated[Path | None, plane_option(metavar="FILE", help="A point of the plane (.npy, n numbers).")] = None,
     basis: Annotated[
         Path | None, plane_option(metavar="FILE", help="Two directions of the plane (.npy, n x 2).")
@@ -118,24 +126,26 @@ def map_plane(
     """Map and draw every linear region of a network on a plane.
 
     Regions, their linear functions and the decision boundary are exact. A network with two inputs is mapped as it is;
-    for more inputs choose a plane by --through, or by --origin and --basis. For the folder of a growth run the plane
-    follows its two most important numeric columns, with the rows of the table and a small map for each category.
+    for more inputs choose a plane by --axes, by --through, or by --origin and --basis. For the folder of a growth run
+    the plane follows its two most important numeric columns, with the rows of the table and a small map for each
+    category.
 
     A plane of millions of regions is computed in --tiles: memory is bounded by a tile, and the same command resumes
     after an interruption.
 
     For example:
       creases map net.onnx --box -2,2,-2,2 --out map.png
+      creases map five_inputs.onnx --axes 0,3 --out map.png
       creases map resnet.onnx --through a.npy b.npy c.npy --out map.npz
       creases map wide.onnx --tiles 8 --out tiles
     """
     paths = out or []
     if tiles is not None:
-        unused = {"data": data, "columns": columns, "exact": exact or None, "max_memory": max_memory}
+        unused = {"data": data, "axes": axes, "columns": columns, "exact": exact or None, "max_memory": max_memory}
         return map_tiles(model_, (box, origin, basis, through), input_shape, tiles, paths, engine, unused, as_json)
     output.check_outputs(paths)
     if Path(model_).is_dir():
-        planes = {"through": through, "box": box, "origin": origin, "basis": basis, "data": data}
+        planes = {"through": through, "axes": axes, "box": box, "origin": origin, "basis": basis, "data": data}
         for name, value in planes.items():
             if value is not None:
                 raise InputError(name, "be given for a network only, not for a growth run", str(value), "use {0}",
@@ -143,9 +153,11 @@ def map_plane(
         return _map_run(Path(model_), columns, paths, as_json)
     if columns is not None:
         raise InputError("columns", "be given for the folder of a growth run only", columns)
-    if through and (box or origin or basis):
-        raise InputError("through", "be given without a box, an origin or a basis", hint="it chooses all three")
-    if (origin is None) != (basis is None):
+    if through and (box or origin or basis or axes):
+        raise InputError("through", "be given without a box, axes, an origin or a basis", hint="it chooses all of them")
+    if axes and basis:
+        raise InputError("axes", "be given without a basis", hint="it is one")
+    if not axes and (origin is None) != (basis is None):
         raise InputError("origin", "be given together with the basis: a point of the plane and its two directions")
     with show_progress(4 + len(paths)) as begin:
         begin("reading the network")
@@ -157,7 +169,10 @@ def map_plane(
         load_kernels()
         begin("finding the regions")
         options = {"exact": exact, "max_memory": None if max_memory is None else 1e9 * max_memory}
-        partition, seconds = _find_regions(net, _choose_plane(net, box, corners, origin, basis), options, begin)
+        chosen = (
+            _choose_axes(net, box, axes, origin, points) if axes else _choose_plane(net, box, corners, origin, basis)
+        )
+        partition, seconds = _find_regions(net, chosen, options, begin)
         begin("checking the pieces")
         result = summary.summarize(partition, seconds)
         for path in paths:
@@ -254,14 +269,38 @@ def _choose_plane(
             "model",
             "have two inputs unless a plane is chosen",
             f"{net.n_in} inputs",
-            "choose the plane by {0}, or by {1} and {2}",
-            [("through", "a.npy b.npy c.npy"), ("origin", "o.npy"), ("basis", "b.npy")],
+            "choose the plane by {0}, by {1}, or by {2} and {3}",
+            [("axes", "0,1"), ("through", "a.npy b.npy c.npy"), ("origin", "o.npy"), ("basis", "b.npy")],
         )
     chosen: dict[str, Any] = {"box": np.array(arguments.parse_box(box or "-1,1,-1,1", 2))}
     if origin is not None and basis is not None:
         chosen["origin"] = arguments.read_npy(origin, "origin").ravel()
         chosen["basis"] = arguments.read_npy(basis, "basis")
     return chosen
+
+
+def _choose_axes(
+    net: Network, box: str | None, axes: str, origin: Path | None, data: arguments.Data | None
+) -> dict[str, Any]:
+    """Return the plane along two inputs, in their own coordinates, as arguments of Python."""
+    names = axes.split(",")
+    chosen = [int(name) for name in names if name.strip().isdecimal() and int(name) < net.n_in]
+    if len(names) != 2 or len(set(chosen)) != 2:
+        raise InputError("axes", f"be two different inputs from 0 to {net.n_in - 1}, such as 0,1", repr(axes))
+    point = np.zeros(net.n_in) if data is None else data.points.mean(axis=0)
+    if origin is not None:
+        point = arguments.read_npy(origin, "origin").ravel()
+        if point.shape != (net.n_in,):
+            raise InputError("origin", f"have {net.n_in} numbers", f"{point.size}")
+    point = point.copy()
+    point[chosen] = 0.0  # so that the plane's coordinates are the inputs themselves
+    if box is None and data is not None:
+        low, high = data.points[:, chosen].min(axis=0), data.points[:, chosen].max(axis=0)
+        room = np.where(high > low, 0.05 * (high - low), 1.0)
+        limits = np.stack([low - room, high + room], axis=1)
+    else:
+        limits = np.array(arguments.parse_box(box or "-1,1,-1,1", 2))
+    return {"box": limits, "origin": point, "basis": np.eye(net.n_in)[:, chosen]}
 
 
 def _write(
