@@ -142,6 +142,7 @@ def spent(history) -> list[float]:
     return [epoch["progress"] for epoch in history.epochs]
 
 
+@pytest.mark.slow
 @given(
     st.floats(0.05, 6),
     st.integers(1, 40),

@@ -82,6 +82,7 @@ def test_width_is_chosen_where_that_gains_more_for_the_same_multiply_adds(how):
     assert all(layer.gain <= gain_by_width(model, data, 32) for layer in layers)  # 64 multiply-adds
 
 
+@pytest.mark.slow
 def test_with_several_layers_the_options_are_in_order():
     model, (x, y) = mlp(2, 3, 6, 1), wide_target()[1]
     x = torch.cat([x, x.flip(0)], 1)

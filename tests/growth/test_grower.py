@@ -291,6 +291,7 @@ def _all_of(how):
     return asked
 
 
+@pytest.mark.slow
 def test_regression_grows_by_folds_too():
     model, data = mlp(1, 1, 1), values()
     grower = Grower(model, adam(model, 0.05), data, "regression", how="fold", when=20)

@@ -101,6 +101,7 @@ def test_without_recycling_every_growth_step_adds():
     assert [record.action for record in grower.history.records] == ["grow", "grow"]
 
 
+@pytest.mark.slow
 def test_recycling_in_vain_is_not_repeated_for_ever():
     """A method whose units never help: each is redundant at once, and yet the run goes on to add."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
@@ -36,6 +37,7 @@ def test_they_are_held_out_to_the_end_where_the_best_network_is_chosen_by_them()
     assert run.history.last["validation_loss"] is not None
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_back_to_before_growth_ended_holds_them_out_again() -> None:
     run = start("last")
     fresh = start("last")

@@ -174,6 +174,7 @@ def test_a_loop_that_accumulates_goes_on_after_growth_in_the_middle_of_a_window(
 # precision
 
 
+@pytest.mark.slow
 def test_growth_under_autocast_is_in_full_precision():
     """The same units as outside of it, bit for bit."""
     for how in ("gradmax", "tiny", "random"):

@@ -123,6 +123,7 @@ def test_every_policy_can_be_a_users_function():
     assert min(calls.values()) >= 3
 
 
+@pytest.mark.slow
 def test_policies_can_be_objects_names_and_numbers():
     by_name = run(where="2", when=4)
     by_object = run(where=At("2"), when=Every(epochs=4))
@@ -150,6 +151,7 @@ def test_a_limit_of_size_is_never_exceeded(parameters, how, seed, recycle):
     assert sum(parameter.numel() for parameter in grown.model.parameters()) <= max(parameters, 20)
 
 
+@pytest.mark.slow
 def test_no_improvement_on_validation_data_ends_growth():
     x, _ = classes(60)
     noise = torch.randint(0, 2, (60,), generator=torch.Generator().manual_seed(0))
@@ -247,6 +249,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(options, says):
         run(**options)
 
 
+@pytest.mark.slow
 def test_a_dataset_gives_the_run_of_its_arrays():
     class Pairs(torch.utils.data.Dataset):
         X, y = classes(50)
@@ -269,6 +272,7 @@ def test_both_precisions_grow(dtype):
     assert all(parameter.dtype == dtype and parameter.isfinite().all() for parameter in model.parameters())
 
 
+@pytest.mark.slow
 def test_whole_weights_are_repetition_in_training():
     x, y = classes(40)
     w = torch.arange(40) % 3
@@ -287,6 +291,7 @@ def test_a_handful_of_samples_is_enough_to_run(n):
         assert grown.history.ended
 
 
+@pytest.mark.slow
 def test_one_class_is_learnt_and_the_run_ends():
     x, _ = classes(30)
     for how in ("tiny", "fold", "random"):
@@ -302,6 +307,7 @@ def test_a_convolution_grows(how):
     assert sum(grown.history.last["widths"].values()) > 4
 
 
+@pytest.mark.slow
 def test_regression_has_r2_for_a_score():
     model, (x, y) = mlp(1, 2, 1), values()
     grown = run(model, (x, y), "regression", how="fold", when=20, budget=60, validation=(x, y), keep="last")
@@ -340,6 +346,7 @@ def test_an_interrupt_in_the_middle_of_an_epoch_leaves_the_last_checkpoint_good(
     assert timeless(again.history) == timeless(whole.history) == timeless(same_model.history)
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_read_back_at_once(tmp_path):
     one = run(checkpoint=tmp_path / "run.pt", validation=0.3)
     calls = []

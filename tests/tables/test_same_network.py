@@ -146,6 +146,7 @@ def test_the_estimator_retrains_on_all_rows_as_the_experiment_does() -> None:
     assert trace(model.history_) == trace(experiment.history)
 
 
+@pytest.mark.slow
 def test_the_command_line_makes_the_network_of_the_experiment(
     problem: Problem, how: str, experiment: Experiment, tmp_path: Path
 ) -> None:

@@ -131,6 +131,7 @@ def test_curves_have_at_most_the_log_loss_of_logistic_regression(table: tuple[pd
     assert np.mean(gaps) < np.std(gaps) / np.sqrt(len(gaps))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "labels", [np.array([3, 7]), np.array([False, True]), np.array(["no", "yes"]), np.array([0.0, 2.0])]
 )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -43,10 +44,18 @@ def grown(data, moments):
     return experiment.model, experiment.run(progress=False)
 
 
-def test_there_is_a_moment_around_every_growth_step_and_now_and_then_between(data):
-    moments = Snapshots(data.scaling)
-    _, history = grown(data, moments)
-    steps = [record.epoch for record in history.records]
+@pytest.fixture(scope="module")
+def whole(data, tmp_path_factory):
+    """A run whose moments are also in a folder; tests that change the folder copy it."""
+    folder = tmp_path_factory.mktemp("whole") / "snapshots"
+    moments = Snapshots(data.scaling, folder)
+    model, history = grown(data, moments)
+    return SimpleNamespace(moments=moments, model=model, history=history, folder=folder)
+
+
+def test_there_is_a_moment_around_every_growth_step_and_now_and_then_between(whole):
+    moments = whole.moments
+    steps = [record.epoch for record in whole.history.records]
     assert steps == [8, 16, 24]
     between = [(epoch, "training") for epoch in (10, 20, 30)]
     around = [(epoch, kind) for epoch in steps for kind in ("before", "grown")]
@@ -57,9 +66,8 @@ def test_there_is_a_moment_around_every_growth_step_and_now_and_then_between(dat
     assert len({one.id for one in moments}) == len(moments)
 
 
-def test_a_moments_network_takes_the_datas_own_units(data):
-    moments = Snapshots(data.scaling)
-    model, history = grown(data, moments)
+def test_a_moments_network_takes_the_datas_own_units(data, whole):
+    moments, model, history = whole.moments, whole.model, whole.history
     X = data.problem.X[:20]
     with torch.no_grad():
         expected = model(torch.from_numpy(data.scaling.inputs(X))).numpy()
@@ -105,6 +113,7 @@ def long_run(data, moments, epochs, every=5):
     return most
 
 
+@pytest.mark.slow
 def test_training_and_growth_share_the_room_there_is(data):
     moments = Snapshots(data.scaling, max_snapshots=40)
     assert 30 < long_run(data, moments, 400, every=7) <= 40 + 3  # the start and the first growth step always stay
@@ -126,6 +135,7 @@ def test_long_runs_are_thinned_evenly_and_keep_their_first_growth_step(data):
     assert before == [one.epoch for one in moments if one.kind == "grown"]
 
 
+@pytest.mark.slow
 def test_large_networks_are_kept_at_fewer_moments(data):
     moments = Snapshots(data.scaling, max_bytes=1)
     long_run(data, moments, 400)
@@ -144,13 +154,12 @@ def test_what_is_written_is_what_is_kept(data, tmp_path):
     assert all(np.array_equal(a.net(X), b.net(X)) for a, b in zip(there, moments, strict=True))
 
 
-def test_a_run_that_goes_on_forgets_what_it_had_written_after_its_checkpoint(data, tmp_path):
-    moments = Snapshots(data.scaling, tmp_path / "snapshots")
-    model, _ = grown(data, moments)
+def test_a_run_that_goes_on_forgets_what_it_had_written_after_its_checkpoint(data, whole, tmp_path):
+    shutil.copytree(whole.folder, tmp_path / "snapshots")
     (tmp_path / "snapshots" / ".0000020-training-00000-00002-abc.safetensors").write_bytes(b"half")
     again = Snapshots(data.scaling, tmp_path / "snapshots")
-    again.start(model)
-    again.before(told(model, 17))
+    again.start(whole.model)
+    again.before(told(whole.model, 17))
     kinds = [(one.epoch, one.kind) for one in again]
     assert kinds == [(0, "start"), (8, "before"), (8, "grown"), (10, "training"), (16, "before"), (16, "grown")]
     assert len(list((tmp_path / "snapshots").iterdir())) == len(kinds)
@@ -165,9 +174,8 @@ def test_numbers_of_dropped_moments_are_not_used_again(data):
     assert moments[-1].id == last + 1
 
 
-def test_a_folder_is_cleared_of_moments_alone(data, tmp_path):
-    folder = tmp_path / "snapshots"
-    grown(data, Snapshots(data.scaling, folder))
+def test_a_folder_is_cleared_of_moments_alone(whole, tmp_path):
+    folder = shutil.copytree(whole.folder, tmp_path / "snapshots")
     (folder / ".0000008-grown-00001-00001-abc.safetensors").write_bytes(b"half")
     (folder / "mine.txt").write_text("mine")
     clear_snapshots(folder)
@@ -177,8 +185,8 @@ def test_a_folder_is_cleared_of_moments_alone(data, tmp_path):
     assert not folder.exists()
 
 
-def test_a_damaged_moment_is_named(data, tmp_path):
-    grown(data, Snapshots(data.scaling, tmp_path / "snapshots"))
+def test_a_damaged_moment_is_named(whole, tmp_path):
+    shutil.copytree(whole.folder, tmp_path / "snapshots")
     broken = next((tmp_path / "snapshots").glob("*grown*"))
     broken.write_bytes(broken.read_bytes()[:100])
     with pytest.raises(creases.errors.FileError, match=broken.name):

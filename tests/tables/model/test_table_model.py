@@ -157,6 +157,7 @@ def onnx_rows(model: TableModel, frame: pd.DataFrame) -> dict[str, Any]:
     return rows
 
 
+@pytest.mark.slow
 def test_a_saved_model_predicts_without_torch_and_scikit_learn(tmp_path: Path) -> None:
     frame, folder = TABLES["values"], creases.fit_table(TABLES["values"], "price").save(tmp_path / "model")
     frame.to_csv(tmp_path / "new.csv", index=False)
@@ -196,6 +197,7 @@ def test_a_shape_holds() -> None:
     assert not any("area" in inputs for plane in model.planes.values() for inputs in plane.features)
 
 
+@pytest.mark.slow
 def test_several_targets_are_predicted_together(tmp_path: Path) -> None:
     frame = TABLES["values"].assign(twice=lambda rows: 2 * rows["price"] + 1)
     model = creases.fit_table(frame, ["price", "twice"])

@@ -134,6 +134,7 @@ def test_a_good_network_is_not_warned_of(split):
     assert not [part for part in baseline_warnings(baselines(good, split), split) if "LogisticRegression" in str(part)]
 
 
+@pytest.mark.slow
 def test_a_run_with_weights_and_threshold_finds_the_rare_class():
     config = GrowthConfig(class_weight="balanced", threshold="f1", budget=3)
     experiment = Experiment.from_problem(rare_problem(), config)

@@ -118,6 +118,7 @@ def test_a_class_without_rows_has_the_lowest_score() -> None:
     assert set(model.scores(X).argmax(axis=1).tolist()) == {0, 1}
 
 
+@pytest.mark.slow
 def test_a_rising_curve_is_proved_with_planes_of_other_columns() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(400, 3))
