@@ -86,3 +86,29 @@ def test_an_interrupted_check_says_how_far_it_was(files: Any, monkeypatch: pytes
     done = run(*files(0.75))
     assert done.exit_code == 130
     assert "interrupted: 3 of 10 nodes checked, none refused" in done.stderr
+
+
+PROPERTY = """
+(declare-const X_0 Real)
+(declare-const Y_0 Real)
+(assert (>= X_0 -0.5)) (assert (<= X_0 0.75))
+(assert (>= Y_0 0.125))
+"""
+
+
+def test_a_proof_must_be_about_the_property_that_is_given(files: Any, tmp_path: Any) -> None:
+    from creases.certify.properties import parse_vnnlib, verify
+
+    other, model = files(0.75, "other.json")
+    (tmp_path / "same.vnnlib").write_text(PROPERTY)
+    (tmp_path / "wider.vnnlib").write_text(PROPERTY.replace("0.75", "0.875"))
+    verdict = verify(model, parse_vnnlib(PROPERTY), proof=True)
+    assert verdict.proof is not None
+    proof = str(save_proof(verdict.proof, tmp_path / "verify.json"))
+    assert run(proof, model).exit_code == 0
+    assert run(proof, model, "--property", str(tmp_path / "same.vnnlib")).exit_code == 0
+    for path in (proof, other):
+        done = run(path, model, "--property", str(tmp_path / "wider.vnnlib"))
+        assert done.exit_code == 1
+        assert done.stdout.startswith("refused: the proof is not about the property of")
+    assert run(proof, model, "--property", str(tmp_path / "none.vnnlib")).exit_code == 2

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from creases.certify.proofs import CheckResult
 
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
@@ -38,6 +41,16 @@ def check_proof_file(
             autocompletion=complete_model,
         ),
     ] = None,
+    property_: Annotated[
+        Path | None,
+        typer.Option(
+            "--property",
+            metavar="FILE",
+            help="Refuse a proof that is not about the property of this VNN-LIB file.",
+            show_default=False,
+            autocompletion=complete_files(".vnnlib"),
+        ),
+    ] = None,
     input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
@@ -59,9 +72,15 @@ def check_proof_file(
                 begin(what, count, total)
 
         begin("reading the proof")
-        from creases.certify.proofs import check_proof, load_proof
+        from creases.certify.proofs import CheckResult, check_proof, load_proof
 
         loaded = load_proof(proof)
+        if property_ is not None:
+            from creases.certify.properties import read_vnnlib
+
+            if not read_vnnlib(property_).is_statement_of(loaded):
+                _print(CheckResult(False, f"the proof is not about the property of {property_}", 0, 0.0), as_json)
+                raise typer.Exit(REFUSED)
         begin("reading the network")
         shape = parse_shape(input_shape)
         net, second = model.load_model(model_, shape), None if other is None else model.load_model(other, shape)
@@ -70,6 +89,11 @@ def check_proof_file(
         except KeyboardInterrupt:
             err.print(f"interrupted: {done[0]:,} of {done[1]:,} nodes checked, none refused", soft_wrap=True)
             raise typer.Exit(INTERRUPTED) from None
+    _print(result, as_json)
+    raise typer.Exit(0 if result else REFUSED)
+
+
+def _print(result: CheckResult, as_json: bool) -> None:
     if as_json:
         print_json({name: getattr(result, name) for name in ("verified", "text", "nodes", "seconds")})
     else:
@@ -78,4 +102,3 @@ def check_proof_file(
         out.print(f"[{style}]{head}:[/] ", end="")
         out.print(text, markup=False, soft_wrap=True)
         out.print(f"[dim]{result.nodes:,} nodes, {result.seconds:.2f} s[/]", soft_wrap=True)
-    raise typer.Exit(0 if result else REFUSED)

@@ -146,7 +146,7 @@ def _change(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 BAD = [
     ((("format",), "other"), 'not a "creases proof"'),
-    ((("version",), 2), "version is 2"),
+    ((("version",), 1), "version is 1"),
     ((("more",), 2), "must have the entries"),
     ((("statement", "kind"), "sure"), "statement.kind"),
     ((("statement", "verdict"), "maybe"), "statement.verdict must be one of"),

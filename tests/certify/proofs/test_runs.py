@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,17 @@ import torch
 from torch import nn
 
 import creases
-from creases.certify.proofs import ClaimProof, Domain, HoldsStatement, Leaf, OutputRows, check_proof, make_proof
+from creases.certify import nearest
+from creases.certify.proofs import (
+    ClaimProof,
+    Domain,
+    HoldsStatement,
+    Leaf,
+    OutputRows,
+    check_proof,
+    make_proof,
+    network_digest,
+)
 from creases.certify.proofs._checker.dyadic import Dyadic
 from creases.certify.proofs._checker.program import Affine, build_machine
 from creases.certify.proofs._checker.runs import join_runs
@@ -81,3 +92,49 @@ def test_the_nearest_floats_are_within_their_bounds() -> None:
 def test_products_beyond_the_range_of_floats_are_not_joined() -> None:
     with pytest.raises(OverflowError):
         (Dyadic.of(np.array([1e-200])) * Dyadic.of(np.array([1e-200]))).nearest()
+
+
+def _copies(seed: int, bend: nn.Module) -> tuple[nn.Module, nn.Module]:
+    """Return a network, and one with products and offsets as layers of their own."""
+    torch.manual_seed(seed)
+    model = nn.Sequential(nn.Linear(3, 4), bend, nn.Linear(4, 2)).double()
+
+    class Shift(nn.Module):
+        def __init__(self, offset: torch.Tensor) -> None:
+            super().__init__()
+            self.offset = offset
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + self.offset
+
+    parts: list[nn.Module] = []
+    for layer in (model[0], model[2]):
+        plain = nn.Linear(layer.in_features, layer.out_features, bias=False).double()
+        plain.weight = layer.weight
+        parts += [plain, Shift(layer.bias.detach())]
+    return model, nn.Sequential(*parts[:2], bend, *parts[2:])
+
+
+@pytest.mark.parametrize("bend", [nn.ReLU(), nn.LeakyReLU(0.1), nn.Hardtanh(), nn.ReLU6()], ids=lambda each: str(each))
+def test_the_digest_is_that_of_the_function_not_of_the_steps(bend: nn.Module, tmp_path: Path) -> None:
+    model, other = _copies(0, bend)
+    net, copy = creases.read(model, (3,)), creases.read(other, (3,))
+    net.save(tmp_path / "net.onnx")
+    assert network_digest(net) == network_digest(copy) == network_digest(tmp_path / "net.onnx")
+    with torch.no_grad():
+        model[0].bias[0] = np.nextafter(float(model[0].bias[0]), 9.0)
+    assert network_digest(creases.read(model, (3,))) != network_digest(net)
+
+
+def test_a_proof_is_verified_for_an_exported_copy_and_refused_for_a_changed_one(tmp_path: Path) -> None:
+    model, _ = _copies(1, nn.ReLU())
+    net = creases.read(model, (3,))
+    change = nearest(net, [0.3, -0.2, 0.1], box=(-9, 9))
+    assert change.proof is not None
+    net.save(tmp_path / "net.onnx")
+    copy = creases.read(tmp_path / "net.onnx")
+    assert len(copy.steps) != len(net.steps)
+    assert check_proof(change.proof, copy)
+    with torch.no_grad():
+        model[2].weight[0, 0] *= 1 + 2.0**-50
+    assert not check_proof(change.proof, creases.read(model, (3,)))

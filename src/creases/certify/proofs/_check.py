@@ -144,8 +144,8 @@ def _check_mark(mark: ModelMark, net: Network, what: str) -> None:
     require(sizes == (mark.n_in, mark.n_out), f"{what} has {sizes[0]} and {sizes[1]}, the proof is about {shown}")
     require(
         network_digest(net) == mark.digest,
-        f"{what} is not the one that the proof is about: its weights or its steps differ (an exported copy has other "
-        "steps than the model it was made from: prove and check the same file)",
+        f"{what} is not the one that the proof is about: its weights differ (a copy with rounded weights is another "
+        "network, as is a large one that was written with other steps: prove and check the same file)",
     )
 
 

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
+from math import prod
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
+from creases.certify.proofs._checker.dyadic import Dyadic
+from creases.certify.proofs._checker.parts import to_fractions
+from creases.certify.proofs._checker.program import Affine, Choice, Machine, Relu, build_machine
+from creases.certify.proofs._checker.runs import affine_forms
 from creases.certify.proofs._format import ClaimProof, ModelMark, Proof, Statement
+from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
+
+#: Most entries of all steps' matrices of a network whose affine parts are multiplied out.
+MAX_ENTRIES = 2**22
 
 
 def network_digest(net: NetworkLike) -> str:
-    """Return the SHA-256 of a network's steps in float64: operation, inputs, shape, options and the bytes of weights.
+    """Return the SHA-256 of a network's bends and of the affine functions between them, in exact arithmetic.
+
+    So it does not depend on how affine parts are written as steps, as exported files write them otherwise. Of networks
+    too large for that it is the SHA-256 of the steps in float64: operation, inputs, shape, options, bytes of weights.
 
     Examples
     --------
@@ -22,6 +37,45 @@ def network_digest(net: NetworkLike) -> str:
     False
     """
     work = as_network(net).to("cpu").to(torch.float64)
+    sizes = [prod(shape) for shape in work.shapes]
+    entries = sum(sizes[k + 1] * sum(sizes[i] for i in step.inputs) for k, step in enumerate(work.steps))
+    if entries <= MAX_ENTRIES:
+        with suppress(OverflowError, InputError):
+            return _function_digest(build_machine(work))
+    return _step_digest(work)
+
+
+def _function_digest(machine: Machine) -> str:
+    digest = hashlib.sha256()
+    forms = affine_forms(machine)
+    bends = [step for step in machine.steps if not isinstance(step, Affine)]
+    _add(digest, {"n_in": machine.n_in, "bends": len(bends)})
+    for k, (matrices, constant) in enumerate(forms):
+        for source in sorted(matrices):
+            _add_numbers(digest, {"bend": k, "source": source}, matrices[source])
+        if constant is not None:
+            _add_numbers(digest, {"bend": k, "constant": True}, constant)
+        if k < len(bends):
+            bend = bends[k]
+            kind = {"choices": bend.K} if isinstance(bend, Choice) else {}
+            _add(digest, {"bend": k, "size": bend.size, **kind})
+            if isinstance(bend, Relu):
+                _add_numbers(digest, {"bend": k, "leak": True}, np.asarray(bend.leak, float))
+    return digest.hexdigest()
+
+
+def _add_numbers(digest: hashlib._Hash, what: dict[str, object], numbers: Dyadic | NDArray[np.float64]) -> None:
+    """Add exact numbers, unless all are 0: the nearest floats, and what each of them is away."""
+    floats, rest = numbers if isinstance(numbers, np.ndarray) else numbers.nearest()[0], {}
+    if isinstance(numbers, Dyadic):
+        away = numbers.fractions().reshape(-1) - to_fractions(floats).reshape(-1)
+        rest = {int(i): str(away[i]) for i in np.flatnonzero(away != 0)}
+    if floats.any() or rest:
+        _add(digest, {**what, "shape": list(floats.shape), "rest": rest})
+        digest.update((floats + 0.0).astype("<f8").tobytes())  # -0 as 0
+
+
+def _step_digest(work: Network) -> str:
     digest = hashlib.sha256()
     _add(digest, {"input_shape": list(work.input_shape), "steps": len(work.steps)})
     for step in work.steps:

@@ -28,7 +28,7 @@ from creases.certify.proofs._format import (
     Tree,
 )
 
-FORMAT, VERSION = "creases proof", 1
+FORMAT, VERSION = "creases proof", 2
 
 #: A fraction as text; Python refuses to read integers of more than 4300 digits.
 _FRACTION = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,7 +25,7 @@ from creases.certify._boxes.warm_up import compile_search
 from creases.certify._maximize.domain import Domain, shrink
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective, sample_points
-from creases.certify.proofs import CaseSet, ClaimProof, Leaf, Split, VerifyStatement, make_proof
+from creases.certify.proofs import CaseSet, ClaimProof, Leaf, Proof, Split, VerifyStatement, make_proof
 from creases.certify.properties._verdict import Verdict
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
@@ -62,6 +63,14 @@ class Property:
     n_in: int
     n_out: int
     cases: tuple[Case, ...]
+
+    def is_statement_of(self, proof: Proof) -> bool:
+        """Whether a proof is about this property: the same cases, number by number, in any order."""
+        statement = proof.statement
+        sizes = proof.model.n_in, proof.model.n_out
+        if not isinstance(statement, VerifyStatement) or sizes != (self.n_in, self.n_out):
+            return False
+        return {_exact_numbers(each) for each in statement.cases} == {_exact_numbers(each) for each in _sets(self)}
 
 
 def verify(
@@ -111,11 +120,26 @@ def verify(
     if not proof or verdict.status == "unknown" or trees is None:
         return verdict
     point = None if verdict.counterexample is None else tuple(verdict.counterexample.tolist())
-    sets = tuple(
+    statement = VerifyStatement("holds" if point is None else "violated", _sets(prop), point)
+    return replace(verdict, proof=make_proof(statement, trees, net=work))
+
+
+def _sets(prop: Property) -> tuple[CaseSet, ...]:
+    """Return the cases of a property as a proof states them."""
+    return tuple(
         CaseSet(*(part.tolist() for part in (case.box, case.A, case.b, case.C, case.D, case.d))) for case in prop.cases
     )
-    statement = VerifyStatement("holds" if point is None else "violated", sets, point)
-    return replace(verdict, proof=make_proof(statement, trees, net=work))
+
+
+def _exact_numbers(case: CaseSet) -> tuple[object, ...]:
+    """Return the numbers of a case, equal for equal values however they are written."""
+
+    def convert(value: Any) -> object:
+        if isinstance(value, list | tuple):
+            return tuple(map(convert, value))
+        return value if value in (np.inf, -np.inf) else Fraction(value)
+
+    return tuple(convert(getattr(case, part.name)) for part in fields(case))
 
 
 def search_cases(

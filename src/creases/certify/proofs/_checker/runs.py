@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from creases.certify.proofs._checker.dyadic import Dyadic
 from creases.certify.proofs._checker.parts import Dense, Part, Pick
@@ -18,7 +19,8 @@ from creases.certify.proofs._checker.program import Affine, Choice, Machine, Off
 #: Most multiplications of whole numbers to join the steps of a network.
 MULTIPLICATIONS = 2**22
 
-Form = tuple[dict[int, Dyadic], Dyadic | None]  # matrices (size, source's size) by source, and a constant (size,)
+Matrix = Dyadic | NDArray[np.float64]  # (size, source's size), exact either way
+Form = tuple[dict[int, Matrix], Dyadic | None]  # matrices by source, and a constant (size,)
 
 
 def join_runs(machine: Machine) -> Machine:
@@ -45,6 +47,20 @@ def _is_computed(machine: Machine, number: int) -> bool:
 
 def _computes(step: Affine) -> bool:
     return step.offset is not None or not all(isinstance(part, Pick) and part.is_copy for part in step.parts)
+
+
+def affine_forms(machine: Machine) -> list[Form]:
+    """Return what enters each bend, then the output, as affine functions of the input (0) and of bends (1, 2, ...).
+
+    They are the same for all ways to write a function's affine parts as steps. OverflowError if that takes too long.
+    """
+    runs, numbers, forms = _Runs(machine), {0: 0}, []
+    for i, step in enumerate(machine.steps):
+        if not isinstance(step, Affine):
+            forms.append(runs.form(step.inputs[0]))
+            numbers[i + 1] = len(forms)
+    forms.append(runs.form(len(machine.steps)))
+    return [({numbers[source]: matrix for source, matrix in each.items()}, shift) for each, shift in forms]
 
 
 class _Runs:
@@ -85,36 +101,65 @@ class _Runs:
         if value not in self.forms:
             step = self.machine.steps[value - 1] if value else None
             if not isinstance(step, Affine):
-                eye = Dyadic(np.eye(self._sizes[value], dtype=int).astype(object), 0)
-                self.forms[value] = {value: eye}, None
+                self.forms[value] = {value: np.eye(self._sizes[value])}, None
             else:
                 self.forms[value] = self._combine(step)
         return self.forms[value]
 
     def _combine(self, step: Affine) -> Form:
-        matrices: dict[int, Dyadic] = {}
+        matrices: dict[int, Matrix] = {}
         constant = None if step.offset is None else step.offset.exact
         for number, part in zip(step.inputs, step.parts, strict=True):
+            if number == 0 or not isinstance(self.machine.steps[number - 1], Affine):
+                _add(matrices, number, self._matrix(part))
+                continue
             inner, shift = self.form(number)
             for source, matrix in inner.items():
-                product = self._multiply(part, matrix)
-                matrices[source] = matrices[source] + product if source in matrices else product
+                _add(matrices, source, self._multiply(part, matrix))
             if shift is not None:
-                moved = self._multiply(part, shift[:, None])[:, 0]
+                moved = _exact(self._multiply(part, shift[:, None]))[:, 0]
                 constant = moved if constant is None else constant + moved
         return matrices, constant
 
-    def _multiply(self, part: Part, matrix: Dyadic) -> Dyadic:
-        count = matrix.whole.shape[1] * (part.M.size if isinstance(part, Dense) else len(part.index))
+    def _spend(self, count: int, part: Part) -> None:
         self.left -= count
         if self.left < 0 or (isinstance(part, Pick) and part.divisor is not None):
             raise OverflowError("too many multiplications, or a division")
+
+    def _matrix(self, part: Part) -> Matrix:
+        """Return a part of a step as a matrix."""
+        self._spend(0, part)
         if isinstance(part, Dense):
-            return part.exact_entries @ matrix
-        picked = Dyadic(np.where((part.index >= 0)[:, None], matrix.whole[part.index], 0), matrix.power)
-        return picked if part.factor is None else picked * Dyadic.of(np.asarray(part.factor, float))[:, None]
+            return part.M if part.error is None else part.exact_entries
+        M = np.zeros((len(part.index), part.n_in))
+        M[part.kept, part.index[part.kept]] = 1.0 if part.factor is None else part.factor[part.kept]
+        return M
+
+    def _multiply(self, part: Part, matrix: Matrix) -> Matrix:
+        if isinstance(part, Pick) and part.factor is None:
+            self._spend(0, part)
+            kept = (part.index >= 0)[:, None]
+            if isinstance(matrix, Dyadic):
+                return Dyadic(np.where(kept, matrix.whole[part.index], 0), matrix.power)
+            return np.where(kept, matrix[part.index], 0.0)
+        exact = _exact(matrix)
+        self._spend(exact.whole.shape[1] * (part.M.size if isinstance(part, Dense) else len(part.index)), part)
+        if isinstance(part, Dense):
+            return part.exact_entries @ exact
+        picked = Dyadic(np.where((part.index >= 0)[:, None], exact.whole[part.index], 0), exact.power)
+        return picked * Dyadic.of(np.asarray(part.factor, float))[:, None]
 
 
-def _as_part(matrix: Dyadic) -> Dense:
+def _exact(matrix: Matrix) -> Dyadic:
+    return matrix if isinstance(matrix, Dyadic) else Dyadic.of(matrix)
+
+
+def _add(matrices: dict[int, Matrix], source: int, matrix: Matrix) -> None:
+    matrices[source] = _exact(matrices[source]) + _exact(matrix) if source in matrices else matrix
+
+
+def _as_part(matrix: Matrix) -> Dense:
+    if not isinstance(matrix, Dyadic):
+        return Dense(matrix)
     floats, errors = matrix.nearest()
     return Dense(floats, errors if errors.any() else None, matrix)
