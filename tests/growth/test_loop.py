@@ -376,6 +376,7 @@ def test_the_checkpoint_of_another_run_is_refused(tmp_path, other, says):
         run(**{"checkpoint": tmp_path / "run.pt", **other})
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_longer_when_it_is_asked_to(tmp_path):
     whole = run(budget=14)
     short = run(budget=8, checkpoint=tmp_path / "run.pt")

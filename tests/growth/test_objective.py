@@ -36,6 +36,7 @@ def test_outputs_at_different_heights_do_not_look_explained():
     assert objective("regression").score(objective("regression").tally(torch.full_like(y, 500.0), y)) < 0
 
 
+@pytest.mark.slow
 @given(st.integers(1, 30), st.sampled_from([1, 2, 5]), st.booleans(), st.integers(0, 1000))
 def test_the_classification_score_and_loss_are_scikit_learns(n, m, weighted, seed):
     outputs, w = draw(n, m, seed=seed), draw(n, seed=seed + 2).abs() + 0.01

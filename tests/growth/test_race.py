@@ -238,6 +238,7 @@ def test_a_run_whose_stages_do_not_pay_is_bit_for_bit_one_without_growth(case, v
         assert {name: one[name] for name in names} == {name: other[name] for name in names}
 
 
+@pytest.mark.slow
 def test_companions_and_their_counts_are_as_without_growth(verdict):
     verdict(False)
     x, y = classes(40)
@@ -270,6 +271,7 @@ def test_companions_and_their_counts_are_as_without_growth(verdict):
 # stages that pay
 
 
+@pytest.mark.slow
 def test_a_stage_that_pays_keeps_the_network_that_was_grown_at_its_beginning(verdict):
     verdict(True)
     held = classes(25, seed=4)
@@ -394,6 +396,7 @@ def test_a_budget_that_ends_in_a_race_ends_with_the_better_network(verdict):
 # the history
 
 
+@pytest.mark.slow
 def test_epochs_are_numbered_by_their_place_at_every_moment():
     run = begun(mlp(3, 2, 2, seed=1, dropout=0.1))
     lengths = []
@@ -405,6 +408,7 @@ def test_epochs_are_numbered_by_their_place_at_every_moment():
     assert lengths != sorted(lengths)  # a stage began again
 
 
+@pytest.mark.slow
 def test_a_stage_is_described():
     run = begun(budget=60)
     for _ in epochs(run):
@@ -432,6 +436,7 @@ def test_after_a_stage_that_does_not_pay_the_next_widens_more(verdict):
     assert widths == [2 * start, 4 * start, 8 * start]
 
 
+@pytest.mark.slow
 def test_the_grown_network_gets_its_stage_where_the_loop_counts_steps_on(verdict):
     verdict(False)
     net, (x, y) = mlp(3, 2, 2), classes(40)
