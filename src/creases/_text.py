@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
+#: Letters of a name in a line.
+LONGEST = 28
+
+_BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
+
 
 def plural(count: int, noun: str) -> str:
     """Format a count with its noun: ``1 row``, ``2 rows``."""
@@ -23,3 +31,20 @@ def describe_change(name: str, before: str, now: str) -> str:
 def format_number(value: float) -> str:
     """Return a number with three digits and all digits before the point: 0.123, 12.3, 2015, 1.2e-07."""
     return f"{value:.0f}" if 999.5 <= abs(value) < 1e9 else f"{value:.3g}"
+
+
+def short_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names without what they have in brackets, and no longer than a few words, unless two become equal.
+
+    Examples
+    --------
+    >>> short_names(["Adelie Penguin (Pygoscelis adeliae)", "Gentoo penguin (Pygoscelis papua)"])
+    ('Adelie Penguin', 'Gentoo penguin')
+    >>> short_names(["a (1)", "a (2)"])
+    ('a (1)', 'a (2)')
+    """
+    for shorten in (lambda name: _BRACKETS.sub("", name)[:LONGEST].strip(), lambda name: name[:LONGEST].strip()):
+        short = [shorten(name) for name in names]
+        if all(short) and len(set(short)) == len(short):
+            return tuple(short)
+    return tuple(names)

@@ -6,8 +6,11 @@ import { Levels } from "./Levels";
 import { dark, run } from "./state";
 import type { Bar, Matrix as MatrixData, Section, Table as TableData } from "./types";
 
-/** Rows of a table above which the others are shown on demand. */
-const MANY = 16;
+/** Rows of a table above which the others are shown on demand, and how many are shown until then; fewer on narrow screens. */
+const MANY = { wide: [16, 12], narrow: [8, 5] };
+
+/** Charts that a narrow screen shows until it is asked for all: those of full height, and low ones. */
+const FEW = { high: 2, low: 7 };
 
 /** The sections before or after the viewer, under the headings of their groups. */
 export function Sections({ part }: { part: "before" | "after" }) {
@@ -65,12 +68,28 @@ function Part(section: Section) {
       {code && <Code text={code} />}
       {bars && <Bars rows={bars} title={title} />}
       {matrix && <Matrix {...matrix} />}
-      {charts && <div class="charts">{charts.map((chart, k) => ("levels" in chart ? <Levels key={k} {...chart} /> : <Chart key={k} {...chart} />))}</div>}
-      {pictures && <div class="charts">{pictures.map((each) => <img key={each.title} src={dark.value ? each.dark : each.light} alt={each.title} />)}</div>}
+      {(charts || pictures) && <Charts charts={charts ?? []} pictures={pictures ?? []} />}
       {picture && <img src={typeof picture === "string" ? picture : dark.value ? picture.dark : picture.light} alt={title} />}
       {table && <Table {...table} title={title} />}
       {section.note && <p class="quiet">{section.note}</p>}
     </section>
+  );
+}
+
+/** Charts and pictures side by side; on narrow screens the first ones until asked for all. */
+function Charts({ charts, pictures }: Required<Pick<Section, "charts" | "pictures">>) {
+  const [all, showAll] = useState(false);
+  const items = [
+    ...charts.map((chart, k) => ("levels" in chart ? <Levels key={k} {...chart} /> : <Chart key={k} {...chart} />)),
+    ...pictures.map((each) => <img key={each.title} src={dark.value ? each.dark : each.light} alt={each.title} />),
+  ];
+  const few = charts.some((chart) => !("levels" in chart || chart.low)) || pictures.length ? FEW.high : FEW.low;
+  const shown = all || innerWidth > 600 || items.length <= few + 1 ? items : items.slice(0, few);
+  return (
+    <>
+      <div class="charts">{shown}</div>
+      {shown.length < items.length && <button class="link" onClick={() => showAll(true)}>Show all {items.length} charts</button>}
+    </>
   );
 }
 
@@ -107,7 +126,8 @@ async function copyText(text: string): Promise<boolean> {
 
 function Table({ columns, rows, title }: TableData & { title: string }) {
   const [all, showAll] = useState(false);
-  const shown = all || rows.length <= MANY ? rows : rows.slice(0, MANY - 4);
+  const [many, few] = innerWidth <= 600 ? MANY.narrow : MANY.wide;
+  const shown = all || rows.length <= many ? rows : rows.slice(0, few);
   const numeric = columns.map((_, k) => k > 0 && rows.every((row) => /^([+−±–~-]?[\d.,]+ ?(e[+−-]?\d+|%)?( ± [\d.,]+(e[+−-]?\d+)?)?|–|)$/.test(row[k] ?? "")));
   const long = columns.map((_, k) => rows.some((row) => (row[k] ?? "").length > 60));
   return (

@@ -4,10 +4,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection, TriMesh
 
 from creases.show import new_figure, plot_curves, plot_term
-from creases.show._figures._term_graphs import LEVELS, date_ticks
-from creases.tables import fit_table, model_graphs, parse_table
+from creases.show._figures._term_graphs import LEVELS
+from creases.show._figures._ticks import date_ticks
+from creases.tables import PairGraph, fit_table, model_graphs, parse_table
 from readable_models import make_model, random_model
 
 
@@ -46,6 +48,53 @@ def test_pairs_of_a_number_and_a_category_have_a_line_for_each_value(n_classes):
     pair = model_graphs(model, X=problem.X)[-1]
     lines = [line for line in axes_of(pair).lines if not line.get_label().startswith("_")]
     assert sorted(line.get_label() for line in lines) == sorted(pair.second.levels)
+
+
+@pytest.fixture(scope="module")
+def product():
+    """A model of a product of two numbers, one of which is a date, so that their plane matters most."""
+    rng = np.random.default_rng(0)
+    size, days = rng.uniform(0, 10, 300).round(2), rng.integers(0, 2000, 300)
+    when = np.datetime64("2015-01-01") + days
+    y = (size - 5) * (days - 1000) / 500 + rng.normal(0, 0.2, 300)
+    text = "size,sold,y\n" + "".join(f"{a},{b},{c:.3f}\n" for a, b, c in zip(size, when, y, strict=True))
+    return fit_table(parse_table(text, "table.csv"))
+
+
+def plane_of(model, *names):
+    graphs = [graph for graph in model_graphs(model, X=model.data.problem.X) if isinstance(graph, PairGraph)]
+    return next(graph for graph in graphs if {graph.first.name, graph.second.name} == set(names))
+
+
+def test_the_map_of_two_numbers_has_the_values_of_the_model_at_its_corners(product):
+    pair = plane_of(product, "size", "sold")
+    ax = axes_of(pair)
+    (mesh,) = [each for each in ax.collections if isinstance(each, TriMesh)]
+    corners = mesh._triangulation
+    values = pair(corners.x, corners.y)[:, 0]
+    np.testing.assert_allclose(mesh.get_array(), values, rtol=0, atol=1e-9 * np.abs(values).max())
+    assert np.ptp(values) > 4, "the plane matters"
+    inside = pair(corners.x[corners.triangles].mean(axis=1), corners.y[corners.triangles].mean(axis=1))[:, 0]
+    np.testing.assert_allclose(values[corners.triangles].mean(axis=1), inside, rtol=0, atol=1e-9 * np.abs(values).max())
+
+
+def test_the_map_has_creases_and_rows_and_fills_its_box(product):
+    pair = plane_of(product, "size", "sold")
+    ax = axes_of(pair)
+    (creases,) = [each for each in ax.collections if isinstance(each, LineCollection)]
+    assert len(creases.get_segments()) > 4
+    assert any(len(each.get_offsets()) > 200 for each in ax.collections if not isinstance(each, LineCollection))
+    assert ax.get_xlim() == (pair.first.knots[0], pair.first.knots[-1])
+    assert ax.get_ylim() == (pair.second.knots[0], pair.second.knots[-1])
+
+
+def test_an_axis_of_dates_has_years_in_a_map(product):
+    pair = plane_of(product, "size", "sold")
+    ax = axes_of(pair)
+    axis = ax.xaxis if pair.first.name == "sold" else ax.yaxis
+    names = [text.get_text() for text in axis.get_ticklabels()]
+    assert len(names) > 2
+    assert set(names) <= {"2015", "2016", "2017", "2018", "2019", "2020"}
 
 
 def test_every_column_that_matters_has_a_panel():

@@ -1,5 +1,7 @@
 """Reports of models of curves: the questions in order, and the numbers of the model."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -88,3 +90,16 @@ def test_a_run_of_curves_is_reported_from_its_folder_and_has_no_slices(tmp_path)
     assert summary.bytes == (tmp_path / "report.html").stat().st_size
     with pytest.raises(InputError, match="columns"):
         write_growth_report(folder, tmp_path / "report.html", columns=["size,town"])
+
+
+def test_long_names_of_classes_are_without_their_brackets(monkeypatch, tmp_path):
+    names = ("Adelie Penguin (Pygoscelis adeliae)", "Gentoo penguin (Pygoscelis papua)")
+    text = "size,species\n" + "".join(f"{k % 40},{names[(k % 40 + k % 7) > 21]}\n" for k in range(120))
+    written = []
+    monkeypatch.setattr(report, "write_sections", lambda path, title, lead, parts: written.extend(parts))
+    fitted = fit_table(parse_table(text, "penguins.csv"))
+    report.write_model_report(fitted, tmp_path / "r.html", model_name="run", again="creases grow penguins.csv")
+    matrix = next(section["matrix"] for section in written if "matrix" in section)
+    assert matrix["rows"] == ["Adelie Penguin", "Gentoo penguin"]
+    told = [section for section in written if section["group"] in (report.ROWS, report.WRONG)]
+    assert "Pygoscelis" not in json.dumps(told)

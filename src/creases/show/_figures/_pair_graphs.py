@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.collections import LineCollection
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.tri import Triangulation
 
 from creases._typing import Floats, Ints
 from creases.show import _style as style
+from creases.show._figures._ticks import ColumnAxis, axis_ticks
 from creases.tables import PairGraph
 
 #: Values of a category that have a curve, or a row or column of a table: those with the largest effects.
@@ -73,9 +75,8 @@ def _draw_map(ax: Axes, graph: PairGraph) -> None:
     ax.scatter(some[:, 0], some[:, 1], s=3, color=style.active_theme().ink, alpha=0.45, linewidths=0, zorder=3)
     ax.set_xlim(*box[0])
     ax.set_ylim(*box[1])
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(MaxNLocator(4))
-        axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
+    _set_ticks(ax.xaxis, graph.first)
+    _set_ticks(ax.yaxis, graph.second)
     ax.set_xlabel(short_text(graph.first.name, 36))
     ax.set_ylabel(short_text(graph.second.name, 28))
     style.add_colorbar(ax, mesh, pair_label(graph, k))
@@ -99,8 +100,7 @@ def _draw_lines(ax: Axes, graph: PairGraph) -> None:
     ax.legend(fontsize=7, title=short_text(category.name, 24), title_fontsize=7, loc="upper left",
               bbox_to_anchor=(1.0, 1.0), handlelength=1.2, borderaxespad=0.2)  # fmt: skip
     ax.set_xlim(knots[0], knots[-1])
-    ax.xaxis.set_major_locator(MaxNLocator(4))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
+    _set_ticks(ax.xaxis, number)
     ax.yaxis.set_major_locator(MaxNLocator(4))
     ax.set_xlabel(short_text(number.name, 36))
     ax.set_ylabel(pair_label(graph, k))
@@ -124,6 +124,14 @@ def _draw_table(ax: Axes, graph: PairGraph) -> None:
     ax.set_xlabel(short_text(graph.first.name, 36))
     ax.set_ylabel(short_text(graph.second.name, 28))
     style.add_colorbar(ax, mesh, pair_label(graph, k))
+
+
+def _set_ticks(axis: Axis, side: ColumnAxis) -> None:
+    if named := axis_ticks(side):
+        axis.set_ticks(*zip(*named, strict=True))
+        return
+    axis.set_major_locator(MaxNLocator(4))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
 
 
 def _on(share: float) -> Any:

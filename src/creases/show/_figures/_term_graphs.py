@@ -12,6 +12,7 @@ from creases._arguments import check_arguments
 from creases._text import format_number
 from creases.show import _style as style
 from creases.show._figures._pair_graphs import plot_pair, short_text
+from creases.show._figures._ticks import axis_ticks
 from creases.tables import LevelGraph, NumberGraph, PairGraph
 
 #: Values of a category that have a bar: those with the largest effects.
@@ -121,13 +122,8 @@ def _draw_density(ax: Axes, graph: NumberGraph) -> None:
 
 def _set_ticks(ax: Axes, graph: NumberGraph) -> None:
     label = short_text(graph.label, 36)
-    if graph.cycle:
-        step = -(-len(graph.cycle) // 8)
-        some = graph.cycle[::step]
-        ax.set_xticks(some, [graph.place(value)[:3].rstrip(":") for value in some])
-    elif graph.first_day:
-        days, names = date_ticks(graph.first_day, float(graph.knots[0]), float(graph.knots[-1]))
-        ax.set_xticks(days, names)
+    if named := axis_ticks(graph):
+        ax.set_xticks(*zip(*named, strict=True))
     else:
         is_whole = bool((graph.rows == np.round(graph.rows)).all()) if len(graph.rows) else False
         ax.xaxis.set_major_locator(MaxNLocator(5, min_n_ticks=3, integer=is_whole))
@@ -136,26 +132,6 @@ def _set_ticks(ax: Axes, graph: NumberGraph) -> None:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: form.format(x)))
         if label != short_text(graph.name, 36):  # it has the unit
             ax.set_xlabel(label)
-
-
-def date_ticks(first: str, low: float, high: float) -> tuple[list[float], list[str]]:
-    """Return days since the first date at which to label an axis of dates, and their labels.
-
-    Examples
-    --------
-    >>> date_ticks("1970-01-01", 0.0, 4383.0)
-    ([0.0, 1096.0, 2191.0, 3287.0, 4383.0], ['1970', '1973', '1976', '1979', '1982'])
-    """
-    start = np.datetime64(first[:10], "D")
-    ends = start + np.array([np.floor(low), np.ceil(high)]).astype(int)
-    unit = "Y" if high - low > 900 else "M" if high - low > 70 else "D"
-    marks = np.arange(ends[0].astype(f"M8[{unit}]"), ends[1].astype(f"M8[{unit}]") + 1)
-    days = (marks.astype("M8[D]") - start).astype(float)
-    inside = (days >= low) & (days <= high)
-    marks, days = marks[inside], days[inside]
-    step = max(1, -(-len(marks) // 5))
-    names = [str(mark) if unit == "Y" else mark.item().strftime("%b %Y" if unit == "M" else "%d %b") for mark in marks]
-    return days[::step].tolist(), names[::step]
 
 
 def _draw_levels(ax: Axes, graph: LevelGraph) -> None:

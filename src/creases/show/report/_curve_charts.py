@@ -9,7 +9,7 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.show._figures._table_model import LEAST_RANGE
-from creases.show._figures._term_graphs import date_ticks
+from creases.show._figures._ticks import ColumnAxis, axis_ticks
 from creases.tables import LevelGraph, NumberGraph, PairGraph
 
 #: Values of a category that have a bar, and of one in a pair that have a curve: those with the largest effects.
@@ -55,7 +55,12 @@ def line_chart(graph: PairGraph) -> dict[str, Any]:
         for n, row in enumerate(shown.tolist())
     ]
     of = f", for {graph.outputs[k]}" if len(graph.outputs) > 1 else ""
-    return {"title": graph.name + of, "x": {"name": number.name}, "y": {"name": graph.unit}, "series": series}
+    return {
+        "title": graph.name + of,
+        "x": {"name": number.name, **_ticks(number)},
+        "y": {"name": graph.unit},
+        "series": series,
+    }
 
 
 def _number_chart(graph: NumberGraph, least: float) -> dict[str, Any]:
@@ -95,14 +100,9 @@ def _density(graph: NumberGraph) -> list[dict[str, Any]]:
     return [{"kind": "density", "x": _round(edges), "y": counts.tolist()}]
 
 
-def _ticks(graph: NumberGraph) -> dict[str, Any]:
-    if graph.cycle:
-        some = graph.cycle[:: -(-len(graph.cycle) // 8)]
-        return {"ticks": [[value, graph.place(value)[:3].rstrip(":")] for value in some]}
-    if graph.first_day:
-        days, names = date_ticks(graph.first_day, float(graph.knots[0]), float(graph.knots[-1]))
-        return {"ticks": [list(pair) for pair in zip(days, names, strict=True)]}
-    return {}
+def _ticks(axis: ColumnAxis) -> dict[str, Any]:
+    named = axis_ticks(axis)
+    return {"ticks": [list(pair) for pair in named]} if named else {}
 
 
 def _level_chart(graph: LevelGraph, least: float) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases._text import format_number
+from creases._text import format_number, short_names
 from creases._typing import Floats, Ints
 from creases.show._viewer._run import score_name
 from creases.show.report._formatting import format_percent, pluralize
@@ -106,7 +106,7 @@ def _confusion(data: TableSplit, predictions: Ints) -> list[Section]:
     y, found = problem.y[rows], predictions[rows]
     counts = confusion_matrix(y, found, labels=numbers)
     name = problem.target or "class"
-    classes = list(problem.classes)
+    classes = list(short_names(problem.classes))
     matrix = {
         "rows": classes,
         "columns": classes,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from creases._text import format_number, plural
+from creases._text import format_number, plural, short_names
 from creases._typing import Floats
 from creases.show.report._subject import Section
 from creases.tables import RowExplanation, TableModel, explain_row
@@ -17,7 +19,7 @@ def row_sections(model: TableModel) -> list[Section]:
     """Return the explanations of a few test rows: the lowest and the highest prediction."""
     assert model.data is not None
     rows = _choose_rows(model)
-    return [_row_section(_explain(model, int(row))) for row in rows]
+    return [_row_section(_explain(model, int(row)), model.classes or ()) for row in rows]
 
 
 def error_section(model: TableModel) -> Section:
@@ -29,11 +31,13 @@ def error_section(model: TableModel) -> Section:
     for row in worst:
         answer = _explain(model, int(row))
         moved = ", ".join(f"{each.name} {each.cell}".strip() for each in answer.effects[:2])
-        table.append([f"{answer.name}: true {answer.truth}, predicted {answer.predicted}", moved])
+        about = f"{answer.name}: true {answer.truth}, predicted {answer.predicted}"
+        table.append([_shorten(about, model.classes or ()), moved])
     if not table:
         return {}
+    text = "The test rows with the highest loss" + ("." if model.classes is None else "; some may be decided rightly.")
     columns = ["", "moved most by"]
-    return {"title": "Largest errors", "text": "Of the test rows.", "table": {"columns": columns, "rows": table}}
+    return {"title": "Largest errors", "text": text, "table": {"columns": columns, "rows": table}}
 
 
 def _choose_rows(model: TableModel) -> list[int]:
@@ -53,7 +57,7 @@ def _explain(model: TableModel, row: int) -> RowExplanation:
     return explain_row(model, problem.X[row], name=f"row {number}", truth=truth)
 
 
-def _row_section(answer: RowExplanation) -> Section:
+def _row_section(answer: RowExplanation, classes: Sequence[str]) -> Section:
     """Return a row's prediction as a sum: that of the average row, and what each column adds."""
     heading, *_ = answer.lines()
     has_amounts = bool(np.isfinite(answer.total))
@@ -75,9 +79,16 @@ def _row_section(answer: RowExplanation) -> Section:
     table.append(["this row", total])
     name, _, about = heading.partition(": ")
     points = " Ten points double the odds." if has_amounts and answer.probabilities else ""
-    text = f"{about[0].upper()}{about[1:]}.{points}"
+    text = _shorten(f"{about[0].upper()}{about[1:]}.{points}", classes)
     what = head if not has_amounts or not answer.probabilities else f"{answer.explained}"
     return {"title": name, "text": text, "table": {"columns": ["", what], "rows": table}, "size": "narrow"}
+
+
+def _shorten(text: str, classes: Sequence[str]) -> str:
+    """Return a text with long names of classes without what they have in brackets."""
+    for name, short in zip(classes, short_names(classes), strict=True):
+        text = text.replace(name, short)
+    return text
 
 
 def _signed(value: float) -> str:

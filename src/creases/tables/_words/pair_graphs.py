@@ -11,7 +11,7 @@ import numpy as np
 from creases._typing import Floats, Ints
 from creases.tables._stages.parts import Curve
 from creases.tables._words.axes import date_axis, number_axis
-from creases.tables._words.terms import ColumnTerm, Terms, part_name
+from creases.tables._words.terms import ColumnTerm, Terms, date_part, part_name
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -27,6 +27,8 @@ class Side:
     levels: tuple[str, ...]  #: of a category or a yes/no column; () for a number
     knots: Floats  #: (k,) of a number: everything that bends along it alone lies at one of these
     place: Callable[[float], str]  #: a number as text
+    first_day: str = ""  #: of days, the date of day 0
+    cycle: tuple[float, ...] = ()  #: all values of a month, weekday or hour
 
     def encode(self, X: Floats, values: Floats) -> None:
         """Set the inputs of encoded rows X (n, d) to numbers (n,), or to the levels with these numbers."""
@@ -96,9 +98,12 @@ def _side(terms: Terms, plane: Plane, names: tuple[str, ...]) -> Side:
     if not feature.is_numeric:
         return Side(name, inputs, _levels(term, inputs), np.zeros(0), str)
     knots = _knots(plane, int(inputs[0]))
-    is_date = term.column.kind.date is not None
-    axis = date_axis(feature, terms.encoding, knots) if is_date else number_axis(name, feature.unit, knots)
-    return Side(name, inputs, (), knots, axis.place)
+    date = term.column.kind.date
+    if date is None:
+        return Side(name, inputs, (), knots, number_axis(name, feature.unit, knots).place)
+    axis = date_axis(feature, terms.encoding, knots)
+    first = date.first if date_part(feature, terms.encoding) == "days" else ""
+    return Side(name, inputs, (), knots, axis.place, first, axis.cycle)
 
 
 def _levels(term: ColumnTerm, inputs: Ints) -> tuple[str, ...]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from creases._text import plural
+from creases._text import plural, short_names
 from creases._typing import Floats
 from creases._validation import check_vector
 from creases.tables._words.cells import cell_text
 from creases.tables._words.numbers import common_decimals, format_fixed, format_percent, format_value
 from creases.tables._words.points import probability, share_probability
-from creases.tables._words.terms import ReadableModel, Terms, short_names
+from creases.tables._words.terms import ReadableModel, Terms
 
 #: Terms that have a line of their own, and the share of the largest below which they have none.
 LINES, SMALL = 12, 0.01

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from creases._text import plural
+from creases._text import plural, short_names
 from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.tables._encoding.column_encoding import ColumnEncoding
@@ -26,12 +26,6 @@ POINTS = DOUBLING / log(2.0)
 NEGLIGIBLE = 1e-6
 
 _UNIT = re.compile(r"^(.*\S)\s*[(\[][^()\[\]]{1,12}[)\]]\s*$")  # petal length (cm)
-
-
-_BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
-
-#: Letters of a class's name in a line.
-LONGEST = 28
 
 
 class ReadableModel(Protocol):
@@ -258,26 +252,9 @@ def plain_name(name: str) -> str:
     return match[1] if match else name
 
 
-def short_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names without what they have in brackets, and no longer than a few words, unless two become equal.
-
-    Examples
-    --------
-    >>> short_names(["Adelie Penguin (Pygoscelis adeliae)", "Gentoo penguin (Pygoscelis papua)"])
-    ('Adelie Penguin', 'Gentoo penguin')
-    >>> short_names(["a (1)", "a (2)"])
-    ('a (1)', 'a (2)')
-    """
-    for shorten in (lambda name: _BRACKETS.sub("", name)[:LONGEST].strip(), lambda name: name[:LONGEST].strip()):
-        short = [shorten(name) for name in names]
-        if all(short) and len(set(short)) == len(short):
-            return tuple(short)
-    return tuple(names)
-
-
 def part_name(feature: Feature, terms: Terms) -> str:
-    """Return what an input is called: by its column, a part of a date with its part (``month of sold``)."""
-    if feature.kind != "date":
+    """Return what an input is called: by its column, a part of a date that recurs with its part (``month of sold``)."""
+    if feature.kind != "date" or date_part(feature, terms.encoding) == "days":
         return plain_name(feature.column)
     return f"{date_part(feature, terms.encoding)} of {plain_name(feature.column)}"
 
