@@ -95,8 +95,10 @@ def write_report(
 
 def _growth(folder: Path, path: Path, **options: Any) -> dict[str, Any]:
     from creases.show.report import write_growth_report
+    from creases.tables import RunSettings
 
-    load_kernels()
+    if RunSettings.load(folder).kind == "network":  # a model of curves has no map
+        load_kernels()
     with show_progress(4) as begin:
         written = write_growth_report(folder, path, **options, progress=begin)
     if not written.ended:

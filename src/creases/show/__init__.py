@@ -4,53 +4,58 @@ Functions with an ``ax`` parameter draw on it, or on new axes, and return the ax
 Nothing is computed here that the result does not hold.
 """
 
-from creases.show._animation._animation import animate_growth, animate_training
-from creases.show._animation._tracks import animate_tracks
-from creases.show._figures._cell import plot_cell
-from creases.show._figures._compare import (
-    plot_compression,
-    plot_compression_table,
-    plot_disagreement,
-    plot_section,
-    plot_similarity,
-)
-from creases.show._figures._dual import plot_dual
-from creases.show._figures._effects import plot_effect, plot_importance
-from creases.show._figures._growth import GrowthView, plot_growth, plot_growth_curves
-from creases.show._figures._line import plot_line
-from creases.show._figures._network import plot_network
-from creases.show._figures._pieces import plot_pieces
-from creases.show._figures._plane import mark_points, plane_height, plot_plane
-from creases.show._figures._polytope import plot_polytope
-from creases.show._figures._pruning import plot_pruning
-from creases.show._figures._safety_map import plot_safety_map
-from creases.show._figures._sensitivity import (
-    plot_active_directions,
-    plot_along_direction,
-    plot_gradients,
-    plot_images,
-    plot_spectra,
-)
-from creases.show._figures._space import plot_space
-from creases.show._figures._splines import plot_delta_slopes, plot_fit, plot_spline, plot_tracks
-from creases.show._figures._surface import plot_surface
-from creases.show._figures._sweeps import draw_cells, format_table, heatmap_cells, heatmap_size, plot_heatmap
-from creases.show._figures._table_model import plot_curves
-from creases.show._figures._term_graphs import plot_term
-from creases.show._save import save_figure
-from creases.show._style import (
-    active_theme,
-    amount_colormap,
-    apply_theme,
-    class_color,
-    get_axes,
-    new_figure,
-    new_grid,
-    readable_color,
-    style_context,
-    theme,
-    tint,
-)
+from typing import TYPE_CHECKING
+
+from creases._doors import open_on_use
+
+if TYPE_CHECKING:
+    from creases.show._animation._animation import animate_growth, animate_training
+    from creases.show._animation._tracks import animate_tracks
+    from creases.show._figures._cell import plot_cell
+    from creases.show._figures._compare import (
+        plot_compression,
+        plot_compression_table,
+        plot_disagreement,
+        plot_section,
+        plot_similarity,
+    )
+    from creases.show._figures._dual import plot_dual
+    from creases.show._figures._effects import plot_effect, plot_importance
+    from creases.show._figures._growth import GrowthView, plot_growth, plot_growth_curves
+    from creases.show._figures._line import plot_line
+    from creases.show._figures._network import plot_network
+    from creases.show._figures._pieces import plot_pieces
+    from creases.show._figures._plane import mark_points, plane_height, plot_plane
+    from creases.show._figures._polytope import plot_polytope
+    from creases.show._figures._pruning import plot_pruning
+    from creases.show._figures._safety_map import plot_safety_map
+    from creases.show._figures._sensitivity import (
+        plot_active_directions,
+        plot_along_direction,
+        plot_gradients,
+        plot_images,
+        plot_spectra,
+    )
+    from creases.show._figures._space import plot_space
+    from creases.show._figures._splines import plot_delta_slopes, plot_fit, plot_spline, plot_tracks
+    from creases.show._figures._surface import plot_surface
+    from creases.show._figures._sweeps import draw_cells, format_table, heatmap_cells, heatmap_size, plot_heatmap
+    from creases.show._figures._table_model import plot_curves
+    from creases.show._figures._term_graphs import plot_term
+    from creases.show._save import save_figure
+    from creases.show._style import (
+        active_theme,
+        amount_colormap,
+        apply_theme,
+        class_color,
+        get_axes,
+        new_figure,
+        new_grid,
+        readable_color,
+        style_context,
+        theme,
+        tint,
+    )
 
 __all__ = [
     "GrowthView",
@@ -108,3 +113,83 @@ __all__ = [
     "theme",
     "tint",
 ]
+
+_HOMES = {
+    "_animation._animation": (
+        "animate_growth",
+        "animate_training",
+    ),
+    "_animation._tracks": ("animate_tracks",),
+    "_figures._cell": ("plot_cell",),
+    "_figures._compare": (
+        "plot_compression",
+        "plot_compression_table",
+        "plot_disagreement",
+        "plot_section",
+        "plot_similarity",
+    ),
+    "_figures._dual": ("plot_dual",),
+    "_figures._effects": (
+        "plot_effect",
+        "plot_importance",
+    ),
+    "_figures._growth": (
+        "GrowthView",
+        "plot_growth",
+        "plot_growth_curves",
+    ),
+    "_figures._line": ("plot_line",),
+    "_figures._network": ("plot_network",),
+    "_figures._pieces": ("plot_pieces",),
+    "_figures._plane": (
+        "mark_points",
+        "plane_height",
+        "plot_plane",
+    ),
+    "_figures._polytope": ("plot_polytope",),
+    "_figures._pruning": ("plot_pruning",),
+    "_figures._safety_map": ("plot_safety_map",),
+    "_figures._sensitivity": (
+        "plot_active_directions",
+        "plot_along_direction",
+        "plot_gradients",
+        "plot_images",
+        "plot_spectra",
+    ),
+    "_figures._space": ("plot_space",),
+    "_figures._splines": (
+        "plot_delta_slopes",
+        "plot_fit",
+        "plot_spline",
+        "plot_tracks",
+    ),
+    "_figures._surface": ("plot_surface",),
+    "_figures._sweeps": (
+        "draw_cells",
+        "format_table",
+        "heatmap_cells",
+        "heatmap_size",
+        "plot_heatmap",
+    ),
+    "_figures._table_model": ("plot_curves",),
+    "_figures._term_graphs": ("plot_term",),
+    "_save": ("save_figure",),
+    "_style": (
+        "active_theme",
+        "amount_colormap",
+        "apply_theme",
+        "class_color",
+        "get_axes",
+        "new_figure",
+        "new_grid",
+        "readable_color",
+        "style_context",
+        "theme",
+        "tint",
+    ),
+}
+__getattr__ = open_on_use(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -9,8 +9,9 @@ predictions, what would change them and what is certain about it into words.
 ``scorecard``, ``effects``, ``importance``, ``interactions`` and ``counterfactual`` say what it does with the columns.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from creases._doors import open_on_use
 
 if TYPE_CHECKING:
     from creases.tables._encoding.encoding import TableEncoding
@@ -188,13 +189,7 @@ _HOMES = {
     "_words.row_text": ("Effect", "RowExplanation", "explain_row"),
     "_words.stability": ("Stability",),
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = open_on_use(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

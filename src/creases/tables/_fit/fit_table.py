@@ -12,7 +12,6 @@ import numpy as np
 from creases._validation import check_choice
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.tables._fit.curves import fit_curve_model
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.table import read_table
 from creases.tables._split.options import CurveConfig
@@ -110,6 +109,8 @@ def make_config(kind: str, options: Mapping[str, Any]) -> CurveConfig | GrowthCo
 
 def fit_problem(problem: Problem, config: CurveConfig) -> TableModel:
     """Fit the sum of curves, planes and units to a table that has been read."""
+    from creases.tables._fit.curves import fit_curve_model  # imports scipy, which help texts do without
+
     targets = (problem.target,) if problem.target else ("",)
     named: dict[str, Any] = {"features": problem.features, "classes": problem.classes, "targets": targets}
     return fit_curve_model(TableSplit.from_problem(problem, config), config, encoding=problem.encoding, **named)
@@ -117,6 +118,8 @@ def fit_problem(problem: Problem, config: CurveConfig) -> TableModel:
 
 def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig | GrowthConfig) -> TableModel:
     """Fit several columns of values of a DataFrame together."""
+    from creases.tables._fit.curves import fit_curve_model  # imports scipy, which help texts do without
+
     names = [str(name) for name in reading["target"]]
     if not isinstance(config, CurveConfig):
         raise InputError("target", 'be one column with kind="network"', repr(names), "use {0}", [("kind", "curves")])

@@ -1,0 +1,78 @@
+"""Reports of the folders that ``creases grow`` writes: a folder in, one HTML file out."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from creases._typing import Progress
+from creases.errors import InputError
+from creases.tables import RunFile, RunSettings, load_run
+
+
+@dataclass(frozen=True)
+class ReportSummary:
+    """Size and content of a written report."""
+
+    path: Path
+    bytes: int
+    moments: tuple[int, int]  #: in the report, and in the folder of the run
+    rows: tuple[int, int]  #: in the report, and in the data
+    slices: tuple[str, ...]
+    ended: bool  #: whether the run had ended
+
+
+def write_growth_report(
+    folder: str | Path,
+    path: str | Path,
+    *,
+    columns: Sequence[str] = (),
+    through: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> ReportSummary:
+    """Write the report of the growth run in a folder to an HTML file.
+
+    Parameters
+    ----------
+    folder
+        A folder that ``creases grow`` wrote; the run may have been interrupted.
+    columns, through
+        Slices of a problem of more than two inputs: pairs of columns (``"length,width"``), planes through three rows
+        (``"3,17,40"``). By default pairs of the columns that matter most, and a plane through typical rows.
+    progress
+        Called as each step begins.
+
+    Returns
+    -------
+    ReportSummary
+        Size and content of the report.
+    """
+    if progress is not None:
+        progress("reading the run", 0, None)
+    if RunSettings.load(Path(folder)).kind == "curves":
+        return _write_curves(Path(folder), Path(path), columns, through)
+    from creases.show.report._growth import write_run_report  # imports the growth methods
+
+    run, name = load_run(Path(folder)), Path(folder).resolve().name
+    arguments = [word for text in columns for word in ("--columns", text)]
+    arguments += [word for text in through for word in ("--through", text)]
+    again = (
+        f"{run.settings.command(name)}\n{shlex.join(['creases', 'report', name, '--out', 'report.html', *arguments])}"
+    )
+    options: dict[str, Any] = {"columns": columns, "through": through, "progress": progress}
+    return write_run_report(run, path, model=f"{name}/{RunFile.MODEL}", again=again, **options)
+
+
+def _write_curves(folder: Path, path: Path, columns: Sequence[str], through: Sequence[str]) -> ReportSummary:
+    """Write the report of a model of curves, which has no slices and no moments."""
+    from creases.show.report._table_model import write_curves_report
+
+    for name, value in (("columns", columns), ("through", through)):
+        if value:
+            raise InputError(name, 'be given for a run of kind="network" only', f"{folder}, which is a model of curves")
+    run = write_curves_report(folder, path)
+    rows = len(run.data.problem.X)
+    return ReportSummary(path, path.stat().st_size, (1, 1), (rows, rows), (), True)
