@@ -148,6 +148,7 @@ def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int, *, choose: b
         if rows.n_classes or not grams:
             grams = functions.grams(rows.curvatures(means))
         target = _newton_target(fit, grams, functions.gradient(residuals), residuals.sum(axis=0), limits)
+        target = replace(target, effective=target.effective * rows.freedom)
         change = functions.apply(target.weights - fit.weights, target.offset - fit.offset)
         length = _step_length(rows, scores, change, fit, target)
         scores = scores + length * change

@@ -52,6 +52,11 @@ class Rows:
         return self.y.shape[1] if self.n_classes == 0 else 1 if self.n_classes == 2 else self.n_classes
 
     @property
+    def freedom(self) -> float:
+        """Fraction of the scores that rows can tell: only differences of the scores of classes count."""
+        return 1.0 if self.n_classes <= 2 else (self.n_classes - 1) / self.n_classes
+
+    @property
     def targets(self) -> Floats:
         """(n, m) What the means of the scores are to be: values or class indicators."""
         if self.n_classes == 0:
