@@ -14,6 +14,12 @@ FREQUENT = 0.05
 #: Fraction of the rows at each end of a column that may be outliers, and how far from the others, in their range.
 OUTERMOST, FAR = 2e-4, 0.5
 
+#: How far from all others, in their range, a single row is an outlier however few rows there are.
+ABSURD = 1e3
+
+#: Different values from which on one of them can be absurd.
+MANY = 10
+
 #: Pieces of the transform that spreads a column evenly for planes and units.
 SPREAD_PIECES = 4
 
@@ -21,17 +27,24 @@ SPREAD_PIECES = 4
 def clip_outliers(x: Floats, copies: Floats) -> Floats:
     """Return a column x (n,), its few outermost rows of a large table clipped where they are far from all others.
 
-    A curve is constant beyond its knots. Were there one at a typing error, it would be straight all the way there.
+    A curve is constant beyond its knots. Were there one at a typing error, it would be straight all the way there. In a
+    small table the outermost value at each end is clipped if it is absurdly far.
     """
     order = np.argsort(x, kind="stable")
     count = np.cumsum(copies[order])
     allowed = OUTERMOST * count[-1]
     low = x[order[np.searchsorted(count, allowed, side="right")]]
     high = x[order[np.searchsorted(count, count[-1] - allowed)]]
-    far = (high - low) * FAR
-    low = low if low - x.min() > far else x.min()
-    high = high if x.max() - high > far else x.max()
-    return np.clip(x, low, high)
+    x = _clip_far(x, low, high, FAR)
+    values = np.unique(x)
+    return _clip_far(x, values[1], values[-2], ABSURD) if len(values) > MANY else x
+
+
+def _clip_far(x: Floats, low: float, high: float, far: float) -> Floats:
+    """Return x (n,) clipped at low and at high, each only if it goes further than so many of their distances."""
+    with np.errstate(over="ignore"):
+        reach = (high - low) * far
+        return np.clip(x, low if low - x.min() > reach else x.min(), high if x.max() - high > reach else x.max())
 
 
 def quantile_knots(x: Floats, n_pieces: int, copies: Floats | None = None) -> Floats:

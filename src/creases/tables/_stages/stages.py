@@ -25,6 +25,9 @@ from creases.tables._stages.units import add_units, draw_units, train_units
 #: Pieces of a curve at most, pieces of a table's curves together, and inputs that have curves.
 PIECES, FUNCTIONS, MAX_BENT = 20, 600, 100
 
+#: Pieces of all curves for each row, and of each curve at least.
+PIECES_PER_ROW, LEAST_PIECES = 1.0, 4
+
 #: Newton steps of the linear model: the other stages are judged against it, so it must have settled.
 LINEAR_STEPS = 40
 
@@ -47,7 +50,7 @@ def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
     limits = shape_rows(straight, inputs.shapes)
     linear = _on_folds("linear", folds, lambda _: straight, partial(fit_penalized, limits=limits, n_steps=LINEAR_STEPS))
     result = [linear]
-    bent = _curve_basis(rows, inputs, _bending_inputs(inputs, linear.fits))
+    bent = _curve_basis(rows, inputs, _bending_inputs(rows, inputs, linear.fits))
     if len(bent.places):
         limits = shape_rows(bent, inputs.shapes)
         dense = _on_folds("curves", folds, lambda _: bent, partial(fit_penalized, limits=limits), linear.fits)
@@ -111,18 +114,23 @@ def _on_folds(
     return Candidate.from_fits(stage, fits, [out for _, out in folds])
 
 
-def _bending_inputs(inputs: Inputs, fits: Sequence[Fit]) -> Bools:
+def _count_pieces(rows: Rows) -> int:
+    """Return how many pieces the curves of a table may have together."""
+    return min(FUNCTIONS, int(PIECES_PER_ROW * rows.copies.sum()))
+
+
+def _bending_inputs(rows: Rows, inputs: Inputs, fits: Sequence[Fit]) -> Bools:
     """Return which inputs (d,) get knots: of very many numbers those with the steepest lines."""
     size = np.max([np.abs(fit.weights).max(axis=1) for fit in fits], axis=0)
     may_bend = np.array(inputs.is_numeric) & np.array([shape != "straight" for shape in inputs.shapes])
     order = np.argsort(np.where(may_bend, -size, np.inf), kind="stable")
     chosen = np.zeros(len(size), bool)
-    chosen[order[:MAX_BENT]] = True
+    chosen[order[: min(MAX_BENT, max(_count_pieces(rows) // LEAST_PIECES, 1))]] = True
     return np.asarray(chosen & may_bend)
 
 
 def _curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools) -> CurveBasis:
-    n_pieces = min(PIECES, FUNCTIONS // max(int(is_bent.sum()), 1))
+    n_pieces = min(PIECES, max(_count_pieces(rows) // max(int(is_bent.sum()), 1), LEAST_PIECES))
     knots = []
     for j, numeric in enumerate(inputs.is_numeric):
         each = np.array([0.0, 1.0])
