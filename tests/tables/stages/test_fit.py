@@ -85,7 +85,9 @@ def test_units_are_kept_where_they_pay_and_leave_shaped_columns_alone() -> None:
     assert [step.stage for step in model.steps if step.is_kept] == ["units"]
     assert model.units is not None
     assert not model.units.weights[:, 3].any()
-    assert np.abs(model.units(problem.X).mean()) < 1e-9
+    mixed = model.units(problem.X)[:, 0]
+    assert np.abs(mixed.mean()) < 1e-9
+    assert np.abs([np.corrcoef(mixed, x)[0, 1] for x in problem.X.T[:3]]).max() < 1e-3  # curves say what they can
     residuals = model.scores(problem.X)[:, 0] - problem.y
     assert residuals.var() < 0.05 * problem.y.var()
     check_one_function(model, problem.X)
@@ -137,3 +139,23 @@ def test_fits_of_a_small_table_do_not_depend_on_the_order_of_rows() -> None:
     order = rng.permutation(150)
     models = [fit_curves(Problem("p", X[rows], y[rows], features=("a", "b"))) for rows in (np.arange(150), order)]
     assert (models[0].scores(X) == models[1].scores(X)).all()
+
+
+def test_a_class_of_one_row_does_not_flatten_the_others() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = (2 * X[:, 0] + (X[:, 1] > 0) + rng.normal(size=60) / 2 > 0.5).astype(int)
+    names = ("a", "b", "c", "d")
+    two = fit_curves(Problem("two", X, y, features=names, classes=("no", "yes"))).scores(X)[:, 0]
+    y[0] = 2
+    three = fit_curves(Problem("three", X, y, features=names, classes=("no", "yes", "maybe"))).scores(X)
+    assert (three[:, 1] - three[:, 0]).std() > 0.75 * two.std()
+
+
+def test_curves_of_a_wide_table_have_no_more_pieces_than_rows() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 100))
+    problem = Problem("wide", X, X[:, 0] + rng.normal(size=60), features=tuple(f"x{j}" for j in range(100)))
+    model = fit_curves(problem)
+    assert all(step.bends <= 60 for step in model.steps if step.stage == "curves")
+    check_one_function(model, X)

@@ -12,6 +12,7 @@ from creases.tables._stages.piecewise import PiecewiseLinear, add_functions, spr
 
 if TYPE_CHECKING:
     from creases.tables._stages.model import CurveModel
+    from creases.tables._stages.parts import Plane, Units
 
 #: Weights (k, j) and biases (k,) of a layer.
 Layer = tuple[Floats, Floats]
@@ -52,10 +53,11 @@ def to_layers(model: CurveModel) -> list[Layer]:
 
 
 def _sum_curves(model: CurveModel) -> list[PiecewiseLinear]:
-    """Return for each input the sum of its curve and of what is taken out of planes."""
+    """Return for each input the sum of its curve and of what is taken out of planes and units."""
     sums = []
+    mixed: list[Plane | Units] = [*model.planes, *([model.units] if model.units else [])]
     for j, curve in enumerate(model.curves.values()):
-        margins = [plane.margins[j] for plane in model.planes if j in plane.margins]
+        margins = [part.margins[j] for part in mixed if j in part.margins]
         sums.append(add_functions([curve.function, *margins]))
     return sums
 

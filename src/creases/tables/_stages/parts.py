@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -62,10 +62,7 @@ class Plane:
 
     def __call__(self, X: Floats) -> Floats:
         """Return what encoded rows X (n, d) get, (n, m)."""
-        result = self.hinges(X) @ self.weights + self.constant
-        for j, part in self.margins.items():
-            result = result + part(X[:, j])
-        return result
+        return add_margins(self.hinges(X) @ self.weights + self.constant, self.margins, X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +70,7 @@ class Units:
     """What hidden units add that read many columns together: ``relu(u @ weights.T + biases) @ outputs + constant``.
 
     u (n, d) are the inputs, each spread over [0, 1] by straight pieces between its knots and clipped there; an input
-    that is 0 or 1 has the one knot 0.
+    that is 0 or 1 has the one knot 0. What curves can say is taken out, by margins.
     """
 
     knots: tuple[Floats, ...]  #: of each of the d inputs: rising
@@ -81,6 +78,7 @@ class Units:
     biases: Floats  #: (h,)
     outputs: Floats  #: (h, m)
     constant: Floats  #: (m,) so that the mean is 0
+    margins: Mapping[int, PiecewiseLinear] = field(default_factory=dict)  #: by number of the input: what is taken out
 
     def spread(self, X: Floats) -> Floats:
         """Return the inputs as the units take them, (n, d), of encoded rows X (n, d)."""
@@ -89,7 +87,14 @@ class Units:
     def __call__(self, X: Floats) -> Floats:
         """Return what encoded rows X (n, d) get, (n, m)."""
         hidden = np.maximum(self.spread(X) @ self.weights.T + self.biases, 0.0)
-        return np.asarray(hidden @ self.outputs + self.constant)
+        return add_margins(hidden @ self.outputs + self.constant, self.margins, X)
+
+
+def add_margins(values: Floats, margins: Mapping[int, PiecewiseLinear], X: Floats) -> Floats:
+    """Return values (n, m) with functions of single inputs, by their number, of encoded rows X (n, d) added."""
+    for j, part in margins.items():
+        values = values + part(X[:, j])
+    return values
 
 
 @dataclass(frozen=True)

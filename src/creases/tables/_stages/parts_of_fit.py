@@ -28,6 +28,7 @@ def parts_of_fit(
     Standard errors are those of ``dense``, the fit before it was simplified.
     """
     basis = fit.basis.curves
+    fit, taken = _purify_units(fit, rows)
     functions, shift = _functions(basis, fit.weights[: len(basis.penalty)], inputs)
     intercept = fit.offset + shift
     curves = {}
@@ -42,7 +43,7 @@ def parts_of_fit(
         mean = _mean(plane, rows)
         intercept = intercept + mean
         planes.append(replace(plane, constant=plane.constant - mean))
-    units = _units(fit, scale)
+    units = _units(fit, taken, inputs, scale)
     if units is not None:
         mean = _mean(units, rows)
         intercept = intercept + mean
@@ -94,9 +95,34 @@ def _planes(fit: Fit, inputs: Inputs, scale: Floats) -> list[Plane]:
     return result
 
 
-def _units(fit: Fit, scale: Floats) -> Units | None:
+def _purify_units(fit: Fit, rows: Rows) -> tuple[Fit, Floats]:
+    """Return a fit whose curves have what they can say of its units, and the weights (p, m) of curves they got."""
+    basis, curves = fit.basis, fit.basis.curves
+    taken = np.zeros((len(curves.penalty), fit.weights.shape[1]))
+    if not isinstance(basis, UnitBasis):
+        return fit, taken
+    if len(rows) > BLOCK:
+        rows = rows[np.random.default_rng(0).permutation(len(rows))[:BLOCK]]
+    n_units = len(basis.biases)
+    root = np.sqrt(rows.weight / rows.weight.sum())[:, None]
+    F = basis(rows.X) * root
+    own = np.flatnonzero(np.isin(curves.feature, np.flatnonzero(basis.weights.any(axis=0))))
+    A = np.hstack([root, F[:, own]])
+    gram = A.T @ A
+    gram[np.diag_indices_from(gram)] += 1e-6 * np.trace(gram) / len(gram)
+    solution = np.linalg.solve(gram, A.T @ (F[:, -n_units:] @ fit.weights[-n_units:]))
+    taken[own] = solution[1:]
+    weights = fit.weights.copy()
+    weights[: len(taken)] += taken
+    return replace(fit, weights=weights), taken
+
+
+def _units(fit: Fit, taken: Floats, inputs: Inputs, scale: Floats) -> Units | None:
+    """Return the units without the weights (p, m) of curves that are taken out."""
     basis = fit.basis
     if not isinstance(basis, UnitBasis):
         return None
     outputs = fit.weights[-len(basis.biases) :] / basis.deviation[:, None] * scale
-    return Units(basis.knots, basis.weights, basis.biases, outputs, -basis.mean @ outputs)
+    functions, shift = _functions(basis.curves, -taken * scale, inputs)
+    margins = {j: functions[j] for j in np.unique(basis.curves.feature[taken.any(axis=1)]).tolist()}
+    return Units(basis.knots, basis.weights, basis.biases, outputs, shift - basis.mean @ outputs, margins)

@@ -29,7 +29,7 @@ def model_to_dict(model: CurveModel) -> dict[str, Any]:
         "intercept": model.intercept.tolist(),
         "curves": [_plain(curve, *_CURVE) for curve in model.curves.values()],
         "planes": [_plane_to_dict(plane) for plane in model.planes],
-        "units": _plain(model.units, "knots", "weights", "biases", "outputs", "constant") if model.units else None,
+        "units": None if model.units is None else _units_to_dict(model.units),
         "steps": [asdict(step) for step in model.steps],
     }
 
@@ -61,9 +61,18 @@ def _plane_to_dict(plane: Plane) -> dict[str, Any]:
         **_plain(hinges, "first", "second"),
         "hinges": hinges.weights.tolist(),
         "weights": plane.weights.tolist(),
-        "margins": {str(j): _plain(each, "knots", "values", "is_open") for j, each in plane.margins.items()},
+        "margins": _margins_to_dict(plane.margins),
         "constant": plane.constant.tolist(),
     }
+
+
+def _units_to_dict(units: Units) -> dict[str, Any]:
+    plain = _plain(units, "knots", "weights", "biases", "outputs", "constant")
+    return plain | {"margins": _margins_to_dict(units.margins)}
+
+
+def _margins_to_dict(margins: Mapping[int, PiecewiseLinear]) -> dict[str, Any]:
+    return {str(j): _plain(each, "knots", "values", "is_open") for j, each in margins.items()}
 
 
 def _model(stored: Mapping[str, Any]) -> CurveModel:
@@ -127,8 +136,7 @@ def _plane(stored: Mapping[str, Any], d: int, m: int) -> Plane:
     first, second = (np.array(stored[name], np.int64) for name in ("first", "second"))
     inside = set(first.tolist()) | set(second.tolist()) | {j for each in variables for j in each.features.tolist()}
     expect(len(first) == len(second) == h and inside <= set(knots) <= set(range(d)), "a plane reads other inputs")
-    margins = {int(j): _function(each, m) for j, each in stored["margins"].items()}
-    expect(set(margins) <= set(range(d)), "a plane reads other inputs")
+    margins = _margins(stored["margins"], d, m)
     hinges = PairHinges((variables[0], variables[1]), knots, first, second, _array(stored["hinges"], "hinges", h, 3))
     names = [tuple(str(name) for name in each) for each in stored["features"]]
     return Plane((names[0], names[1]), hinges, weights, margins, _array(stored["constant"], "constant", m))
@@ -140,4 +148,11 @@ def _units(stored: Mapping[str, Any], d: int, m: int) -> Units:
     biases = _array(stored["biases"], "biases", None)
     h = len(biases)
     weights, outputs = _array(stored["weights"], "weights", h, d), _array(stored["outputs"], "outputs", h, m)
-    return Units(knots, weights, biases, outputs, _array(stored["constant"], "constant", m))
+    margins = _margins(stored.get("margins", {}), d, m)  # models of earlier versions have none
+    return Units(knots, weights, biases, outputs, _array(stored["constant"], "constant", m), margins)
+
+
+def _margins(stored: Mapping[str, Any], d: int, m: int) -> dict[int, PiecewiseLinear]:
+    margins = {int(j): _function(each, m) for j, each in stored.items()}
+    expect(set(margins) <= set(range(d)), "a plane or unit reads other inputs")
+    return margins

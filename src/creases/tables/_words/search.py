@@ -21,6 +21,7 @@ from itertools import pairwise
 import numpy as np
 
 from creases._typing import Bools, Floats
+from creases.tables._stages.parts import add_margins
 from creases.tables._words.goals import Goal
 from creases.tables._words.options import Options
 from creases.tables._words.terms import Terms
@@ -212,7 +213,10 @@ def _plane_gains(
 
 
 def _unit_gains(terms: Terms, x: Floats, D: Floats, options: Options) -> Floats:
-    """Return what units add at most: a unit changes by no more than its input, if in the right direction."""
+    """Return what units add at most: a unit changes by no more than its input, if in the right direction.
+
+    What is taken out of them by columns is known exactly.
+    """
     units = terms.model.units
     assert units is not None
     rows = np.repeat(x[None], len(options), axis=0)
@@ -220,4 +224,8 @@ def _unit_gains(terms: Terms, x: Floats, D: Floats, options: Options) -> Floats:
     spread = units.spread(rows)
     moved = (spread - spread[0]) @ units.weights.T  # (n, h): of this column alone
     effect = terms.to_points(units.outputs) @ D.T  # (h, k)
-    return np.asarray(np.maximum(moved, 0) @ np.maximum(effect, 0) + np.minimum(moved, 0) @ np.minimum(effect, 0))
+    margins = add_margins(np.zeros((len(rows), units.outputs.shape[1])), units.margins, rows)
+    known = terms.to_points(margins - margins[0]) @ D.T
+    return np.asarray(
+        known + np.maximum(moved, 0) @ np.maximum(effect, 0) + np.minimum(moved, 0) @ np.minimum(effect, 0)
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from creases._typing import Bools, Floats
+from creases.tables._stages.piecewise import PiecewiseLinear
 from creases.tables._words.goals import other_classes
 from creases.tables._words.numbers import format_value
 from creases.tables._words.ranges import InputRanges
@@ -92,11 +94,7 @@ def _lowest_change(terms: Terms, X: Floats, low: Floats, high: Floats, d: Floats
             inputs = [np.stack([weight * ends[0][k], weight * ends[1][k]]) for k, weight in ((i, a), (j, b))]
             least, most = (sum(f(each, axis=0) for each in inputs) + c for f in (np.min, np.max))
             total += _least(effects[h], own[:, h], np.maximum(least, 0), np.maximum(most, 0))
-        for j, part in plane.margins.items():
-            inner = np.clip(part.knots[None], low[:, [j]], high[:, [j]])
-            places = np.concatenate([low[:, [j]], high[:, [j]], inner], axis=1)
-            values = (terms.to_points(part(places.reshape(-1))) @ d).reshape(places.shape)
-            total += np.where(low[:, j] < high[:, j], values.min(axis=1) - terms.to_points(part(X[:, j])) @ d, 0.0)
+        total += _least_margins(terms, d, plane.margins, X, low, high)
     units = terms.model.units
     if units is not None:
         spreads = [units.spread(end) for end in (low, high)]
@@ -106,7 +104,21 @@ def _lowest_change(terms: Terms, X: Floats, low: Floats, high: Floats, d: Floats
         own = np.maximum(units.spread(X) @ units.weights.T + units.biases, 0)
         effects = terms.to_points(units.outputs) @ d
         total += _least(effects, own, np.maximum(least, 0), np.maximum(most, 0)).sum(axis=1)
+        total += _least_margins(terms, d, units.margins, X, low, high)
     return total, corner
+
+
+def _least_margins(
+    terms: Terms, d: Floats, margins: Mapping[int, PiecewiseLinear], X: Floats, low: Floats, high: Floats
+) -> Floats:
+    """Return the least change (n,) of functions of single inputs, within the boxes of rows X, in direction d (m,)."""
+    total = np.zeros(len(X))
+    for j, part in margins.items():
+        inner = np.clip(part.knots[None], low[:, [j]], high[:, [j]])
+        places = np.concatenate([low[:, [j]], high[:, [j]], inner], axis=1)
+        values = (terms.to_points(part(places.reshape(-1))) @ d).reshape(places.shape)
+        total += np.where(low[:, j] < high[:, j], values.min(axis=1) - terms.to_points(part(X[:, j])) @ d, 0.0)
+    return total
 
 
 def _least(effect: Floats, own: Floats, least: Floats, most: Floats) -> Floats:
