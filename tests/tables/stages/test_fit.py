@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import creases
 from creases import certify
 from creases.problems import Problem
 from creases.tables import fit_curves
@@ -107,7 +108,7 @@ def test_several_targets_have_a_score_each() -> None:
     X = rng.normal(size=(200, 3))
     y = np.column_stack([X[:, 0] + np.abs(X[:, 1]), 100 * X[:, 2]]) + 0.1 * rng.normal(size=(200, 2))
     inputs = Inputs.from_table(X, ("a", "b", "c"), None, n_scores=2)
-    model = fit_stages(merge_duplicates(X, y, np.ones(200)), inputs, n_classes=0)
+    model, _ = fit_stages(merge_duplicates(X, y, np.ones(200)), inputs, n_classes=0)
     assert (1 - ((model.scores(X) - y) ** 2).mean(axis=0) / y.var(axis=0) > 0.95).all()
     check_one_function(model, X)
 
@@ -159,3 +160,35 @@ def test_curves_of_a_wide_table_have_no_more_pieces_than_rows() -> None:
     model = fit_curves(problem)
     assert all(step.bends <= 60 for step in model.steps if step.stage == "curves")
     check_one_function(model, X)
+
+
+def test_held_out_scores_are_of_fits_that_have_not_seen_the_rows() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 20))
+    y = (X[:, :1] > 0).astype(float)
+    rows = merge_duplicates(X, y, np.ones(60))
+    inputs = Inputs.from_table(X, tuple(f"x{j}" for j in range(20)), None)
+    model, held = fit_stages(rows, inputs, n_classes=2)
+    assert sorted(held.rows) == list(range(60))
+    assert held.weight.sum() == 60
+    margins = np.where(rows.y[held.rows, 0] == 1, held.scores[:, 0], -held.scores[:, 0])
+    kept = next(step for step in model.steps if step.is_kept)
+    assert np.logaddexp(0, -margins).mean() == pytest.approx(kept.loss)
+
+
+def test_a_threshold_is_chosen_by_held_out_rows() -> None:
+    from creases.tables._fit.threshold import best_threshold
+    from creases.tables._split.options import CurveConfig
+    from creases.tables._split.split import TableSplit
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 0] + rng.normal(size=300) > 1.2).astype(int)
+    config = CurveConfig(threshold="f1")
+    problem = Problem("few", X, y, features=("a", "b", "c"), classes=("no", "yes"))
+    model = creases.fit_table(problem, threshold="f1")
+    data = TableSplit.from_problem(problem, config)
+    inputs = Inputs.from_table(X, problem.features, None)
+    _, held = fit_stages(data.rows, inputs, n_classes=2, among=data.parts[0])
+    assert model.threshold == best_threshold(held.scores[:, 0], data, held.rows, held.weight, "f1")
+    assert model.threshold < 0.5

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from creases.errors import InputError
-from creases.tables._fit.threshold import choose_threshold
+from creases.tables._fit.threshold import best_threshold
 from creases.tables._model.table_model import TableModel
 from creases.tables._split.split import TableSplit
 from creases.tables._stages.fit import fit_stages
@@ -43,8 +42,12 @@ def fit_curve_model(
     X = data.rows.X[used]
     inputs = Inputs.from_table(X, features, encoding, shapes=config.shapes, n_scores=n_scores)
     center, spread = data.moments
-    model = TableModel(
-        function=fit_stages(data.rows, inputs, n_classes=n_classes, among=used, seed=config.seed),
+    function, held = fit_stages(data.rows, inputs, n_classes=n_classes, among=used, seed=config.seed)
+    threshold = config.threshold
+    if isinstance(threshold, str):  # by rows that the fits have not seen
+        threshold = best_threshold(held.scores[:, 0], data, held.rows, held.weight, threshold)
+    return TableModel(
+        function=function,
         features=tuple(features),
         classes=None if classes is None else tuple(map(str, classes)),
         targets=tuple(targets),
@@ -54,5 +57,5 @@ def fit_curve_model(
         spread=spread,
         ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1),
         data=data,
+        threshold=threshold,
     )
-    return replace(model, threshold=choose_threshold(model.outputs, data, config.threshold, part=0))

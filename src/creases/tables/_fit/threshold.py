@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from creases._typing import Bools, Floats
+from creases._typing import Bools, Floats, Ints
 from creases.tables._model.decision import log_odds
 from creases.tables._split.split import TableSplit
 
@@ -39,9 +39,7 @@ def shift_decision(net: Network, threshold: float) -> Network:
     return type(net)([*net.steps[:-1], step], net.input_shape)
 
 
-def choose_threshold(
-    net: Callable[[Floats], Floats], data: TableSplit, threshold: float | str, *, part: int = 1
-) -> float:
+def choose_threshold(net: Callable[[Floats], Floats], data: TableSplit, threshold: float | str) -> float:
     """Return the threshold: as given, or the best on the rows to validate with by a score.
 
     Parameters
@@ -54,21 +52,23 @@ def choose_threshold(
         A number, or ``"f1"``, ``"balanced_accuracy"`` or ``"accuracy"``, the score to maximize. Candidates are halfway
         between neighboring probabilities; of equally good ones the middle is taken. Without rows to validate with, or
         where these are of one class, it is 0.5.
-    part
-        The rows to choose with: 1 are those to validate with, 0 those to train on.
     """
     if not isinstance(threshold, str):
         return float(threshold)
-    rows = data.parts[part]
+    rows = data.parts[1]
+    outputs = np.asarray(net(data.rows.X[rows])) if len(rows) else np.zeros((0, 2))
+    return best_threshold(outputs[:, 1] - outputs[:, 0], data, rows, data.rows.weight[rows], threshold)
+
+
+def best_threshold(margins: Floats, data: TableSplit, rows: Ints, weight: Floats, score: str) -> float:
+    """Return the threshold that maximizes a score of rows, by number, with margins (n,) and weights (n,)."""
     y = data.rows.y[rows, 0].astype(np.int64)
     if len(np.unique(y)) < 2:
         return 0.5
-    outputs = np.asarray(net(data.rows.X[rows]))
-    margins = outputs[:, 1] - outputs[:, 0]
-    weight = data.rows.weight[rows] / (1.0 if data.class_weights is None else data.class_weights[y])
+    weight = weight / (1.0 if data.class_weights is None else data.class_weights[y])
     values = np.unique(margins)
     cuts = np.concatenate([[min(values[0] - 1, 0.0)], (values[1:] + values[:-1]) / 2, [max(values[-1] + 1, 0.0)]])
-    scores = _scores(margins, y == 1, weight, cuts, threshold)
+    scores = _scores(margins, y == 1, weight, cuts, score)
     best = np.flatnonzero(scores >= scores.max() - 1e-12)
     return float(np.clip(1 / (1 + np.exp(-cuts[best[len(best) // 2]])), 1e-6, 1 - 1e-6))
 

@@ -31,6 +31,7 @@ class SavedRun:
     history: History
     snapshots: tuple[Snapshot, ...]  #: in order; the last is of the network kept, or the latest of an unfinished run
     digest: str  #: of the data's file; "" for a built-in problem
+    stored_threshold: float | None = None  #: of a model of curves
 
     @property
     def net(self) -> Network:
@@ -40,8 +41,9 @@ class SavedRun:
     @property
     def threshold(self) -> float:
         """Probability above which that network predicts the second of two classes."""
-        part = 0 if self.settings.kind == "curves" else 1
-        return choose_threshold(self.net, self.data, self.settings.config.threshold, part=part)
+        if self.stored_threshold is not None:
+            return self.stored_threshold
+        return choose_threshold(self.net, self.data, self.settings.config.threshold)
 
     @property
     def epoch(self) -> int:
@@ -54,9 +56,10 @@ def load_run(folder: Path) -> SavedRun:
     settings = RunSettings.load(folder)
     data = TableSplit.from_problem(settings.load_problem(), settings.config)
     if settings.kind == "curves":
-        snapshot = Snapshot(0, 0, "end", None, load(folder).network, 0)
+        model = load(folder)
+        snapshot = Snapshot(0, 0, "end", None, model.network, 0)
         _check_network(snapshot, data, folder)
-        return SavedRun(settings, data, History(), (snapshot,), settings.digest())
+        return SavedRun(settings, data, History(), (snapshot,), settings.digest(), model.threshold)
     history = _load_history(folder)
     _check_history(history, data, folder)
     path = folder / names.SNAPSHOTS_FOLDER

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,14 +36,24 @@ SAMPLE = 40_000
 MAX_PLANES = 10
 
 
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """The scores of rows by fits that have not seen them: those of the folds of the stage that is kept."""
+
+    rows: Ints  #: (n,) numbers of the rows
+    weight: Floats  #: (n,)
+    scores: Floats  #: (n, m)
+
+
 def fit_stages(
     rows: UniqueRows, inputs: Inputs, *, n_classes: int, among: Ints | None = None, seed: int = 0
-) -> CurveModel:
+) -> tuple[CurveModel, HeldOut]:
     """Fit lines, then curves, planes and units where they pay, to rows of a table.
 
     Each stage is fitted on folds and judged by its losses on held-out rows. It must beat the one before by a standard
     error of the paired differences. Of a small table the fits of the chosen one on the folds are averaged. Bends that
-    do not matter are left out; the others keep the predictions, or of a larger table are fitted to all rows.
+    do not matter are left out; the others keep the predictions, or of a larger table are fitted to all rows. Returned
+    with the model are the held-out scores of the stage that is kept.
 
     Parameters
     ----------
@@ -84,7 +94,11 @@ def fit_stages(
     else:
         fit = fit_penalized(basis, whole, limits, n_steps=LINEAR_STEPS if kept is judged[0] else STEPS)
     model = CurveModel(inputs.names, n_classes, *parts_of_fit(fit, dense, inputs, whole, center, scale))
-    return replace(model, steps=describe_steps(judged, kept, model.n_bends, tested))
+    places = [np.flatnonzero(out > 1e-9 * rows.weight[sample]) for out in held]
+    scores = [center + scale * fit(out.X) for fit, out in zip(kept.fits, tested, strict=True)]
+    weights = [out[place] for out, place in zip(held, places, strict=True)]
+    held_out = HeldOut(sample[np.concatenate(places)], np.concatenate(weights), np.concatenate(scores))
+    return replace(model, steps=describe_steps(judged, kept, model.n_bends, tested)), held_out
 
 
 def fit_curves(
@@ -131,7 +145,7 @@ def fit_curves(
     X, y = problem.X[numbers], problem.y[numbers].astype(np.float64)[:, None]
     n_scores = 1 if n_classes in (0, 2) else n_classes
     inputs = Inputs.from_table(X, problem.features, problem.encoding, shapes=shapes, n_scores=n_scores)
-    return fit_stages(merge_duplicates(X, y, weight), inputs, n_classes=n_classes, seed=seed)
+    return fit_stages(merge_duplicates(X, y, weight), inputs, n_classes=n_classes, seed=seed)[0]
 
 
 def _check_rows(problem: Problem, rows: Any, weight: Any) -> tuple[Ints, Floats]:
