@@ -3,6 +3,7 @@
     python bench/nearest.py brute [--networks 1000] [--seed 0]
     python bench/nearest.py tables [--rows 3] [--budget 10]
     python bench/nearest.py grown [--units 10] [--rows 40] [--budget 10]
+    python bench/nearest.py wide [--rows 6] [--budget 6]
     python bench/nearest.py large [--budget 60]
 
 ``brute``: random small networks (ReLU, leaky, clamp, abs-like and steep leaks; some with ties, dead units, weights of
@@ -12,6 +13,7 @@ distances that differ by more than 1e-7, and proofs of bounds above the truth.
 share proved, median and worst processor seconds of the search, of mixed-integer programs, and of both together.
 ``grown``: networks of :class:`creases.GrowingClassifier` for these tables and one made up like the penguins of Palmer
 Station, with every test row; sex and island of the penguins change as categories.
+``wide``: three networks of 5 columns that grow from 100 to 200 units, held-out rows: proved within the budget.
 ``large``: random networks of the shape of ACAS Xu (5-50x6-5) and 784-256-256-10: bounds when the time is over.
 """
 
@@ -33,8 +35,10 @@ import creases
 from creases.certify import nearest
 from creases.certify.proofs import check_proof
 from creases.regions.geometry import nearest_point, region_polytope
+from record import note, note_table
 
 NORMS = ("l1", "l2", "linf")
+NAMES = {"l1": "L1", "l2": "L2", "linf": "Linf"}
 TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 BENDS = {
     "relu": nn.ReLU,
@@ -218,7 +222,7 @@ def run_tables(rows: int, budget: float, tables: list[str]) -> None:
 
 def run_grown(rows: int, budget: float, tables: list[str], units: list[int]) -> None:
     """Print share proved, median and worst seconds of all test rows for each table, size and norm."""
-    data = load_tables()
+    data, table, answers = load_tables(), [], []
     print(f"{rows} test rows, at most {budget:g} s each: proved, median and worst processor seconds")
     for name in tables:
         X, y = data[name]
@@ -228,14 +232,59 @@ def run_grown(rows: int, budget: float, tables: list[str], units: list[int]) -> 
             model = creases.GrowingClassifier("network", max_units=most, random_state=0).fit(X_train, y_train)
             shape = "-".join(map(str, model.hidden_))
             line = f"{name:14s} at most {most:3d}: {shape:5s} accuracy {model.score(X_test, y_test):.3f}"
+            cells = [name, shape, f"{model.score(X_test, y_test):.3f}"]
             for norm in NORMS:
                 proved, seconds = 0, []
                 for row in X_test:
                     start = time.process_time()
                     proved += nearest(model.network_, row, norm=norm, one_hot=one_hot, budget=budget).proved
                     seconds.append(time.process_time() - start)
+                answers += [proved, rows]
+                cells.append(f"{np.median(seconds):.3f} {max(seconds):.2f}")
                 line += f"  {norm} {proved}/{rows} {np.median(seconds):.3f} {max(seconds):.3f}"
             print(line, flush=True)
+            table.append(cells)
+    note_table("grown", ["table", "units", "accuracy", *NAMES.values()], table)
+    note("limits", ", ".join(map(str, units)))
+    note("test_rows", str(rows))
+    note("within", f"{budget:g} s")
+    note("proved", f"{sum(answers[::2]):,}")
+    note("answers", f"{sum(answers[1::2]):,}")
+
+
+def wave_table(seed: int, rows: int = 1000) -> tuple[Any, Any]:
+    """A made-up table of 5 columns: two waves and a bowl, above or below a level."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 5))
+    W = rng.normal(size=(2, 5)) / np.sqrt(5)
+    return X, (np.sin(2 * X @ W[0]) + np.cos(2 * X @ W[1]) + 0.2 * (X**2).sum(axis=1) > 1.2).astype(int)
+
+
+def run_wide(rows: int, budget: float) -> None:
+    """Print how many questions about networks of 200 units are proved, for each norm."""
+    nets = []
+    for seed in range(3):
+        X, y = wave_table(seed)
+        options: Any = {"hidden": (100,), "max_units": 200, "early_stopping": False, "growth_patience": None}
+        model = creases.GrowingClassifier("network", budget=30, growth_share=0.5, random_state=seed, **options)
+        nets.append((model.fit(X[:-rows], y[:-rows]).network_, X[-rows:]))
+    shapes = ", ".join(str(net.n_units) for net, _ in nets)
+    print(f"{rows} rows of each of three networks of {shapes} units, at most {budget:g} s each")
+    table = []
+    for norm in NORMS:
+        nearest(nets[0][0], nets[0][1][0], norm=norm, budget=0.1)  # compiles
+        answers = []
+        for net, X in nets:
+            for row in X:
+                start = time.process_time()
+                change = nearest(net, row, norm=norm, budget=budget)
+                answers.append((change.proved, time.process_time() - start))
+        proved, seconds = sum(done for done, _ in answers), [spent for _, spent in answers]
+        table.append([NAMES[norm], f"{proved} of {len(answers)}", f"{np.median(seconds):.3f}", f"{max(seconds):.2f}"])
+        print("  ".join(table[-1]), flush=True)
+    note("wide_units", shapes)
+    note("wide_budget", f"{budget:g} s")
+    note_table("wide", ["norm", "proved", "median, s", "worst, s"], table)
 
 
 def run_large(budget: float) -> None:
@@ -254,9 +303,9 @@ def run_large(budget: float) -> None:
 
 
 def main() -> None:
-    """Run one of the four parts."""
+    """Run one of the parts."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", choices=["brute", "tables", "grown", "large"])
+    parser.add_argument("part", choices=["brute", "tables", "grown", "wide", "large"])
     parser.add_argument("--networks", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rows", type=int, help="3 for tables, 40 for grown")
@@ -271,6 +320,8 @@ def main() -> None:
         run_tables(asked.rows or 3, asked.budget, asked.tables or ["iris", "wine", "breast cancer", "credit"])
     elif asked.part == "grown":
         run_grown(asked.rows or 40, asked.budget, asked.tables or list(load_tables()), asked.units)
+    elif asked.part == "wide":
+        run_wide(asked.rows or 6, min(asked.budget, 6.0))
     else:
         run_large(asked.budget)
 
