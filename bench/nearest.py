@@ -13,7 +13,7 @@ distances that differ by more than 1e-7, and proofs of bounds above the truth.
 share proved, median and worst processor seconds of the search, of mixed-integer programs, and of both together.
 ``grown``: networks of :class:`creases.GrowingClassifier` for these tables and one made up like the penguins of Palmer
 Station, with every test row; sex and island of the penguins change as categories.
-``wide``: three networks of 5 columns that grow from 100 to 200 units, held-out rows: proved within the budget.
+``wide``: three networks of 5 columns that grow from 50 to 200 units, held-out rows: proved within the budget.
 ``large``: random networks of the shape of ACAS Xu (5-50x6-5) and 784-256-256-10: bounds when the time is over.
 """
 
@@ -252,7 +252,7 @@ def run_grown(rows: int, budget: float, tables: list[str], units: list[int]) -> 
     note("answers", f"{sum(answers[1::2]):,}")
 
 
-def wave_table(seed: int, rows: int = 1000) -> tuple[Any, Any]:
+def wave_table(seed: int, rows: int = 1500) -> tuple[Any, Any]:
     """A made-up table of 5 columns: two waves and a bowl, above or below a level."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, 5))
@@ -265,8 +265,8 @@ def run_wide(rows: int, budget: float) -> None:
     nets = []
     for seed in range(3):
         X, y = wave_table(seed)
-        options: Any = {"hidden": (100,), "max_units": 200, "early_stopping": False, "growth_patience": None}
-        model = creases.GrowingClassifier("network", budget=30, growth_share=0.5, random_state=seed, **options)
+        options: Any = {"hidden": (50,), "max_units": 200, "early_stopping": False, "growth_patience": None}
+        model = creases.GrowingClassifier("network", budget=60, growth_share=0.5, random_state=seed, **options)
         nets.append((model.fit(X[:-rows], y[:-rows]).network_, X[-rows:]))
     shapes = ", ".join(str(net.n_units) for net, _ in nets)
     print(f"{rows} rows of each of three networks of {shapes} units, at most {budget:g} s each")
