@@ -48,6 +48,8 @@ def test_a_corner_in_which_no_point_is_accepted_is_not_taken_for_empty():
         (182, "largest difference"),
         (312, "range outputs"),
         (445, "monotone"),
+        (93007, "range outputs"),  # needs bounds of the nodes above in fractions
+        (93007, "largest difference"),  # a unit that is 0 at an end of its interval
     ],
 )
 def test_certificates_of_every_verdict_are_verified(seed, kind):

@@ -90,8 +90,9 @@ class Nodes:
         if self.lines:
             least, most = self._range_back(function, slack)
             clash |= (least > high) | (most < low)
-            # Only open units, as who checks a proof does: children start from these bounds.
-            is_open = (low < 0) & (high > 0)
+            # Units that are open or nearly so, as who checks a proof does: children start from these bounds. Ends of
+            # exactly 0 are common, so a rounding error must not decide which units these are.
+            is_open = (100 * low < high) & (100 * high > low)
             low, high = (
                 np.where(is_open, np.maximum(low, least), low),
                 np.where(is_open, np.minimum(high, most), high),

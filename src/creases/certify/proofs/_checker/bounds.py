@@ -45,13 +45,15 @@ class Bounds:
     entering: dict[int, tuple[Array, Array]] = field(default_factory=dict)
     values: list[tuple[Array, Array]] = field(default_factory=list)
     is_empty: bool = False  #: whether no input is in the node
+    parent: Bounds | None = None  #: of the node above
+    in_fractions: Bounds | None = None  #: the same in exact arithmetic, once it is known
     _lines: dict[int, tuple[Array, Array, Array, Array]] = field(default_factory=dict)
     _sizes: list[Array] = field(default_factory=list)
 
     @classmethod
     def over(cls, machine: Machine, node: Node, parent: Bounds | None = None, exact: bool = False) -> Bounds:
         """Compute bounds over a node, none of them wider than its parent's."""
-        bounds = cls(machine, node, exact)
+        bounds = cls(machine, node, exact, parent=parent)
         low, high = node.box(exact)
         bounds.is_empty = bool((low > high).any()) or (parent is not None and parent.is_empty)
         bounds._add_value(low, high)
@@ -90,12 +92,14 @@ class Bounds:
         self._add_value(low, high)
 
     def _enter(self, i: int, step: Relu | Choice, known: tuple[Array, Array] | None) -> None:
-        """Bound what enters a bend: by intervals, the parent's bounds, fixed sides, and backwards where undecided."""
+        """Bound what enters a bend: by intervals, the parent's bounds, fixed sides, and backwards if undecided."""
         low, high = self.values[step.inputs[0]]
         if known is not None:
             low, high = np.maximum(low, known[0]), np.minimum(high, known[1])
         low, high = self._fix(step, low, high)
-        is_open = np.asarray(low < high) if isinstance(step, Choice) else np.asarray((low < 0) & (high > 0))
+        is_open = (
+            np.asarray(low < high) if isinstance(step, Choice) else np.asarray((100 * low < high) & (100 * high > low))
+        )
         rows = np.flatnonzero(is_open)
         cost = 2 * len(rows) * sum(self.machine.sizes()[: step.inputs[0] + 1])
         if len(rows) and cost <= BACKWARDS and i > 0:

@@ -32,6 +32,7 @@ def check_tree(machine: Machine, claim: Claim, tree: Tree, report: Callable[[], 
             bounds = Bounds.over(machine, node, parent)
             if item.lemmas:
                 bounds = _with_lemmas(claim, bounds, item.lemmas)
+                bounds.parent = parent
             if isinstance(item, Split):
                 below, above = _split(machine, claim, node, item)
                 stack += [(above, bounds), (below, bounds)]
@@ -176,6 +177,22 @@ def _ladder(claim: Claim, bounds: Bounds, lemmas: Sequence[Lemma] = ()) -> Itera
         with suppress(OverflowError):  # of an infinite end and a fraction beyond floats
             exact = Bounds.over(bounds.machine, bounds.node, fractions, exact=True)
             yield _with_lemmas(claim, exact, lemmas) if lemmas else exact
+            whole = _in_fractions(bounds)
+            yield _with_lemmas(claim, whole, lemmas) if lemmas else whole
+
+
+def _in_fractions(bounds: Bounds) -> Bounds:
+    """Return bounds of a node in exact arithmetic, none of them wider than those of all nodes above it are there."""
+    if bounds.in_fractions is None:
+        known = {i: (to_fractions(low), to_fractions(high)) for i, (low, high) in bounds.entering.items()}
+        above = None if bounds.parent is None else _in_fractions(bounds.parent)
+        for i, (low, high) in (above.entering if above is not None else {}).items():
+            if i in known:
+                known[i] = np.maximum(known[i][0], low), np.minimum(known[i][1], high)
+        is_empty = above is not None and above.is_empty
+        start = Bounds(bounds.machine, bounds.node, exact=True, entering=known, is_empty=is_empty)
+        bounds.in_fractions = Bounds.over(bounds.machine, bounds.node, start, exact=True)
+    return bounds.in_fractions
 
 
 def _check_leaf(claim: Claim, bounds: Bounds, leaf: Leaf) -> None:
@@ -198,8 +215,10 @@ def _check_leaf(claim: Claim, bounds: Bounds, leaf: Leaf) -> None:
         require(not leaf.multipliers.rows, "an empty node has no rows")
     best: Any = np.inf
     for each in _ladder(claim, bounds, leaf.lemmas):
+        if each.is_empty:
+            return
         best = combination.maximum(each)
-        if each.is_empty or best < 0 or (combination.has_strict and best <= 0):
+        if best < 0 or (combination.has_strict and best <= 0):
             return
     wanted = "at most 0" if combination.has_strict else "below 0"
     raise Refusal(f"the multipliers give a bound of {show(best)}, which is not {wanted}")
@@ -209,6 +228,8 @@ def _check_rows(claim: RowClaim, bounds: Bounds, lemmas: Sequence[Lemma]) -> Non
     """Check that a row is small enough by the plain bounds."""
     best: list[Any] = []
     for each in _ladder(claim, bounds, lemmas):
+        if each.is_empty:
+            return
         best = []
         for k in range(len(claim.e)):
             combination = _Combination(claim, bounds, Multipliers(), {})
@@ -217,7 +238,7 @@ def _check_rows(claim: RowClaim, bounds: Bounds, lemmas: Sequence[Lemma]) -> Non
             plain = combination.maximum(each, by_intervals=True) if each.values else np.inf
             if plain < best[-1] or best[-1] != best[-1]:
                 best[-1] = plain
-        if each.is_empty or any(b < 0 or (b <= 0 and not s) for b, s in zip(best, claim.strict, strict=True)):
+        if any(b < 0 or (b <= 0 and not s) for b, s in zip(best, claim.strict, strict=True)):
             return
     closest = min((value for value in best if value == value), default=np.inf)
     raise Refusal(f"by its bounds the claim can be missed by {show(closest)}")
@@ -226,11 +247,13 @@ def _check_rows(claim: RowClaim, bounds: Bounds, lemmas: Sequence[Lemma]) -> Non
 def _check_gradient(claim: CoefficientClaim, bounds: Bounds, lemmas: Sequence[Lemma]) -> None:
     best: Any = np.inf
     for each in _ladder(claim, bounds, lemmas):
+        if each.is_empty:
+            return
         row = claim.row if each.exact else _floats(claim.row)
         if not each.exact and not bool((to_fractions(row) == claim.row).all()):
             continue
         best = gradient_interval(each, len(each.machine.steps), row)[1][claim.column]
-        if each.is_empty or best <= claim.limit:
+        if best <= claim.limit:
             return
     raise Refusal(f"the coefficient may be {show(best)}, beyond {show(claim.limit)}")
 
