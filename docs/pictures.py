@@ -26,7 +26,7 @@ sys.path += [str(DOCS), str(DOCS.parent / "tests")]
 
 from gallery import compress  # noqa: E402
 
-from documents import run_blocks, run_line  # noqa: E402
+from documents import run_blocks, run_line, run_until  # noqa: E402
 
 #: Files that the code blocks of a page leave, and the names of the pictures.
 PAGES = {
@@ -105,6 +105,25 @@ def draw_hero(networks: list[creases.Network], theme: str) -> None:
     pyplot.close("all")
 
 
+def draw_beside_ebm(theme: str) -> None:
+    """Draw what the temperature of the README's table adds, by EBM and by creases; needs interpret."""
+    import numpy as np
+    from interpret.glassbox import ExplainableBoostingRegressor
+
+    days = run_until(DOCS.parent / "README.md", "creases.fit_table(")
+    table, curve = days["days"], days["model"].curves["temperature"]
+    boosted = ExplainableBoostingRegressor(random_state=0).fit(table.drop(columns="rides"), table["rides"])
+    edges = [table["temperature"].min(), *boosted.bins_[0][0], table["temperature"].max()]
+    with show.theme(theme):
+        low, high = np.min(curve.values) - 25, np.max(curve.values) + 25
+        figure, axes = show.new_figure(8, 2.8, panels=2)
+        axes[0].stairs(boosted.term_scores_[0][1:-1], edges, baseline=None)
+        axes[1].plot(curve.knots, curve.values[:, 0], "o-", markersize=3.5)
+        for ax, name in zip(axes, ("EBM (interpret)", "creases"), strict=True):
+            ax.set(title=name, xlabel="temperature", ylabel="rides", ylim=(low, high))
+        compress(show.save_figure(figure, PICTURES / f"peers-ebm-{theme}.png", dpi=110))
+
+
 def main(names: list[str]) -> None:
     os.environ["CI"] = "true"  # no progress bars
     PICTURES.mkdir(exist_ok=True)
@@ -114,6 +133,8 @@ def main(names: list[str]) -> None:
     for theme in THEMES:
         if networks:
             draw_hero([networks[0], networks[1], networks[-1]], theme)
+        if not names or "ebm" in names:
+            draw_beside_ebm(theme)
         for page, saved in PAGES.items():
             if not names or Path(page).stem in names:
                 run_page(page, saved, theme)
