@@ -33,6 +33,18 @@ def format_number(value: float) -> str:
     return f"{value:.0f}" if 999.5 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
+def format_signed(value: float) -> str:
+    """Return a number with its sign and two digits, large ones written out.
+
+    Examples
+    --------
+    >>> format_signed(8542.0), format_signed(-15.3), format_signed(0.123)
+    ('+8,500', '-15', '+0.12')
+    """
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:+,.0f}" if 10 <= abs(rounded) < 1e12 else f"{rounded:+.2g}"
+
+
 def short_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return names without what they have in brackets, and no longer than a few words, unless two become equal.
 

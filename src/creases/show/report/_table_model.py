@@ -111,7 +111,7 @@ def _scores(model: TableModel, models: Sequence[Baseline]) -> Section:
 
 def _second_score(model: Baseline) -> str:
     value = model.error if model.error is not None else getattr(model.metrics, "log_loss", None)
-    return "–" if value is None else f"{value:.4g}"
+    return "–" if value is None else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _errors(model: TableModel, models: Sequence[Baseline]) -> list[Section]:
