@@ -39,6 +39,7 @@ from torch import nn
 
 import creases
 from creases.certify.properties import parse_vnnlib, verify
+from record import note
 
 try:
     with warnings.catch_warnings():
@@ -226,6 +227,8 @@ class Tally:
                     f"; ratio {np.median(spent[:, 0] / spent[:, 1]):.1f}, of sums {np.divide(*spent.sum(axis=0)):.1f}"
                 )
             print(f"{kind:14s} median and worst processor seconds {line}")
+        note("median", f"{1000 * np.median(spent[:, 0]):.1f} ms")
+        note("worst", f"{spent[:, 0].max():.1f} s")
 
 
 def main() -> None:
