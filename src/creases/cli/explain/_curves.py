@@ -66,7 +66,7 @@ def print_row(answer: dict[str, Any], *, asked: bool, as_json: bool) -> None:
     lines = explanation.lines()
     if asked:
         _print([lines[0], *changes.lines()])
-        if len(changes.answers) == 1:
+        if len(changes.answers) == 1 and "--count" not in repeat_command().split():
             print_next(repeat_command("--count", "3"), "other answers")
         return
     _print(lines)
