@@ -37,7 +37,7 @@ test: $(VENV)/dev ## set up, check and test everything but what takes long
 
 slow: $(VENV)/dev chromium ## run the tests that take long: browsers, processes, every claim
 	$(PYTEST) tests/web
-	$(PYTEST) -n $(JOBS) --dist worksteal -m "slow and not thorough" --ignore tests/web tests reproduction
+	$(PYTEST) -n $(JOBS) --dist worksteal --durations 25 -m "slow and not thorough" --ignore tests/web tests reproduction
 
 thorough: $(VENV)/dev ## run the tests that take longest: series of damaged files, killed runs, many ranks, notebooks
 	$(PYTEST) -n $(JOBS) --dist worksteal -m thorough tests reproduction

@@ -17,9 +17,8 @@ from creases.regions import line, plane
 from creases.show._viewer._run import moment_json, run_json
 from creases.show.report._growth_sections import DETAILS, growth_sections
 from creases.show.report._hardest_samples import hardest_rows
-from creases.show.report._page import write_page
+from creases.show.report._page import ReportSummary, write_page
 from creases.show.report._quality import headline
-from creases.show.report._run_folder import ReportSummary
 from creases.show.report._slices import Slice, choose_slices, multiply_slices, slice_frame, slices_json
 from creases.tables import SavedRun, Snapshot, TableSplit, baselines, data_box
 

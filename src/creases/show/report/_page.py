@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -28,3 +29,15 @@ def write_page(path: str | Path, run: Mapping[str, Any], frames: Mapping[str, by
     with write_atomically(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return Path(path)
+
+
+@dataclass(frozen=True)
+class ReportSummary:
+    """Size and content of a written report."""
+
+    path: Path
+    bytes: int
+    moments: tuple[int, int]  #: in the report, and in the folder of the run
+    rows: tuple[int, int]  #: in the report, and in the data
+    slices: tuple[str, ...]
+    ended: bool  #: whether the run had ended

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from creases._typing import Progress
 from creases.errors import InputError
+from creases.show.report._page import ReportSummary
 from creases.tables import RunFile, RunSettings, load_run
-
-
-@dataclass(frozen=True)
-class ReportSummary:
-    """Size and content of a written report."""
-
-    path: Path
-    bytes: int
-    moments: tuple[int, int]  #: in the report, and in the folder of the run
-    rows: tuple[int, int]  #: in the report, and in the data
-    slices: tuple[str, ...]
-    ended: bool  #: whether the run had ended
 
 
 def write_growth_report(

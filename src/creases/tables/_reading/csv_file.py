@@ -57,7 +57,9 @@ def csv_columns(text: str, path: Path, header: bool | None) -> list[Column]:
     if not text.strip():
         raise InputError(str(path), "have a row of column names and rows of values", "an empty file")
     delimiter = find_delimiter(text)
-    check_width(path, text.lstrip().split("\n", 1)[0].count(delimiter) + 1)
+    first = text.lstrip().split("\n", 1)[0]
+    if first.strip(delimiter).strip():
+        check_width(path, first.count(delimiter) + 1)
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
         lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
