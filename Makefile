@@ -36,7 +36,7 @@ test: $(VENV)/dev ## set up, check and test everything but what takes long
 	$(PYTEST) -n $(JOBS) --dist worksteal --durations 25 -m "not slow and not thorough"
 
 slow: $(VENV)/dev chromium ## run the tests that take long: browsers, processes, every claim
-	$(PYTEST) tests/web
+	$(PYTEST) -m "not thorough" tests/web
 	$(PYTEST) -n $(JOBS) --dist worksteal --durations 25 -m "slow and not thorough" --ignore tests/web tests reproduction
 
 thorough: $(VENV)/dev ## run the tests that take longest: series of damaged files, killed runs, many ranks, notebooks

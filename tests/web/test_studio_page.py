@@ -233,6 +233,7 @@ def test_slices_through_more_inputs_are_chosen(wide, studio):
     page.get_by_text("points farther from this slice").wait_for()
 
 
+@pytest.mark.thorough  # once in twenty runs the second run showed no epoch within a minute
 def test_two_runs_are_compared_side_by_side(wide, studio):
     go(wide, studio, "#when=10&name=sine_curve")
     start(wide, 1)
