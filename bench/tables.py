@@ -42,6 +42,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy: a process has one
 
 import numpy as np
 
+from record import note, note_table
 from table_sources import FURTHER, SOURCES, load_problem, prepare_table
 
 MODELS = ("curves", "linear", "tuned mlp", "forest", "boosting", "ebm")
@@ -228,35 +229,41 @@ def table_means(results: dict[str, Any], name: str) -> dict[str, dict[str, float
     return means
 
 
-def summary_lines(results: dict[str, Any], names: list[str]) -> Iterator[str]:
-    """Return the lines of a table of scores with their means, and what is to be shown."""
+def summarize(results: dict[str, Any], names: list[str], label: str) -> Iterator[str]:
+    """Return the lines of a table of scores with their means, and note them for the page under a label."""
     heads = ["table", *MODELS, "bends", "CPU-seconds curves", "CPU-seconds ebm"]
-    yield "| " + " | ".join(heads) + " |"
-    yield "|---" * len(heads) + "|"
-    rows = {name: table_means(results, name) for name in names}
-    for name, means in rows.items():
-        cells = [f"{means[model]['score']:.3f}" if model in means else "" for model in MODELS]
-        curves, ebm = means.get("curves", {}), means.get("ebm", {})
-        yield (
-            f"| {name} | "
-            + " | ".join(
-                [*cells, *(f"{d.get(k, np.nan):.1f}" for d, k in ((curves, "bends"), (curves, "cpu"), (ebm, "cpu")))]
-            )
-            + " |"
-        )
+    means = {name: table_means(results, name) for name in names}
+    rows = [[name, *_cells(each)] for name, each in means.items()]
+    note_table(label, heads, rows)
+    yield from (f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *rows])
+    for name, sentence in _compare(list(means.values())):
+        note(f"{label}_{name.replace(' ', '_')}", sentence)
+        yield sentence
+
+
+def _cells(means: dict[str, dict[str, float]]) -> list[str]:
+    """Return the scores of a table, its bends and CPU-seconds; "-" for a model that lacks a fold."""
+    scores = [f"{means[model]['score']:.3f}" if model in means else "-" for model in MODELS]
+    more = [("curves", "bends"), ("curves", "cpu"), ("ebm", "cpu")]
+    return [*scores, *(f"{means[model][what]:.1f}" if model in means else "-" for model, what in more)]
+
+
+def _compare(tables: list[dict[str, dict[str, float]]]) -> Iterator[tuple[str, str]]:
+    """Return sentences about tables, each with its name: curves beside every other model, and what they must reach."""
     for model in MODELS[1:]:
-        both = [means for means in rows.values() if {"curves", model} <= set(means)]
+        both = [means for means in tables if {"curves", model} <= set(means)]
         if both:
             ours, theirs = (np.mean([each[m]["score"] for each in both]) for m in ("curves", model))
             ahead = sum(each["curves"]["score"] > each[model]["score"] for each in both)
-            yield f"curves {ours:.4f}, {model} {theirs:.4f} in the mean of {len(both)} tables; ahead on {ahead}"
-    full = [means for means in rows.values() if {"curves", "forest", "boosting", "linear"} <= set(means)]
+            noun = "table" if len(both) == 1 else "tables"
+            yield model, f"curves {ours:.4f}, {model} {theirs:.4f} in the mean of {len(both)} {noun}; ahead on {ahead}"
+    full = [means for means in tables if {"curves", "forest", "boosting", "linear"} <= set(means)]
     if full:
         best = sum(each["curves"]["score"] > max(each["forest"]["score"], each["boosting"]["score"]) for each in full)
         below = sum(each["curves"]["score"] < each["linear"]["score"] - each["linear"]["error"] for each in full)
         bends = np.median([each["curves"]["bends"] for each in full])
-        yield f"ahead of the better of boosting and forest on {best} of {len(full)}"
-        yield f"below linear by more than a standard error on {below}; median {bends:.0f} bends"
+        yield "best", f"ahead of the better of boosting and forest on {best} of {len(full)}"
+        yield "size", f"below linear by more than a standard error on {below}; median {bends:.0f} bends"
 
 
 def main() -> None:
@@ -276,9 +283,9 @@ def main() -> None:
     if options.what == "run":
         run(options)
     results = read_results(options.out)["results"]
-    for names in (SOURCES, FURTHER):
-        chosen = [name for name in names if name in options.tables]
-        print(*summary_lines(results, chosen), sep="\n")
+    note("count", f"{len(options.tables)}")
+    for label, names in (("twelve", [*SOURCES]), ("further", [*FURTHER]), ("all", [*SOURCES, *FURTHER])):
+        print(*summarize(results, [name for name in names if name in options.tables], label), sep="\n")
 
 
 if __name__ == "__main__":
