@@ -31,7 +31,10 @@ def test_check_estimator_passes_with_few_epochs(kind: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    "estimator",
+    [pytest.param(GrowingClassifier, marks=pytest.mark.thorough), GrowingRegressor],  # the first takes two minutes
+)
 def test_check_estimator_passes_with_the_default_parameters(estimator: Any) -> None:
     _check(estimator())
 
