@@ -26,6 +26,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from creases._display import provide_display
+from creases._doors import open_on_use
 
 if TYPE_CHECKING:
     from creases.growth import Grower, grow
@@ -81,26 +82,24 @@ _SUBMODULES = (
 # Where each public name lives. Everything is imported on first use, so that `import creases` and the command line start
 # at once: torch, numba and scikit-learn take seconds.
 _HOMES = {
-    "creases.growth": ("Grower", "grow"),
-    "creases.tables": ("GrowingClassifier", "GrowingRegressor", "fit_table", "load"),
-    "creases.network": ("Certificate", "Network", "Place", "deepen", "places", "read", "remove", "widen"),
-    "creases.regions": ("bounds", "cell", "line", "plane", "plane_through", "space", "tropical"),
-    "creases.show.notebook": ("report",),
+    "growth": ("Grower", "grow"),
+    "tables": ("GrowingClassifier", "GrowingRegressor", "fit_table", "load"),
+    "network": ("Certificate", "Network", "Place", "deepen", "places", "read", "remove", "widen"),
+    "regions": ("bounds", "cell", "line", "plane", "plane_through", "space", "tropical"),
+    "show.notebook": ("report",),
 }
 provide_display(lambda: import_module("creases.show._display"))
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_get_name = open_on_use(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        return getattr(import_module(_HOME_OF[name]), name)
     if name in _SUBMODULES:
         return import_module(f"creases.{name}")
     if name == "__version__":
         from creases._versions import version
 
         return version("creases")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _get_name(name)
 
 
 def __dir__() -> list[str]:
