@@ -11,6 +11,7 @@ the same encoded rows in the same folds, and are scored by accuracy or R^2 on ro
 are those of fitting.
 
 - curves: ``creases.tables.fit_curves``, with the bends of its network.
+- ensemble: the same with ``ensemble=8``.
 - linear: LogisticRegression or RidgeCV, columns standardized.
 - tuned mlp: MLPClassifier or MLPRegressor; the better of 4 settings on a fifth of the rows, then fitted to all.
 - forest: RandomForest with default parameters.
@@ -45,7 +46,7 @@ import numpy as np
 from record import note, note_table
 from table_sources import FURTHER, SOURCES, load_problem, prepare_table
 
-MODELS = ("curves", "linear", "tuned mlp", "forest", "boosting", "ebm")
+MODELS = ("curves", "linear", "tuned mlp", "forest", "boosting", "ebm", "ensemble")
 GRID = {"hidden_layer_sizes": [(32,), (100,)], "alpha": [1e-4, 1e-1]}
 
 #: Seed of the folds. Nothing was tuned with these folds.
@@ -127,11 +128,11 @@ def measure(folder: Path, table: str, fold: int, model: str) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if model == "curves":
+        if model in ("curves", "ensemble"):
             from creases.tables import fit_curves
 
             start = time.process_time()
-            fitted = fit_curves(problem, rows=train)
+            fitted = fit_curves(problem, rows=train, ensemble=8 if model == "ensemble" else 1)
             seconds = time.process_time() - start
             score = accuracy(problem, test, np.asarray(fitted.network(problem.X[test])))
             steps = [[step.stage, step.loss, step.gain, step.error, step.is_kept] for step in fitted.steps]
@@ -193,7 +194,15 @@ def run(options: argparse.Namespace) -> None:
     results = read_results(options.out)
     results["runs"].append(describe_run())
     done = results["results"]
-    order = ["curves", "forest", "boosting", "linear", "tuned mlp", "ebm"]  # a run that is cut has what is cheap
+    order = [
+        "curves",
+        "forest",
+        "boosting",
+        "linear",
+        "tuned mlp",
+        "ensemble",
+        "ebm",
+    ]  # a run that is cut has what is cheap
     jobs = [(t, f, m) for t in options.tables for m in options.models for f in range(FOLDS)]
     jobs = [job for job in jobs if "score" not in done.get(key(*job), {})]
     sizes = {table: (options.folder / f"{table}.npz").stat().st_size for table in options.tables}

@@ -65,7 +65,9 @@ def test_the_scores_come_first_then_the_model_then_the_stages(run, trees, tmp_pa
         (("--budget", "3"), '--budget must be given with kind="network" only; use --kind network'),
         (("--shape", "age"), "--shape must be a column and a shape such as age=rising, got 'age'"),
         (("--shape", "age=bent"), "got 'bent'"),
-        (("--kind", "network", "--shape", "age=rising"), 'must belong to kind="curves"'),
+        (("--kind", "network", "--shape", "age=rising"), 'must be given with kind="curves" only'),
+        (("--kind", "network", "--ensemble", "8"), 'must be given with kind="curves" only'),
+        (("--ensemble", "0"), "must be"),
     ],
 )
 def test_options_of_the_other_kind_are_refused(run, trees, tmp_path, words, said):

@@ -185,7 +185,7 @@ def test_options_of_growth_are_refused_for_curves() -> None:
     frame = TABLES["values"]
     with pytest.raises(InputError, match=r"budget must be given with kind=\"network\" only; use kind='network'"):
         creases.fit_table(frame, "price", budget=3)
-    with pytest.raises(InputError, match=r'shapes must belong to kind="curves"'):
+    with pytest.raises(InputError, match=r'shapes must be given with kind="curves" only'):
         creases.fit_table(frame, "price", kind="network", shapes={"area": "rising"})
     with pytest.raises(InputError, match="kind must be"):
         creases.fit_table(frame, "price", kind="trees")  # type: ignore[arg-type]

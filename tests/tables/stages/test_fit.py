@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import creases
 from creases import certify
+from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables import fit_curves
 from creases.tables._split.rows import merge_duplicates
@@ -101,6 +102,34 @@ def test_units_are_not_tried_where_random_ones_do_not_help() -> None:
     X = rng.normal(size=(400, 3))
     model = fit_curves(Problem("line", X, X.sum(axis=1) + rng.normal(size=400), features=("a", "b", "c")))
     assert all(step.stage != "units" for step in model.steps)
+
+
+@pytest.mark.slow
+def test_an_ensemble_has_the_units_of_all_trainings_and_is_no_worse() -> None:
+    problem = make_units_table(900)
+    rows, rest = np.arange(600), np.arange(600, 900)
+    losses, units = [], []
+    for ensemble in (1, 4):
+        model = fit_curves(problem, rows=rows, ensemble=ensemble)
+        check_one_function(model, problem.X)
+        losses.append(np.mean((model.scores(problem.X[rest])[:, 0] - problem.y[rest]) ** 2))
+        assert model.units is not None
+        units.append(len(model.units.biases))
+    assert units[1] > units[0]
+    assert losses[1] < 1.05 * losses[0]
+
+
+def test_units_of_an_ensemble_must_pay_too() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    problem = Problem("line", X, X.sum(axis=1) + rng.normal(size=200), features=("a", "b", "c"))
+    model = fit_curves(problem, ensemble=2)
+    assert [step.is_kept for step in model.steps if step.stage == "units"] == [False]
+
+
+def test_an_ensemble_of_no_trainings_is_refused() -> None:
+    with pytest.raises(InputError, match="ensemble must be"):
+        fit_curves(make_units_table(50), ensemble=0)
 
 
 def test_several_targets_have_a_score_each() -> None:

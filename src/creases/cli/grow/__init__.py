@@ -164,6 +164,12 @@ def grow_table(
             show_default=False,
         ),
     ] = None,
+    ensemble: Annotated[
+        int,
+        model_option(
+            metavar="N", help="For curves: train units this often; the network has those of all trainings, if they pay."
+        ),
+    ] = CurveConfig.ensemble,
     seed: Annotated[
         int, model_option(metavar="N", help="Random seed of the split, the folds, the initial network, the training.")
     ] = CurveConfig.seed,

@@ -188,7 +188,10 @@ def _advice(fit: Fit) -> list[str]:
     """Say how the model compares, and what to try where another is better."""
     lines = [str(each) for each in fit.comparisons]
     if any(each.verdict == "worse" for each in fit.comparisons):
-        lines.append("To try: --kind network --budget '60 s', which grows units of many columns, or more rows.")
+        more = (
+            "" if isinstance(config := fit.settings.config, CurveConfig) and config.ensemble > 1 else "--ensemble 8, "
+        )
+        lines.append(f"To try: {more}--kind network --budget '60 s' (both add units of many columns), or more rows.")
     data = fit.model.data
     assert data is not None
     warnings = [each for each in baseline_warnings(fit.model.baselines, data) if each.settings]

@@ -43,7 +43,7 @@ Validation = tuple[ArrayLike, ArrayLike]
 
 
 #: Parameters that both kinds of model have; all others belong to growth by units.
-SHARED = ("kind", "shapes", "class_weight", "threshold", "random_state", "verbose")
+SHARED = ("kind", "shapes", "ensemble", "class_weight", "threshold", "random_state", "verbose")
 
 
 class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
@@ -56,6 +56,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         kind: str = "curves",
         *,
         shapes: Mapping[str, str] | None = None,
+        ensemble: int = CurveConfig.ensemble,
         how: str | GrowthMethod = GrowthConfig.how,
         hidden: str | int | Sequence[int] = GrowthConfig.hidden,
         max_units: int | None = GrowthConfig.max_units,
@@ -75,6 +76,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> None:
         self.kind = kind
         self.shapes = shapes
+        self.ensemble = ensemble
         self.how = how
         self.hidden = hidden
         self.max_units = max_units
@@ -168,7 +170,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 expected = f'be {usual[name]!r}, its default, with kind="curves"'
                 raise InputError(name, expected, repr(value), "use {0}", [("kind", "network")])
         options = {"seed": self._make_seed(), "test_fraction": 0.0, **self._decision_options}
-        return CurveConfig(shapes=self.shapes or {}, **options)
+        return CurveConfig(shapes=self.shapes or {}, ensemble=self.ensemble, **options)
 
     def _read(self, X: Any, y: Any, classes: Any, *, reset: bool, **checks: Any) -> tuple[Floats, Floats]:
         """Return rows (n, d) and targets (n, m) as numbers; ``reset`` fits the encoding of a DataFrame."""
@@ -261,8 +263,10 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _make_config(self, seed: int | None = None, *, partial: bool = False) -> GrowthConfig:
         """Return the parameters as a configuration; they are checked here, not in ``__init__``."""
-        if self.shapes:
-            make_config("network", {"shapes": self.shapes})  # refuses them
+        curves = {"shapes": self.shapes} if self.shapes else {}
+        if self.ensemble != CurveConfig.ensemble:
+            curves["ensemble"] = self.ensemble
+        make_config("network", curves)  # refuses them
         config = GrowthConfig(
             how=self.how,
             hidden=self.hidden,

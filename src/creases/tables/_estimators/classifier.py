@@ -21,6 +21,7 @@ from creases.tables._estimators.base import GrowingEstimator
 from creases.tables._explain.counterfactual import Counterfactual, counterfactual
 from creases.tables._fit.threshold import shift_decision
 from creases.tables._model.decision import decide
+from creases.tables._split.options import CurveConfig
 
 
 class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc]
@@ -28,8 +29,8 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
 
     By default (``kind="curves"``) it is the model of :func:`creases.fit_table`, which a person can read whole: straight
     lines, then curves of columns, planes of pairs, units of many, each where folds of the rows favour it. ``model_`` is
-    that model, with ``explain(X)``, ``curves`` and ``planes``; only the parameters ``shapes``, ``class_weight``,
-    ``threshold`` and ``random_state`` belong to it.
+    that model, with ``explain(X)``, ``curves`` and ``planes``; only the parameters ``shapes``, ``ensemble``,
+    ``class_weight``, ``threshold`` and ``random_state`` belong to it.
 
     With ``kind="network"`` it is a ReLU network that starts as the logistic regression of the rows to train on. In the
     first part of its budget it grows in stages
@@ -50,6 +51,8 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         "curves" or "network".
     shapes
         For curves, by column: "rising", "falling", "straight" or "convex".
+    ensemble
+        For curves: how often units are trained, from different starts.
     how
         Growth method: "auto" (folds, or random units in wide layers), "fold" (at typical mistakes, on the decision
         boundary), "tiny", "gradmax", "split", "random", "search", or an object such as
@@ -127,6 +130,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         kind: str = "curves",
         *,
         shapes: Mapping[str, str] | None = None,
+        ensemble: int = CurveConfig.ensemble,
         how: str | GrowthMethod = GrowthConfig.how,
         hidden: str | int | Sequence[int] = GrowthConfig.hidden,
         max_units: int | None = GrowthConfig.max_units,
@@ -149,6 +153,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         super().__init__(
             kind,
             shapes=shapes,
+            ensemble=ensemble,
             how=how,
             hidden=hidden,
             max_units=max_units,

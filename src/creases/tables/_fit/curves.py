@@ -42,7 +42,8 @@ def fit_curve_model(
     X = data.rows.X[used]
     inputs = Inputs.from_table(X, features, encoding, shapes=config.shapes, n_scores=n_scores)
     center, spread = data.moments
-    function, held = fit_stages(data.rows, inputs, n_classes=n_classes, among=used, seed=config.seed)
+    options: dict[str, Any] = {"n_classes": n_classes, "among": used, "seed": config.seed, "ensemble": config.ensemble}
+    function, held = fit_stages(data.rows, inputs, **options)
     threshold = config.threshold
     if isinstance(threshold, str):  # by rows that the fits have not seen
         threshold = best_threshold(held.scores[:, 0], data, held.rows, held.weight, threshold)

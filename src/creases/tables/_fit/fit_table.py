@@ -63,8 +63,9 @@ def fit_table(
         For ``kind="network"``: functions called with the run's :class:`creases.growth.State` at the end of every
         epoch, and whether to show progress on stderr, by default at a terminal.
     options
-        For both kinds ``seed``, ``test_fraction``, ``class_weight`` and ``threshold``, for ``kind="network"`` all
-        options of :class:`creases.growth.GrowthConfig`; with its defaults.
+        For both kinds ``seed``, ``test_fraction``, ``class_weight`` and ``threshold``; for curves ``ensemble``, see
+        :class:`creases.tables.CurveConfig`; for ``kind="network"`` all options of
+        :class:`creases.growth.GrowthConfig`. The defaults are theirs.
 
     Examples
     --------
@@ -97,8 +98,8 @@ def make_config(kind: str, options: Mapping[str, Any]) -> CurveConfig | GrowthCo
 
     growth = [entry.name for entry in fields(GrowthConfig)]
     for name in options:
-        if name == "shapes" and kind == "network":
-            raise InputError("shapes", 'belong to kind="curves"', hint="use {0}", settings=[("kind", "curves")])
+        if name in ("shapes", "ensemble") and kind == "network":
+            raise InputError(name, 'be given with kind="curves" only', hint="use {0}", settings=[("kind", "curves")])
         if name not in [*growth, *own]:
             known = ", ".join(own if kind == "curves" else growth)
             raise InputError(name, f"be an option of a run: {known}")

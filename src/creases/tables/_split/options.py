@@ -33,6 +33,9 @@ class CurveConfig:
     ----------
     shapes
         By column: "rising", "falling", "straight" or "convex".
+    ensemble
+        How often units are trained, from different starts; the units of all trainings are in the network. With more
+        than 1 units are tried even where units drawn at random do not help; they must still pay.
     test_fraction
         Fraction of the rows that are only tested with.
     class_weight
@@ -44,6 +47,7 @@ class CurveConfig:
     """
 
     shapes: Mapping[str, str] = field(default_factory=dict)
+    ensemble: int = 1
     test_fraction: float = 0.2
     class_weight: str | Mapping[str, float] | None = None
     threshold: float | str = 0.5
@@ -52,6 +56,7 @@ class CurveConfig:
     def __post_init__(self) -> None:
         if not isinstance(self.shapes, Mapping):
             raise InputError("shapes", 'be a mapping such as {"age": "rising"}', type(self.shapes).__name__)
+        check_count(self.ensemble, "ensemble", least=1)
         check_number(self.test_fraction, "test_fraction", least=0, below=1)
         check_class_weight(self.class_weight)
         check_threshold(self.threshold)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases._validation import check_seed, check_vector
+from creases._validation import check_count, check_seed, check_vector
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._split.rows import UniqueRows, fold_weights, merge_duplicates
@@ -46,7 +46,7 @@ class HeldOut:
 
 
 def fit_stages(
-    rows: UniqueRows, inputs: Inputs, *, n_classes: int, among: Ints | None = None, seed: int = 0
+    rows: UniqueRows, inputs: Inputs, *, n_classes: int, among: Ints | None = None, seed: int = 0, ensemble: int = 1
 ) -> tuple[CurveModel, HeldOut]:
     """Fit lines, then curves, planes and units where they pay, to rows of a table.
 
@@ -68,6 +68,8 @@ def fit_stages(
         Numbers of the rows to use; by default all.
     seed
         Seed of the folds.
+    ensemble
+        How often units are trained.
     """
     among = np.arange(len(rows)) if among is None else among
     center, scale = scale_of_scores(rows, among, n_classes)
@@ -79,7 +81,7 @@ def fit_stages(
     held = fold_weights(rows, sample, FOLDS, seed, stratify=n_classes > 0)[: FOLDS if is_small else 1]
     folds = [data.split(out / rows.weight[sample]) for out in held]
     tested = [out for _, out in folds]
-    judged = fit_candidates(data, folds, inputs)
+    judged = fit_candidates(data, folds, inputs, ensemble)
     kept = choose(judged, tested)
     if is_small:
         dense = average_fits(kept.fits, MAX_PLANES)
@@ -107,6 +109,7 @@ def fit_curves(
     rows: Ints | None = None,
     weight: Floats | None = None,
     shapes: Mapping[str, str] | None = None,
+    ensemble: int = 1,
     seed: int = 0,
 ) -> CurveModel:
     """Fit the model of a table that a person can read whole: lines, then curves, planes and units where they pay.
@@ -126,6 +129,8 @@ def fit_curves(
     shapes
         By column or input: "rising", "falling" (the curve of a number), "straight" (no knots) or "convex" (within the
         column's range). It holds by construction; no plane and no unit reads such a column.
+    ensemble
+        How often units are trained, from different starts; the network has the units of all trainings.
     seed
         Seed of the folds.
 
@@ -140,12 +145,12 @@ def fit_curves(
     3
     """
     numbers, weight = _check_rows(problem, rows, weight)
-    seed = check_seed(seed)
+    seed, ensemble = check_seed(seed), check_count(ensemble, "ensemble", least=1)
     n_classes = 0 if problem.classes is None else len(problem.classes)
     X, y = problem.X[numbers], problem.y[numbers].astype(np.float64)[:, None]
     n_scores = 1 if n_classes in (0, 2) else n_classes
     inputs = Inputs.from_table(X, problem.features, problem.encoding, shapes=shapes, n_scores=n_scores)
-    return fit_stages(merge_duplicates(X, y, weight), inputs, n_classes=n_classes, seed=seed)[0]
+    return fit_stages(merge_duplicates(X, y, weight), inputs, n_classes=n_classes, seed=seed, ensemble=ensemble)[0]
 
 
 def _check_rows(problem: Problem, rows: Any, weight: Any) -> tuple[Ints, Floats]:

@@ -40,10 +40,11 @@ UNIT_ERRORS = 2.0
 Folds = Sequence[tuple[Rows, Rows]]
 
 
-def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
+def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs, ensemble: int = 1) -> list[Candidate]:
     """Fit every stage to the first part of each fold, and judge it by the second.
 
-    Knots and hinges come from the inputs of all rows, so that fits of different folds have the same functions.
+    Knots and hinges come from the inputs of all rows, so that fits of different folds have the same functions. Units
+    are trained ``ensemble`` times, and those of all trainings go into one network.
     """
     tested = [out for _, out in folds]
     straight = _curve_basis(rows, inputs, np.zeros(len(inputs.names), bool))
@@ -73,11 +74,16 @@ def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
         gain, error = compare(curves, result[-1], tested)
         if gain < -error:
             break
-    return result + _unit_candidates(rows, folds, inputs, result)
+    return result + _unit_candidates(rows, folds, inputs, result, ensemble)
 
 
-def _unit_candidates(rows: Rows, folds: Folds, inputs: Inputs, judged: Sequence[Candidate]) -> list[Candidate]:
-    """Return units beside the best stage so far, if units drawn at random are better than none."""
+def _unit_candidates(
+    rows: Rows, folds: Folds, inputs: Inputs, judged: Sequence[Candidate], ensemble: int
+) -> list[Candidate]:
+    """Return units beside the best stage so far, if units drawn at random are better than none.
+
+    An ensemble is a wish for units: it is always tried.
+    """
     held = [out for _, out in folds]
     base = choose(judged, held)
     if sum(not shape for shape in inputs.shapes) < 2:
@@ -90,11 +96,14 @@ def _unit_candidates(rows: Rows, folds: Folds, inputs: Inputs, judged: Sequence[
     bases = [replace(drawn, base=fit.basis) if fit.basis is not parts else drawn for fit in base.fits]
     random = _on_folds("units", folds, bases.__getitem__, fit_units, base.fits)
     gain, error = compare(base, random, held)
-    if gain < error:
+    if gain < error and ensemble == 1:
         return []
     bases = []
     for k, ((train, _), fit) in enumerate(zip(folds, base.fits, strict=True)):
-        bases.append(add_units(rows, fit, knots, *train_units(train, fit, knots, inputs, seed=k)))
+        seeds = range(k, k + ensemble * len(folds), len(folds))
+        units = [train_units(train, fit, knots, inputs, seed=seed) for seed in seeds]
+        weights, biases = (np.concatenate(each) for each in zip(*units, strict=True))
+        bases.append(add_units(rows, fit, knots, weights, biases))
     return [_on_folds("units", folds, bases.__getitem__, fit_units, base.fits)]
 
 
