@@ -194,15 +194,7 @@ def run(options: argparse.Namespace) -> None:
     results = read_results(options.out)
     results["runs"].append(describe_run())
     done = results["results"]
-    order = [
-        "curves",
-        "forest",
-        "boosting",
-        "linear",
-        "tuned mlp",
-        "ensemble",
-        "ebm",
-    ]  # a run that is cut has what is cheap
+    order = ["curves", "forest", "boosting", "linear", "tuned mlp", "ensemble", "ebm"]  # what is cheap first
     jobs = [(t, f, m) for t in options.tables for m in options.models for f in range(FOLDS)]
     jobs = [job for job in jobs if "score" not in done.get(key(*job), {})]
     sizes = {table: (options.folder / f"{table}.npz").stat().st_size for table in options.tables}

@@ -188,9 +188,8 @@ def _advice(fit: Fit) -> list[str]:
     """Say how the model compares, and what to try where another is better."""
     lines = [str(each) for each in fit.comparisons]
     if any(each.verdict == "worse" for each in fit.comparisons):
-        more = (
-            "" if isinstance(config := fit.settings.config, CurveConfig) and config.ensemble > 1 else "--ensemble 8, "
-        )
+        assert isinstance(fit.settings.config, CurveConfig)
+        more = "--ensemble 8, " if fit.settings.config.ensemble == 1 else ""
         lines.append(f"To try: {more}--kind network --budget '60 s' (both add units of many columns), or more rows.")
     data = fit.model.data
     assert data is not None

@@ -263,7 +263,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _make_config(self, seed: int | None = None, *, partial: bool = False) -> GrowthConfig:
         """Return the parameters as a configuration; they are checked here, not in ``__init__``."""
-        curves = {"shapes": self.shapes} if self.shapes else {}
+        curves: dict[str, Any] = {"shapes": self.shapes} if self.shapes else {}
         if self.ensemble != CurveConfig.ensemble:
             curves["ensemble"] = self.ensemble
         make_config("network", curves)  # refuses them
