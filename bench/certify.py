@@ -24,10 +24,10 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
 
 import creases
+from creases._program import Step
 from creases.certify import output_bounds, output_range
 from creases.certify.differences import compare_decisions, difference_bounds, largest_difference, subtract_networks
 from creases.certify.properties import parse_vnnlib, verify
-from creases.network import Step
 
 
 def timed(work: Callable[..., Any], *arguments: Any, **options: Any) -> tuple[Any, float]:

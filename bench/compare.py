@@ -22,7 +22,7 @@ import torch
 
 import creases
 from creases.compare import coefficients
-from creases.compare.measures import cka_matrix
+from creases.compare.measures._cka import cka_matrix
 from creases_reproduction.linearity.image_networks import network
 from record import note
 

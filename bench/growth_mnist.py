@@ -36,7 +36,7 @@ import torch
 from torch import Tensor, nn
 
 import creases
-from creases.growth.methods import count_cost
+from creases.growth._cost import count_cost
 from creases.problems import mnist
 
 LR, DECAY, BATCH, VALIDATION = 1e-3, 0.01, 128, 6000

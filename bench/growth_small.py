@@ -37,7 +37,8 @@ from sklearn.metrics import log_loss
 from torch import nn
 
 from creases.growth import Proposal, apply
-from creases.growth.methods import count_cost, fold, random_units, tiny
+from creases.growth._cost import count_cost
+from creases.growth.methods import fold, random_units, tiny
 from creases.lab import Batch, train
 from creases.network import places
 from creases.problems import Problem, get, make_problem

@@ -32,7 +32,8 @@ from torch import Tensor, nn
 
 from creases import GrowingClassifier
 from creases.growth import Proposal
-from creases.growth.methods import count_cost, fold, tiny
+from creases.growth._cost import count_cost
+from creases.growth.methods import fold, tiny
 from creases.network import places
 from creases.problems import mnist
 from record import note

@@ -129,7 +129,7 @@ def measure(folder: Path, table: str, fold: int, model: str) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if model in ("curves", "ensemble"):
-            from creases.tables import fit_curves
+            from creases.tables._stages.fit import fit_curves
 
             start = time.process_time()
             fitted = fit_curves(problem, rows=train, ensemble=8 if model == "ensemble" else 1)

@@ -23,6 +23,7 @@ from api_objects import (
     space,
 )
 from creases import certify, compare, explain, regions, tables
+from creases.tables._stages.fit import fit_curves
 
 
 def network_calls() -> dict[str, Callable[[], Call]]:
@@ -175,7 +176,7 @@ def explain_calls() -> dict[str, Callable[[], Call]]:
             tables.scorecard, table | {"y": Y, "max_regions": 3, "max_terms": 2, "min_share": 0.1}
         ),
         "fit_curves": lambda: Call(
-            tables.fit_curves,
+            fit_curves,
             {
                 "problem": creases.problems.get("moons"),
                 "rows": np.arange(0, 400, 16),

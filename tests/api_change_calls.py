@@ -26,6 +26,7 @@ from api_objects import (
     y1,
 )
 from creases import boolean, certify, growth, lab, problems, prune, show, splines, tables
+from creases.show._figures._splines import plot_delta_slopes, plot_fit
 
 
 def change_calls() -> dict[str, Callable[[], Call]]:
@@ -144,12 +145,11 @@ def problem_calls() -> dict[str, Callable[[], Call]]:
     toy = {"n": 20, "seed": 0, "noise": 0.1, "standardize": True}
     text = "a,b,c\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
     table = {"target": "c", "missing": "drop", "header": True, "inputs": ["a"], "drop": [], "categorical": []}
-    return {name: lambda name=name: Call(getattr(problems, name), toy) for name in toys} | {
-        "circle_annulus": lambda: Call(problems.circle_annulus, toy | {"radii": (0.5, 0.7, 0.8)}),
+    return {name: lambda name=name: Call(problems.get, {"name": name} | toy) for name in toys} | {
+        "circle_annulus": lambda: Call(problems.get, {"name": "circle_annulus", "radii": (0.5, 0.7, 0.8)} | toy),
         "curve": lambda: Call(problems.curve, {"target": "sine", "n": 9, "seed": 0, "noise": 0.0, "spaced": False}),
-        "dissertation_radii": lambda: Call(problems.dissertation_radii, {"d": 3, "r1": 0.5}),
         "get": lambda: Call(problems.get, {"name": "moons", "n": 9}),
-        "match_outputs": lambda: Call(problems.match_outputs, {"problem": problems.moons(n=20), "outputs": 2}),
+        "match_outputs": lambda: Call(problems.match_outputs, {"problem": problems.get("moons", n=20), "outputs": 2}),
         "parse_table": lambda: Call(tables.parse_table, {"text": text, "name": "it.csv"} | table),
         "read_table": lambda: Call(tables.read_table, {"path": _frame(text)} | table),
         "Problem": lambda: Call(problems.Problem, {"name": "p", "X": X, "y": Y, "features": ("a", "b")}),
@@ -217,8 +217,8 @@ def show_calls() -> dict[str, Callable[[], Call]]:
             show.plot_similarity, {"values": np.eye(2), "names": ("a", "b"), "accuracy": [0.5, 0.5], "order": [1, 0]}
         ),
         "plot_spline": lambda: Call(show.plot_spline, {"model": shallow(), "data": (x1, y1), "window": None}),
-        "plot_fit": lambda: Call(show.plot_fit, {"model": shallow(), "data": (x1, y1)}),
-        "plot_delta_slopes": lambda: Call(show.plot_delta_slopes, {"model": shallow(), "data": (x1, y1)}),
+        "plot_fit": lambda: Call(plot_fit, {"model": shallow(), "data": (x1, y1)}),
+        "plot_delta_slopes": lambda: Call(plot_delta_slopes, {"model": shallow(), "data": (x1, y1)}),
         "plot_images": lambda: Call(show.plot_images, {"images": [[np.eye(3)]], "rows": ["a"], "columns": ["b"]}),
         "theme": lambda: Call(lambda name: show.theme(name).__enter__(), {"name": "light"}),
     }

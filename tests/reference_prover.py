@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from creases.certify.proofs import Leaf, Multipliers, TreeRecord
 from creases.certify.proofs._checker.claims import Claim, CoefficientClaim, RowClaim
 from creases.certify.proofs._checker.parts import Dense
 from creases.certify.proofs._checker.program import Affine, Machine, Relu
-from creases.certify.proofs._format import Tree
+from creases.certify.proofs._format import Leaf, Multipliers, Tree
+from creases.certify.proofs._record import TreeRecord
 
 Array = NDArray[Any]
 

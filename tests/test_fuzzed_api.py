@@ -33,17 +33,16 @@ NO_CALLS = {
     "takes results of other functions": """
         animate_growth animate_tracks animate_training apply certify_model describe_model explain explain_row
         find_changes fitted_rows gradient_descent measure
-        model_graphs plot_curves plot_term points_card squared_errors stack_networks unstack_network
-        plot_active_directions
-        plot_along_direction plot_compression plot_compression_table plot_disagreement plot_gradients plot_growth
-        plot_growth_curves plot_heatmap plot_pieces plot_polytope plot_pruning plot_section plot_spectra plot_tracks
+        model_graphs plot_curves points_card squared_errors stack_networks unstack_network
+        plot_compression plot_disagreement plot_gradients plot_growth
+        plot_heatmap plot_pieces plot_polytope plot_pruning plot_section plot_tracks
         redundant_units remove_redundant report save_figure""",
     "reads or writes files, or reads packages, and has tests of its own": """
-        breast_cancer cifar10 diabetes digits fit_table iris load load_checkpoint load_run lock_folder mnist plane_tiles
-        prepare_folder read_columns resolve_data wine""",
+        cifar10 fit_table load load_checkpoint load_run lock_folder mnist plane_tiles
+        prepare_folder read_columns resolve_data""",
     "is a part of a run, on a table or in a loop, and has tests of its own": """
         baseline_warnings baselines block_losses check_explanations
-        compare_losses compare_models compare_with_linear data_box decide default_kind describe_stage describe_step
+        compare_losses compare_models compare_with_linear data_box default_kind describe_stage describe_step
         drive fit_problem make_config metrics_summary model_to_dict shift_decision
         train_epoch""",
     "takes a function, or no arguments, or is a part of others": """

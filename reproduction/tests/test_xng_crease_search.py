@@ -9,7 +9,7 @@ import torch
 
 from creases.errors import InputError
 from creases.growth import apply
-from creases.problems import circle
+from creases.problems._planar import circle
 from creases_reproduction.xng.crease_search import crease_search
 from fold_models import cost, data, perceptron, train_briefly
 

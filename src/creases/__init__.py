@@ -30,7 +30,7 @@ from creases._doors import open_on_use
 
 if TYPE_CHECKING:
     from creases.growth import Grower, grow
-    from creases.network import Certificate, Network, Place, deepen, places, read, remove, widen
+    from creases.network import Network, deepen, places, read, remove, widen
     from creases.regions import bounds, cell, line, plane, plane_through, space, tropical
     from creases.show.notebook import report
     from creases.tables import GrowingClassifier, GrowingRegressor, fit_table, load
@@ -38,12 +38,10 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Certificate",
     "Grower",
     "GrowingClassifier",
     "GrowingRegressor",
     "Network",
-    "Place",
     "bounds",
     "cell",
     "deepen",
@@ -84,7 +82,7 @@ _SUBMODULES = (
 _HOMES = {
     "growth": ("Grower", "grow"),
     "tables": ("GrowingClassifier", "GrowingRegressor", "fit_table", "load"),
-    "network": ("Certificate", "Network", "Place", "deepen", "places", "read", "remove", "widen"),
+    "network": ("Network", "deepen", "places", "read", "remove", "widen"),
     "regions": ("bounds", "cell", "line", "plane", "plane_through", "space", "tropical"),
     "show.notebook": ("report",),
 }

@@ -10,7 +10,8 @@ from torch import nn
 import creases
 from agreement import seeded
 from creases.certify import output_bounds, unit_bounds
-from creases.certify.propagation import linear_value_bounds, value_bounds
+from creases.certify.propagation import value_bounds
+from creases.certify.propagation._linear import linear_value_bounds
 from creases.errors import InputError
 
 PLAIN = nn.Sequential(nn.Linear(2, 6), nn.ReLU(), nn.Linear(6, 5), nn.LeakyReLU(0.2), nn.Linear(5, 3)).double()

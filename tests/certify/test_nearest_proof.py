@@ -11,7 +11,8 @@ from torch import nn
 
 import creases
 from creases.certify import nearest
-from creases.certify.proofs import NearestStatement, Proof, check_proof
+from creases.certify.proofs import Proof, check_proof
+from creases.certify.proofs._format import NearestStatement
 from nearest_cases import NORMS, random_network
 
 

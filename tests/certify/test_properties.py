@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import creases
-from creases.certify.properties import holds, monotone, parse_vnnlib, verify
+from creases.certify.properties import parse_vnnlib, verify
+from creases.certify.properties._holds import holds
+from creases.certify.properties._monotone import monotone
 from creases.errors import FileError, InputError
 
 BOX = np.array([[-1.0, 1.0], [-0.5, 1.5]])
@@ -22,7 +24,7 @@ def network(seed: int, sizes: tuple[int, ...] = (2, 6, 5, 3)) -> creases.Network
 
 def least_row(net: creases.Network, C: np.ndarray, d: np.ndarray) -> float:
     """The smallest over the box of the largest of ``C y - d``, by the partition of the network with it as output."""
-    from creases.network import Step
+    from creases._program import Step
 
     torch = pytest.importorskip("torch")
     end = len(net.steps)

@@ -13,10 +13,11 @@ from torch import nn
 
 import creases
 from agreement import seeded
-from creases.certify import OutputRange, output_bounds, output_range
+from creases._program import Step
+from creases.certify import output_bounds, output_range
 from creases.certify._maximize import objectives
+from creases.certify._ranges import OutputRange
 from creases.errors import InputError
-from creases.network import Step
 from strategies import Case, cases
 
 MODEL = nn.Sequential(nn.Linear(2, 5), nn.ReLU(), nn.Linear(5, 4), nn.LeakyReLU(0.2), nn.Linear(4, 2)).double()

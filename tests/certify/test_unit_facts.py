@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from torch import nn
 
 import creases
-from creases.certify import unit_bounds
-from creases.certify._unit_facts import BOTH, OFF, ON, UNDECIDED, unit_facts
+from creases.certify import UnitSide, unit_bounds, unit_facts
 from strategies import cases
+
+OFF, ON, BOTH, UNDECIDED = UnitSide
 
 BOX = [(-1.0, 1.0), (-1.0, 1.0)]
 #: Unit 1 doubles 0, 2 is 0's mirror, 3 is never on, 4 always, 5 is parallel to 0 and is not read.

@@ -9,15 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import creases
-from creases.certify.proofs import (
-    ClaimProof,
-    DecisionsStatement,
-    Domain,
-    HoldsStatement,
-    Leaf,
-    make_proof,
-    save_proof,
-)
+from creases.certify.proofs import save_proof
+from creases.certify.proofs._digest import make_proof
+from creases.certify.proofs._format import ClaimProof, DecisionsStatement, Domain, HoldsStatement, Leaf
 from creases.cli import app
 
 

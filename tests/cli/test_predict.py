@@ -140,7 +140,7 @@ def test_a_builtin_problem_is_loaded_with_its_features(tmp_path):
     result = invoke("grow", "iris", "--out", tmp_path / "run", "--budget", 2)
     assert result.exit_code == 0, result.output
     model = creases.load(tmp_path / "run")
-    rows = pd.DataFrame(creases.problems.iris().X[[0, 149]], columns=creases.problems.iris().features)
+    rows = pd.DataFrame(creases.problems.get("iris").X[[0, 149]], columns=creases.problems.get("iris").features)
     assert model.predict(rows).tolist() == ["setosa", "virginica"]
     assert model.predict(rows.to_numpy()).tolist() == ["setosa", "virginica"]
 

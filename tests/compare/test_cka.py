@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from creases.compare import cka
 from creases.compare._coefficients import Coefficients
-from creases.compare.measures import cka_matrix, coefficient_cka
+from creases.compare.measures import coefficient_cka
+from creases.compare.measures._cka import cka_matrix
 from creases.errors import InputError
 
 

@@ -13,9 +13,11 @@ from torch import nn
 
 import creases
 from agreement import seeded
-from creases.certify.differences import Joint, join_networks, subtract_networks
+from creases.certify.differences import Joint, subtract_networks
+from creases.certify.differences._joint import join_networks
 from creases.compare import difference
-from creases.compare.differences import difference_in_box, difference_on_line, difference_on_plane
+from creases.compare.differences import difference_on_line, difference_on_plane
+from creases.compare.differences._in_box import difference_in_box
 from creases.errors import InputError
 from strategies import Case, cases
 

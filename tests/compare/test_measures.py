@@ -13,7 +13,8 @@ import creases
 from agreement import seeded
 from creases.compare import Coefficients, active_subspace, coefficients, compress, count_regions, explained_variance
 from creases.compare._bisection import bisect
-from creases.compare.measures import affine_map, cross_entropies, distances, hidden_cka, mapped_accuracies
+from creases.compare.measures import affine_map, cross_entropies, distances, mapped_accuracies
+from creases.compare.measures._hidden import hidden_cka
 from creases.errors import InputError
 
 RNG = torch.Generator().manual_seed(0)

@@ -10,7 +10,8 @@ from torch import nn
 
 import creases
 from creases.compare import coefficients, similarity
-from creases.compare.measures import cka_matrix, similarity_order
+from creases.compare.measures import similarity_order
+from creases.compare.measures._cka import cka_matrix
 from creases.errors import InputError
 
 X = torch.randn(60, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))

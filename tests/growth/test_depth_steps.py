@@ -12,8 +12,8 @@ from torch.nn import functional as F
 from creases.growth import Grower, GrowthConfig, History, Run
 from creases.growth._proposal import DepthProposal
 from creases.growth.methods import Tiny
-from creases.growth.policies import SizeLimit, WidthOrDepth
-from creases.growth.policies._depth import held_out_gain, new_layer
+from creases.growth.policies import SizeLimit
+from creases.growth.policies._depth import WidthOrDepth, held_out_gain, new_layer
 from creases.network import Place
 from growth_runs import mlp, same_tensors, state, timeless
 

@@ -11,8 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from torch import nn
 
 from creases.errors import InputError
-from creases.lab import Batch, Moments, TrainingResult, train
+from creases.lab import Batch, TrainingResult, train
 from creases.lab._training.order import order
+from creases.lab._training.train import Moments
 
 TORCH = {
     "cross_entropy": nn.functional.cross_entropy,

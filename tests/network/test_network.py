@@ -15,6 +15,7 @@ from agreement import Lambda, points, seeded
 from creases._program._patterns import pack_sides, unpack_sides
 from creases._program._pieces import forward_sides, slice_pieces
 from creases.errors import InputError
+from creases.network._network import Unit
 
 MAXOUT = Lambda(lambda x: x.view(-1, 3, 2).amax(1) + F.relu(x[:, :2]))
 
@@ -92,7 +93,7 @@ def test_packing_keeps_any_sides(kinds: list, seed: int) -> None:
 def test_units_have_places() -> None:
     net = conv_net()
     assert str(net.unit(0)) == "1[0, 0, 0]"
-    assert net.unit(48) == creases.network.Unit(48, 1, (0, 0, 0), "2", 9)
+    assert net.unit(48) == Unit(48, 1, (0, 0, 0), "2", 9)
     assert str(net.unit(net.n_units - 1)) == "5[3]"
     with pytest.raises(InputError, match="index must be an integer from 0 to 63, got 64"):
         net.unit(64)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from creases.errors import InputError
-from creases.problems import circle, overlapping_quadratic, quadratic, sine
+from creases.problems._planar import circle, overlapping_quadratic, quadratic, sine
 
 RULES = {
     sine: (lambda x, v: v > np.sin(x), [(-pi, pi), (-1.8, 1.8)]),

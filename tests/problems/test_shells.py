@@ -1,13 +1,19 @@
+from math import sqrt
+
 import numpy as np
 import pytest
 
 from creases.errors import InputError
-from creases.problems import DISSERTATION_RADII, dissertation_radii, shells
-from creases.problems._shells import equal_volume_radii
+from creases.problems._shells import equal_volume_radii, shells
 from creases.problems._toy import EQUAL_AREA_RADII
 
 
-@pytest.mark.parametrize("radii", [equal_volume_radii, dissertation_radii])
+def thick_radii(d):
+    """Radii of a ball and of a shell that becomes no thinner as d grows."""
+    return 0.5, 0.5 * sqrt(d), 0.5 * sqrt(2 * d)
+
+
+@pytest.mark.parametrize("radii", [equal_volume_radii, thick_radii])
 @pytest.mark.parametrize("d", [1, 2, 3, 8, 50, 2000])
 def test_points_lie_in_the_ball_and_in_the_shell(d, radii):
     r1, r2, r3 = radii(d)
@@ -20,7 +26,7 @@ def test_points_lie_in_the_ball_and_in_the_shell(d, radii):
 
 
 def test_points_are_uniform_in_volume_and_direction():
-    d, (r1, r2, r3) = 4, dissertation_radii(4)
+    d, (r1, r2, r3) = 4, thick_radii(4)
     X, y = shells(n=40_000, d=d, radii=(r1, r2, r3), standardize=False)
     r = np.linalg.norm(X, axis=1)
     for share in (r[y == 1] ** d / r1**d, (r[y == 0] ** d - r2**d) / (r3**d - r2**d)):
@@ -31,7 +37,6 @@ def test_points_are_uniform_in_volume_and_direction():
 
 def test_the_plane_has_the_radii_of_circle_against_annulus():
     assert equal_volume_radii(2) == pytest.approx(EQUAL_AREA_RADII)
-    assert dissertation_radii(2) == pytest.approx(DISSERTATION_RADII)
 
 
 @pytest.mark.parametrize("d", [2, 3, 5, 10])

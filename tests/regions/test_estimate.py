@@ -9,7 +9,8 @@ import pytest
 
 import creases
 from creases.errors import InputError
-from creases.regions import Estimate, estimate_regions
+from creases.regions import estimate_regions
+from creases.regions._estimate import Estimate
 
 
 def random_network(*widths: int) -> creases.Network:

@@ -10,6 +10,7 @@ from creases.compare import Compression, section
 from creases.compare.differences import difference_on_plane
 from creases.growth import History, Record
 from creases.regions import decision_polytopes
+from creases.show._figures._growth import plot_growth_curves
 from creases.splines import Shallow, Tracker
 from creases_reproduction.linearity.enclosures import expanded_simplex
 
@@ -123,7 +124,7 @@ PICTURES = {
     "line": lambda: show.plot_line(creases.line(FOLDS, [-1, -1], [1, 0.8])),
     "spline": lambda: show.plot_spline(SPLINE, data=(np.linspace(-1, 2, 7), np.linspace(-1, 2, 7) ** 2 / 4)),
     "tracks": lambda: show.plot_tracks(tracks(), window=(-2, 3)),
-    "growth": lambda: show.plot_growth_curves(history())[0],
+    "growth": lambda: plot_growth_curves(history())[0],
     "heat-map": heat,
     "images": images,
     "similarity": similarities,

@@ -11,7 +11,8 @@ from torch import nn
 
 from creases import splines
 from creases.errors import InputError
-from creases.splines import Pieces, Shallow, Spline
+from creases.splines import Shallow, Spline
+from creases.splines._spline import Pieces
 from spline_networks import exact, inputs, shallow_networks, terms
 
 TOLERANCE = 1e-13  # relative to the terms of the network

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import exp, log, sqrt
 
-from creases.problems import DISSERTATION_RADII
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import count_failures, judge_cases, judge_rows, row, rows, rows_picture
 from creases_reproduction.linearity.enclosures import enclosure, facet_distance, shell_volume
+from creases_reproduction.linearity.printed_radii import PRINTED_RADII
 
 #: Table 4.1, inner radii of expanded simplices of circumradius 1 in 2 to 10 dimensions.
 PRINTED_INNER = (0.87, 0.71, 0.64, 0.58, 0.54, 0.5, 0.47, 0.45, 0.43)
@@ -124,7 +124,7 @@ def measure_ball_to_gap(scale: Scale) -> Numbers:
 
 def measure_areas(scale: Scale) -> Numbers:
     """Measure areas of the circle, the gap and the annulus with the printed radii, over that of the circle."""
-    _, second, third = (radius / DISSERTATION_RADII[0] for radius in DISSERTATION_RADII)
+    _, second, third = (radius / PRINTED_RADII[0] for radius in PRINTED_RADII)
     return {"rows": [row("gap over circle", 1, second**2 - 1), row("annulus over circle", 1, third**2 - second**2)]}
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import creases
 from creases import Network, lab
 from creases.compare import section_of_partition
-from creases.problems import Problem, circle_annulus, xor_circles
+from creases.problems import Problem, get
 from creases.regions.geometry import slice_through
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
@@ -40,7 +40,7 @@ def train_networks(name: str, widths: tuple[int, ...], count: int, epochs: int =
 
 def problem(name: str) -> Problem:
     """Return Figure 6.1."""
-    return xor_circles(n=500) if name == "xor" else circle_annulus(500)
+    return get("xor_circles", n=500) if name == "xor" else get("circle_annulus", n=500)
 
 
 def network(found: lab.TrainingResult, k: int) -> Network:

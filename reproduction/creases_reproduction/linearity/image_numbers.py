@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from creases.problems import digits
+from creases import problems
 from creases_reproduction.experiment import Scale
 from creases_reproduction.images import STAND_IN
 from creases_reproduction.linearity.image_clusters import CLUSTERS, cluster_images
@@ -44,7 +44,7 @@ def own_plans(data: DataName, scale: Scale) -> list[Plan]:
 @cache
 def digit_images() -> tuple[Tensor, Tensor]:
     """Return scikit-learn's digits (n, 1, 8, 8), normalised, and classes."""
-    problem = digits()
+    problem = problems.get("digits")
     x = torch.from_numpy(np.asarray(problem.X, np.float32)).reshape(-1, 1, 8, 8)
     return (x - x.mean()) / x.std(), torch.from_numpy(np.asarray(problem.y, np.int64))
 

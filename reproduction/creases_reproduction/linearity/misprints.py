@@ -223,7 +223,7 @@ MISPRINTS = [
         "circle and annulus have equal areas",
         "the annulus has twice the area; equal ones need r3 = sqrt(3) r1",
         "",
-        "tests/problems/test_toy.py::test_default_radii_make_three_equal_areas_and_the_printed_ones_do_not",
+        "reproduction/tests/linearity/test_printed_radii.py::test_the_printed_ring_has_twice_the_area_of_the_disc",
     ),
     Misprint(
         "linearity/equation-5.6",

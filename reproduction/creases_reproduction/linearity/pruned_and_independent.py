@@ -17,10 +17,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from creases import prune, read
+from creases import problems, prune, read
 from creases.compare import coefficients
 from creases.compare.measures import coefficient_cka
-from creases.problems import digits
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import Scale
 from creases_reproduction.images import accuracy
@@ -153,7 +152,7 @@ def _crossed(alike: NDArray[Any], agree: NDArray[Any], first: list[int], second:
 
 def digit_images() -> Images:
     """Return scikit-learn's digits."""
-    problem = digits()
+    problem = problems.get("digits")
     x = torch.from_numpy(np.asarray(problem.X, np.float32) / 16)
     y = torch.from_numpy(np.asarray(problem.y, np.int64))
     return Images(x[:1200], y[:1200], x[1200:], y[1200:])

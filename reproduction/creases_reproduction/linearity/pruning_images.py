@@ -24,10 +24,9 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from creases import prune, read
+from creases import problems, prune, read
 from creases.compare import coefficients
 from creases.compare.measures import coefficient_cka
-from creases.problems import digits
 from creases.prune import Tune
 from creases_reproduction.experiment import ResultTable, describe_run, write_table
 from creases_reproduction.linearity.image_networks import DataName, images, network, train
@@ -137,7 +136,7 @@ def pruned_digits(*, seed: int = 0) -> ResultTable:
     Steps are larger and the learning rate is 0.05: some seconds of one core. Columns as :func:`pruned_images` gives
     them, without ``cka``.
     """
-    results = digits()
+    results = problems.get("digits")
     x = torch.from_numpy(results.X.reshape(-1, 1, 8, 8) / 8 - 1).float()
     y = torch.from_numpy(results.y)
     x, y, tests = x[:1200], y[:1200], (x[1200:], y[1200:])

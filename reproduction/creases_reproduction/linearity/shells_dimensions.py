@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from creases import lab
+from creases import lab, problems
 from creases._typing import Floats
-from creases.problems import dissertation_radii, shells
 from creases_reproduction.experiment import ResultTable, Scale, check_scale, derive_seed, run_as_program
+from creases_reproduction.linearity.printed_radii import printed_radii
 from creases_reproduction.statistics import add_rates
 
 THRESHOLDS = (0.95, 0.98, 0.99, 0.9999)
@@ -88,7 +88,8 @@ def train_on_shells(
 def _samples(n: int, trials: int, samples: int, seed: int) -> tuple[Floats, NDArray[np.int64]]:
     """Return samples (trials, samples, n) and their classes, 1 in the ball."""
     part = [
-        shells(n=samples, d=n, seed=seed + k, radii=dissertation_radii(n), standardize=False) for k in range(trials)
+        problems.get("shells", n=samples, d=n, seed=seed + k, radii=printed_radii(n), standardize=False)
+        for k in range(trials)
     ]
     return np.stack([item.X for item in part]), np.stack([item.y for item in part])
 

@@ -19,9 +19,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from creases import lab
-from creases.problems import DISSERTATION_RADII, circle_annulus
+from creases import lab, problems
 from creases_reproduction.experiment import ResultTable, Scale, check_scale, derive_seed, run_as_program
+from creases_reproduction.linearity.printed_radii import PRINTED_RADII
 from creases_reproduction.statistics import add_rates
 
 SAMPLES, LR, ENOUGH = 1000, 0.01, 0.95
@@ -116,7 +116,8 @@ def _successes(
 ) -> tuple[int, int]:
     """Return networks that have enough samples right in the end, and that ever had, of one setting."""
     part = [
-        circle_annulus(SAMPLES, seed=seed + k, radii=DISSERTATION_RADII, standardize=normalise) for k in range(trials)
+        problems.get("circle_annulus", n=SAMPLES, seed=seed + k, radii=PRINTED_RADII, standardize=normalise)
+        for k in range(trials)
     ]
     X, y = np.stack([item.X for item in part]), np.stack([item.y for item in part])
     batch, moments = lab.Batch.initial(trials, [2, 3, 1], seed=seed, leak=leak), None

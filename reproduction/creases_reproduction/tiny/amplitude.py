@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from creases import problems
 from creases.growth import Proposal, apply
 from creases.growth.methods import tiny
 from creases.growth.methods.expressivity import optimal_units, statistics
 from creases.network import places
-from creases.problems import digits
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
 from creases_reproduction.tiny.bottlenecks import perceptron
@@ -32,7 +32,7 @@ loss = nn.functional.cross_entropy
 
 def measure_amplitudes(scale: Scale) -> Numbers:
     """Measure training losses right after growth and 200 steps later, by size and seed."""
-    problem = digits()
+    problem = problems.get("digits")
     x = torch.from_numpy(np.asarray(problem.X, np.float32) / 16)
     y = torch.from_numpy(np.asarray(problem.y, np.int64))
     seeds = range(5 if scale == "full" else 2)

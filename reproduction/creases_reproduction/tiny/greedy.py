@@ -14,7 +14,7 @@ from creases.growth import Proposal, apply
 from creases.growth.methods import tiny
 from creases.growth.methods.expressivity import optimal_units, statistics
 from creases.network import places
-from creases.problems import digits
+from creases.problems import get
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
 from creases_reproduction.images import accuracy
@@ -189,7 +189,7 @@ def picture_variance(numbers: Numbers) -> Picture:
 
 def measure_growth_alone(scale: Scale) -> Numbers:
     """Measure scikit-learn's digits by growth alone, from one unit a layer: test accuracy by growth steps."""
-    problem = digits()
+    problem = get("digits")
     x, y = torch.from_numpy(np.asarray(problem.X) / 16), torch.from_numpy(np.asarray(problem.y, np.int64))
     train, test = (x[:1200], y[:1200]), (x[1200:], y[1200:])
     model = perceptron([64, 1, 1, 10], nn.SELU, 0).double()

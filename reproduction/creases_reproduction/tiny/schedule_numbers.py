@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from creases.problems import digits
+from creases import problems
 from creases_reproduction.claim import Numbers
 from creases_reproduction.experiment import Scale
 from creases_reproduction.images import STAND_IN
@@ -27,7 +27,7 @@ from creases_reproduction.tiny.growth_schedule import BY_STEPS, FIFTEEN, GROWN, 
 @cache
 def digit_data() -> Data:
     """Return scikit-learn's digits, flat, from 0 to 1."""
-    problem = digits()
+    problem = problems.get("digits")
     x = torch.from_numpy(np.asarray(problem.X, np.float32) / 16)
     y = torch.from_numpy(np.asarray(problem.y, np.int64))
     return (x[:1300], y[:1300]), (x[1300:], y[1300:])

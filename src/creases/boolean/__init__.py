@@ -33,11 +33,10 @@ from creases.boolean._functions import all_inputs, from_truth_table, parity, tru
 from creases.boolean._minimal import minimal_width
 from creases.boolean._npn import canonical_form, npn_classes
 from creases.boolean._orderings import subset_sum_orderings
-from creases.boolean._swaps import Swaps, class_changes, class_swaps, swaps
+from creases.boolean._swaps import class_changes, class_swaps, swaps
 from creases.boolean.intervals._sawtooth import parity_network
 
 __all__ = [
-    "Swaps",
     "all_inputs",
     "canonical_form",
     "class_changes",

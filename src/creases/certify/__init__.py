@@ -17,23 +17,20 @@ and VNN-LIB files) and :mod:`creases.certify.propagation` (bounds of every inter
 """
 
 from creases.certify._bounds import output_bounds, unit_bounds
-from creases.certify._margins import Margins, margins
+from creases.certify._margins import margins
 from creases.certify._nearest.nearest import Change, nearest
-from creases.certify._ranges import OutputRange, output_range
+from creases.certify._ranges import output_range
 from creases.certify._safety_map import SafetyMap, safety_map
-from creases.certify._unit_facts import BOTH, OFF, ON, UNDECIDED, UnitFacts, unit_facts
-from creases.certify.properties import Verdict, holds, monotone
+from creases.certify._unit_facts import UnitFacts, UnitSide, unit_facts
+from creases.certify.properties._holds import holds
+from creases.certify.properties._monotone import monotone
+from creases.certify.properties._verdict import Verdict
 
 __all__ = [
-    "BOTH",
-    "OFF",
-    "ON",
-    "UNDECIDED",
     "Change",
-    "Margins",
-    "OutputRange",
     "SafetyMap",
     "UnitFacts",
+    "UnitSide",
     "Verdict",
     "holds",
     "margins",

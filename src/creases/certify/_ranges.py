@@ -16,7 +16,9 @@ from creases._validation import check_choice, check_number
 from creases.certify._maximize.domain import Domain, check_domain, maximize_in
 from creases.certify._maximize.objectives import Coefficient, LeastRow, Objective
 from creases.certify._maximize.search import Extreme, Limits, maximize_objective, sample_points
-from creases.certify.proofs import ClaimProof, Proof, RangeEntry, RangeStatement, make_proof
+from creases.certify.proofs import Proof
+from creases.certify.proofs._digest import make_proof
+from creases.certify.proofs._format import ClaimProof, RangeEntry, RangeStatement
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 from creases.regions import SpacePartition

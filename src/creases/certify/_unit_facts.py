@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -19,18 +20,21 @@ from creases.regions import LinePartition, PlanePartition
 #: Rows of length 1 that differ by no more have the same direction: weights trained in float32 have seven digits.
 DIRECTION_TOLERANCE = 1e-6
 
-# What is known about a unit's side over the box.
-OFF = 0  #: a unit that is never active in the box
-ON = 1  #: a unit that is active everywhere in the box
-BOTH = 2  #: a unit that changes side in the box
-UNDECIDED = 3  #: a unit whose sides in the box are not known
+
+class UnitSide(IntEnum):
+    """What is known about a unit's side over a box."""
+
+    OFF = 0  #: never active in the box
+    ON = 1  #: active everywhere in the box
+    BOTH = 2  #: changes side in the box
+    UNDECIDED = 3  #: the bounds do not decide
 
 
 @dataclass(frozen=True, eq=False)
 class UnitFacts:
     """Facts about all units of a network; -1 and NaN where they do not apply (choices, layers that are not dense)."""
 
-    side: Ints  #: (n,) over the box: OFF or ON everywhere, BOTH sides occur, or UNDECIDED by the bounds
+    side: Ints  #: (n,) over the box: ``UnitSide``, OFF or ON everywhere, BOTH sides occur, or UNDECIDED by the bounds
     active_fraction: Floats  #: (n,) fraction of samples for which it is on; NaN without samples
     crease_size: Floats | None  #: (n,) length of its crease on the plane, or how often a segment crosses it
     same_crease: Ints  #: (n,) an earlier unit of the layer whose weights and bias are a multiple of this unit's
@@ -118,18 +122,19 @@ def _is_relu(net: Network) -> NDArray[np.bool_]:
 
 
 def _sides(net: Network, box: Floats, partition: PlanePartition | LinePartition | None) -> Ints:
-    """Return OFF, ON, BOTH or UNDECIDED for each unit; -1 for choices."""
+    """Return the side of each unit; -1 for choices."""
     if partition is not None and _covers(partition, box):
         sides = partition.sides() if isinstance(partition, PlanePartition) else net.unpack(partition.patterns)
         low, high = sides.min(axis=0, initial=1), sides.max(axis=0, initial=0)
-        decided = np.where(low == high, np.where(high > 0, ON, OFF), BOTH)
+        decided = np.where(low == high, np.where(high > 0, UnitSide.ON, UnitSide.OFF), UnitSide.BOTH)
         return np.where(_is_relu(net), decided, -1).astype(np.int64)
     out = np.full(net.n_units, -1)
     for bend, (low, high) in enumerate(unit_bounds(net, box)):
         if net.steps[net.bends[bend]].op == "relu":
             layer = slice(net.unit_starts[bend], net.unit_starts[bend + 1])
             # What enters the first bend is affine, and affine functions reach their bounds at corners of the box.
-            out[layer] = np.where(high <= 0, OFF, np.where(low >= 0, ON, BOTH if bend == 0 else UNDECIDED))
+            open_side = UnitSide.BOTH if bend == 0 else UnitSide.UNDECIDED
+            out[layer] = np.where(high <= 0, UnitSide.OFF, np.where(low >= 0, UnitSide.ON, open_side))
     return out
 
 

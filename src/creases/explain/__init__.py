@@ -10,6 +10,6 @@ over the regions between them instead of sampled. What needs the columns of a ta
 [2.0, 1.0]
 """
 
-from creases.explain._attributions import Attributions, attributions
+from creases.explain._attributions import attributions
 
-__all__ = ["Attributions", "attributions"]
+__all__ = ["attributions"]

@@ -162,7 +162,7 @@ class History:
     def plot(self, axes: Sequence[Any] | None = None) -> Any:
         """Plot loss, accuracy (or R²) and size by epoch, with every growth step marked; return the figure.
 
-        ``axes`` are three axes to draw on, new ones by default; see :func:`creases.show.plot_growth_curves`.
+        ``axes`` are three axes to draw on, new ones by default.
         """
         return plot(self, axes=axes)
 

@@ -11,14 +11,13 @@ from creases.lab._sweeps.functions import job
 from creases.lab._sweeps.jobs import ERROR, KEY, SEED
 from creases.lab._sweeps.sweep import Status, Sweep
 from creases.lab._training.batch import Batch
-from creases.lab._training.train import Moments, TrainingResult, train
+from creases.lab._training.train import TrainingResult, train
 
 __all__ = [
     "ERROR",
     "KEY",
     "SEED",
     "Batch",
-    "Moments",
     "Status",
     "Sweep",
     "TrainingResult",

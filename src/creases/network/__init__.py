@@ -14,10 +14,9 @@ piece, the affine function ``J x + y`` that holds there.
 'layers.0.bend[1]'
 """
 
-from creases._program import Step
 from creases._program._pieces import Piece
 from creases._program._program import PointsLike
-from creases.network._network import Network, Unit
+from creases.network._network import Network
 from creases.network._read import NetworkLike, as_network, read
 from creases.network.surgery._certificate import Certificate
 from creases.network.surgery._deepen import deepen
@@ -33,8 +32,6 @@ __all__ = [
     "Piece",
     "Place",
     "PointsLike",
-    "Step",
-    "Unit",
     "as_network",
     "deepen",
     "places",

@@ -21,7 +21,6 @@ def moons(*, n: int = 400, seed: Seed = 0, noise: float = 0.1, standardize: bool
 
     Examples
     --------
-    >>> from creases.problems import moons
     >>> moons(noise=0.05)
     <Problem moons: 400 x 2, 2 classes>
     """
@@ -61,7 +60,6 @@ def spirals(
 
     Examples
     --------
-    >>> from creases.problems import spirals
     >>> spirals(arms=3)
     <Problem spirals: 400 x 2, 3 classes>
     """

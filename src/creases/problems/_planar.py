@@ -28,7 +28,6 @@ def sine(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool 
 
     Examples
     --------
-    >>> from creases.problems import sine
     >>> sine()
     <Problem sine: 400 x 2, 2 classes>
     """
@@ -43,7 +42,6 @@ def quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: 
 
     Examples
     --------
-    >>> from creases.problems import quadratic
     >>> quadratic(n=100, seed=1).classes
     ('below', 'above')
     """
@@ -58,7 +56,6 @@ def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: boo
 
     Examples
     --------
-    >>> from creases.problems import circle
     >>> circle().X.shape
     (400, 2)
     """
@@ -75,7 +72,6 @@ def overlapping_quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.15, 
 
     Examples
     --------
-    >>> from creases.problems import overlapping_quadratic
     >>> overlapping_quadratic().y.mean()
     np.float64(0.5)
     """

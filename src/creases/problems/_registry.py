@@ -59,7 +59,14 @@ def names() -> tuple[str, ...]:
 
 @check_arguments("name")
 def get(name: str, **options: Any) -> Problem:
-    """Return the built-in problem of a name; the options are those of the function of the same name.
+    """Return the built-in problem of a name.
+
+    Plane     sine, quadratic, circle, overlapping_quadratic, xor, xor_circles, moons, spirals (also ``arms``,
+              ``turns``), circle_annulus (also ``radii``): options ``n``, ``seed``, ``noise``, ``standardize``
+    Space     shells: the same options, and ``d``, the dimension, and ``radii``
+    Curves    sine_curve and others: ``n``, ``seed``, ``noise``, ``spaced``
+    Tables    iris, wine, breast_cancer, digits, diabetes: ``standardize``
+    Images    mnist, cifar10
 
     Examples
     --------

@@ -30,19 +30,6 @@ def equal_volume_radii(d: int, r1: float = 0.5) -> Radii:
     return r1, r2, r2 * (1 + (r1 / r2) ** d) ** (1 / d)
 
 
-def dissertation_radii(d: int, r1: float = 0.5) -> Radii:
-    """Return (r1, r2, r3) with r2 = sqrt(d) r1 and r3 = sqrt(2) r2, the ratio of the dissertation's section 4.2.1.
-
-    Examples
-    --------
-    >>> from creases.problems import dissertation_radii
-    >>> [round(r, 3) for r in dissertation_radii(4)]
-    [0.5, 1.0, 1.414]
-    """
-    r2 = sqrt(check_count(d, "d")) * check_number(r1, "r1", above=0)
-    return r1, r2, sqrt(2) * r2
-
-
 @check_arguments("standardize")
 def shells(
     *,
@@ -72,7 +59,6 @@ def shells(
 
     Examples
     --------
-    >>> from creases.problems import shells
     >>> shells(n=1000, d=8)
     <Problem shells: 1000 x 8, 2 classes>
     """

@@ -12,7 +12,6 @@ def iris(*, standardize: bool = False) -> Problem:
 
     Examples
     --------
-    >>> from creases.problems import iris
     >>> iris().classes
     ('setosa', 'versicolor', 'virginica')
     """
@@ -25,7 +24,6 @@ def wine(*, standardize: bool = False) -> Problem:
 
     Examples
     --------
-    >>> from creases.problems import wine
     >>> wine()
     <Problem wine: 178 x 13, 3 classes>
     """
@@ -38,7 +36,6 @@ def breast_cancer(*, standardize: bool = False) -> Problem:
 
     Examples
     --------
-    >>> from creases.problems import breast_cancer
     >>> breast_cancer().classes
     ('malignant', 'benign')
     """
@@ -53,7 +50,6 @@ def digits(*, standardize: bool = False) -> Problem:
 
     Examples
     --------
-    >>> from creases.problems import digits
     >>> digits()
     <Problem digits: 1797 x 64, 10 classes>
     """
@@ -68,7 +64,6 @@ def diabetes(*, standardize: bool = False) -> Problem:
 
     Examples
     --------
-    >>> from creases.problems import diabetes
     >>> diabetes()
     <Problem diabetes: 442 x 10, regression>
     """

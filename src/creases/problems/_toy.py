@@ -18,9 +18,6 @@ from creases.problems._sampling import Seed, generator, make_problem
 #: have the same area: r2 = sqrt(2) r1, r3 = sqrt(3) r1.
 EQUAL_AREA_RADII = (0.5, 0.5 * sqrt(2), 0.5 * sqrt(3))
 
-#: The radii as section 4.2.1 prints them, r3 = sqrt(2) r2: there the annulus has twice the area of the circle.
-DISSERTATION_RADII = (0.5, 0.5 * sqrt(2), 1.0)
-
 CITATION = "Local Linearity of ReLU Neural Networks (dissertation)"
 
 
@@ -44,8 +41,8 @@ def circle_annulus(
     seed
         A seed, or a generator.
     radii
-        ``(r1, r2, r3)``: the disc is ``|x| <= r1``, the ring ``r2 <= |x| <= r3``; ``EQUAL_AREA_RADII`` or
-        ``DISSERTATION_RADII``.
+        ``(r1, r2, r3)``: the disc is ``|x| <= r1``, the ring ``r2 <= |x| <= r3``; the disc, the gap
+        and the ring have equal areas by default.
     noise
         Standard deviation of normal noise added to the coordinates, after the classes are set.
     standardize
@@ -59,7 +56,6 @@ def circle_annulus(
 
     Examples
     --------
-    >>> from creases.problems import circle_annulus
     >>> X, y = circle_annulus(1000, seed=0)
     >>> X.shape, y.sum()
     ((1000, 2), np.int64(500))
@@ -95,7 +91,6 @@ def xor_circles(
 
     Examples
     --------
-    >>> from creases.problems import xor_circles
     >>> xor_circles()
     <Problem xor_circles: 400 x 2, 2 classes>
     """
@@ -120,7 +115,6 @@ def xor(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool =
 
     Examples
     --------
-    >>> from creases.problems import xor
     >>> xor(n=200).classes
     ('same sign', 'different signs')
     """

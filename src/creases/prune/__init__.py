@@ -23,7 +23,7 @@ from creases.prune._exact import exact
 from creases.prune._exhaustive import ExhaustiveResult, exhaustive
 from creases.prune._iterative import iterative
 from creases.prune._magnitude import magnitude
-from creases.prune._results import ExactResult, PruningResult, PruningStep, Reduction
+from creases.prune._results import ExactResult, PruningResult, PruningStep
 from creases.prune._sub_networks import sub_networks
 from creases.prune._tuner import Tune, tuner
 
@@ -32,7 +32,6 @@ __all__ = [
     "ExhaustiveResult",
     "PruningResult",
     "PruningStep",
-    "Reduction",
     "Tune",
     "channels",
     "check_samples",

@@ -25,10 +25,10 @@ True
 """
 
 from creases.regions._boundary import Boundary
-from creases.regions._bounds import Bounds, bounds
+from creases.regions._bounds import bounds
 from creases.regions._cell import Cell, cell
 from creases.regions._decision import DecisionPolytope, decision_polytopes
-from creases.regions._estimate import Estimate, estimate_regions
+from creases.regions._estimate import estimate_regions
 from creases.regions._explanation import Explanation
 from creases.regions._line.line import line
 from creases.regions._line.lines import lines
@@ -38,20 +38,17 @@ from creases.regions._plane.tiles import PlaneTiles, plane_tiles
 from creases.regions._plane.warm_up import compile_kernels
 from creases.regions._space.partition import SpacePartition
 from creases.regions._space.space import iter_space, space
-from creases.regions._tropical import Tropical, tropical
+from creases.regions._tropical import tropical
 
 __all__ = [
     "Boundary",
-    "Bounds",
     "Cell",
     "DecisionPolytope",
-    "Estimate",
     "Explanation",
     "LinePartition",
     "PlanePartition",
     "PlaneTiles",
     "SpacePartition",
-    "Tropical",
     "bounds",
     "cell",
     "compile_kernels",

@@ -14,14 +14,13 @@ if TYPE_CHECKING:
     from creases.show._figures._cell import plot_cell
     from creases.show._figures._compare import (
         plot_compression,
-        plot_compression_table,
         plot_disagreement,
         plot_section,
         plot_similarity,
     )
     from creases.show._figures._dual import plot_dual
     from creases.show._figures._effects import plot_effect, plot_importance
-    from creases.show._figures._growth import GrowthView, plot_growth, plot_growth_curves
+    from creases.show._figures._growth import GrowthView, plot_growth
     from creases.show._figures._line import plot_line
     from creases.show._figures._network import plot_network
     from creases.show._figures._pieces import plot_pieces
@@ -30,18 +29,14 @@ if TYPE_CHECKING:
     from creases.show._figures._pruning import plot_pruning
     from creases.show._figures._safety_map import plot_safety_map
     from creases.show._figures._sensitivity import (
-        plot_active_directions,
-        plot_along_direction,
         plot_gradients,
         plot_images,
-        plot_spectra,
     )
     from creases.show._figures._space import plot_space
-    from creases.show._figures._splines import plot_delta_slopes, plot_fit, plot_spline, plot_tracks
+    from creases.show._figures._splines import plot_spline, plot_tracks
     from creases.show._figures._surface import plot_surface
     from creases.show._figures._sweeps import draw_cells, format_table, heatmap_cells, heatmap_size, plot_heatmap
     from creases.show._figures._table_model import plot_curves
-    from creases.show._figures._term_graphs import plot_term
     from creases.show._save import save_figure
     from creases.show._style import (
         active_theme,
@@ -75,20 +70,14 @@ __all__ = [
     "new_figure",
     "new_grid",
     "plane_height",
-    "plot_active_directions",
-    "plot_along_direction",
     "plot_cell",
     "plot_compression",
-    "plot_compression_table",
     "plot_curves",
-    "plot_delta_slopes",
     "plot_disagreement",
     "plot_dual",
     "plot_effect",
-    "plot_fit",
     "plot_gradients",
     "plot_growth",
-    "plot_growth_curves",
     "plot_heatmap",
     "plot_images",
     "plot_importance",
@@ -102,10 +91,8 @@ __all__ = [
     "plot_section",
     "plot_similarity",
     "plot_space",
-    "plot_spectra",
     "plot_spline",
     "plot_surface",
-    "plot_term",
     "plot_tracks",
     "readable_color",
     "save_figure",
@@ -123,7 +110,6 @@ _HOMES = {
     "_figures._cell": ("plot_cell",),
     "_figures._compare": (
         "plot_compression",
-        "plot_compression_table",
         "plot_disagreement",
         "plot_section",
         "plot_similarity",
@@ -136,7 +122,6 @@ _HOMES = {
     "_figures._growth": (
         "GrowthView",
         "plot_growth",
-        "plot_growth_curves",
     ),
     "_figures._line": ("plot_line",),
     "_figures._network": ("plot_network",),
@@ -150,16 +135,11 @@ _HOMES = {
     "_figures._pruning": ("plot_pruning",),
     "_figures._safety_map": ("plot_safety_map",),
     "_figures._sensitivity": (
-        "plot_active_directions",
-        "plot_along_direction",
         "plot_gradients",
         "plot_images",
-        "plot_spectra",
     ),
     "_figures._space": ("plot_space",),
     "_figures._splines": (
-        "plot_delta_slopes",
-        "plot_fit",
         "plot_spline",
         "plot_tracks",
     ),
@@ -172,7 +152,6 @@ _HOMES = {
         "plot_heatmap",
     ),
     "_figures._table_model": ("plot_curves",),
-    "_figures._term_graphs": ("plot_term",),
     "_save": ("save_figure",),
     "_style": (
         "active_theme",

@@ -45,7 +45,7 @@ from creases.splines._multivariate import Hyperplanes, to_hyperplanes
 from creases.splines._relocate import relocate
 from creases.splines._relocation import Relocation
 from creases.splines._roughness import roughness
-from creases.splines._spline import Pieces, Shallow, Spline
+from creases.splines._spline import Shallow, Spline
 
 __all__ = [
     "Breakpoints",
@@ -54,7 +54,6 @@ __all__ = [
     "Hyperplanes",
     "Method",
     "OptimalFit",
-    "Pieces",
     "Relocation",
     "Shallow",
     "Spline",

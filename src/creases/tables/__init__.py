@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from creases.tables._explain.columns import Columns
     from creases.tables._explain.counterfactual import Counterfactual, counterfactual
     from creases.tables._explain.effects import CategoryEffect, NumberEffect, effects
-    from creases.tables._explain.importance import Importance, Interactions, importance, interactions
+    from creases.tables._explain.importance import Importance, importance, interactions
     from creases.tables._explain.scorecard import Scorecard, ScorecardRegion, scorecard
     from creases.tables._fit.describe import describe_stage, describe_step
     from creases.tables._fit.experiment import Experiment
@@ -32,10 +32,7 @@ if TYPE_CHECKING:
     from creases.tables._folder.model_saving import model_to_dict
     from creases.tables._folder.saved_run import SavedRun, load_run
     from creases.tables._folder.settings import RunSettings, default_kind, resolve_data
-    from creases.tables._model.decision import decide
-    from creases.tables._model.edit import Edit
     from creases.tables._model.table_model import TableModel
-    from creases.tables._reading.columns import Column
     from creases.tables._reading.files import read_columns
     from creases.tables._reading.table import parse_table, read_table
     from creases.tables._scores.advice import Comparison, compare_models
@@ -52,41 +49,31 @@ if TYPE_CHECKING:
     )
     from creases.tables._split.options import CurveConfig
     from creases.tables._split.split import MIN_ROWS, TableSplit, data_box
-    from creases.tables._stages.fit import fit_curves
-    from creases.tables._stages.parts import Curve, Plane, Step, Units
-    from creases.tables._words.card import PointsCard, points_card
+    from creases.tables._words.card import points_card
     from creases.tables._words.changes import find_changes
     from creases.tables._words.facts import certify_model
     from creases.tables._words.graphs import LevelGraph, NumberGraph, fitted_rows, model_graphs
     from creases.tables._words.model_text import describe_model
     from creases.tables._words.pair_graphs import PairGraph
-    from creases.tables._words.row_text import Effect, RowExplanation, explain_row
-    from creases.tables._words.stability import Stability
+    from creases.tables._words.row_text import RowExplanation, explain_row
 
 __all__ = [
     "MIN_ROWS",
     "Baseline",
     "CategoryEffect",
     "ClassificationMetrics",
-    "Column",
     "Columns",
     "Comparison",
     "Counterfactual",
-    "Curve",
     "CurveConfig",
-    "Edit",
-    "Effect",
     "Experiment",
     "GrowingClassifier",
     "GrowingRegressor",
     "Importance",
-    "Interactions",
     "LevelGraph",
     "NumberEffect",
     "NumberGraph",
     "PairGraph",
-    "Plane",
-    "PointsCard",
     "RegressionMetrics",
     "RowExplanation",
     "RunFile",
@@ -96,12 +83,9 @@ __all__ = [
     "ScorecardRegion",
     "Snapshot",
     "Snapshots",
-    "Stability",
-    "Step",
     "TableEncoding",
     "TableModel",
     "TableSplit",
-    "Units",
     "baseline_warnings",
     "baselines",
     "certify_model",
@@ -109,7 +93,6 @@ __all__ = [
     "compare_with_linear",
     "counterfactual",
     "data_box",
-    "decide",
     "default_kind",
     "describe_model",
     "describe_stage",
@@ -117,7 +100,6 @@ __all__ = [
     "effects",
     "explain_row",
     "find_changes",
-    "fit_curves",
     "fit_problem",
     "fit_table",
     "fitted_rows",
@@ -149,7 +131,7 @@ _HOMES = {
     "_explain.columns": ("Columns",),
     "_explain.counterfactual": ("Counterfactual", "counterfactual"),
     "_explain.effects": ("CategoryEffect", "NumberEffect", "effects"),
-    "_explain.importance": ("Importance", "Interactions", "importance", "interactions"),
+    "_explain.importance": ("Importance", "importance", "interactions"),
     "_explain.scorecard": ("Scorecard", "ScorecardRegion", "scorecard"),
     "_fit.describe": ("describe_stage", "describe_step"),
     "_fit.experiment": ("Experiment",),
@@ -161,10 +143,7 @@ _HOMES = {
     "_folder.model_saving": ("model_to_dict",),
     "_folder.saved_run": ("SavedRun", "load_run"),
     "_folder.settings": ("RunSettings", "default_kind", "resolve_data"),
-    "_model.decision": ("decide",),
-    "_model.edit": ("Edit",),
     "_model.table_model": ("TableModel",),
-    "_reading.columns": ("Column",),
     "_reading.files": ("read_columns",),
     "_reading.table": ("parse_table", "read_table"),
     "_scores.advice": ("Comparison", "compare_models"),
@@ -178,16 +157,13 @@ _HOMES = {
     "_scores.metrics": ("ClassificationMetrics", "RegressionMetrics"),
     "_split.options": ("CurveConfig",),
     "_split.split": ("MIN_ROWS", "TableSplit", "data_box"),
-    "_stages.fit": ("fit_curves",),
-    "_stages.parts": ("Curve", "Plane", "Step", "Units"),
-    "_words.card": ("PointsCard", "points_card"),
+    "_words.card": ("points_card",),
     "_words.changes": ("find_changes",),
     "_words.facts": ("certify_model",),
     "_words.graphs": ("LevelGraph", "NumberGraph", "fitted_rows", "model_graphs"),
     "_words.model_text": ("describe_model",),
     "_words.pair_graphs": ("PairGraph",),
-    "_words.row_text": ("Effect", "RowExplanation", "explain_row"),
-    "_words.stability": ("Stability",),
+    "_words.row_text": ("RowExplanation", "explain_row"),
 }
 __getattr__ = open_on_use(__name__, _HOMES)
 

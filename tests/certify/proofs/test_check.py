@@ -11,7 +11,12 @@ import numpy as np
 import pytest
 
 import creases
-from creases.certify.proofs import (
+from creases.certify.proofs import Proof, check_proof
+from creases.certify.proofs._checker.claims import Refusal
+from creases.certify.proofs._checker.program import build_machine
+from creases.certify.proofs._checker.statements import Subject, derive_claims
+from creases.certify.proofs._digest import make_proof
+from creases.certify.proofs._format import (
     CaseSet,
     ClaimProof,
     DecisionsStatement,
@@ -25,17 +30,11 @@ from creases.certify.proofs import (
     Multipliers,
     NearestStatement,
     OutputRows,
-    Proof,
     RangeEntry,
     RangeStatement,
     Split,
     VerifyStatement,
-    check_proof,
-    make_proof,
 )
-from creases.certify.proofs._checker.claims import Refusal
-from creases.certify.proofs._checker.program import build_machine
-from creases.certify.proofs._checker.statements import Subject, derive_claims
 from creases.errors import InputError
 from creases.network import Network
 from reference_prover import prove

@@ -14,7 +14,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import creases
-from creases.certify.proofs import (
+from creases.certify.proofs import check_proof
+from creases.certify.proofs._checker.program import build_machine
+from creases.certify.proofs._checker.statements import Subject, derive_claims
+from creases.certify.proofs._digest import make_proof
+from creases.certify.proofs._format import (
     ClaimProof,
     DecisionsStatement,
     DifferenceEntry,
@@ -29,11 +33,7 @@ from creases.certify.proofs import (
     RangeEntry,
     RangeStatement,
     Split,
-    check_proof,
-    make_proof,
 )
-from creases.certify.proofs._checker.program import build_machine
-from creases.certify.proofs._checker.statements import Subject, derive_claims
 from creases.errors import InputError
 from creases.network._reading.arrays import from_arrays
 from reference_prover import exact_values, prove

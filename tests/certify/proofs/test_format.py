@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import creases
-from creases.certify.proofs import (
+from creases.certify.proofs import Proof, load_proof, network_digest, save_proof
+from creases.certify.proofs._digest import make_proof
+from creases.certify.proofs._format import (
     CaseSet,
     ClaimProof,
     DecisionsStatement,
@@ -25,17 +27,12 @@ from creases.certify.proofs import (
     Multipliers,
     NearestStatement,
     OutputRows,
-    Proof,
     RangeEntry,
     RangeStatement,
     Split,
-    TreeRecord,
     VerifyStatement,
-    load_proof,
-    make_proof,
-    network_digest,
-    save_proof,
 )
+from creases.certify.proofs._record import TreeRecord
 from creases.errors import FileError, RequestError
 
 BOX = ((-1.0, 2.0),)

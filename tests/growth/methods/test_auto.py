@@ -9,8 +9,8 @@ from torch import nn
 import creases
 from creases.growth._objective import objective
 from creases.growth._samples import InMemorySamples
-from creases.growth.methods import METHODS, Auto, Evidence
-from creases.growth.methods._auto import MAX_FOLDS
+from creases.growth.methods import METHODS, Evidence
+from creases.growth.methods._auto import MAX_FOLDS, Auto
 
 
 @pytest.mark.parametrize(("inputs", "method"), [(2, "fold"), (100, "fold"), (101, "random")])

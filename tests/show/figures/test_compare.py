@@ -11,14 +11,12 @@ from creases.compare.differences import difference_on_line, difference_on_plane
 from creases.errors import InputError
 from creases.show._figures._compare import (
     plot_compression,
-    plot_compression_table,
     plot_disagreement,
     plot_section,
     plot_similarity,
 )
 from creases.show._figures._sensitivity import (
     plot_active_directions,
-    plot_along_direction,
     plot_gradients,
     plot_images,
     plot_spectra,
@@ -75,9 +73,6 @@ def test_compression_is_drawn_with_the_networks_own_accuracy(ax):
     curve, own = ax.lines[:2]
     assert (curve.get_xdata().tolist(), curve.get_ydata().tolist()) == ([1, 10], [50, 75])
     assert own.get_ydata()[0] == pytest.approx(90)
-    table = new_figure()[1][0]
-    plot_compression_table(results, ax=table)
-    assert [texts(table)[0, j] for j in range(3)] == ["50.0", "75.0", "90.0"]
 
 
 def planes():
@@ -162,19 +157,6 @@ def test_spectra_are_roots_of_eigenvalues_above_rounding():
     assert "100%" in ax.get_title()
 
 
-def test_outputs_are_drawn_along_their_first_direction():
-    x, C, found = sensitivities()
-    labels = np.arange(30) % 2
-    (ax,) = plot_along_direction(found, x, {"net": C.values}, output=1, y=labels).axes
-    own = ax.collections[1].get_offsets()
-    np.testing.assert_allclose(own[:, 0], x[labels == 1, 1], atol=1e-12)
-    np.testing.assert_allclose(own[:, 1], 2 * x[labels == 1, 1].clamp(min=0), atol=1e-12)
-
-
-def compression(k):
-    return Compression((k,), (1.0,), 1.0, (0.0,))
-
-
 def on_line():
     return difference_on_line(*planes(), [0, 0], [1, 0])
 
@@ -187,7 +169,6 @@ def on_line():
         (lambda: plot_similarity(np.ones((2, 2)), ["a", "b"], accuracy=[1.0]), "accuracy must have 2"),
         (lambda: plot_similarity(np.eye(2), ["a", "b"], order=[0, 0]), "order must have each of the numbers 0 to 1"),
         (lambda: plot_compression({}), "results must have at least one k"),
-        (lambda: plot_compression_table({"a": compression(1), "b": compression(2)}), "results must have the same k"),
         (lambda: plot_disagreement(on_line()), "difference must be on a plane"),
         (lambda: signed_image(np.ones(5), (1, 2, 2)), "values must have 4 numbers"),
         (lambda: signed_image(np.ones((2, 2, 2))), "values must be an image"),

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 import creases
 from creases.errors import InputError
 from creases.growth import History, Scaling, grow
-from creases.problems import xor_circles
-from creases.show import GrowthView, plot_growth, plot_growth_curves
+from creases.problems._toy import xor_circles
+from creases.show import GrowthView, plot_growth
+from creases.show._figures._growth import plot_growth_curves
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from creases.show._figures._pieces import plot_pieces
-from creases.splines import OptimalFit, Pieces
+from creases.splines import OptimalFit
+from creases.splines._spline import Pieces
 
 X = np.array([0.0, 4.0])
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, TriMesh
 
-from creases.show import new_figure, plot_curves, plot_term
-from creases.show._figures._term_graphs import LEVELS
+from creases.show import new_figure, plot_curves
+from creases.show._figures._term_graphs import LEVELS, plot_term
 from creases.show._figures._ticks import date_ticks
 from creases.tables import PairGraph, fit_table, model_graphs, parse_table
 from readable_models import make_model, random_model

@@ -9,8 +9,9 @@ import creases
 from creases.errors import InputError
 from creases.growth import GrowthConfig
 from creases.problems import Problem
-from creases.tables import Experiment, TableSplit, baseline_warnings, baselines, decide, metrics_summary
+from creases.tables import Experiment, TableSplit, baseline_warnings, baselines, metrics_summary
 from creases.tables._fit.threshold import choose_threshold
+from creases.tables._model.decision import decide
 from creases.tables._scores.metrics import classification_metrics, regression_metrics
 
 

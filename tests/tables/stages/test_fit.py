@@ -11,9 +11,8 @@ import creases
 from creases import certify
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.tables import fit_curves
 from creases.tables._split.rows import merge_duplicates
-from creases.tables._stages.fit import fit_stages
+from creases.tables._stages.fit import fit_curves, fit_stages
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import CurveModel
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from creases import certify
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.tables import fit_curves, parse_table
+from creases.tables import parse_table
+from creases.tables._stages.fit import fit_curves
 from creases.tables._stages.model import CurveModel
 
 

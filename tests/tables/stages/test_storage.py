@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from creases.tables import Curve, Units
 from creases.tables._stages.model import CurveModel
+from creases.tables._stages.parts import Curve, Units
 
 
 def make_model() -> CurveModel:

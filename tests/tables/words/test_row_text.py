@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from creases import problems
-from creases.tables import fit_curves
+from creases.tables._stages.fit import fit_curves
 from creases.tables._words.cells import decode_row
 from creases.tables._words.points import probability, share_probability
 from creases.tables._words.row_text import explain_row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from creases.certify._boxes.search import CaseLike, TreeLog
-from creases.certify.proofs import Leaf, Multipliers, Split
+from creases.certify.proofs._format import Leaf, Multipliers, Split
 
 
 def case_trees(

@@ -20,7 +20,8 @@ from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes
 from creases.certify._maximize.tree_search import BATCH, Node
 from creases.certify._maximize.triangle import Triangle
 from creases.certify._maximize.values import coefficient_above, exact_coefficient, exact_sign_sum
-from creases.certify.proofs import Leaf, Multipliers, TreeRecord
+from creases.certify.proofs._format import Leaf, Multipliers
+from creases.certify.proofs._record import TreeRecord
 
 #: A region whose sides hold by less, in units of each, may be empty up to its boundary: decided in fractions.
 THIN = 1e-9

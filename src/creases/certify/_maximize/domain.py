@@ -10,10 +10,10 @@ import numpy as np
 
 from creases._typing import Bools, Floats
 from creases._validation import check_box, check_numbers, check_vector
-from creases.certify import proofs
 from creases.certify._maximize.dense import gamma
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._maximize.multipliers import Rows, shift_rows
+from creases.certify.proofs import _format as proof_format
 from creases.errors import InputError
 
 #: How far a point beyond a row is moved towards the inside, relative to the way there.
@@ -62,10 +62,10 @@ class Domain:
                 return moved
         return x
 
-    def stated(self) -> proofs.Domain:
+    def stated(self) -> proof_format.Domain:
         """Return the domain as a proof states it."""
         box = tuple((low, high) for low, high in self.box.tolist())
-        return proofs.Domain(box, tuple(map(tuple, self.A.tolist())), tuple(self.b.tolist()))
+        return proof_format.Domain(box, tuple(map(tuple, self.A.tolist())), tuple(self.b.tolist()))
 
     def within(self, box: Floats) -> Domain:
         """Return the part of the polytope in a smaller box."""

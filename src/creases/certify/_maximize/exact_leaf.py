@@ -14,7 +14,7 @@ from creases.certify._maximize.dense import DenseForm
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.exact_program import Vector, maximize_exactly
 from creases.certify._maximize.nodes import FREE, ON
-from creases.certify.proofs import Multipliers
+from creases.certify.proofs._format import Multipliers
 
 #: The most points next to a vertex that are tried.
 MAX_ROUNDINGS = 64

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from creases._typing import Floats
-from creases.certify.proofs import Leaf, Split
+from creases.certify.proofs._format import Leaf, Split
 
 
 class Extreme(NamedTuple):

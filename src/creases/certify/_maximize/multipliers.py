@@ -19,7 +19,7 @@ import numpy as np
 from creases._typing import Floats, Ints
 from creases.certify._maximize.dense import gamma, round_up
 from creases.certify._maximize.nodes import FREE, ON, TINY, Nodes
-from creases.certify.proofs import Multipliers
+from creases.certify.proofs._format import Multipliers
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ import numpy as np
 
 from creases._typing import Bools, Floats, Ints
 from creases.certify._maximize.dense import UNIT, Affine, Dense, gamma
-from creases.certify.proofs import Leaf, Lemma
+from creases.certify.proofs._format import Leaf, Lemma
 
 #: More than all underflow in a pass can change, where magnitudes are below 1e30.
 TINY = 1e-290

@@ -13,7 +13,8 @@ from creases._typing import Floats, Progress
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.extreme import Extreme, Limits
 from creases.certify._maximize.objectives import Objective
-from creases.certify.proofs import Leaf, TreeRecord
+from creases.certify.proofs._format import Leaf
+from creases.certify.proofs._record import TreeRecord
 from creases.certify.propagation._linear import LinearBounds
 
 __all__ = ["Extreme", "Limits", "maximize_objective", "sample_points"]

@@ -24,7 +24,8 @@ from creases.certify._maximize.multipliers import bound_sum, shift_rows
 from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes
 from creases.certify._maximize.triangle import Triangle
 from creases.certify._maximize.values import least_value
-from creases.certify.proofs import Leaf, TreeRecord
+from creases.certify.proofs._format import Leaf
+from creases.certify.proofs._record import TreeRecord
 from creases.network import Network
 
 #: Nodes that are split at a time.

@@ -25,7 +25,8 @@ from creases.certify._maximize.exact_form import exact_functions
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._nearest.question import Goal, Question
 from creases.certify._nearest.relaxation import Sides
-from creases.certify.proofs import Leaf, Multipliers, Split, TreeRecord
+from creases.certify.proofs._format import Leaf, Multipliers, Split
+from creases.certify.proofs._record import TreeRecord
 
 #: Multipliers below this share of the largest are taken for 0.
 SMALL = 1e-9

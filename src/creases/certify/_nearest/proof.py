@@ -20,16 +20,10 @@ from creases.certify._nearest.question import Goal, Question, predicted_class
 from creases.certify._nearest.relaxation import Ball, Bounds, Lines, Sides, bound_units, lines, upper_bounds
 from creases.certify._nearest.rounding import Rounding
 from creases.certify._nearest.search import SLOPES
-from creases.certify.proofs import (
-    ClaimProof,
-    Leaf,
-    Multipliers,
-    NearestStatement,
-    Proof,
-    TreeRecord,
-    check_proof,
-    make_proof,
-)
+from creases.certify.proofs import Proof, check_proof
+from creases.certify.proofs._digest import make_proof
+from creases.certify.proofs._format import ClaimProof, Leaf, Multipliers, NearestStatement
+from creases.certify.proofs._record import TreeRecord
 
 #: A leaf is beyond the radius by at least this share of it, so that other roundings cannot matter.
 ROOM = 1e-9

@@ -6,17 +6,15 @@
 """
 
 from creases.certify.differences._decisions import DecisionComparison, compare_decisions
-from creases.certify.differences._joint import Joint, as_pair, join_networks, subtract_networks
-from creases.certify.differences._largest import LargestDifference, difference_bounds, largest_difference
+from creases.certify.differences._joint import Joint, as_pair, subtract_networks
+from creases.certify.differences._largest import difference_bounds, largest_difference
 
 __all__ = [
     "DecisionComparison",
     "Joint",
-    "LargestDifference",
     "as_pair",
     "compare_decisions",
     "difference_bounds",
-    "join_networks",
     "largest_difference",
     "subtract_networks",
 ]

@@ -17,7 +17,9 @@ from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective
 from creases.certify.differences._joint import as_pair, join_networks
-from creases.certify.proofs import ClaimProof, DecisionsStatement, Leaf, Proof, make_proof
+from creases.certify.proofs import Proof
+from creases.certify.proofs._digest import make_proof
+from creases.certify.proofs._format import ClaimProof, DecisionsStatement, Leaf
 from creases.certify.propagation._linear import LinearBounds
 from creases.network import Network, NetworkLike
 

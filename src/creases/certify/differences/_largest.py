@@ -15,11 +15,13 @@ from creases._validation import check_box, check_number
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective
+from creases.certify._output_search import search_largest_outputs, start_points
 from creases.certify.differences._bounds import DifferenceBounds, has_same_architecture, rounding_error
 from creases.certify.differences._joint import as_pair, subtract_networks
-from creases.certify.proofs import ClaimProof, DifferenceEntry, DifferencesStatement, Proof, make_proof
+from creases.certify.proofs import Proof
+from creases.certify.proofs._digest import make_proof
+from creases.certify.proofs._format import ClaimProof, DifferenceEntry, DifferencesStatement
 from creases.certify.propagation._linear import LinearBounds
-from creases.certify.search import search_largest_outputs, start_points
 from creases.network import Network, NetworkLike
 
 #: Bounds that agree to this, relative to the larger, are equal.

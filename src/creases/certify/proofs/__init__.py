@@ -6,57 +6,17 @@ it shows what it states, by code that no search uses.
 """
 
 from creases.certify.proofs._check import CheckResult, check_proof
-from creases.certify.proofs._digest import make_proof, mark_model, network_digest
+from creases.certify.proofs._digest import network_digest
 from creases.certify.proofs._format import (
-    CaseSet,
-    ClaimProof,
-    DecisionsStatement,
-    DifferenceEntry,
-    DifferencesStatement,
-    Domain,
-    HoldsStatement,
-    Leaf,
-    Lemma,
-    ModelMark,
-    MonotoneStatement,
-    Multipliers,
-    NearestStatement,
-    OutputRows,
     Proof,
-    RangeEntry,
-    RangeStatement,
-    Split,
-    VerifyStatement,
 )
-from creases.certify.proofs._record import TreeRecord
 from creases.certify.proofs._store import load_proof, save_proof
 
 __all__ = [
-    "CaseSet",
     "CheckResult",
-    "ClaimProof",
-    "DecisionsStatement",
-    "DifferenceEntry",
-    "DifferencesStatement",
-    "Domain",
-    "HoldsStatement",
-    "Leaf",
-    "Lemma",
-    "ModelMark",
-    "MonotoneStatement",
-    "Multipliers",
-    "NearestStatement",
-    "OutputRows",
     "Proof",
-    "RangeEntry",
-    "RangeStatement",
-    "Split",
-    "TreeRecord",
-    "VerifyStatement",
     "check_proof",
     "load_proof",
-    "make_proof",
-    "mark_model",
     "network_digest",
     "save_proof",
 ]

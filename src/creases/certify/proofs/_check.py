@@ -61,13 +61,14 @@ def check_proof(
     Examples
     --------
     >>> import creases
-    >>> from creases.certify.proofs import ClaimProof, Domain, HoldsStatement, Leaf, Split, make_proof
+    >>> from dataclasses import replace
+    >>> from creases import certify
     >>> net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])  # class 1 where |x| > 1
-    >>> statement = HoldsStatement("holds", Domain(((-0.5, 0.75),)), never=1)
-    >>> print(check_proof(make_proof(statement, [ClaimProof(("never",), [Leaf("bounds")])], net=net), net))
+    >>> proof = certify.holds(net, (-0.5, 0.75), never=1).proof
+    >>> print(check_proof(proof, net))
     verified: no input of the box is decided for class 1
-    >>> wider = HoldsStatement("holds", Domain(((-0.5, 1.75),)), never=1)
-    >>> print(check_proof(make_proof(wider, [ClaimProof(("never",), [Leaf("bounds")])], net=net), net))
+    >>> wider = replace(proof.statement.domain, box=((-0.5, 1.75),))
+    >>> print(check_proof(replace(proof, statement=replace(proof.statement, domain=wider)), net))
     refused: claim never, node 0: by its bounds the claim can be missed by 0.75
     """
     start = time.perf_counter()

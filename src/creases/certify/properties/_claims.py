@@ -13,7 +13,8 @@ from creases._typing import Floats, Progress
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective, sample_points
-from creases.certify.proofs import ClaimProof, HoldsStatement, make_proof
+from creases.certify.proofs._digest import make_proof
+from creases.certify.proofs._format import ClaimProof, HoldsStatement
 from creases.certify.properties._verdict import Verdict
 from creases.network import Network
 

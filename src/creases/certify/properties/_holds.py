@@ -10,7 +10,7 @@ import torch
 from creases._typing import Floats, Progress
 from creases._validation import check_index, check_number, check_numbers, check_vector
 from creases.certify._maximize.domain import check_domain
-from creases.certify.proofs import HoldsStatement, OutputRows
+from creases.certify.proofs._format import HoldsStatement, OutputRows
 from creases.certify.properties._claims import Claim, decide_claims
 from creases.certify.properties._verdict import Verdict
 from creases.errors import InputError

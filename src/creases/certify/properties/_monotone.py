@@ -15,7 +15,9 @@ from creases.certify._exact import exact_outputs
 from creases.certify._maximize.domain import Domain, check_domain
 from creases.certify._maximize.objectives import Coefficient, LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective
-from creases.certify.proofs import ClaimProof, MonotoneStatement, Proof, make_proof
+from creases.certify.proofs import Proof
+from creases.certify.proofs._digest import make_proof
+from creases.certify.proofs._format import ClaimProof, MonotoneStatement
 from creases.certify.propagation._gradients import gradient_bounds
 from creases.certify.propagation._linear import LinearBounds
 from creases.certify.properties._verdict import Verdict

@@ -25,7 +25,9 @@ from creases.certify._boxes.warm_up import compile_search
 from creases.certify._maximize.domain import Domain, shrink
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective, sample_points
-from creases.certify.proofs import CaseSet, ClaimProof, Leaf, Proof, Split, VerifyStatement, make_proof
+from creases.certify.proofs import Proof
+from creases.certify.proofs._digest import make_proof
+from creases.certify.proofs._format import CaseSet, ClaimProof, Leaf, Split, VerifyStatement
 from creases.certify.properties._verdict import Verdict
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network

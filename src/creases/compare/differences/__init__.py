@@ -2,11 +2,11 @@
 
 Samples    ``difference_at_samples``: a ``SampleDifference``
 Exactly    ``difference_on_line``, ``difference_on_plane``: a ``PartitionDifference`` with its connected areas
-Box        ``difference_in_box``: the largest difference of each output
+
+A box is compared by :func:`creases.compare.difference` alone.
 """
 
 from creases.compare.differences._at_samples import SampleDifference, difference_at_samples
-from creases.compare.differences._in_box import difference_in_box
 from creases.compare.differences._on_partition import (
     PartitionDifference,
     difference_on_line,
@@ -17,7 +17,6 @@ __all__ = [
     "PartitionDifference",
     "SampleDifference",
     "difference_at_samples",
-    "difference_in_box",
     "difference_on_line",
     "difference_on_plane",
 ]

@@ -2,13 +2,8 @@
 
 Each exists as a function that returns a proposal for one place (:func:`fold`, :func:`tiny`, ...), and as an object that
 ``creases.grow(..., how=...)`` takes (:class:`Fold`, :class:`Tiny`, ...). Both have the same defaults.
-
-A run's budget counts the multiply-adds of torch in a growth step by itself; a method that computes elsewhere, in numpy
-for example, tells it by :func:`charge`. :func:`count_cost` counts in a loop of your own.
 """
 
-from creases.growth._cost import count_cost
-from creases.growth.methods._auto import Auto
 from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.growth.methods._fold.fold import Fold, fold
 from creases.growth.methods._gradmax import GradMax, gradmax
@@ -19,7 +14,6 @@ from creases.growth.methods._tiny.tiny import Tiny, tiny
 
 __all__ = [
     "METHODS",
-    "Auto",
     "Evidence",
     "Fold",
     "GradMax",
@@ -27,7 +21,6 @@ __all__ = [
     "Random",
     "Split",
     "Tiny",
-    "count_cost",
     "fold",
     "gradmax",
     "random_units",

@@ -3,7 +3,7 @@
 Each is a small object; a function of the run's state (:class:`creases.growth.State`) can replace it.
 """
 
-from creases.growth.policies._depth import WidthOrDepth, largest_bottleneck
+from creases.growth.policies._depth import largest_bottleneck
 from creases.growth.policies._stages import Stages
 from creases.growth.policies._stop import NoImprovement, NothingToAdd, SizeLimit, Stop, Target
 from creases.growth.policies._when import Every, Plateau
@@ -20,6 +20,5 @@ __all__ = [
     "Stages",
     "Stop",
     "Target",
-    "WidthOrDepth",
     "largest_bottleneck",
 ]

@@ -13,7 +13,7 @@ from creases.network.surgery._channel_group import (
 )
 from creases.network.surgery._channel_groups import channel_groups
 from creases.network.surgery._deepen import InsertedLayer, inserted_layers, remove_layer
-from creases.network.surgery._function_names import BEND_FUNCTIONS, IDENTITY_FUNCTIONS, JOIN_FUNCTIONS, MOVE_FUNCTIONS
+from creases.network.surgery._function_names import BEND_FUNCTIONS, PASSING_FUNCTIONS
 from creases.network.surgery._layers import AFFINE_LAYERS, UnitTensors, count_outputs, input_tensors, output_tensors
 from creases.network.surgery._link import Link
 from creases.network.surgery._optimizer import check_optimizer, reset_optimizer_state
@@ -26,10 +26,8 @@ from creases.network.surgery._tracking import IS_OUTPUT
 __all__ = [
     "AFFINE_LAYERS",
     "BEND_FUNCTIONS",
-    "IDENTITY_FUNCTIONS",
     "IS_OUTPUT",
-    "JOIN_FUNCTIONS",
-    "MOVE_FUNCTIONS",
+    "PASSING_FUNCTIONS",
     "PRELU_SLOPE",
     "ChannelGroup",
     "ChannelGroups",

@@ -48,6 +48,9 @@ JOIN_FUNCTIONS = words("cat concat concatenate stack hstack vstack dstack")
 #: Functions that rearrange the entries of a tensor.
 MOVE_FUNCTIONS = MOVES | words("permute transpose swapaxes swapdims")
 
+#: Functions that leave each entry as it is, wherever they put it.
+PASSING_FUNCTIONS = MOVE_FUNCTIONS | IDENTITY_FUNCTIONS | JOIN_FUNCTIONS
+
 #: Functions of layers, whose weights identify units.
 LAYERS = words("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d")
 
@@ -58,6 +61,7 @@ __all__ = [
     "JOIN_FUNCTIONS",
     "LAYERS",
     "MOVE_FUNCTIONS",
+    "PASSING_FUNCTIONS",
     "QUERIES",
     "REDUCTIONS",
     "SPATIAL",

@@ -50,7 +50,7 @@ def animate_tracks(
     history
         A result of :meth:`creases.splines.Tracker.history`.
     data, target, window
-        As in :func:`creases.show.plot_fit`.
+        As in :func:`creases.show.plot_spline`.
     frames
         Maximal number of frames, evenly spaced in the history.
     fps

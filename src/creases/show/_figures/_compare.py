@@ -115,20 +115,6 @@ def plot_compression(results: Mapping[str, Compression], *, ax: Axes | None = No
     return ax
 
 
-def plot_compression_table(results: Mapping[str, Compression], *, ax: Axes | None = None) -> Axes:
-    """Plot the accuracy of compressed networks as a table, a column for each k, the original accuracy last."""
-    ks = {result.k for result in results.values()}
-    if len(ks) != 1:
-        raise InputError("results", "have the same k for all networks", str(sorted(ks)))
-    ax = style.get_axes(ax, 3.4 + 0.6 * (1 + len(next(iter(ks)))), 1.2 + 0.34 * len(results))
-    cells = 100 * np.array([[*result.accuracy, result.original] for result in results.values()])
-    columns = [*(str(k) for k in next(iter(ks))), "all"]
-    _draw_matrix(ax, cells, list(results), columns, "accuracy (%)", form=".1f")
-    with style.style_context():
-        ax.set_xlabel("pieces per output")
-    return ax
-
-
 def plot_disagreement(
     difference: PartitionDifference, *, ax: Axes | None = None, names: Sequence[str] = ("a", "b")
 ) -> Axes:

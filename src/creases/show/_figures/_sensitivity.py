@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -222,50 +222,6 @@ def _scale_directions(ax: Axes, count: int) -> None:
     else:
         ax.set_xscale("log")
         ax.set_xlim(0.9, count)
-
-
-def plot_along_direction(
-    subspaces: Mapping[str, Sequence[ActiveSubspace]],
-    X: Any,
-    values: Mapping[str, ArrayLike],
-    *,
-    output: int = 0,
-    y: ArrayLike | None = None,
-) -> Figure:
-    """Plot an output of each network against the coordinate along its first active direction.
-
-    Parameters
-    ----------
-    subspaces
-        For each network the active subspaces of its outputs.
-    X
-        Samples (p, ...).
-    values
-        For each network its outputs (p, n_out) at the samples.
-    output
-        Number of the output, from 0.
-    y
-        Classes (p,): samples of the class of the output are highlighted.
-
-    Returns
-    -------
-    Figure
-        The figure with all panels.
-    """
-    figure, axes = _panels(len(subspaces))
-    for ax, (name, spaces) in zip(axes, subspaces.items(), strict=False):
-        t, v = spaces[output].project(X), np.asarray(values[name], np.float64)[:, output]
-        if len(t) != len(v):
-            raise InputError("values", f"have {len(t)} rows for {name}, one for each sample", str(len(v)))
-        of_class = np.zeros(len(t), bool) if y is None else np.asarray(y) == output
-        for mask, color in ((~of_class, style.active_theme().quiet), (of_class, style.class_color(1))):
-            ax.scatter(t[mask], v[mask], s=4, color=color, linewidths=0, alpha=0.7)
-        with style.style_context():
-            ax.set_title(name, fontsize=8)
-    with style.style_context():
-        figure.supxlabel("coordinate on the first direction", fontsize=9)
-        figure.supylabel(f"output {output}", fontsize=9)
-    return figure
 
 
 def _panels(count: int, across: int = 4) -> tuple[Figure, list[Axes]]:

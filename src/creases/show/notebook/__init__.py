@@ -4,6 +4,6 @@ Every result is shown as a card when it is the last expression of a notebook's c
 ``report`` shows the whole report of a result in the notebook.
 """
 
-from creases.show.notebook._report import NotebookReport, report
+from creases.show.notebook._report import report
 
-__all__ = ["NotebookReport", "report"]
+__all__ = ["report"]

@@ -22,11 +22,11 @@ from creases.show.report import (
     write_comparison_report,
     write_growth_report,
     write_map_report,
-    write_model_report,
-    write_partition_report,
     write_sweep_report,
 )
 from creases.show.report._growth import write_run_report
+from creases.show.report._maps import write_partition_report
+from creases.show.report._table_model import write_model_report
 from creases.tables import SavedRun, TableModel
 
 #: Pixels of the frame: tall enough for the map and the curves beside it.

@@ -7,13 +7,12 @@ from creases._doors import open_on_use
 if TYPE_CHECKING:
     from creases.show.report._comparisons import write_comparison_report
     from creases.show.report._kinds import kind_of_result
-    from creases.show.report._maps import write_map_report, write_partition_report
+    from creases.show.report._maps import write_map_report
     from creases.show.report._measures import MEASURES, format_number, measure_title, pair_rows, plot_measure
     from creases.show.report._run_folder import write_growth_report
     from creases.show.report._run_map import plot_run_map
     from creases.show.report._slices import choose_slices
     from creases.show.report._sweeps import write_sweep_report
-    from creases.show.report._table_model import write_model_report
 
 __all__ = [
     "MEASURES",
@@ -27,8 +26,6 @@ __all__ = [
     "write_comparison_report",
     "write_growth_report",
     "write_map_report",
-    "write_model_report",
-    "write_partition_report",
     "write_sweep_report",
 ]
 
@@ -36,10 +33,7 @@ _HOMES = {
     "_comparisons": ("write_comparison_report",),
     "_run_folder": ("write_growth_report",),
     "_kinds": ("kind_of_result",),
-    "_maps": (
-        "write_map_report",
-        "write_partition_report",
-    ),
+    "_maps": ("write_map_report",),
     "_measures": (
         "MEASURES",
         "format_number",
@@ -50,7 +44,6 @@ _HOMES = {
     "_run_map": ("plot_run_map",),
     "_slices": ("choose_slices",),
     "_sweeps": ("write_sweep_report",),
-    "_table_model": ("write_model_report",),
 }
 __getattr__ = open_on_use(__name__, _HOMES)
 

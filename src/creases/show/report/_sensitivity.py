@@ -89,7 +89,7 @@ def _direction(space: ActiveSubspace, features: tuple[str, ...]) -> str:
 
 
 def _plot(subject: Subject, spaces: list[ActiveSubspace]) -> Figure:
-    from creases.show import plot_active_directions, plot_spectra
+    from creases.show._figures._sensitivity import plot_active_directions, plot_spectra
 
     shape = subject.net.input_shape
     if len(shape) == 3 and shape[0] in (1, 3):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from creases.certify import OFF, ON, UNDECIDED, UnitFacts, unit_facts
+from creases.certify import UnitFacts, UnitSide, unit_facts
 from creases.regions import LinePartition
 from creases.show.report._formatting import format_float, format_integer, format_percent, pluralize
 from creases.show.report._subject import Section, Subject
@@ -42,9 +42,9 @@ def units_section(subject: Subject) -> Section:
 def _notes(facts: UnitFacts, unit: int) -> list[str]:
     """Return the notes about a unit."""
     notes = []
-    if facts.side[unit] == OFF:
+    if facts.side[unit] == UnitSide.OFF:
         notes.append("dead: never active")
-    elif facts.side[unit] == ON:
+    elif facts.side[unit] == UnitSide.ON:
         notes.append("always active: no crease here")
     elif facts.active_fraction[unit] == 0:
         notes.append("inactive on all data")
@@ -53,7 +53,7 @@ def _notes(facts: UnitFacts, unit: int) -> list[str]:
     if facts.same_crease[unit] >= 0:
         kind = "duplicate of" if facts.orientation[unit] > 0 else "mirror of"
         notes.append(f"{kind} unit {facts.same_crease[unit]} (same crease)")
-    elif facts.parallel[unit] >= 0 and facts.side[unit] != OFF:
+    elif facts.parallel[unit] >= 0 and facts.side[unit] != UnitSide.OFF:
         notes.append(f"parallel to unit {facts.parallel[unit]}")
     if facts.norm_out[unit] == 0:
         notes.append("unused: all outgoing weights are 0")
@@ -61,8 +61,8 @@ def _notes(facts: UnitFacts, unit: int) -> list[str]:
 
 
 def _summary(subject: Subject, facts: UnitFacts) -> str:
-    dead, on = int((facts.side == OFF).sum()), int((facts.side == ON).sum())
-    twins, still = int((facts.same_crease >= 0).sum()), int((facts.side == UNDECIDED).sum())
+    dead, on = int((facts.side == UnitSide.OFF).sum()), int((facts.side == UnitSide.ON).sum())
+    twins, still = int((facts.same_crease >= 0).sum()), int((facts.side == UnitSide.UNDECIDED).sum())
     proof = "Proved over the whole box" if subject.covers_inputs else "Proved by bounds over the box"
     text = f"{pluralize(subject.net.n_units, 'unit')}. {proof}: {format_integer(dead)} dead"
     text += f", {format_integer(on)} always active"
@@ -70,7 +70,7 @@ def _summary(subject: Subject, facts: UnitFacts) -> str:
     shares = "shares its" if twins == 1 else "share their"
     text += f". {format_integer(twins) if twins else 'None'} {shares} crease with an earlier unit of the layer."
     if subject.X is not None:
-        silent = int(((facts.active_fraction == 0) & (facts.side != OFF)).sum())
+        silent = int(((facts.active_fraction == 0) & (facts.side != UnitSide.OFF)).sum())
         text += f" {pluralize(silent, 'more unit')} inactive on all data ({subject.samples_text})." if silent else ""
         text += f" Percentages are of {subject.samples_text}."
     return text

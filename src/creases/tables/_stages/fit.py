@@ -137,7 +137,6 @@ def fit_curves(
     Examples
     --------
     >>> from creases import problems
-    >>> from creases.tables import fit_curves
     >>> model = fit_curves(problems.get("iris"))
     >>> [step.stage for step in model.steps][:3]
     ['linear', 'curves', '3 planes']

@@ -15,7 +15,8 @@ from creases.errors import InputError
 from creases.growth import apply, explain
 from creases.growth.methods import fold
 from creases.growth.methods.folding import EfficientScore, as_logits, decisions, fold_entries, subnetwork_at
-from creases.problems import circle, quadratic, wine
+from creases.problems._planar import circle, quadratic
+from creases.problems._shipped import wine
 from fold_models import cost, data, fold_cases, perceptron, train_briefly
 
 

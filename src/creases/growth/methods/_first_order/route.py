@@ -19,7 +19,7 @@ from creases.errors import InputError
 from creases.growth.methods._first_order.consumer import Consumer, append_constant, check_consumer, windows
 from creases.growth.methods._first_order.observation import Observation
 from creases.network import Place
-from creases.network.surgery import BEND_FUNCTIONS, IDENTITY_FUNCTIONS, JOIN_FUNCTIONS, MOVE_FUNCTIONS, PRELU_SLOPE
+from creases.network.surgery import BEND_FUNCTIONS, PASSING_FUNCTIONS, PRELU_SLOPE
 
 Map = Callable[[Tensor], Tensor]
 
@@ -103,7 +103,7 @@ class UnitPath:
                 self._steps.append(("bend", bend))
         elif name == "mean":
             self._steps.append(("linear", lambda z: z.flatten(2).mean(2)))
-        elif name not in MOVE_FUNCTIONS | IDENTITY_FUNCTIONS | JOIN_FUNCTIONS and "dropout" not in name:
+        elif name not in PASSING_FUNCTIONS and "dropout" not in name:
             self._refuse(f"its units pass {name}, which is not linear at 0 in each unit")
 
     def _slopes(self) -> tuple[float, float, float]:

@@ -192,11 +192,11 @@ def fold(
 
     Examples
     --------
-    >>> from creases.problems import quadratic
+    >>> from creases import problems
     >>> with torch.random.fork_rng():
     ...     _ = torch.manual_seed(0)
     ...     model = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2)).double()
-    >>> X, y = quadratic()
+    >>> X, y = problems.get("quadratic")
     >>> proposal = fold(model, "0", X, y)
     >>> proposal.count, proposal.explanation["where"]["found"]
     (1, 'foot')

@@ -5,7 +5,6 @@ from creases.growth.methods._fold.efficient_score import EfficientScore
 from creases.growth.methods._fold.explanation import fold_entries
 from creases.growth.methods._fold.fold import dead_layer_reason
 from creases.growth.methods._fold.fold_point import fold_point, local_fold_point
-from creases.growth.methods._fold.outcome import fold_outcome
 from creases.growth.methods._fold.predictions import as_logits, decisions
 from creases.growth.methods._fold.subnetwork import subnetwork_at
 from creases.growth.methods._fold.typical_mispredictions import typical_mispredictions
@@ -16,7 +15,6 @@ __all__ = [
     "dead_layer_reason",
     "decisions",
     "fold_entries",
-    "fold_outcome",
     "fold_point",
     "local_fold_point",
     "subnetwork_at",

@@ -7,7 +7,7 @@ import pytest
 
 import creases
 from creases.certify import output_bounds
-from creases.certify.search import search_largest_outputs, start_points
+from creases.certify._output_search import search_largest_outputs, start_points
 from creases.errors import InputError
 
 BOX = np.array([[-1.0, 1.0]] * 3)
