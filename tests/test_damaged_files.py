@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import creases
-from creases import _files, splines
+from creases import _array_files, splines
 from creases.errors import CreasesError, FileError
 from creases.problems.images import _idx
 from creases.regions import PlanePartition
@@ -134,7 +134,7 @@ def test_a_small_file_that_would_fill_the_memory_is_refused(kinds, tmp_path, mon
     with np.load(kinds["plane"].path) as saved:
         arrays = dict(saved)
     np.savez_compressed(tmp_path / "bomb.npz", **arrays | {"values": np.zeros((10**7, 3))})
-    monkeypatch.setattr(_files, "_LARGE", 10**6)
+    monkeypatch.setattr(_array_files, "_LARGE", 10**6)
     with pytest.raises(FileError, match=r"would take 0\.\d+ GB of memory, \d+ times its own size"):
         PlanePartition.load(tmp_path / "bomb.npz")
 

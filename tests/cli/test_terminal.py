@@ -13,6 +13,10 @@ from typer.main import get_command
 from creases.cli import COMMANDS, app
 from creases.cli import _completion as completion
 from creases.cli.console import repeat_command
+from creases.cli.grow import SEED, TEST_FRACTION
+from creases.cli.spline import CURVES
+from creases.problems import TARGETS
+from creases.tables import CurveConfig
 
 CREASES = (sys.executable, "-m", "creases.cli")
 
@@ -111,6 +115,20 @@ def test_help_does_not_import_torch():
     code = "import sys; from creases.cli import app; app(['--help'], standalone_mode=False); assert 'torch' not in {}"
     done = subprocess.run([sys.executable, "-c", code.format("sys.modules")], capture_output=True, check=False)
     assert done.returncode == 0
+
+
+def test_the_help_of_no_command_imports_numpy():
+    code = (
+        "import sys; from typer.testing import CliRunner; from creases.cli import COMMANDS, app\n"
+        "assert all(CliRunner().invoke(app, [name, '--help']).exit_code == 0 for name in COMMANDS)\n"
+        "assert not {'numpy', 'torch', 'pandas', 'sklearn'} & set(sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def test_names_and_defaults_in_help_are_those_of_the_library():
+    assert tuple(TARGETS) == CURVES
+    assert (CurveConfig.test_fraction, CurveConfig.seed) == (TEST_FRACTION, SEED)
 
 
 def test_a_command_can_be_repeated_with_more_options(run):

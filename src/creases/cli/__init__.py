@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import entry_points
 from inspect import cleandoc
 from typing import Annotated, Any
 
@@ -99,6 +98,8 @@ class LazyGroup(TyperGroup):
 
 
 def _plugins() -> dict[str, Any]:
+    from importlib.metadata import entry_points
+
     return {point.name: point for point in entry_points(group="creases.commands")}
 
 

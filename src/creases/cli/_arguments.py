@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from creases._files import load_npy, open_npz
-from creases._typing import Floats
 from creases.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from creases._typing import Floats
 
 Box = list[tuple[float, float]]
 
 
 def parse_numbers(text: str, name: str) -> Floats:
     """Parse numbers such as ``"0.1,-2"``."""
+    import numpy as np
+
     try:
         return np.array([float(part) for part in text.split(",")])
     except ValueError:
@@ -45,6 +48,10 @@ def parse_shape(text: str | None) -> tuple[int, ...] | None:
 
 def read_npy(path: Path, name: str) -> Floats:
     """Read numbers from an ``.npy`` file; ``name`` is the parameter that names it."""
+    import numpy as np
+
+    from creases._array_files import load_npy
+
     try:
         return np.asarray(load_npy(path), np.float64)
     except FileNotFoundError:
@@ -93,6 +100,8 @@ def read_data(path: Path, n_in: int) -> Data:
 
 
 def _class_numbers(classes: NDArray[Any], path: Path) -> NDArray[np.int64]:
+    import numpy as np
+
     if classes.dtype.kind in "iub":
         return classes.astype(np.int64)
     if classes.dtype.kind != "f" or not (classes == np.round(classes)).all():
@@ -101,6 +110,10 @@ def _class_numbers(classes: NDArray[Any], path: Path) -> NDArray[np.int64]:
 
 
 def _data_npz(path: Path) -> tuple[Floats, Floats | None]:
+    import numpy as np
+
+    from creases._array_files import open_npz
+
     try:
         with open_npz(path) as arrays:
             if "X" not in arrays:
@@ -111,6 +124,8 @@ def _data_npz(path: Path) -> tuple[Floats, Floats | None]:
 
 
 def _data_csv(path: Path, n_in: int) -> tuple[Floats, Floats | None]:
+    import numpy as np
+
     try:
         with path.open() as lines:
             header = int(not _is_numeric(lines.readline()))

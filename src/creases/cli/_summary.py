@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from creases.regions import PlanePartition
 
@@ -15,6 +13,8 @@ CHECKED_POINTS, SEED = 10_000, 0
 
 def largest_difference(partition: PlanePartition) -> float:
     """Return the largest ``|f(x) - (J t + y)|`` over random points of the box, the piece found by ``locate``."""
+    import numpy as np
+
     low, high = partition.box[:, 0], partition.box[:, 1]
     t = np.random.default_rng(SEED).uniform(low, high, (CHECKED_POINTS, 2))
     region = partition.locate(t)

@@ -12,10 +12,7 @@ from creases.cli import _summary as summary
 from creases.cli._kernels import load_kernels
 from creases.cli.console import out, print_table
 from creases.cli.grow._interruption import interruptible
-from creases.cli.grow._network import fit_into, print_result
 from creases.errors import CreasesError
-from creases.growth import GrowthConfig
-from creases.tables import RunFile, RunSettings
 
 if TYPE_CHECKING:
     from creases.cli.grow._report import Report
@@ -39,6 +36,10 @@ def run_demo(
 
     Takes less than a minute.
     """
+    from creases.cli.grow._network import fit_into, print_result
+    from creases.growth import GrowthConfig
+    from creases.tables import RunSettings
+
     settings = RunSettings(PROBLEM, config=GrowthConfig(budget=EPOCHS, hidden=HIDDEN, seed=seed))
     report, files = interruptible(folder, lambda: fit_into(settings, folder, force=is_demo(folder), fresh=True))
     partition, result = map_grown(report)
@@ -50,6 +51,8 @@ def run_demo(
 
 def is_demo(folder: Path) -> bool:
     """Whether a folder holds a demo, which may be written over."""
+    from creases.tables import RunFile, RunSettings
+
     try:
         return (folder / RunFile.SETTINGS).exists() and RunSettings.load(folder).data == PROBLEM
     except CreasesError:

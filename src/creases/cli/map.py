@@ -9,12 +9,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from creases._files import write_json
 from creases._text import plural
-from creases._typing import Floats
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
 from creases.cli import _output as output
@@ -35,14 +33,14 @@ from creases.cli.console import (
 from creases.errors import CreasesError, InputError, LimitError
 
 if TYPE_CHECKING:
+    from creases._typing import Floats
     from creases.network import Network
     from creases.regions import PlanePartition
 
+    Corners = list[Floats] | None
 
-Corners = list[Floats] | None
-
-#: Seconds from which on an estimate is worth a line.
-WORTH = 5.0
+#: Seconds from which on an estimate is worth a line, and units up to which a plane takes less time than the estimate.
+WORTH, FEW_UNITS = 5.0, 100
 
 plane_option, compute_option, output_option = option_panels("Plane", "Computation", "Output")
 
@@ -165,8 +163,9 @@ def map_plane(
         shape = arguments.parse_shape(input_shape) or (arguments.input_shape_of(corners[0]) if corners else None)
         net = model.load_model(model_, shape).to(device)
         points = None if data is None else arguments.read_data(data, net.n_in)
-        begin("loading the kernels")
-        load_kernels()
+        if net.n_units > FEW_UNITS:
+            begin("loading the kernels")
+            load_kernels()
         begin("finding the regions")
         options = {"exact": exact, "max_memory": None if max_memory is None else 1e9 * max_memory}
         chosen = (
@@ -224,7 +223,7 @@ def _find_regions(
     net: Network, chosen: dict[str, Any], options: dict[str, Any], begin: Callable[..., None]
 ) -> tuple[PlanePartition, float]:
     """Return the regions and the seconds they took; say before what to expect, and after Ctrl-C what was found."""
-    from creases.regions import estimate_regions, plane, plane_through
+    from creases.regions import plane, plane_through
 
     so_far = 1
 
@@ -235,10 +234,8 @@ def _find_regions(
 
     start = perf_counter()
     try:
-        with suppress(CreasesError):  # the plane itself is refused in better words
-            expected = estimate_regions(net, **chosen, exact=options["exact"])
-            if expected.seconds > WORTH:
-                note(f"Estimate from small samples: {expected}. Press Ctrl-C to stop.")
+        if net.n_units > FEW_UNITS or options["exact"]:
+            _announce_estimate(net, chosen, exact=options["exact"])
         start = perf_counter()
         if "through" in chosen:
             found = plane_through(net, *chosen["through"], **options, progress=follow)
@@ -258,6 +255,16 @@ def _find_regions(
         raise LimitError(gigabytes, error.what, hint) from None
 
 
+def _announce_estimate(net: Network, chosen: dict[str, Any], *, exact: bool) -> None:
+    """Say how long a plane will take, if that is long."""
+    from creases.regions import estimate_regions
+
+    with suppress(CreasesError):  # the plane itself is refused in better words
+        expected = estimate_regions(net, **chosen, exact=exact)
+        if expected.seconds > WORTH:
+            note(f"Estimate from small samples: {expected}. Press Ctrl-C to stop.")
+
+
 def _choose_plane(
     net: Network, box: str | None, through: Corners, origin: Path | None, basis: Path | None
 ) -> dict[str, Any]:
@@ -272,6 +279,8 @@ def _choose_plane(
             "choose the plane by {0}, by {1}, or by {2} and {3}",
             [("axes", "0,1"), ("through", "a.npy b.npy c.npy"), ("origin", "o.npy"), ("basis", "b.npy")],
         )
+    import numpy as np
+
     chosen: dict[str, Any] = {"box": np.array(arguments.parse_box(box or "-1,1,-1,1", 2))}
     if origin is not None and basis is not None:
         chosen["origin"] = arguments.read_npy(origin, "origin").ravel()
@@ -283,6 +292,8 @@ def _choose_axes(
     net: Network, box: str | None, axes: str, origin: Path | None, data: arguments.Data | None
 ) -> dict[str, Any]:
     """Return the plane along two inputs, in their own coordinates, as arguments of Python."""
+    import numpy as np
+
     names = axes.split(",")
     chosen = [int(name) for name in names if name.strip().isdecimal() and int(name) < net.n_in]
     if len(names) != 2 or len(set(chosen)) != 2:
@@ -311,6 +322,8 @@ def _write(
     through: Corners,
     color: Color,
 ) -> None:
+    import numpy as np
+
     if path.suffix == ".npz":
         partition.save(path)
     elif path.suffix == ".json":
@@ -327,4 +340,6 @@ def _write(
 
 def _on_plane(partition: PlanePartition, points: Floats) -> Floats:
     """Coordinates t of inputs: of the nearest points of the plane, where they are not on it."""
+    import numpy as np
+
     return np.asarray(np.linalg.lstsq(partition.basis, (points - partition.origin).T)[0].T)

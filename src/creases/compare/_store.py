@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from creases._files import parse_json, read_npy_header, write_atomically
+from creases._array_files import read_npy_header
+from creases._files import parse_json, write_atomically
 from creases.errors import FileError, InputError
 from creases.network import Network
 

@@ -10,8 +10,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 
+from creases._array_files import open_npz
 from creases._display import to_html
-from creases._files import open_npz, write_atomically
+from creases._files import write_atomically
 from creases.errors import FileError
 from creases.network import Network
 from creases.regions._archive_checks import DamageError, check_arrays

@@ -7,20 +7,20 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.markup import escape
 
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
 from creases.cli._completion import TABLES, complete_files, complete_model
 from creases.cli.compare._data import IMAGES, read_samples
-from creases.cli.compare._report import as_json, write
 from creases.cli.console import note, out, print_json, print_next, print_table, repeat_command, show_progress
 from creases.errors import FileError, InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from creases.compare import Similarity
     from creases.compare.differences import SampleDifference
     from creases.network import Network
@@ -69,6 +69,7 @@ def compare_networks(
     For example:
       creases compare old.onnx new.onnx --data test.csv --out out/compare
     """
+    from creases.cli.compare._report import as_json, write
     from creases.compare import similarity
 
     if folder is not None and folder.exists() and not folder.is_dir():

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from creases.cli import _tables as tables
 from creases.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from creases.network import Network
 
 IMAGES = ("mnist", "cifar10")
@@ -58,6 +57,8 @@ def read_samples(
         return Samples(X.reshape(len(X), -1), y, other, source, X.shape[1:])
     if normalise:
         raise InputError("normalise", f"be left out for files; it is for images ({', '.join(IMAGES)})")
+    from creases.cli import _tables as tables
+
     points, classes = tables.read_samples(Path(data), target, net.n_in, net.n_out)
     if train and len(points) < samples + train:
         raise InputError(
@@ -75,6 +76,8 @@ def _images(
     data: str, split: Literal["train", "test"], net: Network, count: int, normalise: bool
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return images (count, c, h, w) in the size that the network takes, and their classes."""
+    import numpy as np
+
     from creases.problems import cifar10, mnist
     from creases.problems.images import channel_statistics, to_color_32
     from creases.problems.images import normalise as standardize_pixels

@@ -24,18 +24,10 @@ from creases.cli.grow._values import (
     split_names,
 )
 from creases.errors import InputError, RequestError
-from creases.tables import (
-    CurveConfig,
-    RunFile,
-    RunSettings,
-    default_kind,
-    make_config,
-    prepare_folder,
-    resolve_data,
-)
 
 if TYPE_CHECKING:
     from creases.growth import GrowthConfig
+    from creases.tables import CurveConfig, RunSettings
 
 data_option, model_option, growth_option, output_option = option_panels(
     "Data", "Model", "Growth (--kind network)", "Output"
@@ -54,6 +46,9 @@ _PARSERS: dict[str, Any] = {
     "class_weight": parse_class_weight,
     "threshold": parse_number_or_name,
 }
+
+#: Defaults of ``CurveConfig``, which the help shows.
+TEST_FRACTION, SEED = 0.2, 0
 
 #: Options that neither kind of model has in its configuration.
 _OTHERS = ("data", "target", "task", "inputs", "drop", "categorical", "missing", "header", "kind", "shape")
@@ -136,7 +131,7 @@ def grow_table(
     ] = Missing.indicate,
     test_fraction: Annotated[
         float, data_option(metavar="F", help="Fraction of rows held out for testing.")
-    ] = CurveConfig.test_fraction,
+    ] = TEST_FRACTION,
     class_weight: Annotated[
         str | None, data_option(metavar="W", help="Class weights: balanced, or for each class, such as yes=5,no=1.")
     ] = None,
@@ -172,7 +167,7 @@ def grow_table(
     ] = CurveConfig.ensemble,
     seed: Annotated[
         int, model_option(metavar="N", help="Random seed of the split, the folds, the initial network, the training.")
-    ] = CurveConfig.seed,
+    ] = SEED,
     how: Annotated[
         Method | None, growth_option(metavar="METHOD", help=f"Method: {', '.join(Method)}.", show_default="auto")
     ] = None,
@@ -298,6 +293,8 @@ def grow_table(
       creases grow houses.csv --target price --shape area=rising --out out/houses
       creases grow iris --out out/iris
     """
+    from creases.tables import RunFile, RunSettings, default_kind, resolve_data
+
     changed = _changed_options(ctx)
     if resume is not None:
         settings, home = _resume_settings(resume, changed, ctx.params), resume
@@ -335,6 +332,8 @@ def grow_table(
 
 def _is_finished(settings: RunSettings, home: Path) -> bool:
     """Return whether the run in a folder is finished; refuse a folder with a run of other settings."""
+    from creases.tables import RunFile, RunSettings, prepare_folder
+
     if RunSettings.load(home).to_dict() != settings.to_dict():
         prepare_folder(home, force=False)
     return (home / RunFile.DESCRIPTION).exists()
@@ -342,6 +341,8 @@ def _is_finished(settings: RunSettings, home: Path) -> bool:
 
 def _read_config(kind: str, changed: set[str], values: dict[str, Any]) -> CurveConfig | GrowthConfig:
     """Return the configuration with the options that were given; those of another kind of model are refused."""
+    from creases.tables import make_config
+
     names = [name for name in values if name in changed and name not in (*_OTHERS, *_OUTPUT)]
     options = {name: _parse(name, values[name]) for name in names}
     shapes = parse_shapes(values["shape"])
@@ -359,6 +360,8 @@ def _changed_options(ctx: typer.Context) -> set[str]:
 
 def _resume_settings(folder: Path, changed: set[str], values: dict[str, Any]) -> RunSettings:
     """Return the settings of the run in a folder, with new limits where they were given."""
+    from creases.tables import RunSettings, make_config
+
     limits = ("budget", "max_units", "max_parameters")
     other = sorted(changed - {"resume", "as_json", *limits})
     if other:

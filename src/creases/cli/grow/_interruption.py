@@ -9,7 +9,6 @@ from typing import Any
 import typer
 
 from creases.cli.console import INTERRUPTED, note
-from creases.tables import RunFile
 
 
 def interruptible(home: Path, work: Callable[[], Any]) -> Any:
@@ -17,6 +16,8 @@ def interruptible(home: Path, work: Callable[[], Any]) -> Any:
     try:
         return work()
     except KeyboardInterrupt:
+        from creases.tables import RunFile
+
         if (home / RunFile.SETTINGS).exists():
             note(f"Interrupted. Resume with: creases grow --resume {home}")
         raise typer.Exit(INTERRUPTED) from None

@@ -13,13 +13,15 @@ from creases.cli._completion import TABLES, complete_files, complete_words
 from creases.cli._missing import Missing
 from creases.cli.console import option_panels, out, print_json, print_next, print_table, repeat_command, show_progress
 from creases.errors import InputError
-from creases.problems import TARGETS
 
 if TYPE_CHECKING:
     from creases.cli.spline._data import Data
     from creases.splines import SplineFit
 
 data_option, training_option, best_option, output_option = option_panels("Data", "Training", "Best fit", "Output")
+
+#: Names of the built-in curves, ``creases.problems.TARGETS``, which takes long to import.
+CURVES = ("sine", "quadratic", "cubic", "chirp", "arctan", "sawtooth")
 
 PICTURES, NETWORKS = (".png", ".svg"), (".safetensors", ".onnx")
 
@@ -55,8 +57,8 @@ def fit_spline(
         str | None,
         data_option(
             metavar="NAME",
-            help=f"Curve: {', '.join(TARGETS)}; with DATA, the column to predict (default: the last).",
-            autocompletion=complete_words(*TARGETS),
+            help=f"Curve: {', '.join(CURVES)}; with DATA, the column to predict (default: the last).",
+            autocompletion=complete_words(*CURVES),
         ),
     ] = None,
     x: Annotated[

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from creases._files import open_npz
+from creases._array_files import open_npz
 from creases.errors import FileError
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._files import load_npy, parse_json, write_atomically, write_json
+from creases._array_files import load_npy
+from creases._files import parse_json, write_atomically, write_json
 from creases._program import pack_sides
 from creases._typing import Floats
 from creases._validation import check_box, check_count, check_index

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from creases._files import open_npz
+from creases._array_files import open_npz
 from creases._typing import Floats
 from creases.compare.differences import PartitionDifference, difference_on_line, difference_on_plane
 from creases.errors import FileError
@@ -18,9 +18,9 @@ from creases.network import Network, read
 from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.regions.geometry import slice_through
 from creases.show._viewer import line_frame, plane_frame
-from creases.show.report._formatting import format_float, format_percent, pluralize
+from creases.show.report._formatting import Section, format_float, format_percent, pluralize
 from creases.show.report._rendering import render_themes
-from creases.show.report._subject import ROWS, Section, count_parameters
+from creases.show.report._subject import ROWS, count_parameters
 from creases.tables import data_box
 
 #: Largest numbers of networks mapped, of their units, and of input columns of samples shown.

@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._files import open_npz, parse_json, write_atomically
+from creases._array_files import open_npz
+from creases._files import parse_json, write_atomically
 from creases._typing import Bools, Floats, Ints
 from creases._validation import check_index
 from creases.errors import FileError, InputError

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._files import open_npz, read_bytes
+from creases._array_files import open_npz
+from creases._files import read_bytes
 from creases.errors import FileError, InputError
 from creases.tables._reading.columns import Column, from_values
 from creases.tables._reading.csv_file import check_width, csv_columns, decode, distinct_names
