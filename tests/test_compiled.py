@@ -19,7 +19,7 @@ def test_a_kernel_is_stamped_with_all_sources_of_its_room() -> None:
     names = {name for name, _, _ in stamp}
     assert {"kernel.py", "steps.py", "layers.py", "losses.py", "_vectors.py", "ray.py"} <= names
     assert stamp == source_stamp(adam.py_func)  # type: ignore[attr-defined]
-    assert work._cache._cache_file._source_stamp == stamp  # type: ignore[attr-defined]
+    assert work.compiled._cache._cache_file._source_stamp == stamp  # type: ignore[attr-defined]
 
 
 def test_a_change_of_another_file_changes_the_stamp(tmp_path: Path) -> None:
@@ -46,9 +46,9 @@ def test_without_a_folder_to_cache_in_a_kernel_is_compiled_at_each_start(monkeyp
         raise OSError("read-only file system")
 
     monkeypatch.setattr(caching._CacheLocator, "ensure_cache_path", refuse)
+    kernel = jit(add)
     with pytest.warns(RuntimeWarning, match="set NUMBA_CACHE_DIR"):
-        kernel = jit(add)
-    assert kernel(2, 3) == 5
+        assert kernel(2, 3) == 5
     module = ModuleType("kernels")
     module.kernel = kernel  # type: ignore[attr-defined]
     assert cache_folder(module) is None

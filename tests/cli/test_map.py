@@ -176,6 +176,7 @@ def test_an_interrupted_picture_leaves_no_file(run, fold, tmp_path, monkeypatch)
 
 
 def test_an_estimate_is_told_before_long_work_and_an_interrupt_after_it(run, fold, tmp_path, monkeypatch):
+    monkeypatch.setattr("creases.cli.map.FEW_UNITS", 0)
     monkeypatch.setattr("creases.regions.estimate_regions", lambda *_, **__: Estimate(123_456, 600.0))
 
     def interrupt(*_, progress=None, **__):

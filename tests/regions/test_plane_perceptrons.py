@@ -9,6 +9,7 @@ from torch import nn
 
 import creases
 from conformance import check_plane
+from creases import _compiled
 from reference import load_case
 
 UNIT = [(-1, 1), (-1, 1)]
@@ -54,6 +55,40 @@ def test_one_call_for_all_layers_gives_the_partition_of_bend_by_bend(name: str, 
     np.testing.assert_allclose(found.vertices, reference.vertices, atol=1e-12)
     np.testing.assert_allclose(found.values, reference.values, atol=1e-12)
     check_plane(found, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", ["m2_16x2", "d_dup", "d_neg", "leaky", "ends in a bend"])
+def test_plain_kernels_give_the_bits_of_compiled_ones(name: str, monkeypatch) -> None:
+    net, partitions, boundaries = network(name), [], []
+    for patience in (0.0, 1e12):
+        monkeypatch.setattr(_compiled, "_patience", [patience])
+        partitions.append(creases.plane(net, UNIT))
+        boundaries.append(partitions[-1].boundary())
+    assert _compiled._patience[0] < 1e12
+    for array in ("patterns", "vertices", "values", "edges", "edge_units", "edge_regions", "corners", "starts"):
+        np.testing.assert_array_equal(*(getattr(part, array) for part in partitions), strict=True)
+    for array in ("vertices", "edges", "classes", "regions"):
+        np.testing.assert_array_equal(*(getattr(boundary, array) for boundary in boundaries), strict=True)
+
+
+def test_small_work_is_done_by_compiled_kernels_once_there_is_much_of_it(monkeypatch) -> None:
+    monkeypatch.setattr(_compiled, "_patience", [10.0])
+    modes = []
+    for _ in range(3):
+        with _compiled.small_work(4.0):
+            modes.append(_compiled._is_plain.get())
+    assert modes == [True, True, False]
+    assert not _compiled._is_plain.get()
+
+
+def test_a_product_and_a_sum_of_an_onnx_file_are_one_layer(tmp_path) -> None:
+    net = network("m2_16x2")
+    net.save(tmp_path / "net.onnx")
+    read = creases.read(tmp_path / "net.onnx")
+    assert "add" in {step.op for step in read.steps}
+    ours, theirs = (perceptron.perceptron_layers(each) for each in (net, read))
+    for before, after in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(before, after)
 
 
 def test_planes_through_many_inputs_are_found_in_one_call(monkeypatch) -> None:

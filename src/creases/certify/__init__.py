@@ -16,15 +16,20 @@ and VNN-LIB files) and :mod:`creases.certify.propagation` (bounds of every inter
 [[0.0], [1.0]]
 """
 
-from creases.certify._bounds import output_bounds, unit_bounds
-from creases.certify._margins import margins
-from creases.certify._nearest.nearest import Change, nearest
-from creases.certify._ranges import output_range
-from creases.certify._safety_map import SafetyMap, safety_map
-from creases.certify._unit_facts import UnitFacts, UnitSide, unit_facts
-from creases.certify.properties._holds import holds
-from creases.certify.properties._monotone import monotone
-from creases.certify.properties._verdict import Verdict
+from typing import TYPE_CHECKING
+
+from creases._doors import open_on_use
+
+if TYPE_CHECKING:
+    from creases.certify._bounds import output_bounds, unit_bounds
+    from creases.certify._margins import margins
+    from creases.certify._nearest.nearest import Change, nearest
+    from creases.certify._ranges import output_range
+    from creases.certify._safety_map import SafetyMap, safety_map
+    from creases.certify._unit_facts import UnitFacts, UnitSide, unit_facts
+    from creases.certify.properties._holds import holds
+    from creases.certify.properties._monotone import monotone
+    from creases.certify.properties._verdict import Verdict
 
 __all__ = [
     "Change",
@@ -42,3 +47,33 @@ __all__ = [
     "unit_bounds",
     "unit_facts",
 ]
+
+_HOMES = {
+    "_bounds": (
+        "output_bounds",
+        "unit_bounds",
+    ),
+    "_margins": ("margins",),
+    "_nearest.nearest": (
+        "Change",
+        "nearest",
+    ),
+    "_ranges": ("output_range",),
+    "_safety_map": (
+        "SafetyMap",
+        "safety_map",
+    ),
+    "_unit_facts": (
+        "UnitFacts",
+        "UnitSide",
+        "unit_facts",
+    ),
+    "properties._holds": ("holds",),
+    "properties._monotone": ("monotone",),
+    "properties._verdict": ("Verdict",),
+}
+__getattr__ = open_on_use(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

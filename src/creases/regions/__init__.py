@@ -24,21 +24,26 @@ True
 0.25
 """
 
-from creases.regions._boundary import Boundary
-from creases.regions._bounds import bounds
-from creases.regions._cell import Cell, cell
-from creases.regions._decision import DecisionPolytope, decision_polytopes
-from creases.regions._estimate import estimate_regions
-from creases.regions._explanation import Explanation
-from creases.regions._line.line import line
-from creases.regions._line.lines import lines
-from creases.regions._line.partition import LinePartition
-from creases.regions._plane.plane import PlanePartition, plane, plane_through
-from creases.regions._plane.tiles import PlaneTiles, plane_tiles
-from creases.regions._plane.warm_up import compile_kernels
-from creases.regions._space.partition import SpacePartition
-from creases.regions._space.space import iter_space, space
-from creases.regions._tropical import tropical
+from typing import TYPE_CHECKING
+
+from creases._doors import open_on_use
+
+if TYPE_CHECKING:
+    from creases.regions._boundary import Boundary
+    from creases.regions._bounds import bounds
+    from creases.regions._cell import Cell, cell
+    from creases.regions._decision import DecisionPolytope, decision_polytopes
+    from creases.regions._estimate import estimate_regions
+    from creases.regions._explanation import Explanation
+    from creases.regions._line.line import line
+    from creases.regions._line.lines import lines
+    from creases.regions._line.partition import LinePartition
+    from creases.regions._plane.plane import PlanePartition, plane, plane_through
+    from creases.regions._plane.tiles import PlaneTiles, plane_tiles
+    from creases.regions._plane.warm_up import compile_kernels
+    from creases.regions._space.partition import SpacePartition
+    from creases.regions._space.space import iter_space, space
+    from creases.regions._tropical import tropical
 
 __all__ = [
     "Boundary",
@@ -63,3 +68,42 @@ __all__ = [
     "space",
     "tropical",
 ]
+
+_HOMES = {
+    "_boundary": ("Boundary",),
+    "_bounds": ("bounds",),
+    "_cell": (
+        "Cell",
+        "cell",
+    ),
+    "_decision": (
+        "DecisionPolytope",
+        "decision_polytopes",
+    ),
+    "_estimate": ("estimate_regions",),
+    "_explanation": ("Explanation",),
+    "_line.line": ("line",),
+    "_line.lines": ("lines",),
+    "_line.partition": ("LinePartition",),
+    "_plane.plane": (
+        "PlanePartition",
+        "plane",
+        "plane_through",
+    ),
+    "_plane.tiles": (
+        "PlaneTiles",
+        "plane_tiles",
+    ),
+    "_plane.warm_up": ("compile_kernels",),
+    "_space.partition": ("SpacePartition",),
+    "_space.space": (
+        "iter_space",
+        "space",
+    ),
+    "_tropical": ("tropical",),
+}
+__getattr__ = open_on_use(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from torch import Tensor
 
 from creases._program import Step, apply_sides, matrix_product, propagate, sides_at
@@ -224,6 +223,8 @@ def _apply_bend(op: str, z: Tensor, leak: Tensor | None) -> Tensor:
 
 def _rows(coefficients: Tensor) -> Any:
     """Return coefficients (F, n) as rows (n, F), sparse where most of them are zero."""
+    from scipy.sparse import csr_array
+
     rows = coefficients.T.contiguous().numpy()
     return csr_array(rows) if np.count_nonzero(rows) < SPARSE * rows.size else rows
 

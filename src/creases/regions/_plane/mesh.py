@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 Ints = NDArray[np.int32]
 
@@ -27,6 +25,9 @@ class Mesh:
 
 def components(mesh: Mesh, joined: NDArray[np.bool_]) -> Ints:
     """Return the group of each region, (R,), when the ``joined`` edges (E,) no longer separate regions."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     left, right = mesh.regions[joined].T
     count = len(mesh.starts) - 1
     graph = coo_array((np.ones(len(left), bool), (left, right)), shape=(count, count))

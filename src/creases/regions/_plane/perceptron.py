@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases._program import find_chain_break
+from creases._compiled import small_work
+from creases._program import Step, find_chain_break
 from creases._typing import Floats
 from creases.network import Network
 from creases.regions._plane import split
 from creases.regions._plane.mesh import Mesh
 from creases.regions._tolerance import SIGN_TOLERANCE
+
+#: Microseconds that plain Python takes for a region, about; a plane has at most about as many as pairs of units.
+REGION = 120.0
 
 
 class Layers(NamedTuple):
@@ -43,18 +49,22 @@ def subdivide_perceptron(
     from creases.regions._plane.perceptron_kernel import subdivide_layers
 
     inputs = origin + start.vertices @ basis.T
-    done, vertices, values, *rest, patterns = subdivide_layers(start.vertices, inputs, *layers, SIGN_TOLERANCE, room)
+    with small_work(REGION * net.n_units**2):
+        done, vertices, values, *rest, patterns = subdivide_layers(
+            start.vertices, inputs, *layers, SIGN_TOLERANCE, room
+        )
     return (Mesh(vertices, *rest), patterns, values) if done else None
 
 
 def perceptron_layers(net: Network) -> Layers | None:
     """Return the layers of a perceptron, a relu after each but perhaps the last; None for other networks."""
-    is_alternating = all(step.is_bend == bool(i % 2) for i, step in enumerate(net.steps))
-    if not is_alternating or find_chain_break(net.steps) is not None:
+    steps = _join_offsets(net.steps)
+    is_alternating = all(step.is_bend == bool(i % 2) for i, step in enumerate(steps))
+    if not is_alternating or find_chain_break(steps) is not None:
         return None
     weights, offsets, leaks = list[Floats](), list[Floats](), list[Floats]()
     widths = [net.n_in]
-    for i, step in enumerate(net.steps):
+    for i, step in enumerate(steps):
         if i % 2:
             leaks.append(_numbers(step.leak, widths[-1]))
         else:
@@ -65,6 +75,20 @@ def perceptron_layers(net: Network) -> Layers | None:
         return None
     arrays = (np.concatenate(weights), np.concatenate(offsets), np.concatenate(leaks))
     return Layers(np.array(widths), *arrays, len(leaks))
+
+
+def _join_offsets(steps: Sequence[Step]) -> list[Step]:
+    """Return the steps of a chain with each sum of a product and a constant, as in ONNX files, as one linear step."""
+    joined: list[Step] = []
+    for number, step in enumerate(steps):
+        if step.op == "add" and joined and joined[-1].op == "linear" and joined[-1].offset is None:
+            if step.inputs != (number,) or step.offset is None:
+                return list(steps)
+            joined[-1] = replace(joined[-1], tensors=joined[-1].tensors | {"offset": step.offset})
+        else:
+            follows = step.inputs == (number,)
+            joined.append(replace(step, inputs=(len(joined),) if follows else step.inputs))
+    return joined
 
 
 def _numbers(tensor: Tensor | None, size: int) -> Floats:
