@@ -44,7 +44,7 @@ def test_the_scores_come_first_then_the_model_then_the_stages(run, trees, tmp_pa
     assert places == sorted(places)
     assert "'tree id' (ID: different in every row)" in " ".join(result.stderr.split())
     files = {path.name for path in (tmp_path / "o").iterdir()} - {"model.onnx"}
-    assert files == {"run.json", "model.json", "encoding.json", "metrics.json", "report.txt"}
+    assert files == {"run.json", "model.json", "encoding.json", "baselines.npz", "metrics.json", "report.txt"}
     model = creases.load("o")
     assert (model.curves["age"].slopes >= 0).all()
     same = creases.fit_table(trees, "height", shapes={"age": "rising"})

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from creases.tables._words.facts import certify_model
+from creases.certify import monotone
+from creases.tables._words.facts import _is_shown_by_curve, certify_model
 from creases.tables._words.ranges import InputRanges
 from creases.tables._words.stability import measure_stability
 from creases.tables._words.terms import Terms
@@ -34,6 +35,27 @@ def test_a_direction_that_does_not_hold_is_refuted():
     (fact,) = facts_of(model, problem, directions={"age": "rising"}).monotone
     assert fact.status == "violated"
     assert fact.sentence("y") == "Y falls somewhere as age grows (an example was found)."
+
+
+def test_a_curve_that_only_falls_is_a_proof_that_the_network_confirms():
+    model, problem = make_model(TEXT, CURVES, intercept=10)
+    terms = Terms.from_model(model)
+    weight, age = terms.columns[:2]
+    assert _is_shown_by_curve(terms, weight, "falling")
+    assert not _is_shown_by_curve(terms, weight, "rising")
+    assert not _is_shown_by_curve(terms, age, "rising")
+    box = np.column_stack([problem.X.min(axis=0), problem.X.max(axis=0)])
+    assert monotone(model.network, int(weight.inputs[0]), box, direction="falling").status == "holds"
+
+
+@pytest.mark.parametrize("kind", [{"units": True}, {"plane": True}])
+def test_a_curve_alone_proves_nothing_where_planes_or_units_act(kind):
+    model, _ = random_model(3, 0, **kind)
+    terms = Terms.from_model(model)
+    inside = {name for plane in terms.model.planes for each in plane.features for name in each}
+    for term in terms.columns:
+        if terms.model.units is not None or inside & {feature.name for feature in term.features}:
+            assert not any(_is_shown_by_curve(terms, term, direction) for direction in ("rising", "falling"))
 
 
 @pytest.mark.parametrize("kind", [{}, {"units": True}, {"plane": True}])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.growth.methods.folding import fold_entries
 from creases.problems import Problem
 from creases.tables import TableSplit
 
@@ -92,6 +91,8 @@ def record_json(
 
     Samples are given by their positions in the result of :func:`problem_json` for the same ``rows``.
     """
+    from creases.growth.methods.folding import fold_entries
+
     explanation = next(iter(fold_entries(record.explanation)), record.explanation)  # of several folds, the strongest
     why, after = explanation.get("why") or {}, record.explanation.get("after", {})
     cluster = why.get("cluster", {})

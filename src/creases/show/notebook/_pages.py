@@ -12,12 +12,11 @@ from creases.growth import History
 from creases.network import Network
 from creases.regions import line, plane
 from creases.show._figures._growth import plot_growth
-from creases.show.report._formatting import format_float, format_integer
+from creases.show.report._formatting import Section, format_float, format_integer
 from creases.show.report._maps import write_partition_report
 from creases.show.report._rendering import render_themes
 from creases.show.report._sections import network_sections
 from creases.show.report._static_pages import write_sections
-from creases.show.report._subject import Section
 from creases.tables import describe_step
 
 #: The box of a network that is reported on, where none is given.

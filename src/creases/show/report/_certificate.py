@@ -10,8 +10,8 @@ import torch
 from creases._versions import version
 from creases.network import Network
 from creases.regions.diagnostics import verify_partition
-from creases.show.report._formatting import format_float, format_integer, pluralize
-from creases.show.report._subject import Section, Subject, count_parameters
+from creases.show.report._formatting import Section, format_float, format_integer, pluralize
+from creases.show.report._subject import Subject, count_parameters
 
 
 def certificate_section(subject: Subject) -> Section:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from creases.show.report._subject import Section
+from creases.show.report._formatting import Section
 from creases.tables import Columns, Counterfactual, TableSplit, counterfactual
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from creases._files import parse_json
 from creases.compare import Similarity
 from creases.errors import CreasesError, FileError
 from creases.show.report._comparison_planes import Planes, map_networks
+from creases.show.report._formatting import Section
 from creases.show.report._measures import MEASURES, capitalize, format_number, measure_title, pair_rows, plot_measure
 from creases.show.report._rendering import render_themes
 from creases.show.report._static_pages import check_html_name, write_sections, write_viewer
-from creases.show.report._subject import Section
 
 NAME = "comparison.json"
 

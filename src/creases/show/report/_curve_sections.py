@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 from creases.show._figures._term_graphs import plot_term, term_height
 from creases.show._style import new_figure
 from creases.show.report._curve_charts import column_charts, line_chart
-from creases.show.report._formatting import pluralize
+from creases.show.report._formatting import Section, pluralize
 from creases.show.report._rendering import render_themes
-from creases.show.report._subject import Section
 from creases.tables import (
     LevelGraph,
     NumberGraph,

@@ -9,8 +9,7 @@ import numpy as np
 
 from creases._text import format_number
 from creases.errors import InputError
-from creases.show.report._formatting import format_percent, pluralize
-from creases.show.report._subject import Section
+from creases.show.report._formatting import Section, format_percent, pluralize
 from creases.tables import (
     CategoryEffect,
     NumberEffect,

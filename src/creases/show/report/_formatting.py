@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from math import isfinite
+from typing import Any
+
+#: A section of a report: title, text, table, picture and the like, as JSON for the viewer.
+Section = dict[str, Any]
 
 
 def format_float(value: float, digits: int = 4) -> str:

@@ -17,10 +17,10 @@ from creases.show._viewer._run import score_name
 from creases.show.report._changes import change_sections
 from creases.show.report._columns import column_weights
 from creases.show.report._effects import effect_sections
+from creases.show.report._formatting import Section
 from creases.show.report._hardest_samples import hardest_section
 from creases.show.report._quality import confidence_sections, format_score, quality_sections
 from creases.show.report._sections import network_sections
-from creases.show.report._subject import Section
 from creases.tables import Baseline, SavedRun, data_box, describe_step, shift_decision
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from creases._text import format_number
 from creases._typing import Floats
 from creases.problems import Problem
 from creases.show.report._columns import find_columns
-from creases.show.report._subject import Section
+from creases.show.report._formatting import Section
 from creases.tables import TableSplit
 
 if TYPE_CHECKING:

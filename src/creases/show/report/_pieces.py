@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from creases.compare import Compression, coefficients, compress, decisions
 from creases.regions import PlanePartition
-from creases.show.report._formatting import format_percent, pluralize
+from creases.show.report._formatting import Section, format_percent, pluralize
 from creases.show.report._rendering import render_themes
-from creases.show.report._subject import Section, Subject
+from creases.show.report._subject import Subject
 
 #: Numbers of pieces for compression.
 KS = (1, 2, 3, 5, 10, 20, 50, 100)

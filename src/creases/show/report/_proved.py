@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from creases._text import plural
-from creases.show.report._subject import Section
+from creases.show.report._formatting import Section
 from creases.tables import TableModel, certify_model
 
 #: Seconds for each proof.
@@ -18,11 +18,19 @@ ROWS = 2000
 def proved_section(model: TableModel) -> Section:
     """Return the facts about a model of curves that are proved for all rows within the ranges of its table."""
     assert model.data is not None
+    facts = [_what_there_is(model), *certify_model(model, budget=SECONDS).sentences()]
+    return {"title": "Facts", "text": "\n".join(facts), "size": "full"}
+
+
+def _what_there_is(model: TableModel) -> str:
+    """Say that the parts are the model; of one with pairs or units, how far rounding takes the network from them."""
+    assert model.data is not None
+    assert model.additive is not None
+    if not model.additive.planes and model.additive.units is None:
+        return "The curves are all there is: a prediction is their sum."
     X = model.data.problem.X[:ROWS]
     gap = float(np.abs(np.asarray(model.network(X)) - model.outputs(X)).max(initial=0.0))
-    facts = [
+    return (
         "The curves, pairs and units are all there is: their sum is the network (compared on "
-        f"{plural(len(X), 'row')}; largest difference {gap:.1g}).",
-        *certify_model(model, budget=SECONDS).sentences(),
-    ]
-    return {"title": "Facts", "text": "\n".join(facts), "size": "full"}
+        f"{plural(len(X), 'row')}; largest difference {gap:.1g})."
+    )

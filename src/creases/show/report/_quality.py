@@ -10,12 +10,12 @@ import numpy as np
 from creases._text import format_number, short_names
 from creases._typing import Floats, Ints
 from creases.show._viewer._run import score_name
-from creases.show.report._formatting import format_percent, pluralize
-from creases.show.report._subject import Section
-from creases.tables import Baseline, SavedRun, TableSplit, compare_with_linear
+from creases.show.report._formatting import Section, format_percent, pluralize
+from creases.tables import compare_with_linear
 
 if TYPE_CHECKING:
     from creases.network import Network
+    from creases.tables import Baseline, SavedRun, TableSplit
 
 #: Largest number of classes of a confusion matrix, and of points of a chart.
 MAX_CLASSES, MAX_POINTS = 20, 600

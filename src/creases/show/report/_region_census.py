@@ -6,8 +6,8 @@ import numpy as np
 
 from creases.regions import LinePartition
 from creases.regions.diagnostics import PartitionSummary, summarize_partition
-from creases.show.report._formatting import format_float, format_integer, format_percent, pluralize
-from creases.show.report._subject import Section, Subject
+from creases.show.report._formatting import Section, format_float, format_integer, format_percent, pluralize
+from creases.show.report._subject import Subject
 
 
 def census_sections(subject: Subject) -> list[Section]:

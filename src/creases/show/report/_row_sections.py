@@ -8,7 +8,7 @@ import numpy as np
 
 from creases._text import format_number, plural, short_names
 from creases._typing import Floats
-from creases.show.report._subject import Section
+from creases.show.report._formatting import Section
 from creases.tables import RowExplanation, TableModel, explain_row
 
 #: Effects of a row that are listed, and rows with the largest errors.

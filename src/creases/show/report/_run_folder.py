@@ -10,7 +10,7 @@ from typing import Any
 from creases._typing import Progress
 from creases.errors import InputError
 from creases.show.report._page import ReportSummary
-from creases.tables import RunFile, RunSettings, load_run
+from creases.tables import RunFile, RunSettings
 
 
 def write_growth_report(
@@ -40,9 +40,11 @@ def write_growth_report(
     """
     if progress is not None:
         progress("reading the run", 0, None)
-    if RunSettings.load(Path(folder)).kind == "curves":
-        return _write_curves(Path(folder), Path(path), columns, through)
+    settings = RunSettings.load(Path(folder))
+    if settings.kind == "curves":
+        return _write_curves(Path(folder), settings, Path(path), columns, through)
     from creases.show.report._growth import write_run_report  # imports the growth methods
+    from creases.tables import load_run
 
     run, name = load_run(Path(folder)), Path(folder).resolve().name
     arguments = [word for text in columns for word in ("--columns", text)]
@@ -54,13 +56,14 @@ def write_growth_report(
     return write_run_report(run, path, model=f"{name}/{RunFile.MODEL}", again=again, **options)
 
 
-def _write_curves(folder: Path, path: Path, columns: Sequence[str], through: Sequence[str]) -> ReportSummary:
+def _write_curves(
+    folder: Path, settings: RunSettings, path: Path, columns: Sequence[str], through: Sequence[str]
+) -> ReportSummary:
     """Write the report of a model of curves, which has no slices and no moments."""
     from creases.show.report._table_model import write_curves_report
 
     for name, value in (("columns", columns), ("through", through)):
         if value:
             raise InputError(name, 'be given for a run of kind="network" only', f"{folder}, which is a model of curves")
-    run = write_curves_report(folder, path)
-    rows = len(run.data.problem.X)
+    rows = write_curves_report(folder, settings, path)
     return ReportSummary(path, path.stat().st_size, (1, 1), (rows, rows), (), True)

@@ -8,11 +8,12 @@ from typing import Any
 from creases.network import Network
 from creases.regions import LinePartition, PlanePartition
 from creases.show.report._certificate import certificate_section
+from creases.show.report._formatting import Section
 from creases.show.report._pieces import compression_sections, dual_sections
 from creases.show.report._region_census import census_sections
 from creases.show.report._sensitivity import sensitivity_sections
 from creases.show.report._spline import spline_sections
-from creases.show.report._subject import Section, Subject
+from creases.show.report._subject import Subject
 from creases.show.report._units import units_section
 
 

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from creases.compare import ActiveSubspace, Coefficients, active_subspace, coefficients
-from creases.show.report._formatting import format_float, format_percent, pluralize
+from creases.show.report._formatting import Section, format_float, format_percent, pluralize
 from creases.show.report._rendering import render_themes
-from creases.show.report._subject import Section, Subject
+from creases.show.report._subject import Subject
 
 #: Largest numbers of outputs listed, of inputs that describe a direction, and of coefficients.
 OUTPUTS, INPUTS, _NUMBERS = 20, 4, 2**23

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from creases.regions import LinePartition
-from creases.show.report._formatting import format_float, pluralize
-from creases.show.report._subject import Section, Subject
+from creases.show.report._formatting import Section, format_float, pluralize
+from creases.show.report._subject import Subject
 
 #: Largest numbers of breakpoints and of outputs listed.
 LISTED, OUTPUTS = 100, 4

@@ -8,8 +8,8 @@ from typing import Any
 
 from creases.errors import InputError
 from creases.show._viewer import epochs_json, to_json
+from creases.show.report._formatting import Section
 from creases.show.report._page import write_page
-from creases.show.report._subject import Section
 
 
 def check_html_name(out: Path) -> None:

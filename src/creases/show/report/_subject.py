@@ -16,8 +16,6 @@ from creases.network import Network
 from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.show.report._formatting import pluralize
 
-Section = dict[str, Any]
-
 #: Largest number of samples that sections use.
 ROWS = 2000
 

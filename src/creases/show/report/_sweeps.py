@@ -13,10 +13,9 @@ from matplotlib.figure import Figure
 from creases.errors import FileError
 from creases.lab import ERROR, KEY, SEED, Status, Sweep, format_duration
 from creases.show._figures._sweeps import format_value, heatmap_cells, heatmap_size, plot_heatmap
-from creases.show.report._formatting import format_float, format_integer, pluralize
+from creases.show.report._formatting import Section, format_float, format_integer, pluralize
 from creases.show.report._rendering import render_themes
 from creases.show.report._static_pages import check_html_name, write_sections
-from creases.show.report._subject import Section
 
 if TYPE_CHECKING:
     import pandas as pd

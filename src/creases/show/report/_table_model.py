@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from creases.errors import FileError
 from creases.show._viewer._run import score_name
 from creases.show.report._curve_sections import curve_sections, pair_sections, stage_section, words_section
-from creases.show.report._formatting import pluralize
+from creases.show.report._formatting import Section, pluralize
 from creases.show.report._proved import proved_section
 from creases.show.report._quality import format_score, quality_sections
 from creases.show.report._row_sections import error_section, row_sections
 from creases.show.report._static_pages import write_sections
-from creases.show.report._subject import Section
-from creases.tables import Baseline, RunSettings, SavedRun, TableModel, compare_models, load, load_run
+from creases.tables import Baseline, RunSettings, TableModel, TableSplit, compare_models, load
 
 #: What a reader asks, in this order.
 GOOD, DOES, GREW, ROWS, WRONG, CERTAIN, USE = (
@@ -30,16 +30,18 @@ GOOD, DOES, GREW, ROWS, WRONG, CERTAIN, USE = (
 )
 
 
-def write_curves_report(folder: Path, path: str | Path) -> SavedRun:
+def write_curves_report(folder: Path, settings: RunSettings, path: str | Path) -> int:
     """Write the report of the model of curves in a folder of ``creases grow``, whose data file is read again.
 
-    Returns the run.
+    Returns the number of its rows.
     """
-    run = load_run(folder)
-    model = replace(load(folder), data=run.data)
+    model = load(folder)
+    data = TableSplit.from_problem(settings.load_problem(), settings.config)
+    if tuple(data.problem.features) != model.features or data.problem.classes != model.classes:
+        raise FileError(f"the model in {folder} does not belong to its data; start another run")
     name = folder.resolve().name
-    write_model_report(model, path, model_name=name, again=_commands(run.settings, name))
-    return run
+    write_model_report(replace(model, data=data), path, model_name=name, again=_commands(settings, name))
+    return len(data.problem.X)
 
 
 def write_model_report(model: TableModel, path: str | Path, *, model_name: str, again: str) -> Path:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from creases.certify import UnitFacts, UnitSide, unit_facts
 from creases.regions import LinePartition
-from creases.show.report._formatting import format_float, format_integer, format_percent, pluralize
-from creases.show.report._subject import Section, Subject
+from creases.show.report._formatting import Section, format_float, format_integer, format_percent, pluralize
+from creases.show.report._subject import Subject
 
 #: Largest number of units listed; those with a note come first.
 LISTED = 100

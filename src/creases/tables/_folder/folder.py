@@ -20,6 +20,7 @@ class RunFile(StrEnum):
     DESCRIPTION = "model.json"  #: names of its inputs and classes, its scores
     ENCODING = "encoding.json"  #: how the columns of the table become the network's inputs
     ONNX = "model.onnx"  #: the network as ONNX
+    BASELINES = "baselines.npz"  #: predictions of the model and of the baselines, for reports
     METRICS = "metrics.json"  #: every measure of the network, and of the baselines on the test rows
     SCORECARD = "scorecard.txt"  #: the network on one page: its regions that hold rows, each a linear function
     HISTORY = "history.json"  #: every epoch and every growth step

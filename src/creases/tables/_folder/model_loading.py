@@ -38,7 +38,9 @@ def load(folder: str | Path) -> TableModel:
     is_sum = isinstance(description, dict) and description.get("kind") == "curves"
     network = None if is_sum else _read_network(folder)
     try:
-        model = _create_model(description, CurveModel.from_dict(description["parts"]) if is_sum else network, encoding)
+        model = _create_model(
+            description, CurveModel.from_dict(description["parts"]) if is_sum else network, encoding, folder
+        )
         _check_inputs(model)
         _check_outputs(model)
         if not is_sum:
@@ -57,7 +59,9 @@ def _read_network(folder: Path) -> Any:
     return read(folder / names.RunFile.MODEL)
 
 
-def _create_model(description: dict[str, Any], function: Any, encoding: TableEncoding | None) -> TableModel:
+def _create_model(
+    description: dict[str, Any], function: Any, encoding: TableEncoding | None, folder: Path
+) -> TableModel:
     trained, classes, target = description["trained_with"], description["classes"], description["target"]
     labels = description.get("labels")  # earlier versions had names only
     return TableModel(
@@ -72,7 +76,8 @@ def _create_model(description: dict[str, Any], function: Any, encoding: TableEnc
         threshold=0.5 if (threshold := description["threshold"]) is None else threshold,
         labels=None if labels is None else np.asarray(labels),
         regions=description.get("regions", {}),
-        facts={name: description[name] for name in ("scores", "importance") if name in description},
+        facts={"folder": folder}
+        | {name: description[name] for name in ("scores", "importance") if name in description},
     )
 
 

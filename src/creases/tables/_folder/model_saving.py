@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from creases._files import write_json
 from creases.tables._folder.folder import RunFile
+from creases.tables._scores.stored import save_baselines
 
 if TYPE_CHECKING:
     from creases.tables._model.table_model import TableModel
@@ -22,6 +23,8 @@ def save_model(model: TableModel, folder: Path) -> Path:
     if model.encoding is not None:
         write_json(model.encoding.to_dict(), folder / RunFile.ENCODING)
     write_json(model_to_dict(model), folder / RunFile.DESCRIPTION)
+    if model.data is not None and model.data.source is not None and model.additive is not None:
+        save_baselines(model.baselines, model.data, folder / RunFile.BASELINES)
     return folder
 
 

@@ -58,7 +58,9 @@ class TableModel:
     regions: Mapping[str, int] = field(default_factory=dict)  #: of a grown network: rows trained on, by pattern
     data: TableSplit | None = None  #: the rows, split into those trained on and those to test with; None if loaded
     run: SavedRun | None = None  #: how a network grew; None for a sum of curves, and if loaded
-    facts: Mapping[str, Any] = field(default_factory=dict)  #: scores and importance, of a model that was loaded
+    facts: Mapping[str, Any] = field(
+        default_factory=dict
+    )  #: of a model that was loaded: scores, importance, its folder
 
     # -- what it is ---------------------------------------------------------------------------------------------------
 
@@ -197,9 +199,13 @@ class TableModel:
     @cached_property
     def baselines(self) -> list[Baseline]:
         """The model, a linear one, boosted trees and a constant with their scores on each part of the rows."""
+        from creases.tables._folder.folder import RunFile
         from creases.tables._scores.baselines import baselines
+        from creases.tables._scores.stored import load_baselines
 
-        return baselines(self.outputs, self._rows, threshold=self.threshold, name=self.kind)
+        folder = self.facts.get("folder")
+        stored = None if folder is None else load_baselines(folder / RunFile.BASELINES, self._rows)
+        return stored or baselines(self.outputs, self._rows, threshold=self.threshold, name=self.kind)
 
     @cached_property
     def scores(self) -> pd.DataFrame:

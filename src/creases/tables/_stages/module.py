@@ -21,8 +21,7 @@ def to_module(model: CurveModel) -> nn.Sequential:
 
 
 def _linear(weight: Floats, bias: Floats) -> nn.Linear:
-    layer = nn.Linear(weight.shape[1], weight.shape[0], dtype=torch.float64, device="meta").to_empty(device="cpu")
-    with torch.no_grad():
-        layer.weight.copy_(torch.from_numpy(weight))
-        layer.bias.copy_(torch.from_numpy(bias))
+    layer = nn.Linear(weight.shape[1], weight.shape[0], dtype=torch.float64, device="meta")  # draws no random numbers
+    layer.weight = nn.Parameter(torch.tensor(weight))
+    layer.bias = nn.Parameter(torch.tensor(bias))
     return layer

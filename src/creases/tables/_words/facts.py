@@ -14,7 +14,7 @@ from creases.tables._words.numbers import format_percent, format_value
 from creases.tables._words.points import probability
 from creases.tables._words.ranges import InputRanges, date_options, model_ranges
 from creases.tables._words.stability import Stability, measure_stability
-from creases.tables._words.terms import ReadableModel, Terms
+from creases.tables._words.terms import ColumnTerm, ReadableModel, Terms
 
 #: Ends of a sum are widened by this share: more than its rounding.
 ROUNDING = 1e-12
@@ -96,10 +96,9 @@ def certify_model(
     terms = Terms.from_model(model)
     ranges = model_ranges(model, terms, trained)
     wanted = curve_directions(terms) if directions is None else dict(directions)
-    net: Any = model.network  # type: ignore[attr-defined]
     single = len(terms.outputs) == 1
-    monotone = _prove_directions(terms, net, ranges, wanted, budget) if single else ()
-    low, high, exact = _prove_range(terms, net, ranges, budget) if single else (np.nan, np.nan, False)
+    monotone = _prove_directions(terms, model, ranges, wanted, budget) if single else ()
+    low, high, exact = _prove_range(terms, model, ranges, budget) if single else (np.nan, np.nan, False)
     if X is None:
         data: Any = getattr(model, "data", None)
         X = None if data is None else data.rows.X[data.parts[2]]
@@ -126,32 +125,50 @@ def _box(ranges: InputRanges) -> Floats:
 
 
 def _prove_directions(
-    terms: Terms, net: Any, ranges: InputRanges, wanted: Mapping[str, Direction], budget: float
+    terms: Terms, model: Any, ranges: InputRanges, wanted: Mapping[str, Direction], budget: float
 ) -> tuple[MonotoneFact, ...]:
-    from creases.certify import monotone
-
+    """Prove directions of columns: of one that acts alone its curve decides, of others the network."""
     inputs = {term.column.name: (term, int(term.inputs[0])) for term in terms.columns}
     output = 1 if terms.is_binary else 0
     facts = []
     for name, direction in wanted.items():
         term, j = inputs[name]
-        verdict = monotone(net, j, _box(ranges), output=output, direction=direction, budget=budget)
-        facts.append(MonotoneFact(term.name, direction, verdict.status))
+        status = "holds"
+        if not _is_shown_by_curve(terms, term, direction):
+            from creases.certify import monotone  # imports torch
+
+            verdict = monotone(model.network, j, _box(ranges), output=output, direction=direction, budget=budget)
+            status = verdict.status
+        facts.append(MonotoneFact(term.name, direction, status))
     return tuple(facts)
 
 
-def _prove_range(terms: Terms, net: Any, ranges: InputRanges, budget: float) -> tuple[float, float, bool]:
-    """Return the least and largest prediction, categories having one value, and whether both are reached."""
-    from creases.certify import output_range
+def _is_shown_by_curve(terms: Terms, term: ColumnTerm, direction: Direction) -> bool:
+    """Return whether the curve of a column that is one number and in no plane or unit rises or falls everywhere.
 
+    Between its knots it is straight, and all else is constant in the column: the order of its values is a proof.
+    """
+    if len(term.numbers) != 1 or terms.model.units is not None:
+        return False
+    _, feature = term.numbers[0]
+    if any(feature.name in each for plane in terms.model.planes for each in plane.features):
+        return False
+    rises = np.diff(terms.model.curves[feature.name].values[:, 0])
+    return bool((rises >= 0).all() if direction == "rising" else (rises <= 0).all())
+
+
+def _prove_range(terms: Terms, model: Any, ranges: InputRanges, budget: float) -> tuple[float, float, bool]:
+    """Return the least and largest prediction, categories having one value, and whether both are reached."""
     if not terms.model.planes and terms.model.units is None:
         return _sum_ranges(terms, ranges)
+    from creases.certify import output_range  # imports torch
+
     groups = [term.inputs for term in terms.columns if term.column.is_category]
     A = np.zeros((2 * len(groups), len(ranges.low)))
     for k, inputs in enumerate(groups):
         A[2 * k, inputs], A[2 * k + 1, inputs] = 1.0, -1.0
     limits: Any = {"A": A, "b": np.tile([1.0, -1.0], len(groups))} if groups else {}
-    found = output_range(net, _box(ranges), budget=budget, **limits)
+    found = output_range(model.network, _box(ranges), budget=budget, **limits)
     k = 1 if terms.is_binary else 0
     ends = np.array([found.low[k], found.high[k]]) * (2.0 if terms.is_binary else 1.0)  # a logit is half the log-odds
     return (*_as_prediction(terms, terms.to_points(ends[:, None])), bool(found.exact[k]))
