@@ -13,7 +13,7 @@ from typer.main import get_command
 from creases.cli import COMMANDS, app
 from creases.cli import _completion as completion
 from creases.cli.console import repeat_command
-from creases.cli.grow import SEED, TEST_FRACTION
+from creases.cli.grow import ENSEMBLE, SEED, TEST_FRACTION
 from creases.cli.spline import CURVES
 from creases.problems import TARGETS
 from creases.tables import CurveConfig
@@ -128,7 +128,8 @@ def test_the_help_of_no_command_imports_numpy():
 
 def test_names_and_defaults_in_help_are_those_of_the_library():
     assert tuple(TARGETS) == CURVES
-    assert (CurveConfig.test_fraction, CurveConfig.seed) == (TEST_FRACTION, SEED)
+    config = CurveConfig()
+    assert (config.test_fraction, config.ensemble, config.seed) == (TEST_FRACTION, ENSEMBLE, SEED)
 
 
 def test_a_command_can_be_repeated_with_more_options(run):

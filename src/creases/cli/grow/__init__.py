@@ -48,7 +48,7 @@ _PARSERS: dict[str, Any] = {
 }
 
 #: Defaults of ``CurveConfig``, which the help shows.
-TEST_FRACTION, SEED = 0.2, 0
+TEST_FRACTION, ENSEMBLE, SEED = 0.2, 1, 0
 
 #: Options that neither kind of model has in its configuration.
 _OTHERS = ("data", "target", "task", "inputs", "drop", "categorical", "missing", "header", "kind", "shape")
@@ -164,7 +164,7 @@ def grow_table(
         model_option(
             metavar="N", help="For curves: train units this often; the network has those of all trainings, if they pay."
         ),
-    ] = CurveConfig.ensemble,
+    ] = ENSEMBLE,
     seed: Annotated[
         int, model_option(metavar="N", help="Random seed of the split, the folds, the initial network, the training.")
     ] = SEED,
