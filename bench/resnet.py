@@ -45,7 +45,7 @@ WIDTHS, DEPTH = (16, 32, 64), 3  # channels of the three stages, blocks in each
 START = 0.25  # inner channels at the start, as a share of the twin's
 SCHEDULE = ((0.024, 0.5), (0.094, 1.0))  # at this share of the compute to this share of the twin's inner channels
 BATCH, LR = 128, 0.1
-METHODS = ("twin", "schedule", "random", "gradmax", "tiny", "fold")
+METHODS = ("twin", "schedule", "random", "gradmax", "tiny")
 COLUMNS = "method    compute   used  seeds   mean  spread   steps     s  inner channels"
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from torch import nn
 
 from creases.growth._proposal import Proposal
-from creases.growth.methods._evidence import Evidence, message_of
+from creases.growth.methods._evidence import Evidence
 from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._fold.search import EXACT
-from creases.growth.methods._fold.subnetwork import check_place
+from creases.growth.methods._fold.subnetwork import can_fold
 from creases.growth.methods._random import Random
 from creases.network import Place
 
@@ -28,7 +28,7 @@ MAX_FOLDS = 16
 class Auto:
     """Growth by :class:`Fold` in narrow layers of models of few inputs, by :class:`Random` units in others.
 
-    Random units are also taken where a fold is not exact (in convolutions, behind a batch norm), and for losses other
+    Random units are also taken where nothing can be folded (in convolutions, before a batch norm), and for losses other
     than the cross-entropy and the squared error.
     """
 
@@ -40,9 +40,13 @@ class Auto:
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
-        layer, inputs = model.get_submodule(place.name), evidence.samples.example()[0].numel()
-        exact = evidence.objective.task is not None and not message_of(lambda: check_place(model, place))
-        if exact and isinstance(layer, nn.Linear) and max(inputs, layer.in_features) <= MAX_INPUTS:
+        layer, example = model.get_submodule(place.name), evidence.samples.example()[0]
+        if (
+            isinstance(layer, nn.Linear)
+            and max(example.numel(), layer.in_features) <= MAX_INPUTS
+            and evidence.objective.task is not None
+            and can_fold(model, place, example.shape)
+        ):
             samples = len(evidence.samples) if isinstance(evidence.samples, Sized) else Fold.max_samples
             large = min(samples, Fold.max_samples) * layer.in_features**2 > EXACT
             return Fold(count=min(self.count, MAX_FOLDS) if large else self.count)(model, place, evidence)

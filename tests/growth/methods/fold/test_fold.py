@@ -13,8 +13,9 @@ from torch import nn
 import creases
 from creases.errors import InputError
 from creases.growth import apply, explain
-from creases.growth.methods import fold
+from creases.growth.methods import Fold, fold
 from creases.growth.methods.folding import EfficientScore, as_logits, decisions, fold_entries, subnetwork_at
+from creases.network import places
 from creases.problems._planar import circle, quadratic
 from creases.problems._shipped import wine
 from fold_models import cost, data, fold_cases, perceptron, train_briefly
@@ -317,18 +318,32 @@ def test_places_that_cannot_be_folded_are_refused_with_the_reason(model, place, 
 
 
 @pytest.mark.parametrize(
-    ("model", "place"),
+    ("model", "place", "why"),
     [
-        (nn.Sequential(nn.Linear(2, 3), nn.ReLU6(), nn.Linear(3, 2)), "0"),
-        (nn.Sequential(nn.Linear(2, 3), nn.PReLU(3), nn.Linear(3, 2)), "0"),
-        (Skip(), "inner"),
+        (nn.Sequential(nn.Linear(2, 3), nn.ReLU6(), nn.Linear(3, 2)), "0", "is not a relu of each unit alone"),
+        (nn.Sequential(nn.Linear(2, 3), nn.PReLU(3), nn.Linear(3, 2)), "0", "have a slope of their own"),
+        (Skip(), "inner", "also reads what comes before it"),
     ],
 )
-def test_where_the_exact_fold_is_not_defined_units_fold_at_the_instances_themselves(model, place):
+def test_places_whose_folds_are_not_exact_are_refused_and_get_random_units_by_default(model, place, why):
     X = np.random.default_rng(0).normal(size=(80, 2))
-    proposal = fold(model, place, X, (X[:, 0] * X[:, 1] > 0).astype(int), count=2)
-    assert proposal.count == 2
-    assert "folds at sample" in explain(proposal.explanation)
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    with pytest.raises(InputError, match=why):
+        fold(model, place, X, y)
+    data = torch.from_numpy(X).float(), torch.from_numpy(y)
+    _, history = creases.grow(copy.deepcopy(model), data, "classification", where=place, when=1, budget=2)
+    assert {record.method for record in history.records} == {"random"}
+
+
+def test_units_of_convolutions_and_before_a_batch_norm_are_not_folded():
+    norm = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.ReLU(), nn.Linear(3, 2))
+    with pytest.raises(InputError, match="batch norm before the bend would move the crease"):
+        fold(norm, "0", np.zeros((4, 2)), np.zeros(4))
+    filters = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Conv2d(2, 2, 1), nn.Flatten())
+    (place,) = places(filters, X=torch.zeros(1, 1, 3, 3))
+    assert "it is a Conv2d, whose units bend at many patches; use how='random' there" in Fold().check(filters, place)
+    with pytest.raises(InputError, match="it is a Conv2d, whose units bend at many patches"):
+        fold(filters, place, np.zeros((4, 1, 3, 3)), np.zeros(4))
 
 
 @pytest.mark.parametrize(

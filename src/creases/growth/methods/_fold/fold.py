@@ -9,15 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from creases._typing import Floats
-from creases._validation import check_choice, check_count, check_number, check_numbers
-from creases.errors import InputError, ReadError
+from creases._validation import check_choice, check_count, check_number
+from creases.errors import InputError
 from creases.growth._proposal import Proposal
-from creases.growth._samples import match_model
 from creases.growth.methods._evidence import Evidence, drop_unweighted, message_of, renumber_proposal, task_of
-from creases.growth.methods._first_order.route import UnitPath
 from creases.growth.methods._fold.explanation import (
     FoldCandidate,
     FoldContext,
@@ -27,8 +25,6 @@ from creases.growth.methods._fold.explanation import (
     fold_entries,
 )
 from creases.growth.methods._fold.outcome import fold_outcome, unrepaired_rows
-from creases.growth.methods._fold.patch_fold import check_patches, patch_fold
-from creases.growth.methods._fold.patch_sample import LOOK
 from creases.growth.methods._fold.predictions import decisions, residuals
 from creases.growth.methods._fold.search import EXACT, FoldSearch, ReducedSearch
 from creases.growth.methods._fold.subnetwork import Subnetwork, check_place, layer_inputs, subnetwork_at
@@ -57,20 +53,11 @@ class Fold:
 
     def check(self, model: nn.Module, place: Place) -> str:
         """Return why no unit can be folded into a place; "" where it can."""
-        model = unwrap_module(model)
-        if not message_of(lambda: check_place(model, place)):
-            return ""
-        return message_of(lambda: check_patches(UnitPath(model, place)))
-
-    def sample_limit(self, model: nn.Module, place: Place) -> int:
-        """Return how many samples to ask for at a place: fewer where folds are at patches."""
-        exact = not message_of(lambda: check_place(unwrap_module(model), place))
-        return self.max_samples if exact else min(self.max_samples, LOOK)
+        return message_of(lambda: check_place(unwrap_module(model), place))
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
-        limit = self.sample_limit(model, place)
-        arrays, task = drop_unweighted(evidence.samples.arrays(limit)), task_of(evidence, "fold")
+        arrays, task = drop_unweighted(evidence.samples.arrays(self.max_samples)), task_of(evidence, "fold")
         options: dict[str, Any] = {"count": self.count, "eps": self.eps, "k": self.k, "restarts": self.restarts}
         rows = torch.arange(len(arrays.X)) if arrays.rows is None else arrays.rows
         tried = unrepaired_rows(known for known in evidence.earlier if known.get("method") == "fold")
@@ -97,8 +84,7 @@ class Fold:
         if not fold_entries(explanation):
             return explanation
         example = evidence.samples.example()
-        place = find_place(model, explanation["place"], X=example)
-        sample = drop_unweighted(evidence.samples.arrays(self.sample_limit(model, place)))
+        sample = drop_unweighted(evidence.samples.arrays(self.max_samples))
         rows = None if sample.rows is None else sample.rows.numpy()
         options: dict[str, Any] = {"units": units, "rows": rows, "input_shape": example.shape[1:]}
         return fold_outcome(explanation, model, sample.X, sample.y, weight=sample.weight, **options)
@@ -139,13 +125,8 @@ def fold(
     its standard error.
 
     This applies where one point determines a unit's crease: at a linear layer with bias, a (leaky) relu, and one linear
-    layer after it. Elsewhere (in convolutions, after batch norm, in residual blocks) a unit is a filter that bends at
-    many patches and folds at one of them: for each typical misprediction, of at most 1024 samples, the patch where the
-    loss has the largest gradient with respect to a new filter's output. The crease passes through that patch, in the
-    direction of the largest first-order gain beyond what the later biases can do; filters are uncorrelated, as those
-    of :func:`tiny` are. Outgoing weights follow the gradient, and together are ``eps`` times as long as those of an
-    existing unit. A batch norm gets entries that leave the filter unchanged. The gain is estimated on 256 other
-    samples.
+    layer after it. Elsewhere (in convolutions, before batch norm, in residual blocks) a unit bends at many points, and
+    folds are refused; :class:`Random` units do as well there.
 
     Parameters
     ----------
@@ -216,12 +197,7 @@ def fold(
     model = unwrap_module(model)
     input_shape = tuple(np.shape(X)[1:]) if input_shape is None and np.ndim(X) > 2 else input_shape
     place = find_place(model, place, input_shape)
-    subnet = _exact_subnetwork(model, place, input_shape)
-    if subnet is None:
-        if direction != "score" or point == "foot":
-            raise InputError("point", "be 'effective', and direction 'score', where folds are at patches", repr(point))
-        options: dict[str, Any] = {"count": count, "k": k, "restarts": restarts, "eps": eps, "seed": seed}
-        return patch_fold(model, place, _as_samples(X, model), y, loss=loss, weight=weight, tried=tried, **options)
+    subnet = subnetwork_at(model, place, input_shape)
     data, inputs = layer_inputs(subnet, X)
     view = subnet.view(inputs)
     outputs = view.outputs()
@@ -244,23 +220,6 @@ def fold(
         return _empty_proposal(place, subnet, "; ".join(reasons[:MAX_REASONS]))
     context = FoldContext(subnet, view, place, data, inputs, state, outputs, eps / len(folds), search.sizes)
     return _proposal(context, folds, explain_folds(folds, context, results, noise))
-
-
-def _exact_subnetwork(model: nn.Module, place: Place, input_shape: Sequence[int] | None) -> Subnetwork | None:
-    """Return the network from a place on, where one point settles where a unit's crease lies; None elsewhere."""
-    try:
-        return subnetwork_at(model, place, input_shape)
-    except (InputError, ReadError):
-        check_patches(UnitPath(model, place))
-        return None
-
-
-def _as_samples(X: Any, model: nn.Module) -> Tensor:
-    """Return samples (n, *shape) on the model's device and in its dtype."""
-    samples = X.detach() if isinstance(X, Tensor) else torch.from_numpy(check_numbers(X, "X"))
-    if not bool(torch.isfinite(samples).all()):
-        raise InputError("X", "be finite", hint="remove NaN and infinite entries, or fill them in")
-    return match_model(samples, samples[:0], model)[0]
 
 
 def _choose(

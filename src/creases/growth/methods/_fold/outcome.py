@@ -6,17 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import nn
 
 from creases.errors import InputError
-from creases.growth._samples import match_model
 from creases.growth.methods._fold.explanation import fold_entries
-from creases.growth.methods._fold.patch_sample import flat_targets, model_outputs, seen_rows
 from creases.growth.methods._fold.predictions import Decisions, Residuals, decisions, residuals
 from creases.growth.methods._fold.subnetwork import Subnetwork, layer_inputs, subnetwork_at
-from creases.network.surgery import copy_sharing_parameters, find_place, unwrap_module
+from creases.network.surgery import find_place, unwrap_module
 
 
 def fold_outcome(
@@ -34,8 +31,7 @@ def fold_outcome(
 
     It has loss and errors before and now, the samples that are fixed and broken, and for each fold whether the typical
     sample is correct and its loss, how many of its cluster are, the distance of the crease from the fold point, and by
-    how many degrees it turned (not of folds at patches, which change with the layers before). Of several folds each
-    entry has its own part.
+    how many degrees it turned. Of several folds each entry has its own part.
 
     Parameters
     ----------
@@ -64,15 +60,8 @@ def fold_outcome(
             raise InputError("units", expected, f"{unit}", "apply the proposal first")
     regression = "residual" in entries[0]["why"]
     samples = np.arange(len(X)) if rows is None else np.asarray(rows)
-    subnet = None
-    if "kind" in explanation:  # folds at patches look at some of the samples
-        seen = torch.from_numpy(seen_rows(len(X)))
-        X, y, weight = (part if part is None else torch.as_tensor(part).cpu()[seen] for part in (X, y, weight))
-        samples, y = samples[seen.numpy()], flat_targets(y)
-        outputs = model_outputs(copy_sharing_parameters(model), match_model(X, X[:0], model)[0])
-    else:
-        subnet = subnetwork_at(model, place, input_shape)
-        outputs = subnet.outputs(layer_inputs(subnet, X)[1])
+    subnet = subnetwork_at(model, place, input_shape)
+    outputs = subnet.outputs(layer_inputs(subnet, X)[1])
     state = (residuals if regression else decisions)(outputs, y, weight)
     after: dict[str, Any] = {"mean_loss_before": entries[0]["why"]["mean_loss"], "mean_loss": state.mean_loss}
     if not regression:
@@ -93,14 +82,14 @@ def fold_outcome(
 def _fold_after(
     entry: Mapping[str, Any],
     unit: int,
-    subnet: Subnetwork | None,
+    subnet: Subnetwork,
     state: Decisions | Residuals,
     samples: NDArray[np.int64],
 ) -> dict[str, Any]:
     """Return the outcome of one fold."""
     why = entry["why"]
     there = samples == why["instance"]
-    after: dict[str, Any] = {} if subnet is None else _crease_after(entry, unit, subnet)
+    after: dict[str, Any] = _crease_after(entry, unit, subnet)
     if there.any():
         after["instance_loss"] = float(state.loss[there].max())
     if isinstance(state, Decisions):

@@ -16,17 +16,14 @@ MAX_KINDS = 5
 def fold_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     """Return the explanation of folds as text, without their outcome."""
     reason, effect = fold_reason(explanation, names), _effect(explanation)
-    if "kind" in explanation:
-        crease = [_patches(explanation, names)]
-    else:
-        crease = [] if "folds" in explanation else [_crease(explanation, names)]
+    crease = [] if "folds" in explanation else [_crease(explanation, names)]
     return " ".join([reason, *crease, effect, *_sample_sentences(explanation, names)])
 
 
 def fold_reason(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     """Return why the units were added, in one sentence."""
     entries = fold_entries(explanation)
-    units = plural(len(entries), explanation.get("kind", "unit"))
+    units = plural(len(entries), "unit")
     kinds = list(dict.fromkeys(_because(entry, names) for entry in entries))
     because = "; ".join(kinds[:MAX_KINDS]) + (f"; and {len(kinds) - MAX_KINDS} more" if len(kinds) > MAX_KINDS else "")
     if len(entries) == 1:
@@ -88,27 +85,6 @@ def _crease(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     return f"{passes}; the unit is active on {crease['active_share']:.0%} of the data.{depends}"
 
 
-def _patches(explanation: Mapping[str, Any], names: FeatureNames) -> str:
-    """Return at which patches the units fold."""
-    entries, kind = fold_entries(explanation), explanation["kind"]
-    at = [
-        f"{kind} {entry['unit']} at {_patch(entry['where']['patch'])}{names.instance} {entry['why']['instance']}"
-        for entry in entries
-    ]
-    first = at[0].replace(" at ", " folds at ", 1).capitalize()
-    if len(at) == 1:
-        return f"{first}; {entries[0]['crease']['active_share']:.0%} of the patches lie on its active side."
-    more = f", and {len(at) - MAX_KINDS} more" if len(at) > MAX_KINDS else ""
-    return f"{', '.join([first, *at[1:MAX_KINDS]])}{more}."
-
-
-def _patch(center: list[int]) -> str:
-    """Return the name of a patch, up to the sample's."""
-    if len(center) == 2:
-        return f"the patch at row {center[0]}, column {center[1]} of "
-    return f"position {center[0]} of " if center else ""
-
-
 def _effect(explanation: Mapping[str, Any]) -> str:
     """Return the predicted and the immediate effect of the unit."""
     effect, (kind, factor) = explanation["effect"], _loss_name(explanation)
@@ -125,7 +101,7 @@ def outcome_sentence(explanation: Mapping[str, Any], names: FeatureNames) -> str
     if "errors" in after:
         text += f" and {describe_change('the number of errors', str(after['errors_before']), str(after['errors']))}"
         text += f"; {_corrected(explanation, names)}"
-    if "folds" in explanation or "kind" in explanation:
+    if "folds" in explanation:
         return f"{text}."
     at_input = explanation["where"]["space"] == "input"
     moved = names.distance(after["crease_moved"]) if at_input else format_number(after["crease_moved"])
@@ -138,8 +114,6 @@ def _corrected(explanation: Mapping[str, Any], names: FeatureNames) -> str:
         rights = [bool(entry["after"].get("instance_right")) for entry in explanation["folds"]]
         return f"{sum(rights)} of the {names.samples(len(rights))} above {is_or_are(sum(rights))} now correct"
     text = f"that {names.instance} is {'now correct' if explanation['after'].get('instance_right') else 'still wrong'}"
-    if "kind" in explanation:
-        return text
     fixed, wrong = explanation["after"]["cluster_fixed"], explanation["why"]["cluster"]["mispredicted"]
     return f"{text}, and {fixed} of the {plural(wrong, 'error')} around it {is_or_are(fixed)} corrected"
 

@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from creases._program import Step, apply_sides, propagate, sides_at
 from creases._typing import Floats, Ints
-from creases.errors import InputError
+from creases.errors import InputError, ReadError
+from creases.growth.methods._first_order.route import UnitPath
 from creases.network import Network, Place, read
-from creases.network.surgery import get_layer
+from creases.network.surgery import copy_sharing_parameters, get_layer, unwrap_module
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +174,7 @@ def check_place(model: nn.Module, place: Place) -> None:
     refuse = partial(_refusal, place)
     producer = get_layer(model, place.name)
     if not isinstance(producer, nn.Linear):
-        raise refuse(f"it is a {type(producer).__name__}, whose units have many creases; fold takes nn.Linear")
+        raise refuse(f"it is a {type(producer).__name__}, whose units bend at many patches; use how='random' there")
     if producer.bias is None:
         raise refuse("it has no bias, so its creases all pass through 0")
     if place.norm:
@@ -182,6 +183,22 @@ def check_place(model: nn.Module, place: Place) -> None:
         raise refuse("its units have a slope of their own (PReLU), which would turn with training")
     if len(place.consumers) != 1 or place.consumers[0].size != place.width:
         raise refuse("its units are joined with others, or several layers take them; fold takes one linear layer")
+    try:
+        path = UnitPath(model, place)
+    except InputError:
+        return  # reading the network shows what its units pass
+    if path.is_smooth or path.value_at_zero:
+        raise refuse(f"its bend ({place.bend or 'none'}) has no crease at 0")
+
+
+def can_fold(model: nn.Module, place: Place, input_shape: Sequence[int]) -> bool:
+    """Return whether units can be folded into a place of a model, in training or wrapped, of that input shape."""
+    try:
+        check_place(unwrap_module(model), place)
+        subnetwork_at(copy_sharing_parameters(unwrap_module(model)), place, input_shape)
+    except (InputError, ReadError):
+        return False
+    return True
 
 
 def subnetwork_at(model: nn.Module, place: Place, input_shape: Sequence[int] | None = None) -> Subnetwork:
