@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import creases
+from creases import _engines
+from creases._engines.serial import Serial
 from creases.errors import InputError
 from creases.lab import Sweep
-from creases.lab._sweeps import engines
 from creases.lab._sweeps.chunks import JobQueue
-from creases.lab._sweeps.engines.serial import Serial
 from creases.lab._sweeps.eta import TimeLeft, estimate_time_left, format_duration, format_time_left
 
 PATHS = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(creases.__file__).parents[1])])
@@ -39,15 +39,15 @@ class Fragile(Serial):
     bad = (17, 60)
 
     def wait(self):
-        number = next(iter(self._chunks))
-        if not any(job["x"] in self.bad for job in self._chunks[number]):
+        number = next(iter(self._tasks))
+        if not any(job["x"] in self.bad for job in self._tasks[number][0]):
             return super().wait()
-        lost, self._chunks = dict.fromkeys(self._chunks), {}
+        lost, self._tasks = dict.fromkeys(self._tasks), {}
         return lost
 
 
 def test_jobs_that_end_their_workers_are_found_and_all_others_are_done(tmp_path, monkeypatch):
-    monkeypatch.setattr(engines, "start_engine", lambda name, function, *options: Fragile(function))
+    monkeypatch.setattr(_engines, "start_engine", lambda name, function, *options: Fragile(function))
     one = Sweep("sweep_jobs:square", {"x": range(100)}, tmp_path)
     status = one.run(chunk=8)
     assert (status.done, status.failed) == (98, 2)

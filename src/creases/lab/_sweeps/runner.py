@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from time import monotonic, time
 
+from creases._engines import Engine
 from creases.lab._sweeps.chunks import JobQueue
-from creases.lab._sweeps.engines import Engine
 from creases.lab._sweeps.eta import TimeLeft, estimate_time_left
 from creases.lab._sweeps.functions import FinishedChunk, Outcome
 from creases.lab._sweeps.jobs import Job

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,8 +138,8 @@ class Sweep:
         progress
             Whether to show a bar with the time left on stderr, if that is a terminal.
         """
+        from creases._engines import check_engine, start_engine
         from creases.lab._sweeps.chunks import JobQueue, job_costs, job_groups
-        from creases.lab._sweeps.engines import check_engine, start_engine
         from creases.lab._sweeps.progress_bar import progress_bar
         from creases.lab._sweeps.runner import Runner
 
@@ -156,7 +157,8 @@ class Sweep:
             if left:
                 queue = JobQueue(left, groups, costs, chunk)
                 self.store.write_progress()
-                workers = start_engine(engine, self.function, len(left), n_jobs, address)
+                call = partial(functions.run_jobs, self.function, paths=sys.path)
+                workers = start_engine(engine, call, len(left), n_jobs, address)
                 try:
                     with progress_bar(len(self.jobs), len(self.jobs) - len(left), enabled=progress) as show:
                         Runner(self.keys, self.job_with_seed, workers, self.store, queue, show).run()

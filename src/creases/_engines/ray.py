@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 from creases.errors import InputError
-from creases.lab._sweeps.functions import FinishedChunk, run_jobs
-from creases.lab._sweeps.jobs import Job
 
 
 class Ray:
     """Workers of a Ray cluster, one core each. Usage statistics and the dashboard are off."""
 
-    def __init__(self, function: str | Callable[..., Any], jobs: int, n_jobs: int | None, address: str | None) -> None:
+    def __init__(self, function: Callable[..., Any], n_tasks: int, n_jobs: int | None, address: str | None) -> None:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # read when Ray starts
         ray: Any = import_module("ray")  # which has few types
         self._ray = ray
@@ -25,32 +22,36 @@ class Ray:
         if self._started:
             _connect(ray, n_jobs, address)
         cores = int(ray.cluster_resources().get("CPU", 1))
-        self.workers = max(1, min(n_jobs or cores, cores, jobs))
-        self._task = ray.remote(max_retries=0, num_cpus=1)(run_jobs)
+        self.workers = max(1, min(n_jobs or cores, cores, n_tasks))
+        self._task = ray.remote(max_retries=0, num_cpus=1)(_call)
         self._function = ray.put(function)
         self._numbers: dict[Any, int] = {}
 
-    def submit(self, number: int, jobs: list[Job]) -> None:
-        """Queue a chunk."""
-        self._numbers[self._task.remote(self._function, jobs, sys.path)] = number
+    def submit(self, number: int, *arguments: Any) -> None:
+        """Queue a task."""
+        self._numbers[self._task.remote(self._function, *arguments)] = number
 
-    def wait(self) -> dict[int, FinishedChunk | None]:
-        """Wait until at least one chunk is finished or lost."""
+    def wait(self) -> dict[int, Any | None]:
+        """Wait until at least one task is finished, or lost with its process or its machine."""
         (task,), _ = self._ray.wait(list(self._numbers), num_returns=1)
         number = self._numbers.pop(task)
         try:
             return {number: self._ray.get(task)}
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
-        except (self._ray.exceptions.WorkerCrashedError, self._ray.exceptions.OutOfMemoryError):
+        except self._ray.exceptions.RayError:  # a process or a machine is gone, and the result with it
             return {number: None}
 
     def close(self) -> None:
-        """Cancel unfinished chunks; stop the cluster if it was started here."""
+        """Cancel unfinished tasks; stop the cluster if it was started here."""
         for task in self._numbers:
             self._ray.cancel(task, force=True)
         if self._started:
             self._ray.shutdown()
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*arguments)
 
 
 def check_address(address: str) -> None:

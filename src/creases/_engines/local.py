@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -16,8 +15,6 @@ import loky
 from loky.process_executor import TerminatedWorkerError
 
 from creases.errors import InputError
-from creases.lab._sweeps.functions import FinishedChunk, run_jobs
-from creases.lab._sweeps.jobs import Job
 
 #: Environment variables that limit the threads of libraries.
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -26,25 +23,25 @@ _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA
 class Local:
     """Worker processes that share this machine's cores and do not use more threads than there are."""
 
-    def __init__(self, function: str | Callable[..., Any], n_jobs: int) -> None:
+    def __init__(self, function: Callable[..., Any], n_jobs: int) -> None:
         self.workers = n_jobs
         self._function = function
         self._env = dict.fromkeys(_THREADS, str(max(1, loky.cpu_count() // n_jobs)))
         self._pool = self._start()
-        self._numbers: dict[Future[FinishedChunk], int] = {}
+        self._numbers: dict[Future[Any], int] = {}
 
-    def submit(self, number: int, jobs: list[Job]) -> None:
-        """Queue a chunk."""
-        self._numbers[self._pool.submit(run_jobs, self._function, jobs, sys.path)] = number
+    def submit(self, number: int, *arguments: Any) -> None:
+        """Queue a task."""
+        self._numbers[self._pool.submit(self._function, *arguments)] = number
 
-    def wait(self) -> dict[int, FinishedChunk | None]:
-        """Wait until at least one chunk is finished or lost; when a worker dies, all unfinished chunks are lost."""
+    def wait(self) -> dict[int, Any | None]:
+        """Wait until at least one task is finished or lost; when a worker dies, all unfinished tasks are lost."""
         finished, _ = wait(self._numbers, return_when=FIRST_COMPLETED)
-        chunks: dict[int, FinishedChunk | None] = {}
+        tasks: dict[int, Any | None] = {}
         for future in finished:
             error = future.exception()
             if isinstance(error, TerminatedWorkerError):
-                return chunks | self._restart()
+                return tasks | self._restart()
             if isinstance(error, BrokenProcessPool):
                 reason = [line for line in str(error.__cause__ or error).splitlines() if line.strip('" ')][-1]
                 raise InputError(
@@ -53,15 +50,15 @@ class Local:
                     f"an error ({reason})",
                     'define it in a module that they can import, and give its path as "module:function"',
                 ) from error
-            chunks[self._numbers.pop(future)] = future.result()
-        return chunks
+            tasks[self._numbers.pop(future)] = future.result()
+        return tasks
 
     def close(self) -> None:
         """Stop all processes at once."""
         self._pool.shutdown(wait=True, kill_workers=True)
 
-    def _restart(self) -> dict[int, FinishedChunk | None]:
-        """Start new workers; return the chunks that are lost."""
+    def _restart(self) -> dict[int, Any | None]:
+        """Start new workers; return the tasks that are lost."""
         lost = dict.fromkeys(self._numbers.values())
         self._numbers = {}
         self.close()
@@ -77,7 +74,7 @@ class Local:
 def _initialise_worker(parent: int) -> None:
     """Prepare a worker.
 
-    Ctrl-C is handled by the process that runs the sweep, which stops its workers. If that process is killed, they exit
+    Ctrl-C is handled by the process that started it, which stops its workers. If that process is killed, they exit
     by themselves: otherwise they would wait for ever, or finish work that nobody stores.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
