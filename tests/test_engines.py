@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from creases._engines import MAX_LOSSES, map_in_order, start_engine
-from creases._engines.serial import Serial
+from creases._engines._serial import Serial
 from creases.errors import CreasesError, InputError
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import creases
 from creases import _engines
-from creases._engines.serial import Serial
+from creases._engines._serial import Serial
 from creases.errors import InputError
 from creases.lab import Sweep
 from creases.lab._sweeps.chunks import JobQueue

@@ -50,7 +50,7 @@ def check_engine(engine: str, n_jobs: int | None, address: str | None) -> None:
     if engine != "ray" and address is not None:
         raise InputError("address", "be left out without a Ray cluster", repr(address), "use {0}", [("engine", "ray")])
     if address is not None:
-        from creases._engines.ray import check_address
+        from creases._engines._ray import check_address
 
         check_address(address)
 
@@ -60,16 +60,16 @@ def start_engine(
 ) -> Engine:
     """Start an engine by name that calls a function, with no more workers than tasks."""
     if engine == "ray":
-        from creases._engines.ray import Ray
+        from creases._engines._ray import Ray
 
         return Ray(function, n_tasks, n_jobs, address)
     if engine == "serial":
-        from creases._engines.serial import Serial
+        from creases._engines._serial import Serial
 
         return Serial(function)
     import loky
 
-    from creases._engines.local import Local
+    from creases._engines._local import Local
 
     return Local(function, min(n_tasks, n_jobs or loky.cpu_count()))
 

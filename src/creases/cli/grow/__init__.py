@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from creases.growth import GrowthConfig
     from creases.tables import CurveConfig, RunSettings
 
-data_option, model_option, growth_option, output_option = option_panels(
-    "Data", "Model", "Growth (--kind network)", "Output"
+data_option, model_option, growth_option, large_option, output_option = option_panels(
+    "Data", "Model", "Growth (--kind network)", "Tables larger than memory", "Output"
 )
 
 #: How the options of growth are read from the command line; others are taken as they are.
@@ -51,8 +51,29 @@ _PARSERS: dict[str, Any] = {
 TEST_FRACTION, ENSEMBLE, SEED = 0.2, 1, 0
 
 #: Options that neither kind of model has in its configuration.
-_OTHERS = ("data", "target", "task", "inputs", "drop", "categorical", "missing", "header", "kind", "shape")
+_OTHERS = (
+    "data",
+    "target",
+    "task",
+    "inputs",
+    "drop",
+    "categorical",
+    "missing",
+    "header",
+    "kind",
+    "shape",
+    "max_memory",
+)
 _OUTPUT = ("folder", "resume", "force", "as_json")
+_ENGINE = ("engine", "n_jobs", "address")
+
+
+class Engine(StrEnum):
+    """Where blocks of a table are read."""
+
+    local = "local"
+    serial = "serial"
+    ray = "ray"
 
 
 class Kind(StrEnum):
@@ -93,7 +114,8 @@ def grow_table(
         str | None,
         typer.Argument(
             metavar="DATA",
-            help="A .csv, .tsv, .parquet or .npz file, or a built-in problem (see: creases problems).",
+            help="A .csv, .tsv, .parquet, .feather or .npz file, a pattern in quotes ('part-*.parquet') or a folder of "
+            "files that are one table, or a built-in problem (see: creases problems).",
             autocompletion=complete_data,
         ),
     ] = None,
@@ -263,6 +285,21 @@ def grow_table(
         bool | None,
         data_option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
     ] = None,
+    max_memory: Annotated[
+        float,
+        large_option(metavar="GB", help="Gigabytes that a table may take; a file that takes more is read in blocks."),
+    ] = 4.0,
+    n_jobs: Annotated[
+        int | None,
+        large_option("--jobs", metavar="N", help="Processes that read blocks; default: the number of cores."),
+    ] = None,
+    engine: Annotated[
+        Engine, large_option(metavar="NAME", help="Where blocks are read: local processes, serial or ray.")
+    ] = Engine.local,
+    address: Annotated[
+        str | None,
+        large_option(metavar="HOST", help="Address of a running Ray cluster; default: start one on this machine."),
+    ] = None,
     folder: Annotated[
         Path | None,
         output_option(
@@ -291,6 +328,7 @@ def grow_table(
 
     For example:
       creases grow houses.csv --target price --shape area=rising --out out/houses
+      creases grow "part-*.parquet" --target price --out out/prices
       creases grow iris --out out/iris
     """
     from creases.tables import RunFile, RunSettings, default_kind, resolve_data
@@ -311,6 +349,7 @@ def grow_table(
             inputs=split_names(inputs) or None,
             drop=split_names(drop),
             categorical=split_names(categorical),
+            max_memory=1e9 * max_memory if "max_memory" in changed else None,
             config=_read_config(default_kind(source) if kind is None else kind.value, changed, ctx.params),
         )
         home = folder
@@ -322,6 +361,10 @@ def grow_table(
         fresh = False
         note(f"Resuming the run in {home}, which was interrupted.")
     options: dict[str, Any] = {"force": force, "fresh": fresh, "show_columns": not as_json}
+    if settings.kind == "curves":
+        options |= {"engine": engine.value, "n_jobs": n_jobs, "address": address}
+    elif given := [name for name in _ENGINE if name in changed]:
+        raise InputError(given[0], "be given with --kind curves only, which reads a large table in blocks")
     way: Any = import_module(f"creases.cli.grow._{settings.kind}")  # one of them imports torch
     result, files = interruptible(home, lambda: way.fit_into(settings, home, **options))
     if as_json:
@@ -343,7 +386,7 @@ def _read_config(kind: str, changed: set[str], values: dict[str, Any]) -> CurveC
     """Return the configuration with the options that were given; those of another kind of model are refused."""
     from creases.tables import make_config
 
-    names = [name for name in values if name in changed and name not in (*_OTHERS, *_OUTPUT)]
+    names = [name for name in values if name in changed and name not in (*_OTHERS, *_OUTPUT, *_ENGINE)]
     options = {name: _parse(name, values[name]) for name in names}
     shapes = parse_shapes(values["shape"])
     return make_config(kind, options | ({"shapes": shapes} if shapes else {}))
@@ -363,7 +406,7 @@ def _resume_settings(folder: Path, changed: set[str], values: dict[str, Any]) ->
     from creases.tables import RunSettings, make_config
 
     limits = ("budget", "max_units", "max_parameters")
-    other = sorted(changed - {"resume", "as_json", *limits})
+    other = sorted(changed - {"resume", "as_json", *limits, *_ENGINE})
     if other:
         expected = "not be given with --resume: a run keeps its settings"
         raise InputError(other[0], expected, hint="only --budget, --max-units and --max-parameters may change")

@@ -21,7 +21,6 @@ from creases.cli.grow._measures import class_parts
 from creases.tables import (
     ClassificationMetrics,
     Comparison,
-    CurveConfig,
     RegressionMetrics,
     RunFile,
     RunSettings,
@@ -30,7 +29,6 @@ from creases.tables import (
     compare_models,
     describe_model,
     describe_stage,
-    fit_problem,
     lock_folder,
     metrics_summary,
     model_to_dict,
@@ -55,14 +53,15 @@ class Fit:
 
 
 def fit_into(
-    settings: RunSettings, home: Path, *, force: bool, fresh: bool, show_columns: bool = False
+    settings: RunSettings, home: Path, *, force: bool, fresh: bool, show_columns: bool = False, **engine: Any
 ) -> tuple[Fit, dict[str, Path]]:
-    """Fit a table and write all files; return the model and the files by name."""
-    assert isinstance(settings.config, CurveConfig)
-    problem = settings.load_problem()
-    if show_columns and problem.encoding is not None:
-        print_left_out(problem.encoding)
-    model = fit_problem(problem, settings.config)  # refuses what cannot be fitted before anything is written
+    """Fit a table and write all files; return the model and the files by name.
+
+    ``engine`` says where blocks of a table larger than memory are read.
+    """
+    model = settings.fit_curves(**engine)  # refuses what cannot be fitted before anything is written
+    if show_columns and model.encoding is not None:
+        print_left_out(model.encoding)
     assert model.data is not None
     fit = Fit(settings, model, compare_models(model.baselines, model.data))
     with lock_folder(home):
@@ -94,12 +93,11 @@ def summarize(fit: Fit, files: dict[str, Path]) -> dict[str, Any]:
     """Return the content of the report as JSON."""
     model = fit.model
     assert model.data is not None
-    rows = {"train": len(model.data.train), "test": len(model.data.test)}
     compared = [asdict(each) | {"verdict": each.verdict} for each in fit.comparisons]
     steps = [asdict(step) for step in model.steps]
     return {
         **model_to_dict(model),
-        "rows": rows,
+        "rows": model.n_rows,
         "steps": steps,
         "bends": model.additive.n_bends if model.additive else 0,
         "comparisons": compared,
@@ -151,12 +149,12 @@ def _parts(fit: Fit) -> Iterator[RenderableType]:
 def _opening(fit: Fit) -> Iterator[RenderableType]:
     model = fit.model
     assert model.data is not None
-    data, problem = model.data, model.data.problem
+    problem, rows = model.data.problem, model.n_rows
     yield f"[bold]{escape(problem.name)}: {escape(problem.description)}[/]"
     columns = len(set(model.columns))
     yield escape(
-        f"{plural(columns, 'column')} used; {plural(len(data.train), 'row')} fitted, "
-        f"{plural(len(data.test), 'row')} held out for testing"
+        f"{plural(columns, 'column')} used; {plural(rows['train'], 'row')} fitted, "
+        f"{plural(rows['test'], 'row')} held out for testing"
     )
 
 

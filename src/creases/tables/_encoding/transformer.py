@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,23 +28,24 @@ def fit(columns: Sequence[tuple[Column, ColumnKind]], missing: str) -> list[dict
     learned: list[dict[str, Any]] = []
     for column, kind in columns:
         if kind.kind == "category":
-            learned.append(_fit_category(kind.texts(column), missing))
+            learned.append(fit_category(Counter(kind.texts(column)), missing))
         else:
-            numbers = _numbers(column, kind)
-            learned.append({"n_missing": int(np.isnan(numbers[:, 0]).sum()), "means": _means(numbers)})
+            numbers = column_numbers(column, kind)
+            n_missing = int(np.isnan(numbers[:, 0]).sum())
+            learned.append({"n_missing": n_missing, "means": fit_means([add_exactly(x) for x in numbers.T])})
     return learned
 
 
 def encode(columns: Sequence[ColumnEncoding], raw: Sequence[Column], missing: str) -> Floats:
     """Return the numbers (n, d) of columns, as they were fitted."""
-    return np.concatenate([_encode(*pair, missing) for pair in zip(columns, raw, strict=True)], axis=1)
+    return np.concatenate([encode_column(*pair, missing) for pair in zip(columns, raw, strict=True)], axis=1)
 
 
-def _encode(column: ColumnEncoding, raw: Column, missing: str) -> Floats:
+def encode_column(column: ColumnEncoding, raw: Column, missing: str) -> Floats:
     """Return the numbers (n, k) of a column: with the mean for what is missing, or 0 and 1 for each value."""
     if column.is_category:
         return _encode_category(column, column.kind.texts(raw), missing)
-    numbers = _numbers(raw, column.kind)
+    numbers = column_numbers(raw, column.kind)
     gaps = np.isnan(numbers)
     filled = np.where(gaps, np.array(column.means), numbers)
     is_indicated = bool(column.n_missing) and missing == "indicate"
@@ -57,31 +59,54 @@ def _encode_category(column: ColumnEncoding, texts: Sequence[str], missing: str)
     return result
 
 
-def _numbers(column: Column, kind: ColumnKind) -> Floats:
+def column_numbers(column: Column, kind: ColumnKind) -> Floats:
     """Return the numbers (n, k) of a column, NaN where they are missing."""
     numbers = kind.date.numbers(kind.date.parse(column)) if kind.date else kind.numbers(column)[:, None]
     return np.asarray(numbers, np.float64)
 
 
-def _means(numbers: Floats) -> tuple[float, ...]:
-    """Return the mean of each column of numbers (n, k), without what is missing; 0 where everything is."""
+Sum = tuple[float, float, int]  #: a sum, what rounding took from it, and how many numbers it is of
+
+
+def add_exactly(values: Floats) -> Sum:
+    """Return the sum of numbers (n,) without those that are missing, and what rounding took from it.
+
+    Both together have twice the digits of a float64, so sums of parts of a column, in any order, round to the same
+    number as that of the whole column (the two-sum of Knuth, by halves).
+    """
+    values = values[~np.isnan(values)]
+    count, rest = len(values), 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        while len(values) > 1:
+            half = len(values) // 2
+            a, b, odd = values[:half], values[half : 2 * half], values[2 * half :]
+            total = a + b
+            shadow = total - a
+            rest += float(((a - (total - shadow)) + (b - shadow)).sum())
+            values = np.append(total, odd)
+    return float(values.sum()), rest if math.isfinite(rest) else 0.0, count
+
+
+def fit_means(sums: Sequence[Sum]) -> tuple[float, ...]:
+    """Return the means of columns by their sums, 0 where everything is missing."""
     means = []
-    for values in numbers.T:
-        gaps = np.isnan(values)
-        with np.errstate(over="ignore"):
-            mean = np.where(gaps, 0.0, values).sum() / max(len(values) - gaps.sum(), 1)
-        means.append(float(np.clip(mean, -LARGEST, LARGEST)))
+    for total, rest, count in sums:
+        whole = math.fsum([total, rest]) if math.isfinite(total) else total
+        means.append(float(np.clip(whole / max(count, 1), -LARGEST, LARGEST)))
     return tuple(means)
 
 
-def _fit_category(texts: Sequence[str], missing: str) -> dict[str, Any]:
-    """Return the values of a category, sorted, those that are pooled as rare, and the most frequent one."""
-    counts, n = Counter(texts), len(texts)
+def fit_category(counts: Counter[str], missing: str) -> dict[str, Any]:
+    """Return the values of a category, sorted, those that are pooled as rare, and the most frequent one.
+
+    ``counts`` is in how many rows each is; it is changed.
+    """
+    n = counts.total()
     common = _most_frequent(counts)
     gaps = counts[""]
     if missing == "mean" and common:
         counts[common] += counts.pop("", 0)
-    levels = sorted(counts)
+    levels = sorted(level for level, count in counts.items() if count)
     rare = tuple(level for level in _rare_levels(levels, counts, min(RARE, n // 100)) if level != common)
     return {"n_missing": gaps, "levels": tuple(levels), "rare": rare, "common": common}
 

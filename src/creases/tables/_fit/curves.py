@@ -18,6 +18,7 @@ from creases.tables._stages.inputs import Inputs
 if TYPE_CHECKING:
     from creases.tables._encoding.encoding import TableEncoding
     from creases.tables._split.options import CurveConfig
+    from creases.tables._streaming.table import StreamedTable
 
 
 def fit_curve_model(
@@ -29,10 +30,12 @@ def fit_curve_model(
     targets: Sequence[str],
     encoding: TableEncoding | None,
     labels: NDArray[Any] | None = None,
+    stream: StreamedTable | None = None,
 ) -> TableModel:
     """Fit a sum of curves, planes and units to all rows of a split but those to test with.
 
-    Every way to fit a table goes through here: :func:`creases.fit_table`, the estimators, ``creases grow``.
+    Every way to fit a table goes through here: :func:`creases.fit_table`, the estimators, ``creases grow``. With a
+    ``stream``, ``data`` are a sample of its rows.
     """
     if config.threshold != 0.5 and (classes is None or len(classes) != 2):
         raise InputError("threshold", "be 0.5 unless there are two classes", repr(config.threshold))
@@ -41,9 +44,9 @@ def fit_curve_model(
     n_scores = len(targets) if classes is None else 1 if n_classes == 2 else n_classes
     X = data.rows.X[used]
     inputs = Inputs.from_table(X, features, encoding, shapes=config.shapes, n_scores=n_scores)
-    center, spread = data.moments
     options: dict[str, Any] = {"n_classes": n_classes, "among": used, "seed": config.seed, "ensemble": config.ensemble}
-    function, held = fit_stages(data.rows, inputs, **options)
+    function, held = fit_stages(data.rows, inputs, **options, stream=None if stream is None else stream.rows)
+    center, spread = data.moments if stream is None else (stream.center, stream.spread)
     threshold = config.threshold
     if isinstance(threshold, str):  # by rows that the fits have not seen
         threshold = best_threshold(held.scores[:, 0], data, held.rows, held.weight, threshold)
@@ -56,7 +59,8 @@ def fit_curve_model(
         labels=labels,
         center=center,
         spread=spread,
-        ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1),
+        ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1) if stream is None else stream.ranges,
         data=data,
         threshold=threshold,
+        facts={} if stream is None else {"rows": {"train": stream.n_train, "test": stream.n_test}},
     )

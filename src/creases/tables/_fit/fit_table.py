@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from creases._validation import check_choice
+from creases._validation import check_choice, check_number
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._model.table_model import TableModel
@@ -19,8 +19,12 @@ from creases.tables._split.split import TableSplit
 
 if TYPE_CHECKING:
     from creases.growth import Callback, GrowthConfig
+    from creases.tables._streaming.files import TableFiles
 
 KINDS = ("curves", "network")
+
+#: Ways to fit a table of many files.
+_WAYS = (("kind", "curves"), ("max_memory", 1e10))
 
 
 def fit_table(
@@ -34,6 +38,10 @@ def fit_table(
     inputs: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    max_memory: float | None = None,
+    n_jobs: int | None = None,
+    engine: Literal["local", "serial", "ray"] = "local",
+    address: str | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool | None = None,
     **options: Any,
@@ -48,7 +56,9 @@ def fit_table(
     Parameters
     ----------
     table
-        A DataFrame, a file, or a problem.
+        A DataFrame, a file, or a problem. A table larger than memory: a pattern such as ``"part-*.parquet"``, a folder
+        or a pyarrow dataset of Parquet, CSV or Feather files. Its stages, knots and penalties are chosen on a sample of
+        40,000 rows, as those of any table of more; all rows are then fitted, in sums over blocks of them.
     target, task, missing, inputs, drop, categorical
         The column to predict, by default the last, whether it has classes or values, by default what it looks like, and
         what to do with missing values and columns; see :func:`creases.tables.read_table`. Not for a problem. Several
@@ -59,6 +69,11 @@ def fit_table(
     shapes
         For curves, by column: ``"rising"``, ``"falling"``, ``"straight"`` (no knots) or ``"convex"``. A shape holds
         for the whole model: such a column is in no plane.
+    max_memory
+        Bytes that the table may take, 4e9 by default: a file that takes more is read in blocks.
+    n_jobs, engine, address
+        Where blocks are read and summed: processes of this machine, by default as many as there are cores, or a Ray
+        cluster, as in :meth:`creases.lab.Sweep.run`. The model is the same, bit for bit.
     callbacks, progress
         For ``kind="network"``: functions called with the run's :class:`creases.growth.State` at the end of every
         epoch, and whether to show progress on stderr, by default at a terminal.
@@ -83,10 +98,28 @@ def fit_table(
     reading |= {"categorical": tuple(categorical), "missing": missing}
     if isinstance(target, list | tuple):
         return _fit_several(table, reading, config)
+    if files := find_table_files(table, max_memory=max_memory):
+        if not isinstance(config, CurveConfig):
+            got, hint = f"{files.label} in blocks", "use {0}, or one file and a higher {1}"
+            raise InputError("table", 'be read as a whole for kind="network"', got, hint, _WAYS)
+        from creases.tables._streaming.fit import fit_files  # imports scipy
+
+        return fit_files(files, reading, config, engine=engine, n_jobs=n_jobs, address=address)
     problem = _read_problem(table, reading)
     if isinstance(config, CurveConfig):
         return fit_problem(problem, config)
     return _grow_network(problem, config, callbacks, progress)
+
+
+def find_table_files(table: Any, *, header: bool | None = None, max_memory: float | None = None) -> TableFiles | None:
+    """Return the files of a table that is to be read in blocks; None for one that is read as a whole."""
+    if max_memory is not None:
+        check_number(max_memory, "max_memory", above=0)
+    if not isinstance(table, str | Path) and not type(table).__module__.startswith("pyarrow"):
+        return None
+    from creases.tables._streaming.files import find_files  # imports pyarrow
+
+    return find_files(table, header=header, max_memory=max_memory)
 
 
 def make_config(kind: str, options: Mapping[str, Any]) -> CurveConfig | GrowthConfig:

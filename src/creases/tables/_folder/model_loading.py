@@ -77,7 +77,7 @@ def _create_model(
         labels=None if labels is None else np.asarray(labels),
         regions=description.get("regions", {}),
         facts={"folder": folder}
-        | {name: description[name] for name in ("scores", "importance") if name in description},
+        | {name: description[name] for name in ("scores", "importance", "rows") if name in description},
     )
 
 

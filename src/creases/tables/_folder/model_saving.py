@@ -51,6 +51,8 @@ def model_to_dict(model: TableModel) -> dict[str, Any]:
         description["scores"] = {each.name: each.by_part for each in model.baselines}
     elif "scores" in model.facts:
         description["scores"] = model.facts["scores"]
+    if "rows" in model.facts:
+        description["rows"] = model.facts["rows"]
     if is_grown:
         return description | {"units": model.network.n_units, "regions": dict(model.regions)}
     assert model.additive is not None

@@ -54,7 +54,7 @@ class SavedRun:
 def load_run(folder: Path) -> SavedRun:
     """Read the run in a folder; of one that was stopped or killed, what it had saved."""
     settings = RunSettings.load(folder)
-    data = TableSplit.from_problem(settings.load_problem(), settings.config)
+    data = settings.load_split()
     if settings.kind == "curves":
         model = load(folder)
         snapshot = Snapshot(0, 0, "end", None, model.network, 0)

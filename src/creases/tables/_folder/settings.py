@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import shlex
 from dataclasses import asdict, dataclass, field, fields
@@ -15,9 +16,12 @@ from creases.problems import Problem
 from creases.tables._folder.folder import RunFile
 from creases.tables._reading.table import read_table
 from creases.tables._split.options import CurveConfig
+from creases.tables._split.split import TableSplit
 
 if TYPE_CHECKING:
     from creases.growth import GrowthConfig
+    from creases.tables._model.table_model import TableModel
+    from creases.tables._streaming.files import TableFiles
 
 _VERSION = 4
 
@@ -26,7 +30,7 @@ _VERSION = 4
 class RunSettings:
     """All that a growth run depends on: a table, how to read it, and the configuration."""
 
-    data: str  #: a file, by its absolute path, or the name of a built-in problem
+    data: str  #: a file, a folder or a pattern, by its absolute path, or the name of a built-in problem
     target: str | None = None
     task: Literal["classification", "regression"] | None = None
     missing: Literal["indicate", "mean", "drop", "error"] = "indicate"
@@ -34,6 +38,7 @@ class RunSettings:
     inputs: tuple[str, ...] | None = None  #: columns to predict from; None for all that can be used
     drop: tuple[str, ...] = ()  #: columns to leave out
     categorical: tuple[str, ...] = ()  #: columns whose numbers are categories
+    max_memory: float | None = None  #: bytes that the table may take; a larger one is read in blocks
     config: GrowthConfig | CurveConfig = field(default_factory=lambda: _growth_config({}))
 
     @property
@@ -52,21 +57,56 @@ class RunSettings:
         """Whether the data are in a file."""
         return Path(self.data).is_absolute()
 
+    def find_files(self) -> TableFiles | None:
+        """Return the files of a table that is read in blocks; None for one that is read as a whole."""
+        if not self.is_file:
+            return None
+        from creases.tables._fit.fit_table import find_table_files
+
+        return find_table_files(self.data, header=self.header, max_memory=self.max_memory)
+
+    def fit_curves(self, **engine: Any) -> TableModel:
+        """Fit curves, planes and units to the table; ``engine`` says where blocks of a large one are read."""
+        from creases.tables._fit.fit_table import fit_problem
+
+        assert isinstance(self.config, CurveConfig)
+        if (files := self.find_files()) is None:
+            return fit_problem(self.load_problem(), self.config)
+        from creases.tables._streaming.fit import fit_files
+
+        return fit_files(files, self._reading, self.config, **engine)
+
+    def load_split(self) -> TableSplit:
+        """Return the rows that the settings name, split; of a table that is read in blocks a sample."""
+        files = self.find_files()
+        if files is None or not isinstance(self.config, CurveConfig):
+            return TableSplit.from_problem(self.load_problem(), self.config)
+        from creases.tables._streaming.table import open_table
+
+        with open_table(files, self._reading, self.config) as table:
+            return TableSplit.from_problem(table, self.config) if isinstance(table, Problem) else table.data
+
+    @property
+    def _reading(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("target", "task", "missing", "inputs", "drop", "categorical")}
+
     def load_problem(self) -> Problem:
-        """Return the problem that the settings name."""
+        """Return the problem that the settings name; of a table that is read in blocks a sample of its rows."""
         if self.is_file:
-            names = ("task", "missing", "header", "inputs", "drop", "categorical")
-            options: dict[str, Any] = {name: getattr(self, name) for name in names}
-            return read_table(self.data, self.target, **options)
+            if self.find_files() is not None:
+                return self.load_split().problem
+            return read_table(self.data, header=self.header, **self._reading)
         for name in ("target", "task", "inputs", "drop", "categorical"):
             if getattr(self, name):
                 raise InputError(name, "not be given for a built-in problem", f"{getattr(self, name)!r}")
         return problems.get(self.data)
 
     def digest(self) -> str:
-        """Return a digest of the data's file; "" for a built-in problem."""
+        """Return a digest of the data's file, or of the names and dates of many; "" for a built-in problem."""
         if not self.is_file:
             return ""
+        if (files := self.find_files()) is not None:
+            return files.digest()
         try:
             with Path(self.data).open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
@@ -91,6 +131,8 @@ class RunSettings:
             if name == "shapes":
                 words += [word for pair in value.items() for word in ("--shape", "=".join(pair))]
                 continue
+            if name == "max_memory":
+                value = f"{value / 1e9:g}"  # the command line has gigabytes
             if isinstance(value, bool):
                 words.append(f"--{'' if value else 'no-'}{option}")
             else:
@@ -150,9 +192,13 @@ def _option_text(value: Any) -> str:
 
 
 def resolve_data(data: str) -> str:
-    """Return the absolute path of a file, or the name of a built-in problem."""
+    """Return the absolute path of a file, a folder or a pattern of files, or the name of a built-in problem."""
     path = Path(data).expanduser()
     if path.is_file():
+        return str(path.resolve())
+    if glob.has_magic(data):
+        return str(path.absolute())
+    if path.is_dir() and ("/" in data or data.replace("-", "_") not in problems.names()):
         return str(path.resolve())
     if path.suffix or "/" in data:
         raise FileError(f"there is no file {data}")

@@ -60,7 +60,7 @@ class TableModel:
     run: SavedRun | None = None  #: how a network grew; None for a sum of curves, and if loaded
     facts: Mapping[str, Any] = field(
         default_factory=dict
-    )  #: of a model that was loaded: scores, importance, its folder
+    )  #: of a model that was loaded: scores, importance, its folder; of a table larger than memory: its rows
 
     # -- what it is ---------------------------------------------------------------------------------------------------
 
@@ -125,6 +125,13 @@ class TableModel:
     def history(self) -> History | None:
         """Every epoch and growth step of a grown network; None for others."""
         return None if self.run is None else self.run.history
+
+    @property
+    def n_rows(self) -> dict[str, int]:
+        """The numbers of rows to ``train`` on and to ``test`` with; of a table larger than memory, of all its rows."""
+        if "rows" in self.facts:
+            return dict(self.facts["rows"])
+        return {"train": len(self._rows.train), "test": len(self._rows.test)}
 
     @property
     def _rows(self) -> TableSplit:

@@ -79,6 +79,15 @@ def csv_columns(text: str, path: Path, header: bool | None) -> list[Column]:
     return [from_texts(name, column) for name, column in zip(distinct_names(names), columns, strict=True)]
 
 
+def probe_csv(text: str, path: Path, header: bool | None) -> tuple[list[str], bool, str]:
+    """Return the names of the columns, whether the first row has them, and the separator, by a CSV file's beginning."""
+    names = [column.name for column in csv_columns(text, path, header)]
+    delimiter = find_delimiter(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    first = next(row for row in reader if any(cell.strip() for cell in row))
+    return names, _names(path, first, header) is not None, delimiter
+
+
 def check_width(path: Path, count: int) -> None:
     """Refuse a table of more columns than can be used, before time is spent on them."""
     if count > MAX_COLUMNS:

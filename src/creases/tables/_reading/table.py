@@ -122,10 +122,10 @@ def read_table(
     _check_options(task, missing)
     options: dict[str, Any] = {"inputs": inputs, "drop": drop, "categorical": categorical}
     if isinstance(path, str | Path):
-        return _problem(Path(path), read_raw_columns(Path(path), header), target, task, missing, **options)
+        return make_problem(Path(path), read_raw_columns(Path(path), header), target, task, missing, **options)
     if not hasattr(path, "columns") or not hasattr(path, "iloc"):
         raise InputError("path", "be the name of a file or a DataFrame", type(path).__name__)
-    return _problem(Path("table"), frame_columns(path), target, task, missing, **options)
+    return make_problem(Path("table"), frame_columns(path), target, task, missing, **options)
 
 
 @check_arguments("text", "name", "header", "inputs", "drop", "categorical")
@@ -152,7 +152,7 @@ def parse_table(
     _check_options(task, missing)
     path = Path(name)
     options: dict[str, Any] = {"inputs": inputs, "drop": drop, "categorical": categorical}
-    return _problem(path, csv_columns(text, path, header), target, task, missing, **options)
+    return make_problem(path, csv_columns(text, path, header), target, task, missing, **options)
 
 
 def _check_options(task: str | None, missing: str) -> None:
@@ -161,7 +161,7 @@ def _check_options(task: str | None, missing: str) -> None:
     check_choice(missing, ("indicate", "mean", "drop", "error"), "missing")
 
 
-def _problem(
+def make_problem(
     path: Path,
     columns: list[Column],
     target: str | int | None,
@@ -173,11 +173,9 @@ def _problem(
     categorical: Names,
 ) -> Problem:
     """Return the columns of a table as a problem."""
-    _check_table(path, columns)
-    position = _find_column(columns, target, path)
-    kinds, uses = _choose_uses(path, columns, position, inputs, drop, categorical)
+    position, kinds, uses = choose_columns(path, columns, target, inputs, drop, categorical)
     used = [k for k, use in enumerate(uses) if use != "left out"]
-    columns = _read_cells(columns, kinds)
+    columns = read_cells(columns, kinds)
     check_finite([columns[k] for k in used], [kinds[k] for k in used])
     columns, rows, changes = _handle_missing(path, columns, uses, missing)
     y, classes = encode_target(columns[position], kinds[position], task)
@@ -272,7 +270,7 @@ def _find_column(columns: Sequence[Column], target: str | int | None, path: Path
     return position % len(names)
 
 
-def _read_cells(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> list[Column]:
+def read_cells(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> list[Column]:
     """Return the columns with their numbers and dates read, so that cells that are none count as missing."""
     result = []
     for column, kind in zip(columns, kinds, strict=True):
@@ -350,10 +348,19 @@ def encode_frame(
     position = len(inputs)
     kinds, uses = _choose_uses(path, columns, position, None, (), ())
     used = [k for k, use in enumerate(uses) if use == "input"]
-    columns = _read_cells(columns, kinds)
+    columns = read_cells(columns, kinds)
     check_finite([columns[k] for k in used], [kinds[k] for k in used])
     encoding = fit_encoding(columns, kinds, uses, "indicate", task=task, classes=classes)
     return encoding, encoding.transform_columns([columns[k] for k in used]).X
+
+
+def choose_columns(
+    path: Path, columns: list[Column], target: str | int | None, inputs: Names | None, drop: Names, categorical: Names
+) -> tuple[int, list[ColumnKind], list[str]]:
+    """Return the position of the target, the kinds of the columns, and the use of each."""
+    _check_table(path, columns)
+    position = _find_column(columns, target, path)
+    return position, *_choose_uses(path, columns, position, inputs, drop, categorical)
 
 
 def _choose_uses(

@@ -13,6 +13,7 @@ from creases._typing import Floats, Ints, Task
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._split.options import SplitOptions
+from creases.tables._split.row_keys import LARGE, is_below, row_keys
 from creases.tables._split.rows import UniqueRows, class_weights, merge_duplicates, split_copies, split_rows
 
 if TYPE_CHECKING:
@@ -226,7 +227,11 @@ def _draw_parts(rows: UniqueRows, config: SplitOptions, *, stratify: bool) -> tu
     """Return the rows and the part of each, drawn at random: 0 to train on, 1 to validate and 2 to test with."""
     dealt = rows.deal(np.arange(len(rows)))
     y, part = rows.y[dealt], np.zeros(len(dealt), np.int64)
-    rest, test = split_rows(y, config.test_fraction, config.seed, stratify=stratify)
+    if len(rows) > LARGE and not rows.is_mixed:  # as in a table larger than memory, which cannot be shuffled
+        is_test = is_below(row_keys(rows.X, rows.y, config.seed), config.test_fraction)
+        rest, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
+    else:
+        rest, test = split_rows(y, config.test_fraction, config.seed, stratify=stratify)
     fraction = config.validation_fraction / (1 - config.test_fraction) if len(dealt) >= MIN_ROWS else 0.0
     _, validation = split_rows(y[rest], fraction, config.seed, stratify=stratify)
     part[test], part[rest[validation]] = 2, 1

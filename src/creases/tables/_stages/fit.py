@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,25 +12,26 @@ from creases._typing import Floats, Ints
 from creases._validation import check_count, check_seed, check_vector
 from creases.errors import InputError
 from creases.problems import Problem
+from creases.tables._split.row_keys import LARGE, least_keys, mix, row_keys
 from creases.tables._split.rows import UniqueRows, fold_weights, merge_duplicates
 from creases.tables._stages.average import average_fits
 from creases.tables._stages.constraints import shape_rows
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import CurveModel
 from creases.tables._stages.parts_of_fit import parts_of_fit
-from creases.tables._stages.penalized import STEPS, fit_penalized, imitate
+from creases.tables._stages.penalized import STEPS, choose_penalties, fit_penalized, imitate, mean_functions, refit
 from creases.tables._stages.rows import Rows, scale_of_scores
 from creases.tables._stages.simplify import eliminate, select_functions
 from creases.tables._stages.stages import LINEAR_STEPS, choose, describe_steps, fit_candidates
+
+if TYPE_CHECKING:
+    from creases.tables._streaming.rows import StreamedRows
 
 #: Rows with fewer than these cannot be held out.
 MIN_ROWS = 10
 
 #: Folds of a table with fewer rows than ``SMALL``; a larger one has a single held-out part of the same size.
 FOLDS, SMALL = 5, 4_000
-
-#: Rows that stages are judged on at most: more do not change the choice. The chosen one is fitted to all.
-SAMPLE = 40_000
 
 #: Planes of an average at most.
 MAX_PLANES = 10
@@ -46,14 +47,22 @@ class HeldOut:
 
 
 def fit_stages(
-    rows: UniqueRows, inputs: Inputs, *, n_classes: int, among: Ints | None = None, seed: int = 0, ensemble: int = 1
+    rows: UniqueRows,
+    inputs: Inputs,
+    *,
+    n_classes: int,
+    among: Ints | None = None,
+    seed: int = 0,
+    ensemble: int = 1,
+    stream: StreamedRows | None = None,
 ) -> tuple[CurveModel, HeldOut]:
     """Fit lines, then curves, planes and units where they pay, to rows of a table.
 
     Each stage is fitted on folds and judged by its losses on held-out rows. It must beat the one before by a standard
     error of the paired differences. Of a small table the fits of the chosen one on the folds are averaged. Bends that
-    do not matter are left out; the others keep the predictions, or of a larger table are fitted to all rows. Returned
-    with the model are the held-out scores of the stage that is kept.
+    do not matter are left out; the others keep the predictions, or of a larger table are fitted to all rows. Stages,
+    knots and penalties of a table of more than ``LARGE`` rows are chosen on so many: more do not change the choice.
+    Returned with the model are the held-out scores of the stage that is kept.
 
     Parameters
     ----------
@@ -70,14 +79,16 @@ def fit_stages(
         Seed of the folds.
     ensemble
         How often units are trained.
+    stream
+        All rows of a table larger than memory, of which ``rows`` are a sample.
     """
     among = np.arange(len(rows)) if among is None else among
-    center, scale = scale_of_scores(rows, among, n_classes)
+    center, scale = scale_of_scores(rows, among, n_classes) if stream is None else (stream.center, stream.scale)
     sample = among
-    if len(among) > SAMPLE:
-        sample = np.sort(np.random.default_rng(seed).choice(among, SAMPLE, replace=False))
+    if len(among) > LARGE:
+        sample = among[least_keys(mix(row_keys(rows.X[among], rows.y[among], seed)), LARGE)]
     data = Rows.from_unique(rows, sample, n_classes, center, scale)
-    is_small = data.copies.sum() < SMALL
+    is_small = stream is None and data.copies.sum() < SMALL
     held = fold_weights(rows, sample, FOLDS, seed, stratify=n_classes > 0)[: FOLDS if is_small else 1]
     folds = [data.split(out / rows.weight[sample]) for out in held]
     tested = [out for _, out in folds]
@@ -90,12 +101,14 @@ def fit_stages(
         dense = fit_penalized(kept.fits[0].basis, data, limits, start=kept.fits[0])
     basis = select_functions(dense.basis, data, eliminate(dense, data))
     limits = shape_rows(basis.curves, inputs.shapes)
-    whole = data if sample is among else Rows.from_unique(rows, among, n_classes, center, scale)
     if is_small:
         fit = imitate(dense, basis, data, limits)
+        means = mean_functions(basis, data)
     else:
-        fit = fit_penalized(basis, whole, limits, n_steps=LINEAR_STEPS if kept is judged[0] else STEPS)
-    model = CurveModel(inputs.names, n_classes, *parts_of_fit(fit, dense, inputs, whole, center, scale))
+        fit = choose_penalties(basis, data, limits, n_steps=LINEAR_STEPS if kept is judged[0] else STEPS)
+        whole = data if sample is among else Rows.from_unique(rows, among, n_classes, center, scale)
+        fit, means = refit(fit, whole if stream is None else stream, limits)
+    model = CurveModel(inputs.names, n_classes, *parts_of_fit(fit, dense, inputs, data, means, center, scale))
     places = [np.flatnonzero(out > 1e-9 * rows.weight[sample]) for out in held]
     scores = [center + scale * fit(out.X) for fit, out in zip(kept.fits, tested, strict=True)]
     weights = [out[place] for out, place in zip(held, places, strict=True)]

@@ -16,16 +16,14 @@ from creases.tables._stages.piecewise import PiecewiseLinear
 from creases.tables._stages.rows import Rows
 from creases.tables._stages.unit_basis import UnitBasis
 
-#: Rows for which parts are computed at once.
-BLOCK = 100_000
-
 
 def parts_of_fit(
-    fit: Fit, dense: Fit, inputs: Inputs, rows: Rows, center: Floats, scale: Floats
+    fit: Fit, dense: Fit, inputs: Inputs, rows: Rows, means: Floats, center: Floats, scale: Floats
 ) -> tuple[Floats, dict[str, Curve], tuple[Plane, ...], Units | None]:
-    """Return intercept (m,), curves, planes and units of ``center + scale * fit``, means over the rows taken out.
+    """Return intercept (m,), curves, planes and units of ``center + scale * fit``, the mean of each part taken out.
 
-    Standard errors are those of ``dense``, the fit before it was simplified.
+    Every part is a sum of functions of the basis, so its mean over all rows is that of their means (p,). Standard
+    errors are those of ``dense``, the fit before it was simplified; what curves can say of units is judged by rows.
     """
     basis = fit.basis.curves
     fit, taken = _purify_units(fit, rows)
@@ -33,30 +31,25 @@ def parts_of_fit(
     intercept = fit.offset + shift
     curves = {}
     for j, (name, function) in enumerate(zip(inputs.names, functions, strict=True)):
-        mean = np.average(function(rows.X[:, j]), axis=0, weights=rows.weight)
+        own = np.flatnonzero(basis.feature == j)
+        mean = (means[own] - basis.functions_of(j, function.knots[:1])[0]) @ fit.weights[own]  # it starts at 0
         intercept = intercept + mean
         values, errors = scale * (function.values - mean), scale * _errors(dense, j, function.knots)
         curves[name] = Curve(name, function.knots, values, errors, inputs.is_numeric[j])
     intercept = center + scale * intercept
-    planes = []
+    planes, at = [], len(basis.penalty)
     for plane in _planes(fit, inputs, scale):
-        mean = _mean(plane, rows)
+        own = np.arange(at, at + len(plane.weights))
+        at += len(plane.weights)
+        mean = means[own] @ fit.weights[own] * scale
         intercept = intercept + mean
         planes.append(replace(plane, constant=plane.constant - mean))
     units = _units(fit, taken, inputs, scale)
     if units is not None:
-        mean = _mean(units, rows)
+        mean = (means[at:] @ fit.weights[at:] - means[: len(taken)] @ taken) * scale
         intercept = intercept + mean
         units = replace(units, constant=units.constant - mean)
     return intercept, curves, tuple(planes), units
-
-
-def _mean(part: Plane | Units, rows: Rows) -> Floats:
-    """Return the mean (m,) of a part over rows, which are taken in blocks."""
-    total = sum(
-        rows.weight[start : start + BLOCK] @ part(rows.X[start : start + BLOCK]) for start in range(0, len(rows), BLOCK)
-    )
-    return np.asarray(total / rows.weight.sum())
 
 
 def _functions(basis: CurveBasis, weights: Floats, inputs: Inputs) -> tuple[list[PiecewiseLinear], Floats]:
@@ -101,8 +94,6 @@ def _purify_units(fit: Fit, rows: Rows) -> tuple[Fit, Floats]:
     taken = np.zeros((len(curves.penalty), fit.weights.shape[1]))
     if not isinstance(basis, UnitBasis):
         return fit, taken
-    if len(rows) > BLOCK:
-        rows = rows[np.random.default_rng(0).permutation(len(rows))[:BLOCK]]
     n_units = len(basis.biases)
     root = np.sqrt(rows.weight / rows.weight.sum())[:, None]
     F = basis(rows.X) * root

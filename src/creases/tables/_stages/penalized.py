@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
@@ -11,7 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from creases._typing import Floats, Ints
 from creases.tables._stages.basis import Basis
 from creases.tables._stages.constraints import project
-from creases.tables._stages.rows import Rows
+from creases.tables._stages.rows import Rows, RowSource
 
 #: Penalties stay between these, and grow or fall by at most these factors in a step.
 LEAST, LARGEST = 1e-3, 1e7
@@ -23,8 +24,8 @@ STEPS, FREEDOM_CHANGE, SCORE_CHANGE = 12, 0.05, 0.02
 #: Penalties are chosen on at most so many rows: more do not change them. Then all rows get so many steps, if classes.
 PENALTY_ROWS, LAST_STEPS = 20_000, 4
 
-#: Numbers of a matrix of functions that are kept between steps; above, rows are taken in blocks of this many numbers.
-KEEP = 20_000_000
+#: Numbers of a matrix of functions that are kept between steps; above, rows are taken in blocks of fewer numbers.
+KEEP, BLOCK = 20_000_000, 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +55,10 @@ class _Functions:
 
     def __init__(self, basis: Basis, X: Floats) -> None:
         self._basis, self._X = basis, X
-        self._size = max(KEEP // len(basis.penalty), 1)
-        self._kept = basis(X) if len(X) <= self._size else None
+        self._size = max(BLOCK // len(basis.penalty), 1)
+        self._kept = None
+        if len(X) * len(basis.penalty) <= KEEP:
+            self._size, self._kept = max(len(X), 1), basis(X)
 
     def __iter__(self) -> Iterator[tuple[slice, Floats]]:
         for start in range(0, len(self._X), self._size):
@@ -78,6 +81,13 @@ class _Functions:
 
     def grams(self, curvatures: Floats) -> list[_Gram]:
         """Return the second moments of the functions under the weights (n, m) of each score."""
+        return center_moments(*self.moments(curvatures))
+
+    def moments(self, curvatures: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return sums of squares (1 or m, p, p), of functions (m, p) and of weights (m,), for weights (n, m).
+
+        Where all scores have the same weights, so are their squares.
+        """
         p, m = len(self._basis.penalty), curvatures.shape[1]
         is_same = bool((curvatures == curvatures[:, :1]).all())
         squares, sums = np.zeros((1 if is_same else m, p, p)), np.zeros((m, p))
@@ -86,8 +96,7 @@ class _Functions:
             for square, curvature in zip(squares, curvatures[part].T, strict=False):
                 scaled = F * np.sqrt(curvature)[:, None]
                 square += scaled.T @ scaled
-        totals = curvatures.sum(axis=0)
-        return [_Gram.centre(squares[0 if is_same else c], sums[c] / totals[c], float(totals[c])) for c in range(m)]
+        return squares, sums, curvatures.sum(axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +115,12 @@ class _Gram:
         return cls(matrix, mean, total)
 
 
+def center_moments(squares: Floats, sums: Floats, totals: Floats) -> list[_Gram]:
+    """Return the centred moments of each score: see :meth:`_Functions.moments`."""
+    m, each = len(totals), range(len(totals))
+    return [_Gram.centre(squares[c if len(squares) == m else 0], sums[c] / totals[c], float(totals[c])) for c in each]
+
+
 def fit_penalized(basis: Basis, rows: Rows, limits: Floats, *, start: Fit | None = None, n_steps: int = STEPS) -> Fit:
     """Fit weights of the functions of a basis by maximum likelihood, each block of them shrunk by a penalty of its own.
 
@@ -115,15 +130,118 @@ def fit_penalized(basis: Basis, rows: Rows, limits: Floats, *, start: Fit | None
     (k, q) with the weights of the basis' first q functions are not negative. Steps go from ``start``, a fit of the
     first functions of the basis.
     """
+    fit = choose_penalties(basis, rows, limits, start=start, n_steps=n_steps)
+    return fit if len(rows) <= PENALTY_ROWS else refit(fit, rows, limits)[0]
+
+
+def choose_penalties(
+    basis: Basis, rows: Rows, limits: Floats, *, start: Fit | None = None, n_steps: int = STEPS
+) -> Fit:
+    """Return the fit of :func:`fit_penalized` to so many of the rows as penalties need."""
     sample = rows
     if len(rows) > PENALTY_ROWS:
         sample = rows[np.random.default_rng(0).permutation(len(rows))[:PENALTY_ROWS]]
-    limits = np.pad(limits, ((0, 0), (0, len(basis.penalty) - limits.shape[1])))
-    fit = _first_fit(basis, rows, start)
-    fit = _take_steps(fit, sample, limits, n_steps, choose=True)
-    if sample is rows:
-        return fit
-    return _take_steps(fit, rows, limits, LAST_STEPS if rows.n_classes else 1, choose=False)
+    return _take_steps(_first_fit(basis, rows, start), sample, _widen(limits, basis), n_steps)
+
+
+def refit(fit: Fit, rows: RowSource, limits: Floats) -> tuple[Fit, Floats]:
+    """Return a fit of the same functions and penalties to all rows, and the means (p,) of the functions over them.
+
+    The rows are only read in sums over blocks, in a fixed order: they may be more than fit into memory, and read by
+    several processes. Values take one Newton step, which is exact, classes at most ``LAST_STEPS``.
+    """
+    limits = _widen(limits, fit.basis)
+    sums = rows.sum(partial(_step_sums, fit, None))
+    for _ in range(LAST_STEPS if rows.n_classes else 1):
+        target = _newton_target(fit, center_moments(*sums.moments), sums.gradient, sums.pulls, limits)
+        target = replace(target, effective=target.effective * rows.freedom)
+        if rows.n_classes == 0:
+            fit = target
+            break
+        before, length = sums.loss + _penalty(fit, fit), 1.0
+        while True:
+            after = _between(fit, target, length)
+            sums = rows.sum(partial(_step_sums, after, fit))
+            if length <= 1e-2 or sums.loss + _penalty(after, fit) <= before + 1e-9 * abs(before):
+                break
+            length /= 2
+        fit = after
+        if sums.change < SCORE_CHANGE:
+            break
+    covariance = tuple(fit.noise * each for each in fit.covariance)
+    return replace(fit, covariance=covariance), sums.functions / sums.weight
+
+
+@dataclass(frozen=True, eq=False)
+class _StepSums:
+    """What a Newton step needs of rows: sums, which add up over blocks."""
+
+    moments: tuple[Floats, Floats, Floats]  #: see :meth:`_Functions.moments`
+    gradient: Floats  #: (p, m)
+    pulls: Floats  #: (m,) sums of residuals
+    functions: Floats  #: (p,) sums of the functions
+    weight: float
+    loss: float
+    change: float  #: the largest change of a score since the step before
+
+    def __add__(self, other: _StepSums) -> _StepSums:
+        squares, more = self.moments[0], other.moments[0]
+        if len(squares) != len(more):  # all scores happened to have the same weights in one of the blocks
+            squares, more = (np.repeat(each, len(self.pulls) // len(each), axis=0) for each in (squares, more))
+        return _StepSums(
+            (squares + more, self.moments[1] + other.moments[1], self.moments[2] + other.moments[2]),
+            self.gradient + other.gradient,
+            self.pulls + other.pulls,
+            self.functions + other.functions,
+            self.weight + other.weight,
+            self.loss + other.loss,
+            max(self.change, other.change),
+        )
+
+
+def _step_sums(fit: Fit, before: Fit | None, rows: Rows) -> _StepSums:
+    """Return the sums over rows for a step from a fit, and how much its scores differ from those of the fit before."""
+    functions = _Functions(fit.basis, rows.X)
+    scores = functions.apply(fit.weights, fit.offset)
+    means = rows.means(scores)
+    residuals = (rows.targets - means) * rows.weight[:, None]
+    change = 0.0
+    if before is not None and len(scores):
+        change = float(np.abs(functions.apply(fit.weights - before.weights, fit.offset - before.offset)).max())
+    return _StepSums(
+        functions.moments(rows.curvatures(means)),
+        functions.gradient(residuals),
+        residuals.sum(axis=0),
+        functions.gradient(rows.weight[:, None])[:, 0],
+        float(rows.weight.sum()),
+        float(rows.weight @ rows.losses(scores)),
+        change,
+    )
+
+
+def mean_functions(basis: Basis, rows: Rows) -> Floats:
+    """Return the means (p,) of the functions of a basis over rows."""
+    return np.asarray(_Functions(basis, rows.X).gradient(rows.weight[:, None])[:, 0] / rows.weight.sum())
+
+
+def _widen(limits: Floats, basis: Basis) -> Floats:
+    """Return limits of the first functions of a basis as those (k, p) of all."""
+    return np.pad(limits, ((0, 0), (0, len(basis.penalty) - limits.shape[1])))
+
+
+def _between(fit: Fit, target: Fit, length: float) -> Fit:
+    """Return what is a fraction of the way from a fit to its Newton target."""
+    return replace(
+        target,
+        weights=fit.weights + length * (target.weights - fit.weights),
+        offset=fit.offset + length * (target.offset - fit.offset),
+    )
+
+
+def _penalty(fit: Fit, by: Fit) -> float:
+    """Return the penalty of a fit's weights, by the penalties of another."""
+    shrink = by.penalties[fit.basis.blocks] * fit.basis.penalty
+    return float(shrink @ (fit.weights**2).sum(axis=1)) / 2
 
 
 def _first_fit(basis: Basis, rows: Rows, start: Fit | None) -> Fit:
@@ -137,8 +255,8 @@ def _first_fit(basis: Basis, rows: Rows, start: Fit | None) -> Fit:
     return Fit(basis, weights, start.offset, penalties, effective, start.noise, ())
 
 
-def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int, *, choose: bool) -> Fit:
-    """Take Newton steps, each with an update of the penalties if they are to be chosen."""
+def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int) -> Fit:
+    """Take Newton steps, each with an update of the penalties."""
     functions = _Functions(fit.basis, rows.X)
     scores = functions.apply(fit.weights, fit.offset)
     grams: list[_Gram] = []
@@ -152,16 +270,12 @@ def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int, *, choose: b
         change = functions.apply(target.weights - fit.weights, target.offset - fit.offset)
         length = _step_length(rows, scores, change, fit, target)
         scores = scores + length * change
-        after = replace(
-            target,
-            weights=fit.weights + length * (target.weights - fit.weights),
-            offset=fit.offset + length * (target.offset - fit.offset),
-        )
+        after = _between(fit, target, length)
         if rows.n_classes == 0:
             rest = max(rows.weight.sum() - after.freedom / rows.n_scores - 1, 1.0)
             after = replace(after, noise=max(float(rows.weight @ rows.losses(scores)) / rest, 1e-12))
         is_settled = np.abs(after.effective - fit.effective).max() < FREEDOM_CHANGE
-        fit = replace(after, penalties=_new_penalties(after, target.weights)) if choose else after
+        fit = replace(after, penalties=_new_penalties(after, target.weights))
         if is_settled and length * np.abs(change).max() < SCORE_CHANGE:
             break
     return replace(fit, covariance=tuple(fit.noise * each for each in fit.covariance))
@@ -197,11 +311,9 @@ def _step_length(rows: Rows, scores: Floats, change: Floats, fit: Fit, target: F
     """Return 1, halved while the penalized loss would grow."""
     if rows.n_classes == 0:
         return 1.0
-    shrink = (fit.penalties[fit.basis.blocks] * fit.basis.penalty)[:, None]
 
     def loss(length: float) -> float:
-        weights = fit.weights + length * (target.weights - fit.weights)
-        return float(rows.weight @ rows.losses(scores + length * change) + (shrink * weights**2).sum() / 2)
+        return float(rows.weight @ rows.losses(scores + length * change)) + _penalty(_between(fit, target, length), fit)
 
     length, before = 1.0, loss(0.0)
     while length > 1e-2 and loss(length) > before + 1e-9 * abs(before):
@@ -223,7 +335,7 @@ def imitate(fit: Fit, basis: Basis, rows: Rows, limits: Floats) -> Fit:
     """
     scores, functions = fit(rows.X), _Functions(basis, rows.X)
     curvatures = rows.curvatures(rows.means(scores))
-    limits = np.pad(limits, ((0, 0), (0, len(basis.penalty) - limits.shape[1])))
+    limits = _widen(limits, basis)
     offset = (curvatures * scores).sum(axis=0) / curvatures.sum(axis=0)
     gradient = functions.gradient(curvatures * (scores - offset))
     weights = np.zeros((len(basis.penalty), rows.n_scores))

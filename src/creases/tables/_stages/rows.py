@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
 from creases.tables._split.rows import UniqueRows
+
+
+class RowSource(Protocol):
+    """All rows to fit to, in memory (:class:`Rows`) or read block by block for every sum."""
+
+    @property
+    def n_classes(self) -> int:
+        """0 for a regression."""
+
+    @property
+    def freedom(self) -> float:
+        """Fraction of the scores that rows can tell."""
+
+    def sum(self, function: Callable[[Rows], Any]) -> Any:
+        """Return the sum of a function of blocks of rows, in a fixed order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +62,10 @@ class Rows:
     def __getitem__(self, rows: Ints | Bools) -> Rows:
         """Return some of the rows."""
         return Rows(self.X[rows], self.y[rows], self.weight[rows], self.copies[rows], self.n_classes)
+
+    def sum(self, function: Callable[[Rows], Any]) -> Any:
+        """Return a function of all rows: they are one block."""
+        return function(self)
 
     @property
     def n_scores(self) -> int:

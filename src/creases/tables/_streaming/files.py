@@ -1,0 +1,193 @@
+"""The files of one table: found by a pattern or in a folder, and read in blocks of rows by pyarrow."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.parquet
+
+from creases._text import plural
+from creases.errors import FileError, InputError
+from creases.tables._reading.csv_file import check_width, decode, probe_csv
+
+#: Rows of a block at most: results do not depend on how many processes read them.
+BLOCK = 65_536
+
+#: Bytes that a table in memory takes for each of its cells, and for each byte of a text file: both were measured.
+CELL_BYTES, TEXT_BYTES = 120, 25
+
+#: What ``max_memory`` is by default, in bytes.
+MAX_MEMORY = 4e9
+
+#: Bytes of a text file from which its separator and the names of its columns are read.
+PROBE = 1_000_000
+
+FORMATS = {
+    ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".txt": "csv",
+    ".feather": "feather", ".arrow": "feather", ".ipc": "feather",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """Files with the same columns, in the order of their names, whose rows are one table."""
+
+    paths: tuple[str, ...]
+    form: str  #: "parquet", "csv" or "feather"
+    base: str = ""  #: the folder whose sub-folders may be named ``column=value``
+    names: tuple[str, ...] = ()  #: of text files: the columns
+    delimiter: str = ","
+    has_header: bool = True
+    encoding: str = "utf8"
+    block: int = BLOCK  #: rows of a block at most
+
+    @property
+    def label(self) -> str:
+        """What the table is called: the name of a file, or of a folder with the number of its files."""
+        first = Path(self.paths[0])
+        if len(self.paths) == 1:
+            return first.name
+        return f"{plural(len(self.paths), 'file')} of {Path(self.base).name if self.base else first.parent.name}"
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of all columns."""
+        return list(_open(self)[0].names)
+
+    @property
+    def n_tasks(self) -> int:
+        """Parts that can be read apart: row groups of Parquet files, other files as they are."""
+        return len(_open(self)[1])
+
+    def read(self, task: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a part in blocks."""
+        schema, parts = _open(self)
+        options = {"batch_size": self.block, "use_threads": False, "batch_readahead": 1, "fragment_readahead": 1}
+        try:
+            for batch in parts[task].to_batches(schema=schema, columns=list(columns), **options):
+                for start in range(0, batch.num_rows, self.block):
+                    yield batch.slice(start, self.block)
+        except (pa.ArrowException, OSError) as error:
+            raise FileError(f"cannot read {parts[task].path}: {error}") from None
+
+    def read_all(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of all files in blocks."""
+        for task in range(self.n_tasks):
+            yield from self.read(task, columns)
+
+    def digest(self) -> str:
+        """Return a digest of the names of the files, their sizes and when they changed last."""
+        try:
+            facts = [(path, (stat := Path(path).stat()).st_size, stat.st_mtime_ns) for path in self.paths]
+        except OSError as problem:
+            raise FileError(f"cannot read {problem.filename}: {problem.strerror}") from None
+        return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+@lru_cache(maxsize=8)
+def _open(files: TableFiles) -> tuple[Any, list[Any]]:
+    """Return the schema and the parts of files; a process opens them once."""
+    options: dict[str, Any] = {"format": files.form}
+    if files.form == "csv":
+        text = pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(files.names, pa.string()), strings_can_be_null=False
+        )
+        options["format"] = pyarrow.dataset.CsvFileFormat(
+            read_options=pyarrow.csv.ReadOptions(
+                column_names=list(files.names), skip_rows=int(files.has_header), encoding=files.encoding
+            ),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=files.delimiter, newlines_in_values=True),
+            convert_options=text,
+        )
+    if files.base:
+        options |= {"partitioning": "hive", "partition_base_dir": files.base}
+    try:
+        dataset = pyarrow.dataset.dataset(list(files.paths), **options)
+        parts: list[Any] = []
+        for fragment in dataset.get_fragments():
+            parts += fragment.split_by_row_group() if files.form == "parquet" else [fragment]
+    except (pa.ArrowException, OSError) as error:
+        raise FileError(f"cannot read {files.paths[0]}: {error}") from None
+    names = dataset.schema.names
+    check_width(Path(files.paths[0]), len(names))
+    if len(set(names)) < len(names):
+        raise FileError(f"cannot read {files.paths[0]}: two columns have one name")
+    return dataset.schema, parts
+
+
+def find_files(data: Any, *, header: bool | None = None, max_memory: float | None = None) -> TableFiles | None:
+    """Return the files of a table that is to be read block by block; None for one that is read as a whole.
+
+    Several files are: a pattern, a folder, a dataset of pyarrow, and a Feather file. So is a single file that would
+    take more than ``max_memory`` bytes.
+    """
+    limit = MAX_MEMORY if max_memory is None else max_memory
+    if isinstance(data, pyarrow.dataset.FileSystemDataset):
+        return _check_files([Path(path) for path in data.files], "", header, limit)
+    if not isinstance(data, str | Path):
+        return None
+    path = Path(data).expanduser()
+    if path.is_file():
+        if FORMATS.get(path.suffix.lower()) != "feather" and _size(path) <= limit:
+            return None
+        return _check_files([path], "", header, limit)
+    if path.is_dir():
+        inside = (each for each in path.rglob("*") if each.is_file() and not each.name.startswith((".", "_")))
+        return _check_files([each for each in inside if each.suffix.lower() in FORMATS], str(path), header, limit)
+    if not glob.has_magic(str(path)):
+        return None
+    return _check_files([Path(each) for each in glob.glob(str(path), recursive=True)], "", header, limit, str(path))
+
+
+def _check_files(paths: list[Path], base: str, header: bool | None, limit: float, pattern: str = "") -> TableFiles:
+    files = sorted(str(path.resolve()) for path in paths if path.is_file())
+    if not files:
+        raise FileError(f"there are no tables in {base}" if base else f"no file matches {pattern}")
+    forms = {FORMATS.get(Path(path).suffix.lower(), "") for path in files}
+    if forms == {""} or len(forms) > 1:
+        expected = "be Parquet, CSV or Feather files, all of one kind"
+        raise InputError("data", expected, ", ".join(sorted({Path(path).suffix for path in files})) or "others")
+    result = TableFiles(tuple(files), forms.pop(), str(Path(base).resolve()) if base else "")
+    if result.form == "csv":
+        result = _probe_text(result, header)
+    width = len(_open(result)[0].names)
+    rows = int(limit // (CELL_BYTES * width * 8))
+    return TableFiles(**{**result.__dict__, "block": max(1_024, min(BLOCK, rows))})
+
+
+def _probe_text(files: TableFiles, header: bool | None) -> TableFiles:
+    """Return text files with their separator, names and encoding, as the beginning of the first one shows them."""
+    path = Path(files.paths[0])
+    with path.open("rb") as file:
+        content = file.read(PROBE)
+    whole = len(content) < PROBE
+    content = content if whole or b"\n" not in content else content[: content.rindex(b"\n") + 1]
+    try:
+        content.decode("utf8")
+        encoding = "utf8"
+    except UnicodeDecodeError:
+        encoding = "cp1252"
+    names, has_header, delimiter = probe_csv(decode(content, path), path, header)
+    return TableFiles(files.paths, "csv", files.base, tuple(names), delimiter, has_header, encoding)
+
+
+def _size(path: Path) -> float:
+    """Return about how many bytes a table takes in memory."""
+    if FORMATS.get(path.suffix.lower()) == "csv":
+        return float(TEXT_BYTES * path.stat().st_size)
+    if FORMATS.get(path.suffix.lower()) == "parquet":
+        try:
+            facts = pyarrow.parquet.read_metadata(path)
+        except (pa.ArrowException, OSError):
+            return 0.0  # the reader of whole files says what is wrong
+        return float(CELL_BYTES * facts.num_rows * facts.num_columns)
+    return 0.0

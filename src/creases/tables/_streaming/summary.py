@@ -1,0 +1,151 @@
+"""One pass over the raw columns: how often each category occurs, means, missing values, the first day of dates."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from creases.errors import InputError
+from creases.tables._encoding.column_encoding import ColumnEncoding
+from creases.tables._encoding.transformer import Sum, add_exactly, column_numbers, fit_category, fit_means
+from creases.tables._reading.kinds import ColumnKind
+from creases.tables._streaming.cells import Cells, read_cells
+from creases.tables._streaming.files import TableFiles
+
+
+@dataclass(frozen=True, eq=False)
+class RawReader:
+    """Reads the columns of a table that are used; rows without a target are left out, or those with any gap."""
+
+    files: TableFiles
+    kinds: tuple[ColumnKind, ...]  #: of the columns that are used, the target last
+    missing: str
+
+    @property
+    def n_tasks(self) -> int:
+        """Parts that can be read apart."""
+        return self.files.n_tasks
+
+    def read(self, task: int) -> Iterator[RawBlock]:
+        """Yield the blocks of a part."""
+        names = [kind.name for kind in self.kinds]
+        is_text_file, number = self.files.form == "csv", 0
+        for batch in self.files.read(task, names):
+            pairs = zip(self.kinds, batch.columns, strict=True)
+            cells = [read_cells(kind.name, x, is_text_file=is_text_file, kind=kind) for kind, x in pairs]
+            lacking = cells if self.missing == "drop" else cells[-1:]
+            kept = ~np.any([each.missing for each in lacking], axis=0)
+            numbers = (task << 40) + number + np.flatnonzero(kept)
+            number += batch.num_rows
+            if not kept.all():
+                cells = [each.rows(kept) for each in cells]
+            yield RawBlock(self.kinds, cells, numbers, int((~kept).sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class RawBlock:
+    """Rows of the columns that are used."""
+
+    kinds: tuple[ColumnKind, ...]
+    cells: list[Cells]
+    numbers: Any  #: (n,) tells the rows of a table apart
+    n_dropped: int  #: rows that were left out
+
+    def check(self) -> None:
+        """Refuse infinite numbers."""
+        for kind, each in zip(self.kinds, self.cells, strict=True):
+            values = each.column.values
+            if values.dtype.kind == "f" and np.isinf(each.take(values)).any():
+                hint = "correct those cells, leave them empty, or leave the column out"
+                raise InputError("data", "have finite numbers", f"column {kind.name!r} with infinite values", hint)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSummary:
+    """What a pass tells of a column."""
+
+    n_missing: int
+    sums: tuple[Sum, ...] = ()  #: of numbers
+    counts: Counter[Any] | None = None  #: of a category or a target: rows with each value
+    first: Any = None  #: of dates: the earliest
+
+    def __add__(self, other: ColumnSummary) -> ColumnSummary:
+        counts = None if self.counts is None or other.counts is None else self.counts + other.counts
+        days = [each for each in (self.first, other.first) if each is not None]
+        sums = tuple(_add_sums(a, b) for a, b in zip(self.sums, other.sums, strict=True))
+        return ColumnSummary(self.n_missing + other.n_missing, sums, counts, min(days, default=None))
+
+
+@dataclass(frozen=True, eq=False)
+class TableSummary:
+    """What a pass tells of a table: all columns that are used, the target last."""
+
+    n_rows: int
+    n_dropped: int
+    columns: tuple[ColumnSummary, ...]
+
+    def __add__(self, other: TableSummary) -> TableSummary:
+        columns = tuple(a + b for a, b in zip(self.columns, other.columns, strict=True))
+        return TableSummary(self.n_rows + other.n_rows, self.n_dropped + other.n_dropped, columns)
+
+
+def summarize_block(has_classes: bool, block: RawBlock) -> TableSummary:
+    """Return the summary of a block; the values of the target are counted if they are classes."""
+    block.check()
+    *inputs, (_, target) = zip(block.kinds, block.cells, strict=True)
+    columns = [_summarize(kind, cells) for kind, cells in inputs]
+    counts = _count(target, target.column.values.tolist()) if has_classes else None
+    columns.append(ColumnSummary(0, counts=counts))
+    return TableSummary(len(block.numbers), block.n_dropped, tuple(columns))
+
+
+def _summarize(kind: ColumnKind, cells: Cells) -> ColumnSummary:
+    if kind.kind == "category":
+        counts = _count(cells, kind.texts(cells.column))
+        return ColumnSummary(counts[""], counts=counts)
+    numbers = cells.take(column_numbers(cells.column, kind))
+    first = None
+    if kind.date is not None:
+        present = cells.column.present if cells.places is None else cells.expand().present
+        first = present.min().astype("datetime64[D]") if len(present) else None
+    return ColumnSummary(int(np.isnan(numbers[:, 0]).sum()), tuple(map(add_exactly, numbers.T)), first=first)
+
+
+def _count(cells: Cells, values: Sequence[Any]) -> Counter[Any]:
+    """Return in how many rows each value is."""
+    if cells.places is None:
+        return Counter(values)
+    result: Counter[Any] = Counter()
+    for value, count in zip(values, np.bincount(cells.places, minlength=len(values)).tolist(), strict=True):
+        if count:
+            result[value] += count
+    return result
+
+
+def _add_sums(a: Sum, b: Sum) -> Sum:
+    total, rest, _ = add_exactly(np.array([a[0], b[0]]))
+    return total, math.fsum([a[1], b[1], rest]), a[2] + b[2]
+
+
+def column_encoding(kind: ColumnKind, summary: ColumnSummary, missing: str) -> ColumnEncoding:
+    """Return how a column becomes numbers, by what a pass tells of it."""
+    if summary.counts is not None:
+        return ColumnEncoding(kind, "input", **fit_category(Counter(summary.counts), missing))
+    sums = list(summary.sums)
+    if kind.date is not None and summary.first is not None:  # days were counted from the first of a sample
+        shift = float((np.datetime64(kind.date.first, "D") - summary.first).astype(int))
+        kind = replace(kind, date=replace(kind.date, first=str(summary.first)))
+        at = kind.date.parts.index("days") if kind.date is not None else 0
+        sums[at] = _add_sums(sums[at], (shift * sums[at][2], 0.0, 0))
+    return ColumnEncoding(kind, "input", summary.n_missing, fit_means(sums))
+
+
+def gaps(summary: TableSummary, kinds: Sequence[ColumnKind]) -> str:
+    """List the columns with missing values."""
+    pairs = zip(kinds, summary.columns, strict=True)
+    return ", ".join(f"{kind.name!r} {each.n_missing:,}" for kind, each in pairs if each.n_missing)

@@ -1,0 +1,261 @@
+"""Tables larger than memory: the same rows, the same model, whatever reads them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+import creases
+from creases._engines import start_engine
+from creases._engines._serial import Serial
+from creases.errors import FileError, InputError
+from creases.tables import CurveConfig, TableSplit, read_table
+from creases.tables._split.row_keys import row_keys
+from creases.tables._streaming import passes
+from creases.tables._streaming.files import find_files
+from creases.tables._streaming.table import open_table
+
+from .conftest import make_table, write_parts
+
+READING = {"target": "y", "task": None, "inputs": None, "drop": (), "categorical": (), "missing": "indicate"}
+
+
+def difference(one, two) -> float:
+    """Return by how much the outputs of two models differ at most, on the rows of the first."""
+    X = one.problem.X
+    return float(np.abs(one.outputs(X) - two.outputs(X)).max())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("classes", [0, 2, 3])
+@pytest.mark.usefixtures("small_limits")
+def test_the_model_is_that_of_the_table_in_memory(tmp_path, classes):
+    whole = make_table(9_000, classes=classes)
+    pq.write_table(whole, tmp_path / "whole.parquet")
+    memory = creases.fit_table(tmp_path / "whole.parquet", "y")
+    stream = creases.fit_table(write_parts(whole, tmp_path), "y", engine="serial")
+    assert stream.n_rows == memory.n_rows
+    assert memory.n_rows["train"] > 7_000
+    assert len(stream.data.train) == 4_200  # stages were chosen on a sample, coefficients fitted to all rows
+    assert stream.encoding.to_dict() == memory.encoding.to_dict()
+    assert [step.stage for step in stream.steps] == [step.stage for step in memory.steps]
+    np.testing.assert_allclose(stream.ranges, memory.ranges, rtol=0, atol=0)
+    np.testing.assert_allclose(stream.center, memory.center, rtol=1e-12)
+    np.testing.assert_allclose(stream.spread, memory.spread, rtol=1e-9)
+    assert difference(memory, stream) < 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_limits")
+def test_all_rows_are_fitted_not_only_the_sample(tmp_path):
+    pattern = write_parts(make_table(9_000), tmp_path)
+    with open_table(find_files(pattern), READING, CurveConfig(), engine="serial") as table:
+        from creases.tables._fit.curves import fit_curve_model
+
+        names = {"features": table.data.problem.features, "classes": None, "targets": ("y",)}
+        options = names | {"encoding": table.data.problem.encoding}
+        sampled = fit_curve_model(table.data, CurveConfig(), **options)
+        fitted = fit_curve_model(table.data, CurveConfig(), **options, stream=table)
+    assert difference(sampled, fitted) > 1e-4
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_limits")
+def test_class_weights_and_thresholds_are_those_in_memory(tmp_path):
+    whole = make_table(9_000, classes=2)
+    pq.write_table(whole, tmp_path / "whole.parquet")
+    options = {"class_weight": "balanced", "threshold": "f1", "seed": 3}
+    memory = creases.fit_table(tmp_path / "whole.parquet", "y", **options)
+    stream = creases.fit_table(write_parts(whole, tmp_path), "y", engine="serial", **options)
+    assert difference(memory, stream) < 1e-9
+    assert stream.threshold == pytest.approx(memory.threshold, abs=1e-9)
+    np.testing.assert_allclose(stream.data.class_weights, memory.data.class_weights, rtol=1e-12)
+
+
+def write_csv(whole, folder):
+    text = [f.cast(pa.string()) if pa.types.is_date(f.type) else f for f in whole.columns]
+    table = pa.table(dict(zip(whole.column_names, text, strict=True)))
+    for k in range(2):
+        pyarrow.csv.write_csv(table.slice(1_000 * k, 1_000), folder / f"part-{k}.csv")
+    return str(folder / "part-*.csv")
+
+
+def write_folder(whole, folder):
+    (folder / "parts").mkdir()
+    write_parts(whole, folder / "parts")
+    (folder / "parts" / "_SUCCESS").touch()
+    return folder / "parts"
+
+
+def write_feather(whole, folder):
+    for k in range(2):
+        pyarrow.feather.write_feather(whole.slice(1_000 * k, 1_000), folder / f"part-{k}.feather")
+    return str(folder / "part-*.feather")
+
+
+def as_dataset(whole, folder):
+    write_parts(whole, folder)
+    return pyarrow.dataset.dataset(folder)
+
+
+def write_categories(whole, folder):
+    town = whole["town"].combine_chunks().dictionary_encode()
+    return write_parts(whole.set_column(4, "town", town), folder)
+
+
+WAYS = [write_parts, write_csv, write_folder, write_feather, as_dataset, write_categories]
+
+
+@pytest.mark.parametrize("write", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize("missing", ["indicate", "drop"])
+@pytest.mark.usefixtures("small_limits")
+def test_rows_of_every_format_are_those_in_memory_bit_for_bit(tmp_path, write, missing):
+    whole = make_table(2_000)
+    data = write(whole, tmp_path)
+    expected = TableSplit.from_problem(
+        read_table(whole.to_pandas(), "y", missing=missing), CurveConfig(test_fraction=0)
+    )
+    config = CurveConfig(test_fraction=0)
+    with open_table(find_files(data), {**READING, "missing": missing}, config, engine="serial") as table:
+        assert table.n_train == len(expected.train)
+        assert table.data.problem.features == expected.problem.features
+        np.testing.assert_array_equal(table.data.rows.X, expected.rows.X)
+        np.testing.assert_array_equal(table.data.rows.y, expected.rows.y)
+        np.testing.assert_array_equal(table.data.rows.weight, expected.rows.weight)
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_names_of_folders_are_columns(tmp_path):
+    whole = make_table(2_000)
+    for town in ("Rom", "Ulm"):
+        folder = tmp_path / f"town={town}"
+        folder.mkdir()
+        mask = pa.compute.equal(whole["town"], town)
+        pq.write_table(whole.filter(mask).drop_columns(["town"]), folder / "part.parquet")
+    with open_table(find_files(tmp_path), READING, CurveConfig(), engine="serial") as table:
+        assert {"town=Rom", "town=Ulm"} <= set(table.data.problem.features)
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_repeated_rows_are_sampled_with_their_counts_and_dealt_to_both_parts(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 3, (6_000, 2))
+    y = (x.sum(axis=1) + rng.integers(0, 2, 6_000)) % 2
+    whole = pa.table({"a": x[:, 0].astype(str), "b": x[:, 1].astype(str), "y": y})
+    with open_table(find_files(write_parts(whole, tmp_path)), READING, CurveConfig(), engine="serial") as table:
+        train, _, test = table.data.parts
+        assert table.data.rows.count[train].sum() == table.n_train
+        assert table.data.rows.count[test].sum() == table.n_test
+        assert abs(table.n_test - 1_200) < 150
+        assert {tuple(row) for row in table.data.rows.X[test]} == {tuple(row) for row in table.data.rows.X[train]}
+
+
+def test_a_small_table_of_many_files_is_fitted_as_one_file(tmp_path):
+    whole = make_table(300)
+    pq.write_table(whole, tmp_path / "whole.parquet")
+    memory = creases.fit_table(tmp_path / "whole.parquet", "y")
+    stream = creases.fit_table(write_parts(whole, tmp_path), "y")
+    assert stream.additive.to_dict() == memory.additive.to_dict()
+
+
+def test_a_file_is_read_in_blocks_if_it_takes_more_than_the_limit(tmp_path):
+    pq.write_table(make_table(2_000), tmp_path / "whole.parquet")
+    assert find_files(tmp_path / "whole.parquet") is None
+    assert find_files(tmp_path / "whole.parquet", max_memory=1e6).label == "whole.parquet"
+
+
+class Rounded:
+    """A reader of numbers whose sum depends on the order; one process that reads it dies once."""
+
+    n_tasks = 20
+
+    def __init__(self, folder: str = "") -> None:
+        self.folder = folder
+
+    def read(self, task):
+        mark = Path(self.folder, "ended")
+        if self.folder and task == 11 and not mark.exists():
+            mark.touch()
+            os._exit(1)
+        rng = np.random.default_rng(task)
+        for _ in range(3):
+            yield rng.normal(size=1_000) * 10.0 ** rng.integers(-8, 8)
+
+
+def total(block):
+    return block.sum()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_a_sum_is_the_same_bit_for_bit_on_any_number_of_processes_one_of_which_dies(tmp_path, n_jobs):
+    expected = passes.sum_blocks(Serial(passes._sum_task), total, Rounded())
+    assert expected != sum(total(block) for task in range(20) for block in Rounded().read(19 - task))
+    engine = start_engine("local", passes._sum_task, 20, n_jobs, None)
+    try:
+        assert passes.sum_blocks(engine, total, Rounded(str(tmp_path))) == expected
+        assert (tmp_path / "ended").exists()
+    finally:
+        engine.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_limits")
+def test_the_model_is_the_same_bit_for_bit_on_any_number_of_processes(tmp_path):
+    pattern = write_parts(make_table(9_000, classes=2), tmp_path)
+    serial, two = (creases.fit_table(pattern, "y", n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert serial.additive.to_dict() == two.additive.to_dict()
+    np.testing.assert_array_equal(serial.center, two.center)
+
+
+def test_keys_of_rows_are_spread_evenly_and_do_not_depend_on_their_order():
+    X = np.random.default_rng(0).normal(size=(20_000, 3))
+    y = np.arange(20_000.0)[:, None]
+    keys = row_keys(X, y, 1)
+    assert len(np.unique(keys)) == len(keys)
+    np.testing.assert_allclose(np.bincount((keys >> np.uint64(60)).astype(int)), 1_250, rtol=0.15)
+    np.testing.assert_array_equal(row_keys(X[::-1], y[::-1], 1), keys[::-1])
+    assert (row_keys(X, y, 2) != keys).all()
+
+
+@pytest.mark.parametrize(
+    ("break_table", "error", "message"),
+    [
+        (
+            lambda t: t.set_column(1, "a", pa.array([*range(len(t) - 1), np.inf])),
+            InputError,
+            "'a' with infinite values",
+        ),
+        (lambda t: t.set_column(6, "y", pa.nulls(len(t), pa.float64())), InputError, "no values"),
+    ],
+)
+@pytest.mark.usefixtures("small_limits")
+def test_bad_cells_are_refused(tmp_path, break_table, error, message):
+    pattern = write_parts(break_table(make_table(2_000)), tmp_path)
+    with pytest.raises(error, match=message):
+        creases.fit_table(pattern, "y", engine="serial")
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_bad_arguments_are_refused(tmp_path):
+    pattern = write_parts(make_table(2_000), tmp_path)
+    with pytest.raises(InputError, match=r"missing values, got 'b' \d+, 'town' \d+; drop those rows"):
+        creases.fit_table(pattern, "y", missing="error", engine="serial")
+    with pytest.raises(InputError, match="table must be read as a whole"):
+        creases.fit_table(pattern, "y", kind="network")
+    with pytest.raises(FileError, match="no file matches"):
+        creases.fit_table(str(tmp_path / "nothing-*.parquet"), "y")
+    (tmp_path / "part-9.csv").write_text("a,y\n1,2\n")
+    with pytest.raises(InputError, match=r"all of one kind, got \.csv, \.parquet"):
+        creases.fit_table(str(tmp_path / "part-*"), "y")
+    (tmp_path / "part-8.parquet").write_text("nonsense")
+    with pytest.raises(FileError, match=r"cannot read .*part-"):
+        creases.fit_table(pattern, "y", engine="serial")
