@@ -21,6 +21,7 @@ from creases.cli.grow._measures import class_parts
 from creases.tables import (
     ClassificationMetrics,
     Comparison,
+    CurveConfig,
     RegressionMetrics,
     RunFile,
     RunSettings,
