@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from creases.cli._completion import complete_data, complete_files, complete_words
+from creases.cli._engine import Engine
 from creases.cli._missing import Missing
 from creases.cli.console import note, option_panels, print_json
 from creases.cli.grow._interruption import interruptible
@@ -52,28 +53,10 @@ TEST_FRACTION, ENSEMBLE, SEED = 0.2, 1, 0
 
 #: Options that neither kind of model has in its configuration.
 _OTHERS = (
-    "data",
-    "target",
-    "task",
-    "inputs",
-    "drop",
-    "categorical",
-    "missing",
-    "header",
-    "kind",
-    "shape",
-    "max_memory",
-)
+    "data", "target", "task", "inputs", "drop", "categorical", "missing", "header", "kind", "shape", "max_memory",
+)  # fmt: skip
 _OUTPUT = ("folder", "resume", "force", "as_json")
 _ENGINE = ("engine", "n_jobs", "address")
-
-
-class Engine(StrEnum):
-    """Where blocks of a table are read."""
-
-    local = "local"
-    serial = "serial"
-    ray = "ray"
 
 
 class Kind(StrEnum):

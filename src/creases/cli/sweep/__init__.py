@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import StrEnum
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +14,7 @@ from typer.core import TyperGroup
 from creases._files import write_atomically
 from creases._text import plural
 from creases.cli._completion import complete_files
+from creases.cli._engine import Engine
 from creases.cli._output import check_outputs
 from creases.cli.console import INTERRUPTED, err, note, out, print_json, print_next, print_table, repeat_command
 from creases.cli.sweep._file import EXAMPLE, read_sweep
@@ -30,14 +30,6 @@ Folder = Annotated[
     Path,
     typer.Argument(metavar="DIR", help="Folder of the sweep.", autocompletion=complete_files(), show_default=False),
 ]
-
-
-class Engine(StrEnum):
-    """Where jobs run."""
-
-    local = "local"
-    serial = "serial"
-    ray = "ray"
 
 
 class FileFirst(TyperGroup):
