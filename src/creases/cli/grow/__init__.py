@@ -269,19 +269,16 @@ def grow_table(
         data_option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
     ] = None,
     max_memory: Annotated[
-        float,
-        large_option(metavar="GB", help="Gigabytes that a table may take; a file that takes more is read in blocks."),
+        float, large_option(metavar="GB", help="Gigabytes that a table may take; a larger file is read in blocks.")
     ] = 4.0,
     n_jobs: Annotated[
-        int | None,
-        large_option("--jobs", metavar="N", help="Processes that read blocks; default: the number of cores."),
+        int | None, large_option("--jobs", metavar="N", help="Processes that read; default: the number of cores.")
     ] = None,
     engine: Annotated[
         Engine, large_option(metavar="NAME", help="Where blocks are read: local processes, serial or ray.")
     ] = Engine.local,
     address: Annotated[
-        str | None,
-        large_option(metavar="HOST", help="Address of a running Ray cluster; default: start one on this machine."),
+        str | None, large_option(metavar="HOST", help="Address of a running Ray cluster; default: start one here.")
     ] = None,
     folder: Annotated[
         Path | None,
