@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: Classes whose predictions are counted in the summary.
 COUNTED = 10
 
+#: Bytes of a file from which on it is read in blocks, where the predictions are written to a file.
+LARGE = 50_000_000
+
 #: Rows that are printed where no file is written.
 PRINTED = 20
 
@@ -39,13 +42,15 @@ def predict_rows(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="A .csv, .tsv, .parquet or .npz file with the input columns.",
+            help="A .csv, .tsv, .parquet, .feather or .npz file with the input columns, a pattern in quotes "
+            "('part-*.parquet') or a folder.",
             show_default=False,
             autocompletion=complete_files(*TABLES),
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The .csv file to write; without it the first rows are printed.")
+        Path | None,
+        typer.Option(metavar="FILE", help="The .csv or .parquet file to write; without it the first rows are printed."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     header: Annotated[
@@ -56,6 +61,10 @@ def predict_rows(
         float,
         typer.Option(metavar="SECONDS", help="Time per row to find the nearest input with another decision; 0: skip."),
     ] = 0.0,
+    n_jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", metavar="N", help="Processes that predict blocks; default: the number of cores."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
     """Predict new rows with the model of a table.
@@ -63,18 +72,23 @@ def predict_rows(
     Prints the first rows, or writes all to a file: the predicted class and the probability of every class, or the
     predicted value; of a grown network the region (1 holds the most training rows, 0: a region without any); whether
     the row lies outside the range of the training rows, and in which columns. With --distance also how far the nearest
-    input with another decision is, in standard deviations, and whether that is proved.
+    input with another decision is, in standard deviations, and whether that is proved. Several files, or a large one,
+    are read and written in blocks, in constant memory; the order of rows is kept.
 
     For example:
       creases predict out/iris new.csv --out predictions.csv
+      creases predict out/prices "new-*.parquet" --out predictions.parquet
     """
     from creases._files import write_atomically
     from creases.tables import load
 
     if out is not None:
-        check_outputs([out], (".csv",))
+        check_outputs([out], (".csv", ".parquet"))
         if out.exists() and not force:
             raise InputError("out", "be a new file", str(out), "overwrite it with {0}", [("force", True)])
+    if not data.is_file() or (out is not None and data.suffix != ".npz" and (n_jobs or data.stat().st_size > LARGE)):
+        _predict_files(run, str(data), out, as_json, n_jobs=n_jobs, header=header, budget=distance)
+        return
     with show_progress(3) as begin:
         begin("reading the model")
         model = load(run)
@@ -84,14 +98,39 @@ def predict_rows(
         frame = model.encoded_frame(encoded.X, budget=distance)
     if out is not None:
         with write_atomically(out) as temporary:
-            frame.to_csv(temporary, index_label="row")
+            numbered = frame.rename_axis("row").reset_index()
+            write = numbered.to_csv if out.suffix == ".csv" else numbered.to_parquet
+            write(temporary, index=False)
     for line in encoded.notes:
         note(line)
     if as_json:
         rows = {} if out is not None else {"predictions": frame.to_dict("records")}
         print_json(_summary(model, frame, out) | {"notes": list(encoded.notes)} | rows)
+        return
+    if out is None:
+        _print_rows(frame)
+    _print(model, _summary(model, frame, out), out, run)
+
+
+def _predict_files(run: Path, data: str, out: Path | None, as_json: bool, **options: Any) -> None:
+    """Predict files that are not read as a whole."""
+    from creases.tables import load, resolve_data
+
+    source = resolve_data(data)
+    if out is None:
+        got, hint = repr(data), "the first rows of a single file are printed without it"
+        raise InputError("out", "be given for files that are read in blocks", got, hint)
+    with show_progress(2) as begin:
+        begin("reading the model")
+        model = load(run)
+        begin("predicting")
+        summary = model.write_predictions(source, out, **options)
+    for line in summary["notes"]:
+        note(line)
+    if as_json:
+        print_json(summary)
     else:
-        _print(model, frame, out, run)
+        _print(model, summary, out, run)
 
 
 def _summary(model: TableModel, frame: pd.DataFrame, out: Path | None) -> dict[str, Any]:
@@ -109,10 +148,7 @@ def _summary(model: TableModel, frame: pd.DataFrame, out: Path | None) -> dict[s
     return summary | {"predicted": {name: float(value) for name, value in spread.items()}}
 
 
-def _print(model: TableModel, frame: pd.DataFrame, out: Path | None, run: Path) -> None:
-    if out is None:
-        _print_rows(frame)
-    summary = _summary(model, frame, out)
+def _print(model: TableModel, summary: dict[str, Any], out: Path | None, run: Path) -> None:
     listing = list(summary["predicted"].items())[:COUNTED]
     form = "{0} {1:,}" if model.classes is not None else "{0} {1:.6g}"
     rows: list[tuple[str, ...]] = [
@@ -123,7 +159,7 @@ def _print(model: TableModel, frame: pd.DataFrame, out: Path | None, run: Path) 
         rows.append(("in regions without training rows", plural(summary["in_new_regions"], "row")))
     if out is not None:
         rows.append(("written to", str(out)))
-    print_table(plural(len(frame), "row"), rows)
+    print_table(plural(summary["rows"], "row"), rows)
     if out is None:
         print_next(repeat_command("--out", "predictions.csv"), "write all rows to a file")
         return

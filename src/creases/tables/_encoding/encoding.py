@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from creases._file_checks import expect
 from creases._text import plural
-from creases._typing import Floats, Task
+from creases._typing import Floats, Ints, Task
 from creases.errors import FileError, InputError
 from creases.tables._encoding import transformer as _transformer
 from creases.tables._encoding.checks import check_encoding
@@ -152,7 +152,8 @@ class TableEncoding:
             raise InputError("rows", f"have the columns {list_names(absent)}", list_names([*by_name]) or "none")
         chosen = [by_name[column.name] for column in self.inputs]
         check_finite(chosen, [column.kind for column in self.inputs])
-        notes = [note for column, raw in zip(self.inputs, chosen, strict=True) for note in _notes(column, raw)]
+        pairs = zip(self.inputs, chosen, strict=True)
+        notes = [str(note) for column, raw in pairs for note in find_unusual(column, raw)]
         return EncodedRows(_transformer.encode(self.inputs, chosen, self.missing), tuple(notes))
 
     def describe(self) -> pd.DataFrame:
@@ -253,27 +254,46 @@ def _level_names(column: ColumnEncoding, missing: Missing) -> list[tuple[str, st
     return names + ([(f"{column.name}=other values", "")] if column.rare else [])
 
 
-def _notes(column: ColumnEncoding, raw: Column) -> list[str]:
-    """Say what is unusual in a column of new rows."""
-    kind, notes = column.kind, []
+@dataclass(frozen=True)
+class Unusual:
+    """What is unusual in a column of new rows, and in how many."""
+
+    column: str
+    what: Literal["unknown", "not numbers", "not dates", "missing"]
+    count: int
+    example: str = ""
+
+    def __str__(self) -> str:
+        if self.what == "unknown":
+            words = "an unknown value" if self.count == 1 else "unknown values"
+            text = f"{plural(self.count, 'row')} with {words} ({self.example!r})"
+        elif self.what == "missing":
+            text = f"{plural(self.count, 'missing value')}, where the training table had none"
+        else:
+            text = f"{plural(self.count, 'cell')} read as missing, {self.what} ({self.example!r})"
+        return f"column {self.column!r}: {text}"
+
+
+def find_unusual(column: ColumnEncoding, raw: Column, counts: Ints | None = None) -> list[Unusual]:
+    """Say what is unusual in a column of new rows; ``counts`` is in how many of them each value is, by default one."""
+    kind, found = column.kind, []
+    counts = np.ones(len(raw.values), np.int64) if counts is None else counts
     gaps = raw.missing
+
+    def add(what: Any, mask: NDArray[np.bool_], values: NDArray[Any]) -> None:
+        if n := int(counts[mask].sum()):
+            found.append(Unusual(column.name, what, n, str(values[(mask & (counts > 0)).argmax()])))
+
     if column.is_category:
         texts = np.array(kind.texts(raw), object)
-        unknown = ~np.isin(texts, [*column.levels, ""])
-        if unknown.any():
-            first = texts[unknown.argmax()]
-            words = "an unknown value" if unknown.sum() == 1 else "unknown values"
-            notes.append(f"{plural(int(unknown.sum()), 'row')} with {words} ({first!r})")
+        add("unknown", ~np.isin(texts, [*column.levels, ""]), texts)
         gaps = texts == ""
     else:
         read = np.isnat(kind.date.parse(raw)) if kind.date is not None else np.isnan(kind.numbers(raw))
-        flaws = read & ~gaps
-        if flaws.any():
-            first, what = raw.values[flaws.argmax()], "dates" if kind.date is not None else "numbers"
-            notes.append(f"{plural(int(flaws.sum()), 'cell')} read as missing, not {what} ({str(first)!r})")
-    if gaps.any() and not column.n_missing:
-        notes.append(f"{plural(int(gaps.sum()), 'missing value')}, where the training table had none")
-    return [f"column {column.name!r}: {note}" for note in notes]
+        add("not dates" if kind.date is not None else "not numbers", read & ~gaps, raw.values)
+    if not column.n_missing:
+        add("missing", gaps, raw.values)
+    return found
 
 
 def list_names(names: Sequence[str]) -> str:

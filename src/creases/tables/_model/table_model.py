@@ -246,7 +246,10 @@ class TableModel:
         low, high = self.ranges.T
         slack = MARGIN * (high - low)
         beyond = (low - slack > X) | (high + slack < X)
-        return [tuple(self.features[j] for j in np.flatnonzero(row)) for row in beyond]
+        result: list[tuple[str, ...]] = [()] * len(X)
+        for i in np.flatnonzero(beyond.any(axis=1)):
+            result[i] = tuple(self.features[j] for j in np.flatnonzero(beyond[i]))
+        return result
 
     def frame(self, rows: Any, *, budget: float = 0.0) -> pd.DataFrame:
         """Return the predictions for rows as a table: what ``creases predict`` writes.
@@ -284,6 +287,28 @@ class TableModel:
         if budget > 0 and self.classes is not None:
             columns |= self._distances(X, budget)
         return pd.DataFrame(columns)
+
+    def write_predictions(self, data: Any, out: str | Path, **options: Any) -> dict[str, Any]:
+        """Write the table of :meth:`frame` for files of any size to a CSV or Parquet file, in constant memory.
+
+        Parameters
+        ----------
+        data
+            A file, a pattern such as ``"part-*.parquet"``, a folder or a pyarrow dataset; the order of rows is kept.
+        out
+            The file to write, with the number of each row in a column ``row``.
+        options
+            ``n_jobs``, ``engine`` and ``address`` as for :func:`creases.fit_table`, ``header`` of CSV files, ``budget``
+            as for :meth:`frame`.
+
+        Returns
+        -------
+        dict
+            A summary: ``rows``, ``outside``, what was ``predicted``, and ``notes`` on unusual cells.
+        """
+        from creases.tables._streaming.predict import write_predictions
+
+        return write_predictions(self, data, Path(out), **options)
 
     def _distances(self, X: Floats, budget: float) -> dict[str, list[Any]]:
         from creases.certify import nearest

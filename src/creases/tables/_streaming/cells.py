@@ -53,11 +53,12 @@ class Cells:
 
 def read_cells(name: str, values: pa.Array, *, is_text_file: bool, kind: ColumnKind | None = None) -> Cells:
     """Return an array of pyarrow as cells, in which numbers and dates are read if the kind of the column is known."""
-    cells = _as_cells(name, values, is_text_file=is_text_file, kind=kind)
+    cells = raw_cells(name, values, is_text_file=is_text_file, kind=kind)
     return cells if kind is None else cells.read(kind)
 
 
-def _as_cells(name: str, values: pa.Array, *, is_text_file: bool, kind: ColumnKind | None) -> Cells:
+def raw_cells(name: str, values: pa.Array, *, is_text_file: bool, kind: ColumnKind | None) -> Cells:
+    """Return an array of pyarrow as cells; text stays text, but where all of it spells plain numbers."""
     form = values.type
     if pa.types.is_boolean(form):
         return Cells(Column(name, _floats(values.cast(pa.uint8())), source="b"))

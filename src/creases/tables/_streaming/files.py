@@ -124,11 +124,13 @@ def _open(files: TableFiles) -> tuple[Any, list[Any]]:
     return dataset.schema, parts
 
 
-def find_files(data: Any, *, header: bool | None = None, max_memory: float | None = None) -> TableFiles | None:
+def find_files(
+    data: Any, *, header: bool | None = None, max_memory: float | None = None, always: bool = False
+) -> TableFiles | None:
     """Return the files of a table that is to be read block by block; None for one that is read as a whole.
 
     Several files are: a pattern, a folder, a dataset of pyarrow, and a Feather file. So is a single file that would
-    take more than ``max_memory`` bytes.
+    take more than ``max_memory`` bytes, or any with ``always``.
     """
     limit = MAX_MEMORY if max_memory is None else max_memory
     if isinstance(data, pyarrow.dataset.FileSystemDataset):
@@ -137,7 +139,8 @@ def find_files(data: Any, *, header: bool | None = None, max_memory: float | Non
         return None
     path = Path(data).expanduser()
     if path.is_file():
-        if FORMATS.get(path.suffix.lower()) != "feather" and _size(path) <= limit:
+        form = FORMATS.get(path.suffix.lower())
+        if form is None or (form != "feather" and not always and _size(path) <= limit):
             return None
         return _check_files([path], "", header, limit)
     if path.is_dir():

@@ -1,0 +1,196 @@
+"""Predictions for files of any size, block by block, in the order of their rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from creases._engines import check_engine, map_in_order, start_engine
+from creases._files import write_atomically
+from creases.errors import InputError
+from creases.tables._encoding.encoding import TableEncoding, Unusual, find_unusual, number_encoding
+from creases.tables._streaming.cells import Cells, raw_cells
+from creases.tables._streaming.encoded import check_columns, encode_cells
+from creases.tables._streaming.files import TableFiles, find_files
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from creases.tables._model.table_model import TableModel
+
+ENDINGS = (".csv", ".parquet")
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What is said of predictions; sums over blocks."""
+
+    rows: int = 0
+    outside: int = 0
+    in_new_regions: int | None = None
+    classes: Counter[str] | None = None  #: how often each class was predicted
+    values: tuple[float, float, float] | None = None  #: of a regression: least, sum, largest
+    unusual: tuple[Unusual, ...] = ()
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, has_classes: bool, unusual: list[Unusual]) -> Summary:
+        """Return the summary of predictions, whose first column is the number of the row."""
+        predicted = frame.iloc[:, 1]
+        new = int((frame["region"] == 0).sum()) if "region" in frame else None
+        outside = int((frame["outside"] == "yes").sum())
+        if has_classes:
+            counts = Counter({str(name): int(n) for name, n in predicted.value_counts().items()})
+            return cls(len(frame), outside, new, classes=counts, unusual=tuple(unusual))
+        values = (float(predicted.min()), float(predicted.sum()), float(predicted.max())) if len(frame) else None
+        return cls(len(frame), outside, new, values=values, unusual=tuple(unusual))
+
+    def __add__(self, other: Summary) -> Summary:
+        regions = [each.in_new_regions for each in (self, other) if each.in_new_regions is not None]
+        classes = [each.classes for each in (self, other) if each.classes is not None]
+        values = [each.values for each in (self, other) if each.values is not None]
+        return Summary(
+            self.rows + other.rows,
+            self.outside + other.outside,
+            sum(regions) if regions else None,
+            sum(classes, Counter()) if classes else None,
+            (min(v[0] for v in values), sum(v[1] for v in values), max(v[2] for v in values)) if values else None,
+            _add_unusual(self.unusual, other.unusual),
+        )
+
+    def to_dict(self, out: Path) -> dict[str, Any]:
+        """Return the summary as plain values."""
+        plain: dict[str, Any] = {"file": str(out), "rows": self.rows, "outside": self.outside}
+        if self.in_new_regions is not None:
+            plain["in_new_regions"] = self.in_new_regions
+        predicted: dict[str, Any] = {}
+        if self.classes is not None:
+            predicted = dict(self.classes.most_common())
+        elif self.values is not None:
+            predicted = dict(zip(("least", "mean", "largest"), self.values, strict=True))
+            predicted["mean"] /= self.rows
+        return plain | {"predicted": predicted, "notes": [str(each) for each in self.unusual]}
+
+
+def _add_unusual(first: tuple[Unusual, ...], second: tuple[Unusual, ...]) -> tuple[Unusual, ...]:
+    merged: dict[tuple[str, str], Unusual] = {}
+    for each in (*first, *second):
+        known = merged.get((each.column, each.what))
+        merged[each.column, each.what] = each if known is None else replace(known, count=known.count + each.count)
+    return tuple(merged.values())
+
+
+def write_predictions(
+    model: TableModel,
+    data: Any,
+    out: Path,
+    *,
+    n_jobs: int | None = None,
+    engine: str = "local",
+    address: str | None = None,
+    header: bool | None = None,
+    budget: float = 0.0,
+) -> dict[str, Any]:
+    """Write the predictions for files to a file: see :meth:`TableModel.write_predictions`."""
+    if out.suffix not in ENDINGS:
+        raise InputError("out", f"be a file name ending in {' or '.join(ENDINGS)}", repr(out.name))
+    check_engine(engine, n_jobs, address)
+    files = find_files(data, header=header, always=True)
+    if files is None:
+        raise InputError("data", "be a file, a pattern or a folder of Parquet, CSV or Feather files", repr(data))
+    encoding = number_encoding(model.features, model.center) if model.encoding is None else model.encoding
+    check_columns(encoding, files.columns)
+    work = _Work(replace(model, data=None, run=None), encoding, files.form == "csv", out.suffix, budget)
+    workers = start_engine("serial" if n_jobs == 1 and engine == "local" else engine, _predict, 10**9, n_jobs, address)
+    total = Summary()
+    try:
+        with write_atomically(out) as temporary, _open_writer(temporary, out.suffix) as write:
+            for content, summary in map_in_order(workers, _tasks(work, files)):
+                write(content)
+                total = total + summary
+    finally:
+        workers.close()
+    return total.to_dict(out)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What all blocks share."""
+
+    model: TableModel
+    encoding: TableEncoding
+    is_text_file: bool
+    ending: str
+    budget: float
+
+
+def _tasks(work: _Work, files: TableFiles) -> Iterator[tuple[_Work, int, bytes]]:
+    """Yield the blocks of files, each with the number of its first row, as bytes that another process can read."""
+    names, start = [column.name for column in work.encoding.inputs], 0
+    for batch in files.read_all(names):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)  # without the rest of the rows that a slice still refers to
+        yield work, start, sink.getvalue().to_pybytes()
+        start += batch.num_rows
+
+
+def _predict(work: _Work, start: int, content: bytes) -> tuple[Any, Summary]:
+    """Return the predictions for a block, as text or as a table of pyarrow, and their summary."""
+    import pandas as pd
+    from threadpoolctl import threadpool_limits
+
+    table = pa.ipc.open_stream(content).read_all().combine_chunks()
+    cells, unusual = [], []
+    for column, values in zip(work.encoding.inputs, table.columns, strict=True):
+        each = raw_cells(
+            column.name,
+            values.combine_chunks() if values.num_chunks != 1 else values.chunk(0),
+            is_text_file=work.is_text_file,
+            kind=column.kind,
+        )
+        counts = None if each.places is None else np.bincount(each.places, minlength=len(each.column.values))
+        unusual += find_unusual(column, each.column, counts)
+        _check_finite(column.name, each)
+        cells.append(each)
+    with threadpool_limits(1):
+        frame = work.model.encoded_frame(encode_cells(work.encoding, cells), budget=work.budget)
+    frame.insert(0, "row", pd.RangeIndex(start, start + len(frame)))
+    summary = Summary.from_frame(frame, work.model.classes is not None, unusual)
+    if work.ending == ".csv":
+        return frame.to_csv(index=False, header=start == 0).encode(), summary
+    return pa.Table.from_pandas(frame, preserve_index=False), summary
+
+
+def _check_finite(name: str, cells: Cells) -> None:
+    values = cells.column.values
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise InputError("data", "have finite numbers", f"column {name!r} with infinite values", "correct those cells")
+
+
+@contextmanager
+def _open_writer(path: Path, ending: str) -> Iterator[Any]:
+    """Yield a function that appends text or tables to a file."""
+    if ending == ".csv":
+        with path.open("wb") as file:
+            yield file.write
+        return
+    writers: list[Any] = []
+
+    def write(table: pa.Table) -> None:
+        if not writers:
+            writers.append(pyarrow.parquet.ParquetWriter(path, table.schema.remove_metadata()))
+        writers[0].write_table(table.replace_schema_metadata().cast(writers[0].schema))
+
+    try:
+        yield write
+    finally:
+        for writer in writers:
+            writer.close()

@@ -1,0 +1,96 @@
+"""Predictions for files of any size: the same numbers as in memory, in the order of the rows."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import creases
+from creases.cli import app
+from creases.errors import InputError
+
+from .conftest import make_table, write_parts
+
+
+@pytest.fixture(scope="module", params=[0, 3])
+def model(request):
+    return creases.fit_table(make_table(400, classes=request.param).to_pandas(), "y")
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    """Read 300 rows at a time."""
+    from creases.tables._streaming import files
+
+    monkeypatch.setattr(files, "BLOCK", 300)
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_predictions_are_those_in_memory_in_the_order_of_the_rows(tmp_path, model, ending):
+    whole = make_table(2_000, seed=1)
+    expected = model.frame(whole.to_pandas())
+    out = tmp_path / f"out.{ending}"
+    summary = model.write_predictions(write_parts(whole, tmp_path), out, n_jobs=1)
+    frame = pd.read_csv(out, keep_default_na=False) if ending == "csv" else pd.read_parquet(out)
+    assert frame["row"].tolist() == list(range(2_000))
+    for name in expected:
+        if expected[name].dtype == float:
+            np.testing.assert_allclose(frame[name], expected[name], rtol=1e-12)
+        else:
+            assert frame[name].tolist() == expected[name].tolist()
+    assert summary["rows"] == 2_000
+    assert summary["outside"] == (expected["outside"] == "yes").sum()
+    if model.classes is None:
+        assert summary["predicted"]["mean"] == pytest.approx(expected.iloc[:, 0].mean())
+    else:
+        assert summary["predicted"] == expected.iloc[:, 0].value_counts().to_dict()
+
+
+@pytest.mark.usefixtures("blocks")
+def test_unusual_cells_are_counted_over_all_blocks(tmp_path, model):
+    frame = make_table(1_000, seed=1).to_pandas()
+    frame.loc[::100, "town"] = "Oslo"
+    frame.loc[::250, "a"] = np.nan
+    frame.drop(columns="y").to_csv(tmp_path / "new.csv", index=False)
+    summary = model.write_predictions(tmp_path / "new.csv", tmp_path / "out.csv", n_jobs=1)
+    assert summary["notes"] == list(model.encode(tmp_path / "new.csv").notes)
+    assert "column 'town': 10 rows with unknown values ('Oslo')" in summary["notes"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blocks")
+def test_processes_change_nothing(tmp_path, model):
+    pattern = write_parts(make_table(2_000, seed=1), tmp_path)
+    for n_jobs in (1, 2):
+        model.write_predictions(pattern, tmp_path / f"out{n_jobs}.csv", n_jobs=n_jobs)
+    assert (tmp_path / "out1.csv").read_bytes() == (tmp_path / "out2.csv").read_bytes()
+
+
+def test_bad_arguments_are_refused(tmp_path, model):
+    pattern = write_parts(make_table(300).drop_columns(["a", "c"]), tmp_path)
+    with pytest.raises(InputError, match="rows must have the columns 'a', 'c', got row id, b, town"):
+        model.write_predictions(pattern, tmp_path / "out.csv", n_jobs=1)
+    with pytest.raises(InputError, match=r"out must be a file name ending in \.csv or \.parquet"):
+        model.write_predictions(pattern, tmp_path / "out.xlsx")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_command_line_predicts_files_that_a_pattern_finds(tmp_path, model):
+    def invoke(*words):
+        return CliRunner().invoke(app, [str(word) for word in words])
+
+    model.save(tmp_path / "run")
+    pattern = write_parts(make_table(300, seed=2), tmp_path)
+    result = invoke("predict", tmp_path / "run", pattern, "--out", tmp_path / "p.parquet", "--jobs", 1, "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["rows"] == 300
+    assert len(pq.read_table(tmp_path / "p.parquet")) == 300
+    result = invoke("predict", tmp_path / "run", pattern)
+    assert result.exit_code != 0
+    assert "--out must be given for files that are read in blocks" in " ".join(result.output.split())
