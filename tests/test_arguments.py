@@ -1,4 +1,4 @@
-"""Checks of arguments by annotations."""
+"""Checks of arguments by their kinds, and of entries of files."""
 
 from __future__ import annotations
 
@@ -6,20 +6,46 @@ import fractions
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 from creases._arguments import check_arguments
+from creases._schema import (
+    BOOL,
+    COUNT,
+    DICT,
+    FUNCTION,
+    INTEGER,
+    NUMBER,
+    PATH,
+    STRING,
+    any_of,
+    check_entries,
+    choice,
+    dict_of,
+    instance,
+    list_of,
+    optional,
+    sequence,
+)
 from creases.errors import InputError
-
-if TYPE_CHECKING:
-    from fractions import Fraction  # known by its name only
 
 
 @check_arguments(
-    "flag", "count", "size", "name", "path", "way", "function", "table", "sizes", "pair", "groups", "part", "open_"
+    flag=BOOL,
+    count=optional(INTEGER),
+    size=NUMBER,
+    name=STRING,
+    path=any_of(STRING, PATH),
+    way=STRING,
+    function=optional(FUNCTION),
+    table=optional(DICT),
+    sizes=sequence(INTEGER),
+    pair=sequence(NUMBER, length=2),
+    groups=sequence(sequence(INTEGER)),
+    part=optional(instance("Fraction")),
 )
 def everything(
     flag: bool = True,
@@ -34,7 +60,7 @@ def everything(
     sizes: Sequence[int] = (),
     pair: tuple[float, float] = (0, 1),
     groups: Sequence[Sequence[int]] = (),
-    part: Fraction | None = None,
+    part: fractions.Fraction | None = None,
     open_: Any = None,
 ) -> str:
     """Take an argument of every kind."""
@@ -55,7 +81,7 @@ class Half(fractions.Fraction):
         {"sizes": range(3), "pair": [1, 2], "open_": object()},
     ],
 )
-def test_what_an_annotation_allows_is_passed_on(arguments):
+def test_what_a_kind_allows_is_passed_on(arguments):
     assert everything(**arguments) == "done"
 
 
@@ -92,7 +118,7 @@ def test_arguments_without_names_are_checked_too():
 
 
 def test_a_cached_function_refuses_what_cannot_be_hashed():
-    @check_arguments("n")
+    @check_arguments(n=INTEGER)
     @cache
     def square(n: int) -> int:
         return n * n
@@ -105,5 +131,44 @@ def test_a_cached_function_refuses_what_cannot_be_hashed():
 def test_an_argument_that_is_not_there_is_seen_at_once():
     with pytest.raises(AssertionError, match="lacks one of"):
 
-        @check_arguments("missing")
+        @check_arguments(missing=BOOL)
         def nothing() -> None: ...
+
+
+RECORD = {"epoch": 3, "loss": 0.5, "widths": {"0": 4}, "units": [1, 2], "action": "grow", "score": None}
+KINDS = {
+    "epoch": COUNT,
+    "loss": NUMBER,
+    "widths": dict_of(COUNT),
+    "units": list_of(COUNT),
+    "action": choice("grow", "deepen"),
+    "score": optional(NUMBER),
+}
+
+
+def test_entries_of_their_kinds_pass():
+    check_entries(RECORD, "step 1", **KINDS)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epoch": -1}, "the epoch of step 1 must be a count, got -1"),
+        ({"epoch": True}, "the epoch of step 1 must be a count, got True"),
+        ({"epoch": 2**63}, "the epoch of step 1 must be a count"),
+        ({"loss": "low"}, "the loss of step 1 must be a number, got 'low'"),
+        ({"widths": {"0": 1.5}}, "the widths of step 1 must be a dict of values that are each a count"),
+        ({"units": (1, 2)}, "the units of step 1 must be a list of entries that are each a count"),
+        ({"action": "shrink"}, "the action of step 1 must be one of 'grow', 'deepen', got 'shrink'"),
+        ({"action": ["grow"]}, "the action of step 1 must be one of"),
+        ({"score": "none"}, "the score of step 1 must be a number or None"),
+    ],
+)
+def test_entries_of_other_kinds_are_refused_by_name(change, message):
+    with pytest.raises(ValueError, match=message):
+        check_entries(RECORD | change, "step 1", **KINDS)
+
+
+def test_a_missing_entry_is_named():
+    with pytest.raises(ValueError, match="step 1 has no 'epoch'"):
+        check_entries({}, "step 1", epoch=COUNT)

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from creases._arguments import check_arguments
+from creases._schema import BOOL, instance
 from creases._typing import Floats
 from creases._validation import check_numbers
 from creases.boolean._functions import all_inputs, check_bits, check_function, truth_table
@@ -24,7 +25,7 @@ from creases.boolean.intervals._wide import build_wide
 from creases.errors import InputError
 
 
-@check_arguments("sharp")
+@check_arguments(sharp=BOOL)
 def wide_network(f: int, n: int, *, leak: float = 0.0, sharp: bool = True, weights: Any = None) -> nn.Sequential:
     """Return a network with one hidden layer that computes a function of n bits, as a torch module in float64.
 
@@ -80,7 +81,7 @@ def _check_model(model: nn.Sequential, f: int, n: int, leak: float) -> nn.Sequen
     return model
 
 
-@check_arguments("model")
+@check_arguments(model=instance("Module"))
 def margin(model: nn.Module, f: int, n: int) -> float:
     """Return the least margin of a network over all inputs, positive if it computes f.
 

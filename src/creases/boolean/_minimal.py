@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases._arguments import check_arguments
+from creases._schema import INTEGER, NUMBER, optional, sequence
 from creases._typing import Ints
 from creases._validation import check_count, check_seed
 from creases.boolean._functions import Functions, all_inputs, check_bits, truth_table
@@ -55,7 +56,7 @@ class MinimalWidths:
         return pd.DataFrame(rows, columns=["function", "width", "successes", "rate", "low", "high"])
 
 
-@check_arguments("widths", "lr", "seed")
+@check_arguments(widths=optional(sequence(INTEGER)), lr=NUMBER, seed=INTEGER)
 def minimal_width(
     f: Functions,
     n: int,

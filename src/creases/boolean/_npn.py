@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from creases._arguments import check_arguments
+from creases._schema import INTEGER
 from creases._typing import Words
 from creases.boolean._functions import all_inputs, check_bits, check_functions
 from creases.boolean._walk import walk
@@ -50,7 +51,7 @@ def canonical_form(f: int | ArrayLike, n: int) -> int | Words:
     return least.reshape(functions.shape) if functions.ndim else int(least[0])
 
 
-@check_arguments("n")
+@check_arguments(n=INTEGER)
 @lru_cache
 def npn_classes(n: int) -> NpnClasses:
     """Return the NPN classes of all functions of n <= 5 bits: 2, 4, 14, 222 and 616126 of them.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
+from creases._schema import INTEGER
 from creases.boolean._functions import all_inputs, check_bits
 
 
@@ -23,7 +24,7 @@ class Orderings(NamedTuple):
     orders: NDArray[np.uint8]  #: (m, 2^n) inputs by increasing w . x; rows in ascending order
 
 
-@check_arguments("n")
+@check_arguments(n=INTEGER)
 @lru_cache
 def subset_sum_orderings(n: int) -> Orderings:
     """Return every generic ordering of the sums w . x over all inputs x, for 0 < w_1 < ... < w_n and n <= 6.

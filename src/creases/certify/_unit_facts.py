@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
 from creases._program import incoming_weights, outgoing_weights
+from creases._schema import any_of, instance, optional
 from creases._typing import Floats, Ints
 from creases._validation import check_box, check_numbers
 from creases.certify._bounds import unit_bounds
@@ -44,7 +45,7 @@ class UnitFacts:
     norm_out: Floats  #: (n,) norm of its outgoing weights
 
 
-@check_arguments("partition")
+@check_arguments(partition=optional(any_of(instance("PlanePartition"), instance("LinePartition"))))
 def unit_facts(
     net: NetworkLike, box: Any, *, X: Any = None, partition: PlanePartition | LinePartition | None = None
 ) -> UnitFacts:

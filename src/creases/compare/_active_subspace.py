@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from creases._arguments import check_arguments
+from creases._schema import INTEGER, instance, optional
 from creases._typing import Floats
 from creases._validation import check_count, check_index, check_vector
 from creases.compare._coefficients import Coefficients
@@ -38,7 +39,7 @@ class ActiveSubspace:
         return np.asarray(points @ self.directions[direction])
 
 
-@check_arguments("C", "n_directions")
+@check_arguments(C=instance("Coefficients"), n_directions=optional(INTEGER))
 def active_subspace(C: Coefficients, j: int, *, n_directions: int | None = None) -> ActiveSubspace:
     """Return the active subspace of output j over the samples of its coefficients.
 
@@ -91,7 +92,7 @@ def _by_columns(C: Coefficients, j: int) -> tuple[Tensor, Tensor]:
     return sizes.square(), vectors
 
 
-@check_arguments("bins")
+@check_arguments(bins=INTEGER)
 def explained_variance(values: Floats | Tensor, coordinates: Floats, *, bins: int = 20) -> float:
     """Return the fraction of an output's variance that a function of one coordinate explains.
 

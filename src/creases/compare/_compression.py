@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._arguments import check_arguments
+from creases._schema import INTEGER, instance, sequence
 from creases._validation import as_array, check_numbers, check_seed
 from creases.compare._bisection import bisect
 from creases.compare._coefficients import Coefficients
@@ -38,7 +39,7 @@ class Compression:
     inertia: tuple[float, ...]  #: mean squared distance to the centres over outputs and training samples, for each k
 
 
-@check_arguments("train", "test", "k", "n_jobs")
+@check_arguments(train=instance("Coefficients"), test=instance("Coefficients"), k=sequence(INTEGER), n_jobs=INTEGER)
 def compress(
     train: Coefficients,
     test: Coefficients,

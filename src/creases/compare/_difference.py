@@ -8,6 +8,7 @@ from typing import Any
 
 from creases._arguments import check_arguments
 from creases._display import to_html
+from creases._schema import optional, sequence
 from creases.certify.differences import as_pair
 from creases.compare.differences._at_samples import SampleDifference, difference_at_samples
 from creases.compare.differences._in_box import BoxDifference, difference_in_box
@@ -37,7 +38,7 @@ class Difference:
         return "\n".join(str(part) for part in (self.samples, self.line, self.plane, self.box) if part is not None)
 
 
-@check_arguments("through")
+@check_arguments(through=optional(sequence()))
 def difference(
     a: Network,
     b: Network,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._arguments import check_arguments
+from creases._schema import NUMBER, instance
 from creases._typing import Floats, Ints
 from creases._validation import check_choice, check_count, check_number
 from creases.compare._format import percent
@@ -72,7 +73,7 @@ class Section:
         )
 
 
-@check_arguments("part")
+@check_arguments(part=NUMBER)
 def section(
     net: Network,
     a: Any,
@@ -124,7 +125,7 @@ def section(
     return section_of_partition(partition, corners, grid=grid, tolerance=tolerance)
 
 
-@check_arguments("partition")
+@check_arguments(partition=instance("PlanePartition"))
 def section_of_partition(partition: PlanePartition, points: Floats, *, grid: int, tolerance: float) -> Section:
     """Compare a plane partition with what a grid finds; ``points`` (3, 2) are the inputs that define the plane."""
     p, within = check_count(grid, "grid"), check_number(tolerance, "tolerance", least=0)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from creases._arguments import check_arguments
 from creases._display import to_html
+from creases._schema import DICT
 from creases._typing import Floats, Progress
 from creases.compare._classes import check_classes
 from creases.compare._coefficients import Coefficients, coefficients
@@ -58,7 +59,7 @@ class Similarity:
 _MEASURES = ("accuracy", "agreement", "cka", "distance", "cross_entropy", "mapped")
 
 
-@check_arguments("networks")
+@check_arguments(networks=DICT)
 def similarity(
     networks: Mapping[str, Network],
     X: PointsLike,

@@ -11,6 +11,7 @@ import torch
 
 from creases._arguments import check_arguments
 from creases._program import pattern_gradients
+from creases._schema import optional, sequence
 from creases._typing import Floats, Ints
 from creases._validation import check_finite, check_index, check_numbers, check_vector
 from creases.errors import InputError
@@ -60,7 +61,7 @@ class Attributions:
         return "\n".join(lines)
 
 
-@check_arguments("names")
+@check_arguments(names=optional(sequence()))
 def attributions(
     net: NetworkLike,
     x: Any,

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from creases._file_checks import expect, is_count, is_number
+from creases._schema import expect, is_count, is_number
 from creases.growth._record_checks import check_epoch
 from creases.growth._records import History
 

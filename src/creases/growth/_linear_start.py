@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from creases._arguments import check_arguments
+from creases._schema import INTEGER, sequence
 from creases._validation import check_count, check_seed
 
 
@@ -40,7 +41,7 @@ class LinearModel:
         return all(width // 2 >= len(self.signals) for width in hidden)
 
 
-@check_arguments("hidden")
+@check_arguments(hidden=sequence(INTEGER))
 def linear_start(
     n_inputs: int,
     hidden: Sequence[int],

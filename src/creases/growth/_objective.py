@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from creases._arguments import check_arguments
+from creases._schema import BOOL
 from creases.errors import InputError
 from creases.growth._loss_sum import Loss, LossSum
 
@@ -110,7 +111,7 @@ class Objective:
         return float(share.mean())
 
 
-@check_arguments("weighted")
+@check_arguments(weighted=BOOL)
 def objective(loss: str | Loss, *, weighted: bool = False) -> Objective:
     """Return the objective of a loss.
 

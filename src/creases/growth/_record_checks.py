@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-from creases._file_checks import expect, is_count, is_number
+from creases._schema import expect, is_count, is_number
 from creases.growth._feature_names import NameOptions
 from creases.growth.methods._fold.explanation import fold_entries
 

@@ -17,6 +17,7 @@ from creases._display import to_html
 from creases._program._patterns import pack_sides, unpack_sides
 from creases._program._pieces import Piece, forward, forward_sides, memory_limit, piece_batches
 from creases._program._program import PointsLike, Program
+from creases._schema import instance
 from creases._validation import check_index
 from creases.errors import InputError
 from creases.network._formats.safetensors import program_from_bytes, program_to_bytes, save_program
@@ -133,7 +134,7 @@ class Network(Program):
         return program_to_bytes(self)
 
     @classmethod
-    @check_arguments("data")
+    @check_arguments(data=instance("bytes"))
     def from_bytes(cls, data: bytes, source: str = "network") -> Network:
         """Return the network of :meth:`to_bytes`; ``source`` names the data in errors."""
         program = program_from_bytes(data, source)

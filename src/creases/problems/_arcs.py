@@ -7,13 +7,14 @@ from math import pi
 import numpy as np
 
 from creases._arguments import check_arguments
+from creases._schema import BOOL
 from creases._validation import check_count
 from creases.errors import InputError
 from creases.problems._problem import Problem
 from creases.problems._sampling import Seed, generator, halves, make_problem
 
 
-@check_arguments("standardize")
+@check_arguments(standardize=BOOL)
 def moons(*, n: int = 400, seed: Seed = 0, noise: float = 0.1, standardize: bool = True) -> Problem:
     """Make two interleaving half circles, (cos t, sin t) and (1 - cos t, 1/2 - sin t), t ~ U(0, pi).
 
@@ -43,7 +44,7 @@ def moons(*, n: int = 400, seed: Seed = 0, noise: float = 0.1, standardize: bool
     )
 
 
-@check_arguments("standardize")
+@check_arguments(standardize=BOOL)
 def spirals(
     *,
     n: int = 400,

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
+from creases._schema import instance
 from creases._validation import check_count
 from creases.errors import InputError
 from creases.problems._problem import Problem
 
 
-@check_arguments("problem")
+@check_arguments(problem=instance("Problem"))
 def match_outputs(problem: Problem, outputs: int) -> Problem:
     """Renumber the classes of a problem as the outputs of a network, which may have more.
 

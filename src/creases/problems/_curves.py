@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from creases._arguments import check_arguments
+from creases._schema import BOOL, STRING
 from creases._typing import Floats
 from creases._validation import check_count, check_number
 from creases.errors import InputError
@@ -39,7 +40,7 @@ FORMULAS = {
 }
 
 
-@check_arguments("target", "spaced")
+@check_arguments(target=STRING, spaced=BOOL)
 def curve(
     target: str = "sine",
     *,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from creases._arguments import check_arguments
+from creases._schema import BOOL
 from creases._typing import Bools, Floats
 from creases._validation import check_count, check_number
 from creases.problems._problem import Problem
@@ -22,7 +23,7 @@ from creases.problems._sampling import Seed, generator, halves, make_problem
 CITATION = "Explainable Network Growth by Folding on Typical Mis-predictions (slides); exact data set defined here"
 
 
-@check_arguments("standardize")
+@check_arguments(standardize=BOOL)
 def sine(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool = True) -> Problem:
     """Make points above and below a sine: x ~ U(-pi, pi), v ~ U(-1.8, 1.8), class 1 where v > sin x.
 
@@ -36,7 +37,7 @@ def sine(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool 
     return _sample(points, "sine", about, n, seed, noise, standardize)
 
 
-@check_arguments("standardize")
+@check_arguments(standardize=BOOL)
 def quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool = True) -> Problem:
     """Make points above and below a parabola: x ~ U(-1.5, 1.5), v ~ U(-0.75, 2.25), class 1 where v > x^2.
 
@@ -50,7 +51,7 @@ def quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: 
     return _sample(points, "quadratic", about, n, seed, noise, standardize)
 
 
-@check_arguments("standardize")
+@check_arguments(standardize=BOOL)
 def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool = True) -> Problem:
     """Make points inside and outside of a circle: x ~ U(-1, 1)^2, class 1 where |x|^2 < 2/pi, half of the square.
 
@@ -64,7 +65,7 @@ def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: boo
     return _sample(points, "circle", about, n, seed, noise, standardize)
 
 
-@check_arguments("standardize")
+@check_arguments(standardize=BOOL)
 def overlapping_quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.15, standardize: bool = True) -> Problem:
     """Make points x ~ U(-1.4, 1.4) of two parabolas, v = x^2 - 0.5 (class 0) and v = 0.5 - x^2 (class 1).
 

@@ -9,6 +9,7 @@ from inspect import signature
 from typing import Any
 
 from creases._arguments import check_arguments
+from creases._schema import STRING
 from creases.errors import InputError
 from creases.problems._arcs import moons, spirals
 from creases.problems._curves import TARGETS, curve
@@ -57,7 +58,7 @@ def names() -> tuple[str, ...]:
     return tuple(_MAKERS)
 
 
-@check_arguments("name")
+@check_arguments(name=STRING)
 def get(name: str, **options: Any) -> Problem:
     """Return the built-in problem of a name.
 

@@ -7,6 +7,7 @@ from math import sqrt
 import numpy as np
 
 from creases._arguments import check_arguments
+from creases._schema import BOOL
 from creases._validation import check_count, check_number
 from creases.errors import InputError
 from creases.problems._problem import Problem
@@ -30,7 +31,7 @@ def equal_volume_radii(d: int, r1: float = 0.5) -> Radii:
     return r1, r2, r2 * (1 + (r1 / r2) ** d) ** (1 / d)
 
 
-@check_arguments("standardize")
+@check_arguments(standardize=BOOL)
 def shells(
     *,
     n: int = 10_000,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
+from creases._schema import BOOL, NUMBER, sequence
 from creases._typing import Floats
 from creases._validation import check_count
 from creases.errors import InputError
@@ -21,7 +22,7 @@ EQUAL_AREA_RADII = (0.5, 0.5 * sqrt(2), 0.5 * sqrt(3))
 CITATION = "Local Linearity of ReLU Neural Networks (dissertation)"
 
 
-@check_arguments("radii", "standardize")
+@check_arguments(radii=sequence(NUMBER, length=3), standardize=BOOL)
 def circle_annulus(
     n: int = 1000,
     *,
@@ -75,7 +76,7 @@ def circle_annulus(
     )
 
 
-@check_arguments("standardize")
+@check_arguments(standardize=BOOL)
 def xor_circles(
     *,
     n: int = 400,
@@ -109,7 +110,7 @@ def xor_circles(
     )
 
 
-@check_arguments("standardize")
+@check_arguments(standardize=BOOL)
 def xor(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool = True) -> Problem:
     """Make points x ~ U(-1, 1)^2 of class 1 where x1 x2 < 0: the XOR of two signs (Figure 7.1, left).
 

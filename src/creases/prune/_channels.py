@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from creases._arguments import check_arguments
+from creases._schema import NUMBER, optional
 from creases._validation import check_choice, check_count
 from creases.errors import InputError
 from creases.network.surgery import (
@@ -33,7 +34,7 @@ from creases.prune._tuner import Tune, tuner
 Callback = Callable[[PruningStep, nn.Module], None]
 
 
-@check_arguments("min_accuracy")
+@check_arguments(min_accuracy=optional(NUMBER))
 def channels(
     model: Any,
     X: Any,

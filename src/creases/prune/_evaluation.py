@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
 from creases._arguments import check_arguments
+from creases._schema import instance
 from creases.errors import InputError
 from creases.network.surgery import ChannelGroup, masked_channels
 
@@ -20,7 +21,7 @@ from creases.network.surgery import ChannelGroup, masked_channels
 BLOCK = 1000
 
 
-@check_arguments("model")
+@check_arguments(model=instance("Module"))
 def check_samples(model: nn.Module, X: Any, y: Any, name: str = "") -> tuple[Tensor, Tensor]:
     """Return inputs (n, *shape) and classes (n,) on the model's device and in its precision.
 
@@ -94,7 +95,7 @@ def losses(outputs: Tensor, y: Tensor) -> Tensor:
     return F.cross_entropy(outputs, y, reduction="none")
 
 
-@check_arguments("model")
+@check_arguments(model=instance("Module"))
 def evaluate(model: nn.Module, X: Tensor, y: Tensor) -> tuple[float, float]:
     """Return the mean loss and the accuracy of a model; outputs that are not finite count as wrong.
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from creases._arguments import check_arguments
+from creases._schema import INTEGER, optional, sequence
 from creases._validation import check_box, check_count, check_seed
 from creases.certify.propagation import Interval, output_change_bound, tight_value_bounds, value_bounds
 from creases.errors import InputError
@@ -28,7 +29,7 @@ BLOCK = 2**27
 REACH = 10.0
 
 
-@check_arguments("input_shape")
+@check_arguments(input_shape=optional(sequence(INTEGER)))
 def exact(
     model: Any,
     box: Any = None,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from creases._arguments import check_arguments
+from creases._schema import INTEGER, NUMBER, optional
 from creases._typing import Ints, Progress
 from creases.errors import InputError
 from creases.lab import Batch, train
@@ -35,7 +36,7 @@ class ExhaustiveResult:
     complete: bool = True  #: False after Ctrl-C: there may be more successes of this width
 
 
-@check_arguments("lr", "min_units", "max_units", "max_networks")
+@check_arguments(lr=NUMBER, min_units=INTEGER, max_units=optional(INTEGER), max_networks=INTEGER)
 def exhaustive(
     model: Any,
     X: ArrayLike,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from creases._arguments import check_arguments
+from creases._schema import NUMBER
 from creases._typing import Progress
 from creases._validation import check_count, check_seed
 from creases.errors import InputError
@@ -65,7 +66,7 @@ class IterativeResult:
         return min(self.trajectories, key=lambda trajectory: (trajectory.units, len(trajectory.hidden)))
 
 
-@check_arguments("lr")
+@check_arguments(lr=NUMBER)
 def iterative(
     model: Any,
     X: ArrayLike,

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from creases._arguments import check_arguments
+from creases._schema import NUMBER, sequence
 from creases.errors import InputError, ReadError
 from creases.network import places
 from creases.network.surgery import AFFINE_LAYERS
@@ -26,7 +27,7 @@ from creases.prune._tuner import Tune, tuner
 SPARSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)
 
 
-@check_arguments("min_accuracy", "sparsities")
+@check_arguments(min_accuracy=NUMBER, sparsities=sequence(NUMBER))
 def magnitude(
     model: Any,
     X: Any,

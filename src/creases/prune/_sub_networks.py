@@ -9,6 +9,7 @@ import numpy as np
 from torch import nn
 
 from creases._arguments import check_arguments
+from creases._schema import instance
 from creases._typing import Ints
 from creases._validation import check_count
 from creases.errors import InputError
@@ -49,7 +50,7 @@ def select_units(batch: Batch, n: int, layer: int, units: Ints) -> Batch:
     return Batch(tuple(weights), tuple(biases), batch.leak)
 
 
-@check_arguments("batch")
+@check_arguments(batch=instance("Batch"))
 def sub_networks(batch: Batch, k: int) -> Batch:
     """Return all sub-networks with k units of a network with one hidden layer, in the order of combinations."""
     if check_count(k, "k") > batch.widths[1]:

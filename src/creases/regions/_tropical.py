@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
 from creases._program import Step, check_chain
+from creases._schema import BOOL
 from creases._typing import Floats
 from creases._validation import check_count
 from creases.errors import InputError
@@ -46,7 +47,7 @@ class Tropical:
         return np.stack([_value(f, points) - _value(g, points) for f, g in zip(self.F, self.G, strict=True)], axis=1)
 
 
-@check_arguments("prune")
+@check_arguments(prune=BOOL)
 def tropical(net: NetworkLike, *, prune: bool = True, max_terms: int = 20_000) -> Tropical:
     """Write a small fully connected network as a difference of max-polynomials [1]_.
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from creases._arguments import check_arguments
+from creases._schema import BOOL, instance
 from creases._typing import Floats
 from creases._validation import check_choice
 from creases.errors import InputError
@@ -86,7 +87,7 @@ class WithSkip(nn.Module):
         return out
 
 
-@check_arguments("shallow")
+@check_arguments(shallow=instance("Shallow"))
 def to_spline(shallow: Shallow) -> Spline:
     """Return the breakpoints ``-b/w``, delta-slopes ``(1 - leak) w v``, orientations ``sign w`` and linear part.
 
@@ -105,7 +106,7 @@ def to_spline(shallow: Shallow) -> Spline:
     return Spline(float(o0), float(o1), beta[bent], mu[bent], np.sign(w[bent]), np.abs(w[bent]))
 
 
-@check_arguments("skip")
+@check_arguments(skip=BOOL)
 def to_shallow(spline: Spline | Pieces, gauge: Gauge = "unit", *, skip: bool = True) -> Shallow:
     """Return a ReLU network that computes a spline.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from creases._arguments import check_arguments
+from creases._schema import BOOL
 from creases._typing import Floats, Progress
 from creases._validation import check_choice, check_count, check_number, check_samples
 from creases.errors import InputError
@@ -54,7 +55,7 @@ class SplineFit:
         return self.error - self.best_error
 
 
-@check_arguments("relocate")
+@check_arguments(relocate=BOOL)
 def fit(
     x: Any,
     y: Any,

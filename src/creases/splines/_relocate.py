@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 
 from creases._arguments import check_arguments
+from creases._schema import INTEGER, instance
 from creases._typing import Floats
 from creases._validation import check_number, check_samples
 from creases.errors import InputError
@@ -36,7 +37,7 @@ class RelocationResult:
     error_after: float
 
 
-@check_arguments("net", "max_moves")
+@check_arguments(net=instance("Shallow"), max_moves=INTEGER)
 def relocate(
     net: Shallow,
     x: ArrayLike,

@@ -12,6 +12,7 @@ import numpy as np
 
 from creases._arguments import check_arguments
 from creases._display import to_html
+from creases._schema import INTEGER, sequence
 from creases._typing import Floats
 from creases._validation import check_choice, check_count, check_number
 from creases.certify._nearest.best import Best, find_changes
@@ -91,7 +92,13 @@ class Change:
         return to_html(self)
 
 
-@check_arguments("fixed", "integer", "one_hot", "rising", "falling")
+@check_arguments(
+    fixed=sequence(INTEGER),
+    integer=sequence(INTEGER),
+    one_hot=sequence(sequence(INTEGER)),
+    rising=sequence(INTEGER),
+    falling=sequence(INTEGER),
+)
 def nearest(
     net: NetworkLike,
     x: Any,

@@ -54,7 +54,7 @@ class _Program:
         self.lower, self.upper = np.full(self.count, -np.inf), np.full(self.count, np.inf)
         self.lower[:n], self.upper[:n] = ball.low / self.scale, ball.high / self.scale
         self._norm(n)
-        self._whole(whole)
+        self._add_integers(whole)
         self._network(goal, units, leak, bent)
         self.integrality = np.zeros(self.count, np.int64)
         self.integrality[n + self.n_norm : self.first_h] = 1
@@ -78,7 +78,7 @@ class _Program:
         self.cost = np.zeros(self.count)
         self.cost[n : n + self.n_norm] = 1.0
 
-    def _whole(self, whole: Ints) -> None:
+    def _add_integers(self, whole: Ints) -> None:
         """Let integer columns be whole numbers, and one-hot groups add up to 1."""
         question, n = self.question, self.question.local.n_in
         weight, x = question.weights[question.columns], question.x[question.columns]

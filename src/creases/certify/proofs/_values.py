@@ -13,7 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from creases._file_checks import expect, is_count, is_number
+from creases._schema import expect, is_count, is_number
 from creases.certify.proofs._format import (
     STATEMENTS,
     ClaimProof,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._arguments import check_arguments
+from creases._schema import BOOL
 from creases._validation import check_numbers
 from creases.compare._coefficients import Coefficients
 from creases.errors import InputError
@@ -25,7 +26,7 @@ from creases.errors import InputError
 TILE = 1024
 
 
-@check_arguments("unbiased")
+@check_arguments(unbiased=BOOL)
 def cka(X: Any, Y: Any, *, unbiased: bool = False) -> float:
     """Return the linear CKA of two matrices with the same p samples as rows, (p, d1) and (p, d2).
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from creases._arguments import check_arguments
+from creases._schema import NUMBER
 
 
 class TimeLeft(NamedTuple):
@@ -53,7 +54,7 @@ def format_time_left(left: TimeLeft | None, passed: float = 0.0) -> str:
     return f"{format_duration(likely)} left ({format_duration(low)} to {format_duration(high)})"
 
 
-@check_arguments("seconds")
+@check_arguments(seconds=NUMBER)
 def format_duration(seconds: float) -> str:
     """Format seconds with two digits: 0.4 s, 42 s, 3 min, 2.5 h, 12 days.
 

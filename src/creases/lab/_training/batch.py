@@ -14,6 +14,7 @@ from scipy.special import logsumexp
 from torch import Tensor, nn
 
 from creases._arguments import check_arguments
+from creases._schema import INTEGER, sequence
 from creases._validation import check_choice, check_count, check_seed
 from creases.errors import InputError
 from creases.lab._training.samples import Loss, check_samples
@@ -79,7 +80,7 @@ class Batch:
         return Batch(tuple(W[which] for W in self.weights), tuple(b[which] for b in self.biases), self.leak)
 
     @classmethod
-    @check_arguments("widths")
+    @check_arguments(widths=sequence(INTEGER))
     def initial(
         cls,
         count: int,

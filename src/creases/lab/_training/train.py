@@ -32,6 +32,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from creases._arguments import check_arguments
+from creases._schema import NUMBER, STRING, sequence
 from creases._validation import as_array, check_choice, check_count, check_number, check_numbers
 from creases.errors import InputError
 from creases.lab._training.batch import Batch
@@ -67,7 +68,7 @@ class TrainingResult:
     accuracy: NDArray[np.float64]  #: (B,) fractions of samples classified correctly; NaN for "squared_error"
 
 
-@check_arguments("betas", "device")
+@check_arguments(betas=sequence(NUMBER, length=2), device=STRING)
 def train(
     batch: Batch,
     X: ArrayLike,

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from creases._arguments import check_arguments
+from creases._schema import BOOL
 from creases.errors import InputError
 from creases.network.surgery._carriers import carrier_values
 from creases.network.surgery._certificate import same_outputs
@@ -34,7 +35,7 @@ from creases.network.surgery._sandbox import (
 from creases.network.surgery._tracking import UnitTracker
 
 
-@check_arguments("refused")
+@check_arguments(refused=BOOL)
 def places(
     model: nn.Module, input_shape: Sequence[int] | None = None, *, X: Tensor | None = None, refused: bool = False
 ) -> list[Place]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
 from creases._program import memory_limit, pack_sides, unit_of_bit
+from creases._schema import BOOL
 from creases._text import plural
 from creases._typing import Floats, Ints, Progress
 from creases.errors import InputError
@@ -30,7 +31,7 @@ from creases.regions._ray import Pair, Ray
 from creases.regions._tolerance import EPS
 
 
-@check_arguments("infinite")
+@check_arguments(infinite=BOOL)
 def line(
     net: NetworkLike,
     a: Any,

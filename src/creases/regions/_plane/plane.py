@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from creases._arguments import check_arguments
 from creases._display import plot
 from creases._program import ForwardPass, pattern_pieces, unit_of_bit
+from creases._schema import BOOL
 from creases._text import plural
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_index, check_points
@@ -191,7 +192,7 @@ class PlanePartition(Archived):
         return axes
 
 
-@check_arguments("exact")
+@check_arguments(exact=BOOL)
 def plane(
     net: NetworkLike,
     box: Any = (-1, 1),
@@ -270,7 +271,7 @@ def plane(
     return PlanePartition.from_mesh(net, bounds, start, directions, mesh, patterns, values)
 
 
-@check_arguments("exact")
+@check_arguments(exact=BOOL)
 def plane_through(
     net: NetworkLike,
     a: PointsLike,

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Polygon
 
 from creases._arguments import check_arguments
+from creases._schema import instance
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.show import _style as style
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from creases.regions import Cell
 
 
-@check_arguments("cell")
+@check_arguments(cell=instance("Cell"))
 def plot_cell(cell: Cell, *, ax: Axes | None = None) -> Axes:
     """Plot the region of an input: its polygon, the unit of each side, the nearest crease and boundary.
 

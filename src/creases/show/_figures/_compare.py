@@ -16,6 +16,7 @@ from matplotlib.ticker import StrMethodFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from creases._arguments import check_arguments
+from creases._schema import sequence
 from creases._typing import Floats
 from creases._validation import as_array, check_numbers
 from creases.errors import InputError
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _MAX_ANNOTATED = 24
 
 
-@check_arguments("names")
+@check_arguments(names=sequence())
 def plot_similarity(
     values: ArrayLike,
     names: Sequence[str],

@@ -13,6 +13,7 @@ from matplotlib.colors import Normalize
 from numpy.typing import ArrayLike, NDArray
 
 from creases._arguments import check_arguments
+from creases._schema import any_of, instance
 from creases._typing import Floats
 from creases._validation import check_choice, check_index
 from creases.errors import InputError
@@ -39,7 +40,7 @@ class _Dots:
     links: NDArray[np.integer[Any]]  #: (e, 2) pairs of neighbors
 
 
-@check_arguments("pieces")
+@check_arguments(pieces=any_of(instance("PlanePartition"), instance("Coefficients")))
 def plot_dual(
     pieces: PlanePartition | Coefficients,
     *,

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from creases._arguments import check_arguments
+from creases._schema import any_of, instance
 from creases._text import format_number
 from creases._validation import check_count, check_index
 from creases.show import _style as style
@@ -19,7 +20,7 @@ MARKED = 12
 VISIBLE = 0.02
 
 
-@check_arguments("effect")
+@check_arguments(effect=any_of(instance("NumberEffect"), instance("CategoryEffect")))
 def plot_effect(
     effect: NumberEffect | CategoryEffect, *, output: int = 0, max_curves: int = 60, ax: Axes | None = None
 ) -> Axes:
@@ -96,7 +97,7 @@ def _draw_categories(ax: Axes, effect: CategoryEffect, output: int) -> None:
     ax.set_xlim(-0.5, len(places) - 0.5)
 
 
-@check_arguments("importance")
+@check_arguments(importance=instance("Importance"))
 def plot_importance(importance: Importance, *, max_columns: int = 12, ax: Axes | None = None) -> Axes:
     """Plot the importance of columns as bars, the largest on top.
 

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from creases._arguments import check_arguments
+from creases._schema import instance
 from creases._typing import Floats
 from creases.show import _style as style
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from creases.regions import LinePartition
 
 
-@check_arguments("partition")
+@check_arguments(partition=instance("LinePartition"))
 def plot_line(partition: LinePartition, *, ax: Axes | None = None) -> Axes:
     """Plot a network along a line: outputs, breakpoints (darker with depth) and predicted classes.
 

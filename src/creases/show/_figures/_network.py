@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
+from creases._schema import INTEGER, optional, sequence
 from creases._text import plural
 from creases._typing import Floats
 from creases._validation import check_count, check_index
@@ -43,7 +44,7 @@ class _Layer:
     gap: float | None  #: height of the dots that stand for omitted nodes
 
 
-@check_arguments("newest", "features")
+@check_arguments(newest=sequence(INTEGER), features=optional(sequence()))
 def plot_network(
     model: Any,
     *,

@@ -12,6 +12,7 @@ from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
 
 from creases._arguments import check_arguments
+from creases._schema import instance
 from creases._validation import check_choice, check_numbers
 from creases.errors import InputError
 from creases.show import _style as style
@@ -30,7 +31,7 @@ _AS_PATHS = 5_000
 _TALLEST = 9.0
 
 
-@check_arguments("partition")
+@check_arguments(partition=instance("PlanePartition"))
 def plot_plane(
     partition: PlanePartition,
     *,

@@ -14,6 +14,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike
 
 from creases._arguments import check_arguments
+from creases._schema import instance
 from creases._typing import Floats
 from creases.show import _style as style
 from creases.show._figures._plane import axis_names, check_data
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 STRONGEST = 0.75
 
 
-@check_arguments("picture")
+@check_arguments(picture=instance("SafetyMap"))
 def plot_safety_map(
     picture: SafetyMap,
     *,

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from creases._arguments import check_arguments
+from creases._schema import sequence
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.show import _style as style
@@ -60,7 +61,7 @@ def signed_image(values: ArrayLike, shape: Sequence[int] | None = None, *, gray:
     return np.asarray(pixels[0] if len(pixels) == 1 else pixels.transpose(1, 2, 0))
 
 
-@check_arguments("images", "rows", "columns")
+@check_arguments(images=sequence(sequence()), rows=sequence(), columns=sequence())
 def plot_images(
     images: Sequence[Sequence[ArrayLike | None]],
     rows: Sequence[str],

@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
+from creases._schema import instance
 from creases._typing import Floats
 from creases._validation import check_number
 from creases.errors import InputError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _MAX_REGIONS = 5_000
 
 
-@check_arguments("partition")
+@check_arguments(partition=instance("SpacePartition"))
 def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float = 0.12) -> Axes:
     """Plot the regions of three-dimensional space as separated solids, colored by the predicted class.
 

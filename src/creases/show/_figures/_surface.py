@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
+from creases._schema import instance
 from creases._validation import check_index
 from creases.errors import InputError
 from creases.show import _style as style
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_REGIONS = 20_000
 
 
-@check_arguments("partition")
+@check_arguments(partition=instance("PlanePartition"))
 def plot_surface(partition: PlanePartition, *, output: int = 0, ax: Axes | None = None, boundary: bool = True) -> Axes:
     """Plot an output over a plane partition in three dimensions: one flat facet for each region.
 

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from creases._arguments import check_arguments
+from creases._schema import instance
 from creases._validation import check_count
 from creases.errors import InputError
 from creases.show import _style as style
@@ -25,7 +26,7 @@ LEAST_RANGE = 0.25
 Graph = NumberGraph | LevelGraph | PairGraph
 
 
-@check_arguments("model")
+@check_arguments(model=instance("TableModel"))
 def plot_curves(model: TableModel, *, max_terms: int = 12, columns: int = 3) -> Figure:
     """Plot a model of curves: what each column adds to the prediction, then what pairs of columns add together.
 

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from creases._arguments import check_arguments
+from creases._schema import any_of, instance
 from creases._text import format_number, format_signed
 from creases.show import _style as style
 from creases.show._figures._pair_graphs import plot_pair, short_text
@@ -28,7 +29,7 @@ ERRORS = 2.0
 DOTS = 40
 
 
-@check_arguments("graph")
+@check_arguments(graph=any_of(instance("NumberGraph"), instance("LevelGraph"), instance("PairGraph")))
 def plot_term(graph: NumberGraph | LevelGraph | PairGraph, *, ax: Axes | None = None) -> Axes:
     """Plot what a column, or two columns together, add to the prediction of a model of a table.
 

@@ -148,7 +148,7 @@ class TableView:
         y = check_real(request.get("y"), "y", -1e300, 1e300)
         before = float(curve.knots[k])
         values = curve.values[k].copy()
-        values[output] += (y - self._shown(values)[output]) / (1.0 if self.model.classes is None else POINTS)
+        values[output] += (y - self._displayed(values)[output]) / (1.0 if self.model.classes is None else POINTS)
         place = f"{before:.6g}" if x == before else f"{x:.6g} instead of {before:.6g}"
         label = f"{name}: {y:+.3g} at {place}"
         return {"move": {name: {before: (x, tuple(values))}}}, label
@@ -178,7 +178,7 @@ class TableView:
         knot = check_integer(request.get("knot"), "knot", 0, len(curve.knots) - 1)
         return name, knot, check_integer(request.get("output", 0), "output", 0, curve.values.shape[1] - 1)
 
-    def _shown(self, values: Floats) -> Floats:
+    def _displayed(self, values: Floats) -> Floats:
         """Return values of a curve (m,) as they are drawn: with classes as points, of several above their mean."""
         if self.model.classes is None:
             return values

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from creases._arguments import check_arguments
+from creases._schema import BOOL
 from creases._typing import Floats
 from creases._validation import check_choice, check_count, check_vector
 from creases.errors import InputError
@@ -106,7 +107,7 @@ class _Options:
         return 3 * pieces - 1 if self.jumps else 2 * pieces
 
 
-@check_arguments("polish")
+@check_arguments(polish=BOOL)
 def optimal_fit(
     x: ArrayLike,
     y: ArrayLike,

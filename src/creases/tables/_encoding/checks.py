@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from creases._file_checks import expect, is_count, is_number
+from creases._schema import BOOL, COUNT, NAMES, STRING, check_entries, choice, expect, is_number, optional
 from creases._typing import Task
 from creases.tables._encoding.column_encoding import ColumnEncoding
 from creases.tables._encoding.transformer import LARGEST
@@ -22,42 +22,38 @@ _INPUT_KINDS = ("number", "yes/no", "category", "date")
 
 def check_encoding(columns: Sequence[ColumnEncoding], missing: Any, task: Any, classes: Sequence[Any] | None) -> None:
     """Raise ValueError where the parts of an encoding are not what its class declares or do not match each other."""
-    expect(missing in ("indicate", "mean", "drop", "error"), f"there is no missing={missing!r}")
-    expect(task in get_args(Task), f"there is no task {task!r}")
+    kinds = {"missing": choice("indicate", "mean", "drop", "error"), "task": choice(*get_args(Task))}
+    encoding = {"missing": missing, "task": task, "classes": classes}
+    check_entries(encoding, "the encoding", classes=optional(NAMES), **kinds)
     expect((classes is None) == (task == "regression"), "a regression has classes, or a classification has none")
-    expect(classes is None or _are_names(classes), "the classes are not different names")
     for number, column in enumerate(columns):
         _check_kind(column.kind, f"column {number}")
         _check_values(column, f"column {column.name!r}")
-    expect(_are_names([column.name for column in columns]), "two columns have one name")
+    expect(NAMES.allows([column.name for column in columns]), "two columns have one name")
     uses = [column.use for column in columns]
     expect(uses.count("target") == 1 and "input" in uses, "there is no column to predict, or none to predict from")
 
 
 def _check_kind(kind: ColumnKind, where: str) -> None:
-    expect(isinstance(kind.name, str) and isinstance(kind.note, str), f"{where} has a name or a note that is not text")
-    expect(kind.kind in get_args(Kind), f"{where} has the kind {kind.kind!r}")
-    expect(isinstance(kind.left_out, bool), f"{where} does not say whether it is left out")
+    check_entries(kind, where, name=STRING, note=STRING, kind=choice(*get_args(Kind)), left_out=BOOL)
     has_format = "no date format" if kind.date is None else "a date format"
     expect((kind.date is not None) == (kind.kind == "date"), f"{where} has the kind {kind.kind!r} and {has_format}")
     if kind.date is not None:
         parts, first = kind.date.parts, kind.date.first
         expect(kind.date.format in dates.FORMATS, f"{where} has the date format {kind.date.format!r}")
-        known_parts = _are_names(parts) and 0 < len(parts) == len(set(parts) & set(dates.PARTS))
+        known_parts = NAMES.allows(parts) and 0 < len(parts) == len(set(parts) & set(dates.PARTS))
         expect(known_parts, f"{where} has the parts of dates {parts}")
         expect(date.fromisoformat(first).isoformat() == first, f"{where} begins on the day {first!r}")
     if kind.number is not None:
         known = replace(kind.number, unit="") in numbers.FORMATS and kind.number.unit in ("", *numbers.SIGNS)
         expect(known, f"{where} has an unknown format of numbers")
     if kind.words is not None:
-        expect(kind.kind == "yes/no" and _are_names(kind.words), f"{where} has the words {kind.words}")
+        expect(kind.kind == "yes/no" and NAMES.allows(kind.words), f"{where} has the words {kind.words}")
 
 
 def _check_values(column: ColumnEncoding, where: str) -> None:
-    expect(column.use in ("input", "target", "left out"), f"{where} has the use {column.use!r}")
-    expect(is_count(column.n_missing), f"{where} has {column.n_missing!r} missing values")
-    expect(_are_names(column.levels) and _are_names(column.rare), f"{where} has values that are not different texts")
-    expect(isinstance(column.common, str), f"{where} has the most frequent value {column.common!r}")
+    kinds = {"levels": NAMES, "rare": NAMES, "common": STRING, "n_missing": COUNT}
+    check_entries(column, where, use=choice("input", "target", "left out"), **kinds)
     is_input = column.use == "input"
     expect(not is_input or column.kind.kind in _INPUT_KINDS, f"{where} is an input of the kind {column.kind.kind!r}")
     is_category = is_input and column.is_category
@@ -72,11 +68,6 @@ def _check_values(column: ColumnEncoding, where: str) -> None:
         expect(column.common in common, f"{column.common!r}, the most frequent value of {where}, is not one")
     else:
         expect(not column.levels and not column.rare, f"{where} has values of a category")
-
-
-def _are_names(values: Sequence[Any]) -> bool:
-    """Return whether values are texts, each of them once."""
-    return all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
 
 
 def _is_mean(value: Any) -> bool:

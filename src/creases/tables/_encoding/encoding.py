@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._file_checks import expect
+from creases._schema import expect
 from creases._text import plural
 from creases._typing import Floats, Ints, Task
 from creases.errors import FileError, InputError

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from creases._arguments import check_arguments
+from creases._schema import optional, sequence
 from creases._typing import Floats
 from creases._validation import check_choice, check_finite, check_index, check_numbers
 from creases.errors import InputError
@@ -42,7 +43,7 @@ class Columns:
     one_hot: tuple[tuple[int, ...], ...]  #: columns ``name=value`` of 0 and 1 of which one is 1 in each row
 
     @classmethod
-    @check_arguments("names")
+    @check_arguments(names=optional(sequence()))
     def from_data(cls, X: Any, names: Sequence[str] | None = None) -> Columns:
         """Find what columns are from rows X (n, d)."""
         rows = check_numbers(X, "X")
@@ -70,7 +71,7 @@ class Columns:
         )
 
     @classmethod
-    @check_arguments("names")
+    @check_arguments(names=sequence())
     def unknown(cls, names: Sequence[str]) -> Columns:
         """Return columns of which only the names are known: any numbers, measured in their own units."""
         d = len(names)

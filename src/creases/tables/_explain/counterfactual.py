@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from creases._arguments import check_arguments
+from creases._schema import instance, optional, sequence
 from creases._typing import Floats
 from creases._validation import check_box, check_vector
 from creases.certify import Change, nearest
@@ -85,7 +86,14 @@ class Counterfactual:
         return f"a smaller change, of size {self.lower_bound:.3g} or more, may exist (time limit reached)"
 
 
-@check_arguments("columns", "classes", "fixed", "rising", "falling", "integer")
+@check_arguments(
+    columns=instance("Columns"),
+    classes=optional(sequence()),
+    fixed=sequence(),
+    rising=sequence(),
+    falling=sequence(),
+    integer=optional(sequence()),
+)
 def counterfactual(
     net: NetworkLike,
     row: Any,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases._arguments import check_arguments
+from creases._schema import INTEGER, STRING, any_of, optional, sequence
 from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.network import NetworkLike
@@ -130,7 +131,7 @@ class CategoryEffect:
         return {"column": self.column, "outputs": list(self.outputs), **mean}
 
 
-@check_arguments("column", "names", "classes")
+@check_arguments(column=any_of(STRING, INTEGER), names=optional(sequence()), classes=optional(sequence()))
 def effects(
     net: NetworkLike,
     X: Any,

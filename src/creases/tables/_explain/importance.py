@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases._arguments import check_arguments
+from creases._schema import INTEGER, optional, sequence
 from creases._text import format_number
 from creases._typing import Floats, Ints
 from creases._validation import check_count, check_seed
@@ -79,7 +80,7 @@ class Interactions:
         return "\n".join(f"{n:<{width}}  {format_number(float(v))}" for n, v in zip(names, self.values, strict=True))
 
 
-@check_arguments("names", "classes")
+@check_arguments(names=optional(sequence()), classes=optional(sequence()))
 def importance(
     net: NetworkLike,
     X: Any,
@@ -134,7 +135,7 @@ def _deviations(J: Floats, table: Table, column: Column, counts: Ints) -> Floats
     return np.asarray(np.average(np.sqrt(variance), axis=0, weights=counts))
 
 
-@check_arguments("names", "classes", "max_columns")
+@check_arguments(names=optional(sequence()), classes=optional(sequence()), max_columns=INTEGER)
 def interactions(
     net: NetworkLike,
     X: Any,

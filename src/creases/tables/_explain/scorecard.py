@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases._arguments import check_arguments
+from creases._schema import NUMBER, optional, sequence
 from creases._text import plural
 from creases._typing import Bools, Floats, Ints
 from creases._validation import check_count, check_finite, check_points
@@ -238,7 +239,7 @@ def _region_number(condition: Condition) -> int | None:
     return None if condition.neighbor is None else condition.neighbor + 1
 
 
-@check_arguments("names", "classes", "min_share")
+@check_arguments(names=optional(sequence()), classes=optional(sequence()), min_share=NUMBER)
 def scorecard(
     net: NetworkLike,
     X: Any,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from creases._file_checks import is_count
 from creases._files import parse_json
+from creases._schema import is_count
 from creases._text import plural
 from creases._typing import Floats
 from creases.errors import FileError

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
+from creases._schema import BOOL, STRING, optional, sequence
 from creases._text import plural
 from creases._typing import Floats, Task
 from creases._validation import check_choice
@@ -41,7 +42,7 @@ Names = Sequence[str | int]
 DETAILED = 10
 
 
-@check_arguments("inputs", "drop", "categorical")
+@check_arguments(inputs=optional(sequence()), drop=sequence(), categorical=sequence())
 def read_table(
     path: str | Path | pd.DataFrame,
     target: str | int | None = None,
@@ -128,7 +129,14 @@ def read_table(
     return make_problem(Path("table"), frame_columns(path), target, task, missing, **options)
 
 
-@check_arguments("text", "name", "header", "inputs", "drop", "categorical")
+@check_arguments(
+    text=STRING,
+    name=STRING,
+    header=optional(BOOL),
+    inputs=optional(sequence()),
+    drop=sequence(),
+    categorical=sequence(),
+)
 def parse_table(
     text: str,
     name: str = "table.csv",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from creases._file_checks import expect
+from creases._schema import expect
 from creases._typing import Floats
 from creases.tables._stages.model import CurveModel
 from creases.tables._stages.pairs import PairHinges, Variable
