@@ -2,91 +2,58 @@
 
 from __future__ import annotations
 
-import heapq
 import time
 from fractions import Fraction
-from itertools import count
 
 import numpy as np
 
-from creases._typing import Floats, Ints, Progress
+from creases._typing import Floats, Progress
 from creases.certify._maximize.dense import DenseForm
-from creases.certify._maximize.domain import Domain, outward
-from creases.certify._maximize.extreme import Extreme, Limits
+from creases.certify._maximize.domain import Domain
+from creases.certify._maximize.extreme import Limits
 from creases.certify._maximize.gradients import coefficient_bounds
-from creases.certify._maximize.linear_program import Solver
-from creases.certify._maximize.multipliers import bound_sum, shift_rows
-from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes
-from creases.certify._maximize.tree_search import BATCH, Node
+from creases.certify._maximize.multipliers import bound_sum
+from creases.certify._maximize.nodes import FREE, ON, Nodes
+from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.triangle import Triangle
 from creases.certify._maximize.values import coefficient_above, exact_coefficient, exact_sign_sum
 from creases.certify.proofs._format import Leaf, Multipliers
-from creases.certify.proofs._record import TreeRecord
 
 #: A region whose sides hold by less, in units of each, may be empty up to its boundary: decided in fractions.
 THIN = 1e-9
 
 
-class CoefficientSearch:
+class CoefficientSearch(SideSearch):
     """The search for the largest coefficient of an input in ``row`` (n_out,) times the output, over all regions."""
 
     def __init__(
         self, form: DenseForm, row: Floats, column: int, domain: Domain, limits: Limits, *, progress: Progress
     ) -> None:
-        self.form, self.row, self.column, self.domain, self.limits = form, row, column, domain, limits
-        self.progress = progress
-        self.middle = domain.middle
-        self.dense = form.around(self.middle)
-        self.box = outward(domain.box, self.middle)
-        self.constraints = shift_rows(domain.A, domain.b, self.middle)
-        self.inner = domain.inner_point()
-        self.solver, self.record = Solver(), TreeRecord()
-        self.lower, self.where = -np.inf, self.middle
-        self.closed = -np.inf
-        self.queue: list[tuple[float, int, Node]] = []
-        self.order = count()
+        super().__init__(form, domain, limits, progress)
+        self.row, self.column = row, column
 
-    def run(self, start: Floats) -> Extreme:
-        """Search from points (p, n)."""
-        self._try(start)
-        self._push(np.full((1, self.dense.n_units), FREE, np.int8), [0], None)
-        while self.queue and not self._is_over():
-            self._step()
-            self.progress("bounding nodes", len(self.record), None)
-        upper = max([self.closed, *(-bound for bound, _, _ in self.queue)])
-        for _, _, node in self.queue:
-            self.record.close(node.number, node.leaf)
-        exact = exact_coefficient(self.form, self.row, self.column, self.where) if np.isfinite(self.lower) else None
-        lower = self.lower if exact is None else max(exact, self.lower)
-        return Extreme(lower, self.where, max(upper, lower), self.record.tree())
+    def proved_value(self) -> float:
+        """Return the value that the best point is proved to have."""
+        exact = exact_coefficient(self.form, self.row, self.column, self.where)
+        return self.lower if exact is None else max(exact, self.lower)
 
-    @property
-    def enough(self) -> float:
-        """A node whose bound is no larger needs no further search."""
-        if not np.isfinite(self.lower):
-            return self.limits.stop_below
-        return max(self.lower + self.limits.tolerance * abs(self.lower), self.limits.stop_below)
-
-    def _is_over(self) -> bool:
-        late = time.monotonic() >= self.limits.deadline
-        return late or self.lower > self.limits.stop_above or -self.queue[0][0] <= self.enough
-
-    def _try(self, X: Floats) -> None:
+    def try_points(self, X: Floats) -> bool:
         """Evaluate points (p, n); keep the largest coefficient that a region with an interior is proved to have."""
         if self.inner is None:
-            return
+            return False
         X = X[self.domain.contains(X)]
         if not len(X):
-            return
+            return False
         v = X - self.middle
         values = self._values(v)
         for i in np.argsort(-values, kind="stable")[:8]:
             if not values[i] > self.lower:
-                return
+                return False
             value = self._proved(X[i])
             if value is not None and value > self.lower:
                 self.lower, self.where = value, X[i]
-                return
+                return True
+        return False
 
     def _values(self, v: Floats) -> Floats:
         """Return coefficients (p,) at points less the middle, in floating point."""
@@ -114,31 +81,8 @@ class CoefficientSearch:
             return exact_coefficient(self.form, self.row, self.column, x)
         return float(coefficient_bounds(nodes, self.row, self.column)[0][0])
 
-    def _step(self) -> None:
-        """Split the nodes with the largest bounds."""
-        sides: list[Ints] = []
-        known: list[tuple[Floats, Floats]] = []
-        numbers: list[int] = []
-        while self.queue and len(numbers) < 2 * BATCH and -self.queue[0][0] > self.enough:
-            bound, _, node = heapq.heappop(self.queue)
-            if node.unit < 0:  # nothing left to split
-                self.closed = max(self.closed, -bound)
-                self.record.close(node.number, node.leaf)
-                continue
-            for number, side in zip(self.record.split(node.number, "unit", node.unit), (OFF, ON), strict=True):
-                child = node.sides.copy()
-                child[node.unit] = side
-                sides.append(child)
-                numbers.append(number)
-                known.append((node.low, node.high))
-        if numbers:
-            low, high = (np.stack(ends) for ends in zip(*known, strict=True))
-            self._push(np.stack(sides), numbers, (low, high))
-
-    def _push(self, sides: Ints, numbers: list[int], known: tuple[Floats, Floats] | None) -> None:
-        """Bound nodes; what needs further search goes to the queue."""
-        low, high = (np.broadcast_to(end, (len(sides), len(end))) for end in self.box)
-        nodes = Nodes(self.dense, low, high, sides, known)
+    def bound_nodes(self, nodes: Nodes, numbers: list[int]) -> None:
+        """Close nodes, or put them into the queue."""
         _, upper, influence = coefficient_bounds(nodes, self.row, self.column)
         for i, number in enumerate(numbers):
             if nodes.is_empty[i]:
@@ -148,20 +92,17 @@ class CoefficientSearch:
             if bound > self.enough and not influence[i].any():
                 bound = self._bound_exactly(nodes, i, bound)
             if bound <= self.enough:
-                self.closed = max(self.closed, bound)
-                self.record.close(number, Leaf("gradient"))
+                self.close(number, bound, Leaf("gradient"))
                 continue
             empty = self._empty(nodes, i) if time.monotonic() < self.limits.deadline else None
             if empty is not None:
                 self.record.close(number, empty)
                 continue
             if bound <= self.enough:  # by a point of the node
-                self.closed = max(self.closed, bound)
-                self.record.close(number, Leaf("gradient"))
+                self.close(number, bound, Leaf("gradient"))
                 continue
             unit = _unit_to_split(nodes, i, influence[i])
-            node = Node(number, nodes.sides[i], nodes.low[i], nodes.high[i], unit, Leaf("gradient"))
-            heapq.heappush(self.queue, (-bound, next(self.order), node))
+            self.put(nodes, i, number, bound, unit, Leaf("gradient"))
 
     def _bound_exactly(self, nodes: Nodes, i: int, bound: float) -> float:
         """Return a bound without the rounding of terms that cancel, for a node whose open units do not matter."""
@@ -187,7 +128,7 @@ class CoefficientSearch:
             if exact is not None:
                 return exact
         if relaxed.point is not None:
-            self._try(self.domain.move_inside(self.middle + relaxed.point, self.inner)[None])
+            self.try_points(self.domain.move_inside(self.middle + relaxed.point, self.inner)[None])
         return None
 
     def _thin(self, nodes: Nodes, i: int, weights: Floats) -> Leaf | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,3 +29,11 @@ class Limits:
     tolerance: float = 1e-9  #: relative to the value
     stop_above: float = np.inf  #: a value above it is enough
     stop_below: float = -np.inf  #: an upper bound of at most this is enough
+
+    def enough(self, lower: float) -> float:
+        """Return the bound below which a node needs no further search, where a value ``lower`` is reached."""
+        return max(lower + self.tolerance * abs(lower), self.stop_below) if np.isfinite(lower) else self.stop_below
+
+    def is_over(self, lower: float, upper: float) -> bool:
+        """Return whether a search may end that reached a value and whose largest open bound is ``upper``."""
+        return time.monotonic() >= self.deadline or lower > self.stop_above or upper <= self.enough(lower)

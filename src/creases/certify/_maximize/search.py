@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import time
 from itertools import count
 
 import numpy as np
@@ -87,7 +86,7 @@ class _BoxSearch:
         if np.isfinite(self.lower):
             self._try(self.objective.improve(self.domain, self.where)[None])
         self._push(self.domain.box[None], [0])
-        while self.queue and not self._is_over():
+        while self.queue and not self.limits.is_over(self.lower, -self.queue[0][0]):
             self._step()
         upper = max([self.closed, *(-item[0] for item in self.queue)])
         for _, _, _, _, node in self.queue:
@@ -98,13 +97,7 @@ class _BoxSearch:
     @property
     def enough(self) -> float:
         """A box whose bound is no larger needs no further search."""
-        if not np.isfinite(self.lower):
-            return self.limits.stop_below
-        return max(self.lower + self.limits.tolerance * abs(self.lower), self.limits.stop_below)
-
-    def _is_over(self) -> bool:
-        late = time.monotonic() >= self.limits.deadline
-        return late or self.lower > self.limits.stop_above or -self.queue[0][0] <= self.enough
+        return self.limits.enough(self.lower)
 
     def _try(self, X: Floats) -> None:
         """Evaluate points (p, n), keep the best by the value that is proved."""

@@ -172,16 +172,14 @@ def _search(
     begin = time.monotonic()
     deadline = begin + budget
     groups = _same_inputs(cases) if boxes is not None else [[k] for k in range(len(cases))]
+    search = _CaseSearch(net, cases, boxes, confirm, keep_trees)
     unknown = 0
     trees: dict[int, Tree | None] = {}
     for done, group in enumerate(groups):
         report("deciding cases", sum(map(len, groups[:done])), len(cases))
         now = time.monotonic()
         until = now + max(deadline - now, 0.0) / (len(groups) - done)
-        if boxes is None:
-            answers = _decide_each(net, cases, group, until, confirm, keep_trees=keep_trees)
-        else:
-            answers = _decide_boxes(net, boxes, cases, group, until, confirm, keep_trees=keep_trees)
+        answers = search.decide(group, until)
         if answers.point is not None:
             y = np.asarray(net(answers.point), np.float64).reshape(-1)
             return Verdict("violated", answers.point, y, time.monotonic() - begin), ()
@@ -224,57 +222,51 @@ class _Answers:
     trees: dict[int, Tree | None] = field(default_factory=dict)  #: by the number of the case; None: no tree was kept
 
 
-def _decide_boxes(
-    net: Network,
-    boxes: _BoxSearch,
-    cases: Sequence[Case],
-    group: list[int],
-    until: float,
-    confirm: Callable[[Floats], bool] | None,
-    *,
-    keep_trees: bool,
-) -> _Answers:
-    """Decide cases of the same inputs by a search over boxes, and what it leaves of small networks over sides of units.
+@dataclass(frozen=True, eq=False)
+class _CaseSearch:
+    """The search for inputs in some of the cases of a network."""
 
-    Boxes never decide limits that are reached exactly, sides of units do.
-    """
-    parts, now = [cases[k] for k in group], time.monotonic()
-    is_small = len(net.unit_starts) > 0 and int(net.unit_starts[-1]) <= MAX_UNITS
-    end = now + (until - now) * BOX_TIME if is_small else until
-    found = boxes.search(parts, end, confirm=confirm, keep_tree=keep_trees)
-    if found.point is not None:
-        return _Answers(found.point)
-    left = [k for k, is_open in zip(group, found.is_open, strict=True) if is_open]
-    answers = _Answers(unknown=len(left))
-    if is_small:
-        answers = _decide_each(net, cases, left, until, confirm, keep_trees=keep_trees)
-    closed = dict(zip(group, case_trees(found.trees, parts, found.is_open), strict=True)) if keep_trees else {}
-    answers.trees |= {k: closed.get(k) for k in group if k not in left}
-    return answers
+    net: Network
+    cases: Sequence[Case]
+    boxes: _BoxSearch | None  #: for groups of cases of the same inputs; None: cases one after the other
+    confirm: Callable[[Floats], bool] | None  #: checks an input further
+    keep_trees: bool
 
+    def decide(self, group: list[int], until: float) -> _Answers:
+        """Decide a group of cases."""
+        return self._decide_each(group, until) if self.boxes is None else self._decide_boxes(self.boxes, group, until)
 
-def _decide_each(
-    net: Network,
-    cases: Sequence[Case],
-    group: list[int],
-    until: float,
-    confirm: Callable[[Floats], bool] | None,
-    *,
-    keep_trees: bool,
-) -> _Answers:
-    """Decide cases one after the other by a search over sides of units."""
-    answers = _Answers()
-    for done, k in enumerate(group):
-        now = time.monotonic()
-        end = now + max(until - now, 0.0) / (len(group) - done)
-        decision = _decide(net, cases[k], end, confirm, keep_tree=keep_trees)
-        if decision.point is not None:
-            return _Answers(decision.point)
-        if decision.is_open:
-            answers.unknown += 1
-        else:
-            answers.trees[k] = decision.tree
-    return answers
+    def _decide_boxes(self, boxes: _BoxSearch, group: list[int], until: float) -> _Answers:
+        """Decide cases of the same inputs by a search over boxes, and what it leaves of small networks over sides.
+
+        Boxes never decide limits that are reached exactly, sides of units do.
+        """
+        parts, now = [self.cases[k] for k in group], time.monotonic()
+        is_small = len(self.net.unit_starts) > 0 and int(self.net.unit_starts[-1]) <= MAX_UNITS
+        end = now + (until - now) * BOX_TIME if is_small else until
+        found = boxes.search(parts, end, confirm=self.confirm, keep_tree=self.keep_trees)
+        if found.point is not None:
+            return _Answers(found.point)
+        left = [k for k, is_open in zip(group, found.is_open, strict=True) if is_open]
+        answers = self._decide_each(left, until) if is_small else _Answers(unknown=len(left))
+        closed = dict(zip(group, case_trees(found.trees, parts, found.is_open), strict=True)) if self.keep_trees else {}
+        answers.trees |= {k: closed.get(k) for k in group if k not in left}
+        return answers
+
+    def _decide_each(self, group: list[int], until: float) -> _Answers:
+        """Decide cases one after the other by a search over sides of units."""
+        answers = _Answers()
+        for done, k in enumerate(group):
+            now = time.monotonic()
+            end = now + max(until - now, 0.0) / (len(group) - done)
+            decision = _decide(self.net, self.cases[k], end, self.confirm, keep_tree=self.keep_trees)
+            if decision.point is not None:
+                return _Answers(decision.point)
+            if decision.is_open:
+                answers.unknown += 1
+            else:
+                answers.trees[k] = decision.tree
+        return answers
 
 
 def _same_inputs(cases: Sequence[Case]) -> list[list[int]]:
