@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -134,6 +135,15 @@ def test_what_a_users_method_explains_with_arrays_is_written_as_lists():
     history = History(records=[record(1, explanation=explanation)])
     found = History.from_json(history.to_json()).records[0].explanation
     assert found == {"method": "mine", "tensor": [1.0, 1.0], "array": [0, 1, 2], "number": 0.5}
+
+
+def test_a_stage_that_paid_is_kept_only_if_its_network_is_the_result():
+    history = History(epochs=epochs(0.5, 0.4), records=[record(1)], stages=[STAGE])
+    stage = {"epoch": history.records[0].epoch, "pays": True}
+    outcomes = {kept: replace(history, kept=kept, ended="enough").stage_outcome(stage) for kept in (0, 2)}
+    assert outcomes == {0: "no: an earlier network is the result", 2: "yes"}
+    assert history.stage_outcome(stage) == "yes"  # while it runs
+    assert history.stage_outcome({"epoch": 1, "pays": False}) == "no, undone"
 
 
 def test_a_history_is_saved_whole_and_read_back(tmp_path):

@@ -22,10 +22,18 @@ HELP = (
 )
 
 
+#: The same, where a folder will do too.
+HELP_OR_RUN = f"{HELP} Or the folder of a growth run."
+
+
 def load_model(model: str, input_shape: Sequence[int] | None = None) -> Network:
     """Return the network that a MODEL argument names."""
     from creases.network import read
 
+    if Path(model).is_dir():
+        from creases.tables import load
+
+        return load(model).network
     if Path(model).suffix in (".onnx", ".safetensors", ".npz"):
         return read(Path(model), input_shape)
     if ":" in model:

@@ -11,7 +11,7 @@ import typer
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
 from creases.cli._kernels import load_kernels
-from creases.cli.console import INTERRUPTED, note, print_json, print_next, print_table, repeat_command
+from creases.cli.console import INTERRUPTED, command, note, print_json, print_next, print_table, repeat_command
 from creases.errors import InputError
 
 
@@ -73,4 +73,4 @@ def map_tiles(
         return
     rows = [("network", repr(net)), ("regions", f"{found.count:,}"), ("tiles", f"{len(found):,} in {paths[0]}")]
     print_table("Partition", [*rows, ("time", f"{seconds:.3g} s")])
-    print_next(f"creases report {paths[0] / 'tile-0-0.npz'} --out tile.html", "explore one tile in a browser")
+    print_next(command("report", paths[0] / "tile-0-0.npz", "--out", "tile.html"), "explore one tile in a browser")

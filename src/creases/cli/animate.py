@@ -12,7 +12,7 @@ from creases._text import plural
 from creases.cli._completion import complete_files
 from creases.cli._kernels import load_kernels
 from creases.cli._output import check_outputs
-from creases.cli.console import note, print_json, print_next, show_progress
+from creases.cli.console import command, note, print_json, print_next, show_progress
 from creases.cli.console import out as stdout
 
 
@@ -128,4 +128,4 @@ def animate_run(
         f"Wrote {out} ({shot} of {plural(len(run.snapshots), 'snapshot')}{on}, {out.stat().st_size / 1e6:.2g} MB)",
         soft_wrap=True,
     )
-    print_next(f"creases report {folder} --out report.html", "the same run as an interactive page")
+    print_next(command("report", folder, "--out", "report.html"), "the same run as an interactive page")

@@ -30,7 +30,7 @@ def check_proof_file(
         ),
     ],
     model_: Annotated[
-        str, typer.Argument(metavar="MODEL", help=model.HELP, show_default=False, autocompletion=complete_model)
+        str, typer.Argument(metavar="MODEL", help=model.HELP_OR_RUN, show_default=False, autocompletion=complete_model)
     ],
     other: Annotated[
         str | None,

@@ -137,9 +137,14 @@ def print_next(command: str, why: str = "") -> None:
     out.print(f"\nNext: [bold]{escape(command)}[/]{comment}", soft_wrap=True)
 
 
+def command(*parts: object) -> str:
+    """Return a command of creases as it can be typed: names with spaces are quoted."""
+    return shlex.join(["creases", *map(str, parts)])
+
+
 def repeat_command(*more: str) -> str:
     """Return the command line that is running, as it can be typed again, with more options."""
-    return shlex.join(["creases", *words.get(), *more])
+    return command(*words.get(), *more)
 
 
 def print_json(value: dict[str, Any]) -> None:

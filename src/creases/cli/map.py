@@ -22,6 +22,7 @@ from creases.cli._kernels import load_kernels
 from creases.cli._tiles import map_tiles
 from creases.cli.console import (
     INTERRUPTED,
+    command,
     note,
     option_panels,
     print_json,
@@ -58,7 +59,7 @@ def map_plane(
         str,
         typer.Argument(
             metavar="MODEL",
-            help=f"{model.HELP} Or the folder of a growth run.",
+            help=model.HELP_OR_RUN,
             show_default=False,
             autocompletion=complete_model,
         ),
@@ -214,7 +215,7 @@ def _print(result: dict[str, Any], paths: list[Path], as_json: bool) -> None:
         return
     saved = [path for path in paths if path.suffix == ".npz"]
     if saved:
-        print_next(f"creases report {saved[0]} --out map.html", "explore the map in a browser")
+        print_next(command("report", saved[0], "--out", "map.html"), "explore the map in a browser")
     else:
         print_next(repeat_command("--out", "map.npz"), "save the regions, to explore them with creases report")
 

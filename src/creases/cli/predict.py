@@ -10,7 +10,7 @@ import typer
 from creases._text import plural
 from creases.cli._completion import TABLES, complete_files
 from creases.cli._output import check_outputs
-from creases.cli.console import note, print_json, print_next, print_table, repeat_command, show_progress
+from creases.cli.console import command, note, print_json, print_next, print_table, repeat_command, show_progress
 from creases.errors import InputError
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _print(model: TableModel, summary: dict[str, Any], out: Path | None, run: Pa
     if out is None:
         print_next(repeat_command("--out", "predictions.csv"), "write all rows to a file")
         return
-    print_next(f"creases explain {run} --row 0", "why a row of the training table gets its prediction")
+    print_next(command("explain", run, "--row", "0"), "why a row of the training table gets its prediction")
 
 
 def _print_rows(frame: pd.DataFrame) -> None:

@@ -23,7 +23,7 @@ EXIT_CODES = {"holds": 0, "violated": 1, "unknown": 3}  # 2 is invalid input, as
 
 def verify_property(
     model_: Annotated[
-        str, typer.Argument(metavar="MODEL", help=model.HELP, show_default=False, autocompletion=complete_model)
+        str, typer.Argument(metavar="MODEL", help=model.HELP_OR_RUN, show_default=False, autocompletion=complete_model)
     ],
     property_: Annotated[
         Path,

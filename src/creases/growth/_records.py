@@ -148,6 +148,14 @@ class History:
             return False
         return not self.epochs or record.epoch < self.best_epoch or self.kept == len(self.epochs)
 
+    def stage_outcome(self, stage: Mapping[str, Any]) -> str:
+        """Say whether a stage is in the network that was kept: ``"yes"``, or ``"no"`` and why."""
+        if not stage["pays"]:
+            return "no, undone"
+        steps = [record for record in self.records if record.epoch == stage["epoch"]]
+        is_kept = all(self.keeps(record) for record in steps)
+        return "yes" if is_kept or self.kept is None else "no: an earlier network is the result"
+
     def since_growth(self) -> list[dict[str, Any]]:
         """Return the epochs after the last growth step."""
         start = self.records[-1].epoch if self.records else 0

@@ -42,12 +42,15 @@ def test_the_confusion_matrix_counts_the_test_rows(birds):
     assert matrix["rows"] == list(problem.classes) == ["big", "small"]
 
 
-def test_a_network_that_beats_no_baseline_is_told_so(birds):
-    models = [
-        Baseline(name, birds.data.problem.y, 1.0, 1.0, score, None) for name, score in (("net", 0.7), ("line", 0.8))
-    ]
-    assert "It does not beat line" in _scores(birds.data, models)["text"]
-    assert "beats every baseline on the test rows" in _scores(birds.data, models[::-1])["text"]
+def test_a_network_is_better_worse_or_level_by_the_standard_error_of_the_difference(birds):
+    right = birds.data.problem.y
+    models = [Baseline(name, y, 1.0, 1.0, 0.5, None) for name, y in (("net", 1 - right), ("line", right))]
+    assert "Worse than line on the test rows" in _scores(birds.data, models)["text"]
+    assert "Consider using line instead." in _scores(birds.data, models)["text"]
+    assert "Better than net on the test rows" in _scores(birds.data, models[::-1])["text"]
+    level = _scores(birds.data, [models[1], models[1]])["text"]
+    assert "Level with line on the test rows (difference 0.000 ± 0.000 in accuracy)." in level
+    assert "instead" not in level
 
 
 def test_calibration_has_the_share_of_right_rows(birds):

@@ -143,6 +143,14 @@ def test_two_classes_are_told_in_points_that_double_the_odds():
     ]
 
 
+def test_a_column_that_separates_classes_is_told_without_huge_numbers():
+    text = table(x=[0, 1, 2, 3], y=["no", "yes"])
+    _, line = lines(text, {"x": ([0, 1, 2, 3], [-900.0, 900.0, -900.0, 900.0])})
+    assert line.endswith("; decides almost alone")
+    _, line = lines(table(x=[0, 2, 4], y=["a", "b", "c", "b"]), {"x": ([0, 4], [[0, 0, 0], [900, -900, 0]])})
+    assert line == "x: from 0 to 4: a over +200 points, b under -200; decides almost alone"
+
+
 def test_several_classes_are_told_by_what_moves_them():
     text = table(age=[20, 40, 60], home=["own", "rent"], y=["a", "b", "c", "c", "b"])
     unit = np.log(2) / 10

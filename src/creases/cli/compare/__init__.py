@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 def compare_networks(
     models: Annotated[
         list[str],
-        typer.Argument(metavar="MODEL MODEL ...", help=model.HELP, show_default=False, autocompletion=complete_model),
+        typer.Argument(
+            metavar="MODEL MODEL ...", help=model.HELP_OR_RUN, show_default=False, autocompletion=complete_model
+        ),
     ],
     data: Annotated[
         str,

@@ -16,7 +16,7 @@ from rich.table import Table
 from creases._files import write_atomically, write_json
 from creases._text import format_number, plural
 from creases.cli._columns import print_left_out
-from creases.cli.console import out, print_next
+from creases.cli.console import command, out, print_next
 from creases.cli.grow._measures import class_parts
 from creases.tables import (
     ClassificationMetrics,
@@ -113,8 +113,8 @@ def print_result(fit: Fit, files: dict[str, Path]) -> None:
     folder = files["model"].parent
     out.print(f"\n[dim]Written to {escape(str(folder))}: {', '.join(path.name for path in files.values())}[/]")
     out.print(f'In Python: creases.load("{folder}").predict(rows)', soft_wrap=True)
-    out.print(f"New rows:  creases predict {folder} new.csv --out predictions.csv", soft_wrap=True)
-    print_next(f"creases explain {folder} --row 0", "why a row gets its prediction")
+    out.print(f"New rows:  {command('predict', folder, 'new.csv', '--out', 'predictions.csv')}", soft_wrap=True)
+    print_next(command("explain", folder, "--row", "0"), "why a row gets its prediction")
 
 
 def _text(fit: Fit) -> str:

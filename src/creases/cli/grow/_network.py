@@ -9,7 +9,7 @@ from rich.table import Table
 
 from creases._files import write_json
 from creases.cli._columns import print_columns
-from creases.cli.console import out, print_next
+from creases.cli.console import command, out, print_next
 from creases.cli.grow._report import Report, parts
 from creases.cli.grow._write import write
 from creases.tables import Experiment, RunFile, RunSettings, baselines, lock_folder, prepare_folder
@@ -55,5 +55,5 @@ def print_files(files: dict[str, Path], folder: Path) -> None:
         table.add_row(f"[dim]{name}[/]", str(path))
     out.print(table)
     out.print(f'\nIn Python: creases.load("{folder}").predict(rows)', soft_wrap=True)
-    out.print(f"New rows:  creases predict {folder} new.csv --out predictions.csv", soft_wrap=True)
-    print_next(f"creases report {folder} --out report.html", "explore every growth step in a browser")
+    out.print(f"New rows:  {command('predict', folder, 'new.csv', '--out', 'predictions.csv')}", soft_wrap=True)
+    print_next(command("report", folder, "--out", "report.html"), "explore every growth step in a browser")

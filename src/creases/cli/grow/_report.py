@@ -160,10 +160,10 @@ def _opening(report: Report) -> Iterator[RenderableType]:
     else:
         low, high, mean = problem.y.min(), problem.y.max(), problem.y.mean()
         yield escape(f"values from {format_number(low)} to {format_number(high)}, mean {format_number(mean)}")
-    columns = len({feature.split("=")[0] for feature in problem.features})
     inputs = plural(len(problem.features), "input")
-    if columns < len(problem.features):
-        inputs += f" (from {plural(columns, 'column')}, text one-hot encoded)"
+    if problem.encoding is not None:
+        columns = len({feature.column for feature in problem.encoding.features})
+        inputs += f" (from {plural(columns, 'column')})" if columns < len(problem.features) else ""
     yield escape(
         f"{inputs}; {plural(len(data.train), 'training row')}, {plural(len(data.validation), 'validation row')}, "
         f"{plural(len(data.test), 'held-out test row')}"
@@ -193,7 +193,8 @@ def _stages(report: Report) -> Table:
         cells = [str(number), str(stage["epoch"]), _widths(stage["widths"].values())]
         cells += [f"{stage[name]:.4f}" for name in ("loss_grown", "loss_training_on")]
         cells.append(f"{stage['gain']:.4f} ± {stage['error']:.4f}")
-        table.add_row(*cells, "yes" if stage["pays"] else "no, undone", style=None if stage["pays"] else "dim")
+        kept = report.experiment.history.stage_outcome(stage)
+        table.add_row(*cells, kept, style=None if kept == "yes" else "dim")
     return table
 
 

@@ -7,15 +7,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from creases._files import write_atomically, write_json
 from creases.cli.grow._report import Report, text
 from creases.tables import RunFile, data_box, metrics_summary
 
 if TYPE_CHECKING:
     from creases.network import Network
-    from creases.problems import Problem
     from creases.regions import LinePartition, PlanePartition
     from creases.show import GrowthView
+    from creases.tables import TableSplit
 
 #: Numbers in a table up to which its scorecard is written: beyond, coefficients of all regions would fill the memory.
 MAX_NUMBERS = 500_000
@@ -27,14 +29,14 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
     files = {"picture": folder / RunFile.PICTURE, "report": folder / RunFile.REPORT}
     files["network"] = net.save(folder / RunFile.MODEL)
     model = report.experiment.table_model()
-    description = report.description() | {"ranges": model.ranges.tolist(), "regions": model.regions}
+    description = report.description() | {"ranges": model.ranges.tolist(), "regions": model.regions, "same": model.same}
     files["description"] = write_json(description, folder / RunFile.DESCRIPTION)
     if data.problem.encoding is not None:
         files["table encoding"] = folder / RunFile.ENCODING  # written before the run began
     metrics = metrics_summary(report.baselines, data, report.experiment.threshold)
     files["metrics"] = write_json(metrics, folder / RunFile.METRICS)
     if data.problem.X.size <= MAX_NUMBERS:
-        files["scorecard"] = write_scorecard(net, data.problem, folder / RunFile.SCORECARD)
+        files["scorecard"] = write_scorecard(net, data, folder / RunFile.SCORECARD)
     if find_spec("onnx") is not None:
         files["ONNX"] = net.save(folder / RunFile.ONNX)
     named = {"features": data.problem.features, "classes": data.problem.classes, "scaling": data.scaling.to_dict()}
@@ -45,12 +47,13 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
     return files
 
 
-def write_scorecard(net: Network, problem: Problem, path: Path) -> Path:
-    """Write the regions that hold rows of the table, each with its linear function, as text."""
+def write_scorecard(net: Network, data: TableSplit, path: Path) -> Path:
+    """Write the regions that hold rows that were trained on, each with its linear function, as text."""
     from creases.tables import scorecard
 
+    problem, rows = data.problem, np.sort(np.concatenate(data.parts[:2]))
     features, classes, target = problem.features, problem.classes, problem.target or None
-    card = scorecard(net, problem.X, problem.y, names=features, classes=classes, target=target)
+    card = scorecard(net, problem.X[rows], problem.y[rows], names=features, classes=classes, target=target)
     with write_atomically(path) as temporary:
         temporary.write_text(f"{card}\n", encoding="utf-8")
     return path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,6 +18,7 @@ from creases.cli._arguments import parse_numbers, parse_shape
 from creases.cli._completion import complete_data, complete_model
 from creases.cli.console import (
     INTERRUPTED,
+    command,
     note,
     option_panels,
     print_json,
@@ -54,7 +54,7 @@ class Method(StrEnum):
 
 def prune_model(
     model_: Annotated[
-        str, typer.Argument(metavar="MODEL", help=model.HELP, show_default=False, autocompletion=complete_model)
+        str, typer.Argument(metavar="MODEL", help=model.HELP_OR_RUN, show_default=False, autocompletion=complete_model)
     ],
     data: Annotated[
         str | None,
@@ -170,9 +170,8 @@ def _print_next(model_: str, data: str | None, out: Path | None) -> None:
     """Print how to save the pruned network, or how to compare it with the original."""
     if out is None:
         print_next(repeat_command("--out", "small.safetensors"), "save the pruned network")
-    else:
-        command = shlex.join(["creases", "compare", model_, str(out), "--data", data or "table.csv"])
-        print_next(command, "compare it with the original on your data")
+    elif data is not None:
+        print_next(command("compare", model_, out, "--data", data), "compare it with the original on your data")
 
 
 class Options(NamedTuple):

@@ -13,7 +13,7 @@ from creases.errors import InputError
 
 def load_module(model: str, input_shape: Sequence[int] | None = None) -> tuple[nn.Module, tuple[int, ...] | None]:
     """Return the torch module that a MODEL argument names, and the shape of its input where it is known."""
-    if Path(model).suffix in (".onnx", ".safetensors", ".npz"):
+    if Path(model).is_dir() or Path(model).suffix in (".onnx", ".safetensors", ".npz"):
         net = load_model(model, input_shape)
         try:
             return net.module(), net.input_shape

@@ -16,7 +16,17 @@ from creases._text import plural
 from creases.cli._completion import complete_files
 from creases.cli._engine import Engine
 from creases.cli._output import check_outputs
-from creases.cli.console import INTERRUPTED, err, note, out, print_json, print_next, print_table, repeat_command
+from creases.cli.console import (
+    INTERRUPTED,
+    command,
+    err,
+    note,
+    out,
+    print_json,
+    print_next,
+    print_table,
+    repeat_command,
+)
 from creases.cli.sweep._file import EXAMPLE, read_sweep
 from creases.errors import FileError
 
@@ -119,7 +129,7 @@ def run_sweep(
         if status.failed:
             print_next(repeat_command(), "retry the failed jobs")
         else:
-            print_next(f"creases report {sweep.folder} --out report.html", "all results in one page")
+            print_next(command("report", sweep.folder, "--out", "report.html"), "all results in one page")
     if status.failed:
         raise typer.Exit(1)
 
@@ -136,7 +146,7 @@ def print_sweep_status(
         print_json(summary(sweep, status))
     else:
         print_status(sweep, status)
-        print_next(f"creases sweep table {folder} --out table.csv", "save the results so far")
+        print_next(command("sweep", "table", folder, "--out", "table.csv"), "save the results so far")
 
 
 @app.command("table")
@@ -150,7 +160,7 @@ def write_table(
     sweep = _open(folder)
     if path is None:
         print_rows(sweep)
-        print_next(f"creases sweep table {folder} --out table.csv", "save all rows")
+        print_next(command("sweep", "table", folder, "--out", "table.csv"), "save all rows")
         return
     check_outputs([path], (".csv", ".parquet"))
     table = sweep.table()
@@ -160,7 +170,7 @@ def write_table(
         else:
             table.to_parquet(temporary, index=False)
     out.print(f"Wrote {plural(len(table), 'row')} to {path}", soft_wrap=True)
-    print_next(f"creases report {folder} --out report.html", "all results in one page")
+    print_next(command("report", folder, "--out", "report.html"), "all results in one page")
 
 
 @app.command("heat")
@@ -179,7 +189,7 @@ def draw_heatmap(
     figure, (ax,) = new_figure(*heatmap_size(heatmap_cells(table, x, y, value)))
     plot_heatmap(table, x, y, value, ax=ax)
     out.print(f"Wrote {save_figure(figure, path)}", soft_wrap=True)
-    print_next(f"creases report {folder} --out report.html", "all results in one page")
+    print_next(command("report", folder, "--out", "report.html"), "all results in one page")
 
 
 @app.command("example")

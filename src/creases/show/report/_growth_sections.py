@@ -146,7 +146,7 @@ def _stages(run: SavedRun) -> Section:
             "-".join(map(str, stage["widths"].values())),
             *(_format_loss(stage[name]) for name in ("loss_grown", "loss_training_on")),
             f"{_format_loss(stage['gain'])} ± {_format_loss(stage['error'])}",
-            "yes" if stage["pays"] else "no, undone",
+            run.history.stage_outcome(stage),
         ]
         for number, stage in enumerate(run.history.stages, 1)
     ]

@@ -11,7 +11,7 @@ from creases._text import format_number, short_names
 from creases._typing import Floats, Ints
 from creases.show._viewer._run import score_name
 from creases.show.report._formatting import Section, format_percent, pluralize
-from creases.tables import compare_with_linear
+from creases.tables import compare_models, compare_with_linear
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -65,13 +65,10 @@ def format_score(value: float) -> str:
 
 def _scores(data: TableSplit, models: Sequence[Baseline]) -> Section:
     regression, name = data.problem.classes is None, score_name(data.problem.task)
-    best = max((model for model in models[1:]), key=lambda model: model.test)
-    net = models[0]
-    if net.test > best.test:
-        verdict = f"The network beats every baseline on the test rows; {best.name} comes closest."
-    else:
-        better = [model.name for model in models[1:] if model.test >= net.test]
-        verdict = f"It does not beat {' or '.join(better)} on the test rows; consider using that model instead."
+    net, comparisons = models[0], compare_models(models, data)
+    verdict = " ".join(map(str, comparisons))
+    if better := [each.other for each in comparisons if each.verdict == "worse"]:
+        verdict += f" Consider using {' or '.join(better)} instead."
     rows = [
         [model.name, *map(format_score, (model.train, model.validation, model.test))]
         + ([] if model.error is None else [format_number(model.error)])

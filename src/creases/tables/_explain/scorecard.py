@@ -18,14 +18,12 @@ from creases._validation import check_count, check_finite, check_points
 from creases.network import NetworkLike
 from creases.tables._explain import scorecard_text as page
 from creases.tables._explain.conditions import Condition, find_conditions
+from creases.tables._explain.numbering import number_regions
 from creases.tables._explain.table import ScalingLike, Table, check_targets, make_table
 from creases.tables._explain.terms import LinearText, half_space_text, linear_text
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Functions whose coefficients differ by less than this, relative to the outputs, are the same.
-SAME = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,50 +312,22 @@ def scorecard(
     check_count(max_regions, "max_regions")
     check_count(max_terms, "max_terms")
     targets = check_targets(y, table)
-    packed = table.net.pattern(table.to_network(table.X)).reshape(len(table.X), -1)
-    unique, first, pattern_of = _unique_rows(packed)
-    J, offset = table.pieces(table.X[first])
-    merged = _merge_functions(J, offset, table)
-    counts = np.bincount(merged[pattern_of], minlength=merged.max() + 1)
-    rank = np.empty(len(counts), np.int64)
-    rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
-    region_of_pattern = rank[merged]
-    region_of = region_of_pattern[pattern_of]
+    numbers = number_regions(table)
+    first, region_of_pattern, J, offset = numbers.first, numbers.region_of_pattern, numbers.J, numbers.offset
+    region_of = region_of_pattern[numbers.pattern_of]
     linear = _fit_linear(table)
-    sizes = np.bincount(pattern_of, minlength=len(unique))
+    sizes = np.bincount(numbers.pattern_of, minlength=len(first))
     limit = max(min_share * len(table.X), 1)
     regions = []
-    for index, count in enumerate(np.sort(counts)[::-1]):
+    for index, count in enumerate(numbers.counts):
         members = np.flatnonzero(region_of_pattern == index)
         members = members[np.argsort(-sizes[members], kind="stable")]
         listed = index < max_regions and (count >= limit or index == 0)
         found = find_conditions(table, first[members], region_of, index) if listed else (None, False)
         lead = members[0]
         regions.append(_summarize(table, index, region_of, len(members), J[lead], offset[lead], found, linear, targets))
-    lookup = {pattern.tobytes(): int(index) for pattern, index in zip(unique, region_of_pattern, strict=True)}
+    lookup = {pattern.tobytes(): int(index) for pattern, index in zip(numbers.patterns, region_of_pattern, strict=True)}
     return Scorecard(table, tuple(regions), region_of, lookup, linear, targets is None, max_terms)
-
-
-def _unique_rows(packed: Any) -> tuple[Any, Ints, Ints]:
-    """Return the different patterns, the first row of each, and the pattern of each row."""
-    if not packed.shape[1]:  # a network without units has one region
-        return packed[:1], np.zeros(1, np.int64), np.zeros(len(packed), np.int64)
-    unique, first, inverse = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    return unique, first, inverse.reshape(-1)
-
-
-def _merge_functions(J: Floats, offset: Floats, table: Table) -> Ints:
-    """Return for each piece J (k, q, d), offset (k, q) the number of its function; equal ones have the same."""
-    center = table.X.mean(axis=0)
-    scale = np.abs(table.X - center).max(axis=0)
-    terms = np.concatenate([J * scale, (offset + J @ center)[..., None]], axis=2).reshape(len(J), -1)
-    size = max(float(np.abs(table.values).max()), float(np.abs(terms).max()))
-    direction = np.random.default_rng(0).normal(size=terms.shape[1])
-    order = np.argsort(terms @ direction, kind="stable")  # equal functions are neighbors
-    apart = np.abs(np.diff(terms[order], axis=0)).max(axis=1, initial=0) > SAME * size
-    number = np.empty(len(J), np.int64)
-    number[order] = np.append(0, np.cumsum(apart))
-    return number
 
 
 def _fit_linear(table: Table) -> tuple[Floats, Floats]:

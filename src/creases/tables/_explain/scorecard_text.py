@@ -146,7 +146,7 @@ def others_text(card: Scorecard) -> str:
     holds = "region holds" if len(card.others) == 1 else "regions hold"
     text = f"{len(card.others)} more {holds} the other {plural(rows, 'row')} ({share} %)."
     if 2 * rows > len(card.table.X):
-        text += " With this many regions the page is not readable; use a smaller or pruned network."
+        text += " That is too many to read: a network of fewer units has fewer regions."
     return text
 
 

@@ -31,10 +31,13 @@ def count_units(count: int) -> str:
 
 
 def describe_stage(step: Step, task: Task) -> str:
-    """Say what a stage brought: ``curves: log loss 0.412, 0.031 ± 0.008 lower, 14 bends: kept``."""
+    """Say what a stage brought: ``curves: log loss 0.412, 0.031 ± 0.008 lower (kept, 14 bends)``.
+
+    Only the stage that is kept is made simple, so bends of others say nothing.
+    """
     loss = "squared error" if task == "regression" else "log loss"
     text = f"{step.stage}: {loss} {step.loss:.4f}"
     if step.stage != "linear":
         change = "lower" if step.gain >= 0 else "higher"
         text += f", {abs(step.gain):.4f} ± {step.error:.4f} {change}"
-    return f"{text}, {plural(round(step.bends), 'bend')}{' (kept)' if step.is_kept else ''}"
+    return f"{text} (kept, {plural(round(step.bends), 'bend')})" if step.is_kept else text

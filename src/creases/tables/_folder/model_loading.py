@@ -76,6 +76,7 @@ def _create_model(
         threshold=0.5 if (threshold := description["threshold"]) is None else threshold,
         labels=None if labels is None else np.asarray(labels),
         regions=description.get("regions", {}),
+        same=description.get("same", {}),
         facts={"folder": folder}
         | {name: description[name] for name in ("scores", "importance", "rows") if name in description},
     )
@@ -122,6 +123,9 @@ def _check_regions(model: TableModel, units: int) -> None:
     for pattern, count in model.regions.items():
         if len(pattern) != length or not is_count(count) or not count:
             raise ValueError(f"region {pattern!r} with {count!r} rows, for a network with {plural(units, 'unit')}")
+    for pattern, lead in model.same.items():
+        if len(pattern) != length or lead not in model.regions:
+            raise ValueError(f"region {pattern!r} with the function of {lead!r}, which is not listed")
 
 
 def _check_encoding(model: TableModel, task: str) -> None:

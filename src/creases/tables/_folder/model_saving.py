@@ -54,6 +54,6 @@ def model_to_dict(model: TableModel) -> dict[str, Any]:
     if "rows" in model.facts:
         description["rows"] = model.facts["rows"]
     if is_grown:
-        return description | {"units": model.network.n_units, "regions": dict(model.regions)}
+        return description | {"units": model.network.n_units, "regions": dict(model.regions), "same": dict(model.same)}
     assert model.additive is not None
     return description | {"importance": model.importance, "parts": model.additive.to_dict()}

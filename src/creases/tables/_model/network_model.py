@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
+from creases.tables._explain.numbering import number_regions
+from creases.tables._explain.table import make_table
 from creases.tables._model.table_model import TableModel
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 #: Regions, those with the most rows first, that a model lists at most.
 MAX_REGIONS = 10_000
+
+#: Numbers in a table up to which functions of regions are compared: beyond, they would fill the memory.
+MAX_NUMBERS = 500_000
 
 
 def network_model(
@@ -35,6 +40,7 @@ def network_model(
     """Return a network for rows in the data's own units as the model of the table."""
     X = data.rows.X[np.concatenate(data.parts[:2])]
     weight = data.rows.count[np.concatenate(data.parts[:2])]
+    regions, same = _count_regions(net, X, weight, classes)
     return TableModel(
         function=net,
         features=tuple(features),
@@ -46,15 +52,36 @@ def network_model(
         spread=data.scaling.spread,
         ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1),
         threshold=threshold,
-        regions=_count_regions(net, X, weight),
+        regions=regions,
+        same=same,
         data=data,
         run=run,
     )
 
 
-def _count_regions(net: Network, X: Floats, count: Any) -> dict[str, int]:
-    """Return how many rows each region holds, by its pattern, the most first."""
-    patterns, which = np.unique(net.pattern(X), axis=0, return_inverse=True)
-    counts = np.bincount(which.reshape(-1), weights=count)
+def _count_regions(
+    net: Network, X: Floats, count: NDArray[Any], classes: Sequence[Any] | None
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Return how many rows each region holds, the most first, by a pattern of it; and that of its other patterns.
+
+    Regions with the same function are one, as on the scorecard, which large tables do not have.
+    """
+    if X.size > MAX_NUMBERS:
+        patterns, which = np.unique(net.pattern(X), axis=0, return_inverse=True)
+        sums = np.bincount(which.reshape(-1), weights=count)
+        return {patterns[k].tobytes().hex(): int(sums[k]) for k in np.argsort(-sums, kind="stable")[:MAX_REGIONS]}, {}
+    numbers = number_regions(make_table(net, X, classes=classes))
+    names = [pattern.tobytes().hex() for pattern in numbers.patterns]
+    region_of = numbers.region_of_pattern
+    counts = np.bincount(region_of[numbers.pattern_of], weights=count)
     order = np.argsort(-counts, kind="stable")[:MAX_REGIONS]
-    return {patterns[k].tobytes().hex(): int(counts[k]) for k in order}
+    lead: dict[int, str] = {}
+    for name, region in zip(names, region_of.tolist(), strict=True):
+        lead.setdefault(region, name)
+    listed = set(order.tolist())
+    same = {
+        name: lead[region]
+        for name, region in zip(names, region_of.tolist(), strict=True)
+        if region in listed and lead[region] != name
+    }
+    return {lead[region]: int(counts[region]) for region in order.tolist()}, same

@@ -56,6 +56,7 @@ class TableModel:
     threshold: float = 0.5  #: probability above which the second of two classes is predicted
     labels: NDArray[Any] | None = None  #: (n_classes,) what is predicted for each class; None: as the encoding says
     regions: Mapping[str, int] = field(default_factory=dict)  #: of a grown network: rows trained on, by pattern
+    same: Mapping[str, str] = field(default_factory=dict)  #: other patterns of these regions
     data: TableSplit | None = None  #: the rows, split into those trained on and those to test with; None if loaded
     run: SavedRun | None = None  #: how a network grew; None for a sum of curves, and if loaded
     facts: Mapping[str, Any] = field(
@@ -229,9 +230,11 @@ class TableModel:
         """Return the regions (n,) of encoded rows X (n, d), by number, and the training rows in each (n,).
 
         Regions are numbered from 1 by their number of training rows, the most first; 0 is any region without any.
+        Regions with the same function are one, as on the scorecard.
         """
         number = {pattern: k for k, pattern in enumerate(self.regions, 1)}
         patterns = [pattern.tobytes().hex() for pattern in self.network.pattern(X)] if len(X) else []
+        patterns = [self.same.get(pattern, pattern) for pattern in patterns]
         return (
             np.array([number.get(pattern, 0) for pattern in patterns], np.int64),
             np.array([self.regions.get(pattern, 0) for pattern in patterns], np.int64),

@@ -10,6 +10,9 @@ import numpy as np
 from creases.tables._scores.baselines import CONSTANT, Baseline, measure_name, row_scores
 from creases.tables._split.split import TableSplit
 
+#: Digits after the point of scores: a difference that does not show in them is none.
+DIGITS = 3
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -23,10 +26,11 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """Whether it is "better", "worse" or, within one standard error, "level"."""
-        return "level" if abs(self.gap) <= self.error else "better" if self.gap > 0 else "worse"
+        is_level = round(abs(self.gap), DIGITS) <= round(self.error, DIGITS)
+        return "level" if is_level else "better" if self.gap > 0 else "worse"
 
     def __str__(self) -> str:
-        amount = f"{abs(self.gap):.3f} ± {self.error:.3f} in {self.measure}"
+        amount = f"{abs(self.gap):.{DIGITS}f} ± {self.error:.{DIGITS}f} in {self.measure}"
         if self.verdict == "level":
             return f"Level with {self.other} on the test rows (difference {amount})."
         return f"{self.verdict.capitalize()} than {self.other} on the test rows, by {amount}."

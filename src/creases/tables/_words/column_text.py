@@ -9,7 +9,6 @@ import numpy as np
 from creases._typing import Floats
 from creases.tables._words.axes import Axis, date_axis, number_axis
 from creases.tables._words.curves import NEAR, choose_places, curve_text
-from creases.tables._words.numbers import format_change
 from creases.tables._words.terms import ColumnTerm, Terms, date_part
 
 #: Values of a category that are named, those with the largest and those with the least effect.
@@ -44,6 +43,8 @@ def column_text(terms: Terms, term: ColumnTerm) -> str:
     missing = terms.missing(term)
     if missing is not None and np.abs(missing).max() > 1e-9:
         words.append(_missing_text(terms, missing, named=bool(words)))
+    if terms.is_decisive(term) and words:
+        words.append("decides almost alone")
     return "; ".join(words)
 
 
@@ -88,21 +89,21 @@ def _levels_text(terms: Terms, levels: dict[str, Floats]) -> str:
     if len(terms.outputs) > 1:
         return _favored_text(terms, levels)
     order = sorted(levels, key=lambda name: -float(levels[name][0]))
-    texts = [f"{name} {format_change(float(levels[name][0]))}" for name in order]
+    texts = [f"{name} {terms.change_text(float(levels[name][0]))}" for name in order]
     texts[0] += terms.unit
     if len(order) > HIGHEST + LOWEST:
         middle = order[HIGHEST - 1 : -LOWEST + 1]
         ends = (float(levels[middle[0]][0]), float(levels[middle[-1]][0]))
-        between = f"{len(middle)} others between {format_change(ends[0])} and {format_change(ends[1])}"
+        between = f"{len(middle)} others between {terms.change_text(ends[0])} and {terms.change_text(ends[1])}"
         texts = [*texts[: HIGHEST - 1], between, *texts[-LOWEST + 1 :]]
     return ", ".join(texts)
 
 
 def _missing_text(terms: Terms, effect: Floats, *, named: bool) -> str:
     if len(terms.outputs) == 1:
-        return f"missing: {format_change(float(effect[0]))}{'' if named else terms.unit}"
+        return f"missing: {terms.change_text(float(effect[0]))}{'' if named else terms.unit}"
     k = int(effect.argmax())
-    return f"missing: {format_change(float(effect[k]))} for {terms.outputs[k]}"
+    return f"missing: {terms.change_text(float(effect[k]))} for {terms.outputs[k]}"
 
 
 # -- several classes --------------------------------------------------------------------------------------------------
@@ -114,7 +115,7 @@ def _favored_text(terms: Terms, levels: dict[str, Floats]) -> str:
     texts: list[str] = []
     for name in order[: HIGHEST + LOWEST]:
         k = int(levels[name].argmax())
-        amount = format_change(float(levels[name][k])) + ("" if texts else terms.unit)
+        amount = terms.change_text(float(levels[name][k])) + ("" if texts else terms.unit)
         texts.append(f"{name} {amount} for {terms.outputs[k]}")
     more = len(order) - len(texts)
     return ", ".join(texts) + (f", {more} others less" if more else "")
@@ -133,18 +134,18 @@ def _several_text(terms: Terms, graph: Graph) -> str:
             values = np.interp(places, graph.knots, graph.values[:, k])
             best = int(values.argmax())
             place = f"{graph.axis.at} {graph.axis.place(places[best])}"
-            amount = format_change(values[best]) + ("" if texts else terms.unit)
+            amount = terms.change_text(values[best]) + ("" if texts else terms.unit)
             texts.append(f"{terms.outputs[k]} highest {place} ({amount})")
         return ", ".join(texts)
     low, high = (graph.axis.place(float(graph.knots[k])) for k in (0, -1))
     runs = [
-        f"{terms.outputs[k]} {_runs_text(graph, graph.values[:, k], '' if i else terms.unit)}"
+        f"{terms.outputs[k]} {_runs_text(terms, graph, graph.values[:, k], '' if i else terms.unit)}"
         for i, k in enumerate(order)
     ]
     return f"from {low} to {high}: {', '.join(runs)}"
 
 
-def _runs_text(graph: Graph, values: Floats, unit: str) -> str:
+def _runs_text(terms: Terms, graph: Graph, values: Floats, unit: str) -> str:
     """Return the rises and falls of one class: ``+30 up to 47 mm then -12``."""
     kept = choose_places(graph.knots, values, max(NEAR, 0.1), 4)
     rises = np.diff(values[kept])
@@ -152,7 +153,7 @@ def _runs_text(graph: Graph, values: Floats, unit: str) -> str:
     words: list[str] = []
     start = 0
     for end in ends:
-        change = format_change(float(values[kept[end + 1]] - values[kept[start]])) + ("" if words else unit)
+        change = terms.change_text(float(values[kept[end + 1]] - values[kept[start]])) + ("" if words else unit)
         last = end + 1 == len(rises)
         words.append(change if last else f"{change} {graph.axis.until} {graph.axis.place(graph.knots[kept[end + 1]])}")
         start = end + 1

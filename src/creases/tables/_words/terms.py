@@ -17,10 +17,14 @@ from creases.errors import InputError
 from creases.tables._encoding.column_encoding import ColumnEncoding
 from creases.tables._encoding.encoding import Feature, TableEncoding, number_encoding
 from creases.tables._stages.model import CurveModel
+from creases.tables._words.numbers import format_change
 
 #: Points by which odds double, and the points of one unit of log-odds.
 DOUBLING = 10.0
 POINTS = DOUBLING / log(2.0)
+
+#: Points beyond which a class is as good as certain or excluded: odds of about a million to one.
+DECISIVE = 200.0
 
 #: Terms that change the prediction by less than this share of the largest count as constant.
 NEGLIGIBLE = 1e-6
@@ -220,6 +224,16 @@ class Terms:
             else:
                 spans.append(float(sum(np.ptp(values, axis=0).max() for values in parts)))
         return np.array(spans)
+
+    def change_text(self, value: float) -> str:
+        """Return what is added with its sign; of points no more than odds of a million to one."""
+        if self.classes is not None and abs(value) > DECISIVE:
+            return f"{'under -' if value < 0 else 'over +'}{DECISIVE:.0f}"
+        return format_change(value)
+
+    def is_decisive(self, term: ColumnTerm) -> bool:
+        """Return whether a column of numbers can move the odds of a class by more than a million to one."""
+        return self.classes is not None and bool(self.spans[self.columns.index(term)] > DECISIVE)
 
     def importance(self, X: Floats | None) -> Floats:
         """Return how much each term matters, (t,): its mean size over rows X (n, d), or without rows by its range."""
