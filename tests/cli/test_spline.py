@@ -298,3 +298,11 @@ def test_dates_are_days_in_the_fit_and_dates_in_the_files(run, tmp_path):
 def test_the_module_of_the_command_does_not_import_torch():
     code = "import sys, creases.cli.spline; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("words", [("--pieces", "0"), ("--width", "0"), ("--steps", "-1")])
+def test_numbers_are_checked_before_kernels_are_compiled(run, monkeypatch, words):
+    monkeypatch.setattr("creases.cli._kernels.load_spline_kernels", lambda: pytest.fail("kernels were loaded"))
+    result = run("spline", *words)
+    assert result.exit_code == 2
+    assert f"error: {words[0]} must be" in result.stderr

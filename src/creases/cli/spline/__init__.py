@@ -135,6 +135,7 @@ def fit_spline(
       creases spline prices.csv --x year --target price --out prices.png
       creases spline prices.csv --x date --target price --pieces bic --out pieces.csv
     """
+    from creases._validation import check_count
     from creases.cli.spline import _best_fit as best_fit
     from creases.cli.spline import _data as data
     from creases.cli.spline import _result as result
@@ -151,6 +152,10 @@ def fit_spline(
         "jumps": jumps,
     }
     check_modes(pieces, options, animate)
+    if pieces is not None:
+        options["pieces"] = best_fit.parse_pieces(pieces)
+    check_count(width, "width")
+    check_count(steps, "steps", least=0)
     settings = {"width": width, "steps": steps, "lr": lr, "init": init.value, "relocate": relocate, "seed": seed}
     if table is None:
         if x is not None:
@@ -163,7 +168,6 @@ def fit_spline(
             table, target=target, column=x, test=test, seed=seed, missing=missing.value, header=header
         )
     if pieces is not None:
-        options["pieces"] = best_fit.parse_pieces(pieces)
         best_fit.fit_best(curve, options, paths, values, as_json=as_json)
         return
     fit = fit_and_write(curve, settings, paths, values, animate)

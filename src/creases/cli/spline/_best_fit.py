@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from creases._text import plural
+from creases._validation import check_count
 from creases.cli.console import out, print_json, print_next, print_table, repeat_command, show_progress
 from creases.cli.spline._data import Data
 from creases.cli.spline._tables import as_date, piece_rows, write_pieces, write_values
@@ -20,9 +21,11 @@ def parse_pieces(text: str) -> int | str:
     if text in ("bic", "cv"):
         return text
     try:
-        return int(text)
+        pieces = int(text)
     except ValueError:
         raise InputError("pieces", "be a number, bic or cv", repr(text)) from None
+    check_count(pieces, "pieces")
+    return pieces
 
 
 def parse_slopes(text: str | None) -> tuple[float, float] | None:
