@@ -294,20 +294,10 @@ class TableModel:
     def write_predictions(self, data: Any, out: str | Path, **options: Any) -> dict[str, Any]:
         """Write the table of :meth:`frame` for files of any size to a CSV or Parquet file, in constant memory.
 
-        Parameters
-        ----------
-        data
-            A file, a pattern such as ``"part-*.parquet"``, a folder or a pyarrow dataset; the order of rows is kept.
-        out
-            The file to write, with the number of each row in a column ``row``.
-        options
-            ``n_jobs``, ``engine`` and ``address`` as for :func:`creases.fit_table`, ``header`` of CSV files, ``budget``
-            as for :meth:`frame`.
-
-        Returns
-        -------
-        dict
-            A summary: ``rows``, ``outside``, what was ``predicted``, and ``notes`` on unusual cells.
+        ``data`` is a file, a pattern such as ``"part-*.parquet"``, a folder or a pyarrow dataset. The order of rows is
+        kept; a column ``row`` numbers them. ``options`` are ``n_jobs``, ``engine`` and ``address`` as for
+        :func:`creases.fit_table`, ``header`` of CSV files, and ``budget`` as for :meth:`frame`. Returned is a summary:
+        ``rows``, ``outside``, what was ``predicted``, and ``notes`` on unusual cells.
         """
         from creases.tables._streaming.predict import write_predictions
 

@@ -107,28 +107,34 @@ def read_parquet(path: Path) -> list[Column]:
         raise FileError(f"cannot read {path} as Parquet: {error}") from None
     if columns is None:
         raise FileError(f"cannot read {path}: Parquet needs pyarrow; pip install pyarrow, or save it as CSV or NPZ")
-    names = distinct_names([name for name, _ in columns])
-    return [from_values(name, values) for name, (_, values) in zip(names, columns, strict=True)]
+    names = distinct_names([column.name for column in columns])
+    return [replace(column, name=name) for name, column in zip(names, columns, strict=True)]
 
 
-def _with_pyarrow(path: Path) -> list[tuple[str, NDArray[Any]]] | None:
+def _with_pyarrow(path: Path) -> list[Column] | None:
     try:
         parquet = import_module("pyarrow.parquet")
     except ImportError:
         return None
+    from creases.tables._streaming.cells import raw_cells  # imports pyarrow
+
     file = parquet.ParquetFile(path)
     check_width(path, len(file.schema_arrow))
     table = file.read()
     columns = zip(table.column_names, table.columns, strict=True)
-    return [(str(name), _objects(column.to_pylist())) for name, column in columns if not name.startswith(INDEX)]
+    return [
+        raw_cells(str(name), column.combine_chunks(), is_text_file=False).expand()
+        for name, column in columns
+        if not name.startswith(INDEX)
+    ]
 
 
-def _with_pandas(path: Path) -> list[tuple[str, NDArray[Any]]] | None:
+def _with_pandas(path: Path) -> list[Column] | None:
     try:
         frame = import_module("pandas").read_parquet(path)
     except ImportError:
         return None
-    return [(str(name), _objects(frame.iloc[:, i])) for i, name in enumerate(frame.columns)]
+    return [from_values(str(name), _objects(frame.iloc[:, i])) for i, name in enumerate(frame.columns)]
 
 
 def _objects(values: Iterable[Any]) -> NDArray[Any]:

@@ -113,14 +113,21 @@ class CurveBasis:
 
     def hinges(self, U: Floats) -> Floats:
         """Return the hinges (n, h) of scaled features (n, d)."""
-        return np.maximum(U[:, self.feature_of_hinge] - self.places, 0.0)
+        result = U[:, self.feature_of_hinge]
+        result -= self.places
+        return np.maximum(result, 0.0, out=result)
 
     def __call__(self, X: Floats) -> Floats:
         """Return lines and hinges (n, d + h) at rows X (n, d)."""
         U = self.scale(X)
-        Z = (U - self.mean) / self.deviation
-        bends = self.hinges(U) - self.hinge_mean - Z[:, self.feature_of_hinge] * self.hinge_slope
-        return np.hstack([Z, bends])
+        d, feature = U.shape[1], self.feature_of_hinge
+        result = np.empty((len(U), d + len(feature)))
+        np.divide(U - self.mean, self.deviation, out=result[:, :d])
+        lines = result[:, feature]
+        lines *= self.hinge_slope
+        lines += self.hinge_mean
+        np.subtract(self.hinges(U), lines, out=result[:, d:])
+        return result
 
     def functions_of(self, j: int, x: Floats) -> Floats:
         """Return line and hinges (n, q) of feature j at its values x (n,)."""

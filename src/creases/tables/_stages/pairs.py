@@ -209,9 +209,11 @@ class PlaneBasis:
 
     def __call__(self, X: Floats) -> Floats:
         """Return all functions (n, p) at rows X (n, d)."""
-        F = self.curves(X)
-        parts = zip(self.pairs, self.margins, self.offsets, self.scales, strict=True)
-        return np.hstack([F, *((pair(X) - offset - F @ margin) / scale for pair, margin, offset, scale in parts)])
+        F, parts = self.curves(X), []
+        for pair, margin, offset, scale in zip(self.pairs, self.margins, self.offsets, self.scales, strict=True):
+            own = np.flatnonzero(margin.any(axis=1))
+            parts.append((pair(X) - offset - F[:, own] @ margin[own]) / scale)
+        return np.hstack([F, *parts])
 
 
 def _purify(F: Floats, root: Floats, curves: CurveBasis, pair: PairHinges, X: Floats) -> tuple[Floats, Floats, float]:

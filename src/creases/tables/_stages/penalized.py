@@ -94,8 +94,9 @@ class _Functions:
         for part, F in self:
             sums += curvatures[part].T @ F
             for square, curvature in zip(squares, curvatures[part].T, strict=False):
-                scaled = F * np.sqrt(curvature)[:, None]
-                square += scaled.T @ scaled
+                is_constant = bool((curvature == curvature[:1]).all())
+                scaled = F if is_constant else F * np.sqrt(curvature)[:, None]
+                square += (scaled.T @ scaled) * (curvature[0] if is_constant and len(curvature) else 1.0)
         return squares, sums, curvatures.sum(axis=0)
 
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from creases._typing import Bools, Ints
-from creases.tables._reading.columns import Column, from_texts
+from creases.tables._reading.columns import Column, from_texts, from_values
 from creases.tables._reading.kinds import ColumnKind
 from creases.tables._reading.numbers import PLAIN
 
@@ -57,7 +57,7 @@ def read_cells(name: str, values: pa.Array, *, is_text_file: bool, kind: ColumnK
     return cells if kind is None else cells.read(kind)
 
 
-def raw_cells(name: str, values: pa.Array, *, is_text_file: bool, kind: ColumnKind | None) -> Cells:
+def raw_cells(name: str, values: pa.Array, *, is_text_file: bool, kind: ColumnKind | None = None) -> Cells:
     """Return an array of pyarrow as cells; text stays text, but where all of it spells plain numbers."""
     form = values.type
     if pa.types.is_boolean(form):
@@ -76,7 +76,9 @@ def raw_cells(name: str, values: pa.Array, *, is_text_file: bool, kind: ColumnKi
     if pa.types.is_dictionary(form):
         values, form = values.cast(form.value_type), form.value_type
     if not (pa.types.is_string(form) or pa.types.is_large_string(form)):
-        return Cells(Column(name, np.full(len(values), None, object), str(form)))
+        objects = np.empty(len(values), object)
+        objects[:] = values.to_pylist()
+        return Cells(from_values(name, objects))
     if is_text_file and kind is not None and kind.number == PLAIN and kind.words is None:
         numbers = _parse_plain(values)
         if numbers is not None:

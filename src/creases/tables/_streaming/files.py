@@ -18,6 +18,7 @@ import pyarrow.parquet
 from creases._text import plural
 from creases.errors import FileError, InputError
 from creases.tables._reading.csv_file import check_width, decode, probe_csv
+from creases.tables._reading.files import INDEX
 
 #: Rows of a block at most: results do not depend on how many processes read them.
 BLOCK = 65_536
@@ -61,7 +62,7 @@ class TableFiles:
     @property
     def columns(self) -> list[str]:
         """The names of all columns."""
-        return list(_open(self)[0].names)
+        return [name for name in _open(self)[0].names if not name.startswith(INDEX)]
 
     @property
     def n_tasks(self) -> int:
