@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+
 from record import note, note_table
 
 #: Rows of a file, and of a row group.
