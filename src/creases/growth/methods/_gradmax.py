@@ -64,10 +64,8 @@ def gradmax(
 
     Parameters
     ----------
-    model, place
-        A module and one of its places, or the place's name.
-    batches, loss
-        As in :func:`statistics`.
+    model, place, batches, loss
+        As in :func:`tiny`.
     count
         Maximum number of units.
 

@@ -60,10 +60,8 @@ def random_units(
 
     Parameters
     ----------
-    model, place
-        A module and one of its places, or the place's name.
-    batches, loss
-        As in :func:`statistics`.
+    model, place, batches, loss
+        As in :func:`tiny`.
     count
         Number of units.
     fan_out

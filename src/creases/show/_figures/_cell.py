@@ -28,11 +28,6 @@ def plot_cell(cell: Cell, *, ax: Axes | None = None) -> Axes:
         A result of :func:`creases.cell` for a network of two inputs, bounded (pass it a ``box``).
     ax
         Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        The axes with the plot.
     """
     if len(cell.x) != 2:
         raise InputError(

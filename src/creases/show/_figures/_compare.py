@@ -63,11 +63,6 @@ def plot_similarity(
     label
         Name of the values.
 
-    Returns
-    -------
-    Axes
-        The axes with the plot.
-
     References
     ----------
     .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
@@ -131,11 +126,6 @@ def plot_disagreement(
         Axes to draw on; new ones by default.
     names
         Names of the two networks.
-
-    Returns
-    -------
-    Axes
-        The axes with the plot.
     """
     partition = _check_plane(difference)
     ax = style.get_axes(ax, 6, plane_height(partition, 6) + 0.4)

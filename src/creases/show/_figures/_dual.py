@@ -71,11 +71,6 @@ def plot_dual(
     legend, classes
         Whether to draw a legend, and the class names in it; class numbers by default.
 
-    Returns
-    -------
-    Axes
-        The axes with the plot.
-
     References
     ----------
     .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,

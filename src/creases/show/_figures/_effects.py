@@ -39,11 +39,6 @@ def plot_effect(
     ax
         Axes to draw on; new ones by default.
 
-    Returns
-    -------
-    Axes
-        The axes with the plot.
-
     Examples
     --------
     >>> import creases
@@ -109,11 +104,6 @@ def plot_importance(importance: Importance, *, max_columns: int = 12, ax: Axes |
         Columns to show.
     ax
         Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        The axes with the plot.
     """
     count = min(check_count(max_columns, "max_columns"), len(importance.columns))
     ax = style.get_axes(ax, 4.8, 0.6 + 0.28 * count)

@@ -29,11 +29,6 @@ def plot_line(partition: LinePartition, *, ax: Axes | None = None) -> Axes:
         A result of :func:`creases.line`.
     ax
         Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        The axes with the plot.
     """
     ax = style.get_axes(ax, 8, 4)
     low, high = _window(partition)

@@ -75,11 +75,6 @@ def plot_network(
     max_nodes
         Maximal number of nodes drawn for a layer: the marked ones, then the first and the last.
 
-    Returns
-    -------
-    Axes
-        The axes with the plot.
-
     Examples
     --------
     >>> import creases

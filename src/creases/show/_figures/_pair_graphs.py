@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -83,19 +83,35 @@ def _draw_map(ax: Axes, graph: PairGraph) -> None:
     style.add_colorbar(ax, mesh, pair_label(graph, k))
 
 
+class PairLines(NamedTuple):
+    """The graph of a number and a category as lines: of the output that varies most."""
+
+    number: Any  #: the column of numbers
+    category: Any
+    output: int
+    values: Floats  #: (levels, knots)
+
+    @classmethod
+    def from_graph(cls, graph: PairGraph) -> PairLines:
+        """Evaluate a graph at the knots of the number for each level of the category."""
+        number, category = (graph.first, graph.second) if graph.second.levels else (graph.second, graph.first)
+        knots, levels = number.knots, np.arange(len(category.levels))
+        x, level = np.tile(knots, len(levels)), np.repeat(levels, len(knots)).astype(np.float64)
+        every = graph(x, level) if category is graph.second else graph(level, x)
+        table = every.reshape(len(levels), len(knots), -1)
+        output = int(np.abs(table).max(axis=(0, 1)).argmax())
+        return cls(number, category, output, table[:, :, output])
+
+
 def _draw_lines(ax: Axes, graph: PairGraph) -> None:
-    number, category = (graph.first, graph.second) if graph.second.levels else (graph.second, graph.first)
-    knots, levels = number.knots, np.arange(len(category.levels))
-    x, level = np.tile(knots, len(levels)), np.repeat(levels, len(knots)).astype(np.float64)
-    every = graph(x, level) if category is graph.second else graph(level, x)
-    table = every.reshape(len(levels), len(knots), -1)
-    k = int(np.abs(table).max(axis=(0, 1)).argmax())
-    shown = _largest(np.abs(table[:, :, k]).max(axis=1), LINES)
+    number, category, k, values = PairLines.from_graph(graph)
+    knots = number.knots
+    shown = _largest(np.abs(values).max(axis=1), LINES)
     ax.axhline(0.0, color=style.active_theme().quiet, linewidth=0.7, zorder=1)
     for n, row in enumerate(shown):
         name = short_text(category.levels[row], 18)
-        ax.plot(knots, table[row, :, k], color=style.class_color(n), linewidth=1.5, label=name, zorder=3)
-    rest = len(levels) - len(shown)
+        ax.plot(knots, values[row], color=style.class_color(n), linewidth=1.5, label=name, zorder=3)
+    rest = len(values) - len(shown)
     if rest:
         ax.plot([], [], " ", label=f"and {rest} more")
     ax.legend(fontsize=7, title=short_text(category.name, 24), title_fontsize=7, loc="upper left",

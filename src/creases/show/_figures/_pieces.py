@@ -36,11 +36,6 @@ def plot_pieces(
         Interval of inputs to show; by default that of the data, or of the knots.
     names
         Names of the input and the output.
-
-    Returns
-    -------
-    Axes
-        The axes with the plot.
     """
     ax = style.get_axes(ax, 7, 4)
     x = np.asarray(fit.knots if data is None else data[0], np.float64)

@@ -68,11 +68,6 @@ def plot_plane(
     record, scaling
         The growth step that created this network: its new creases, fold point and typical sample are marked, as by
         :func:`creases.show._figures.mark_growth_step`.
-
-    Returns
-    -------
-    Axes
-        The axes with the plot.
     """
     points, numbers = check_data(X, y)
     check_choice(color, get_args(Coloring), "color")
@@ -86,16 +81,7 @@ def plot_plane(
         _draw_sheet(ax, partition, decision if color == "class" else None, raster, random=color == "random")
     _draw_creases(ax, partition, raster)
     if boundary:
-        ax.add_collection(
-            LineCollection(
-                list(decision.segments),
-                colors=style.active_theme().boundary,
-                linewidths=1.8,
-                capstyle="round",
-                zorder=3,
-            ),
-            autolim=False,
-        )
+        draw_boundary(ax, decision)
     if points is not None:
         _draw_data(ax, points, numbers)
     _format_axes(ax, partition)
@@ -136,6 +122,13 @@ def mark_points(ax: Axes, points: Mapping[str, ArrayLike]) -> None:
         ax.annotate(
             name, (t1, t2), (6, 6), textcoords="offset points", color=style.active_theme().ink, fontsize=11, zorder=5
         )
+
+
+def draw_boundary(ax: Axes, boundary: Boundary) -> None:
+    """Draw the boundary between classes."""
+    color = style.active_theme().boundary
+    lines = LineCollection(list(boundary.segments), colors=color, linewidths=1.8, capstyle="round", zorder=3)
+    ax.add_collection(lines, autolim=False)
 
 
 def axis_names(partition: PlanePartition) -> tuple[str, str]:

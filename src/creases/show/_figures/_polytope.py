@@ -30,11 +30,6 @@ def plot_polytope(polytope: DecisionPolytope, *, ax: Axes | None = None, center:
         Axes to draw on (``projection="3d"`` for three dimensions); new ones by default.
     center
         In two dimensions: center of the largest circle inside and the smallest circle around; the origin by default.
-
-    Returns
-    -------
-    Axes
-        The axes with the plot.
     """
     n = polytope.vertices.shape[1]
     if n not in (2, 3) or not polytope.convex:

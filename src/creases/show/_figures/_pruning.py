@@ -25,11 +25,6 @@ def plot_pruning(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         Columns ``method``, ``share``, ``accuracy`` and ``widths`` (text, annotated where it varies).
     ax
         Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        The axes with the plot.
     """
     for name in ("method", "share", "accuracy", "widths"):
         if name not in table.columns:

@@ -17,7 +17,7 @@ from creases._arguments import check_arguments
 from creases._schema import instance
 from creases._typing import Floats
 from creases.show import _style as style
-from creases.show._figures._plane import axis_names, check_data
+from creases.show._figures._plane import axis_names, check_data, draw_boundary
 
 if TYPE_CHECKING:
     from creases.certify import SafetyMap
@@ -66,16 +66,7 @@ def plot_safety_map(
     farthest = float(picture.distance.max()) or 1.0
     _draw_distance(ax, picture, farthest, label)
     _draw_levels(ax, picture)
-    ax.add_collection(
-        LineCollection(
-            list(picture.boundary.segments),
-            colors=style.active_theme().boundary,
-            linewidths=1.8,
-            capstyle="round",
-            zorder=3,
-        ),
-        autolim=False,
-    )
+    draw_boundary(ax, picture.boundary)
     if points is not None:
         _draw_points(ax, picture, points, numbers, flips=flips)
     ax.set_xlim(left, right)

@@ -79,11 +79,6 @@ def plot_images(
         Names of the rows and the columns.
     size
         Size of an image, in inches.
-
-    Returns
-    -------
-    Figure
-        The figure with all images.
     """
     for param, names in (("rows", rows), ("columns", columns)):
         if wrong := [name for name in names if not isinstance(name, str)]:
@@ -131,11 +126,6 @@ def plot_gradients(
         Names of the images.
     gray
         Whether to sum the channels.
-
-    Returns
-    -------
-    Figure
-        The figure with all images.
     """
     top = [_rescale(picture, shape, gray) for picture in pictures]
     rows = [[signed_image(row, shape, gray=gray) for row in np.asarray(slopes)] for slopes in gradients.values()]
@@ -162,11 +152,6 @@ def plot_active_directions(
     gray
         Whether to sum the channels.
 
-    Returns
-    -------
-    Figure
-        The figure with all images.
-
     References
     ----------
     .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
@@ -187,11 +172,6 @@ def plot_spectra(subspaces: Mapping[str, Sequence[ActiveSubspace]], *, max_direc
         For each network the active subspaces of its outputs.
     max_directions
         Maximal number of directions drawn.
-
-    Returns
-    -------
-    Figure
-        The figure with all panels.
     """
     figure, axes = _panels(len(subspaces))
     for ax, (name, spaces) in zip(axes, subspaces.items(), strict=False):

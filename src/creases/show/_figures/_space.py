@@ -36,11 +36,6 @@ def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float 
         Axes to draw on (``projection="3d"``); new ones by default.
     gap
         Fraction by which each region shrinks towards its center, 0 to 1.
-
-    Returns
-    -------
-    Axes
-        The axes with the plot.
     """
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 

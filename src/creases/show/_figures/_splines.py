@@ -46,11 +46,6 @@ def plot_fit(
         The function to learn, from inputs (n,) to values (n,).
     window
         Interval of inputs to show; by default that of the data, or of the middle 90 % of the breakpoints.
-
-    Returns
-    -------
-    Axes
-        The axes with the plot.
     """
     breaks = model if isinstance(model, Breakpoints) else breakpoints(model)
     ax = style.get_axes(ax, 7, 4)

@@ -41,11 +41,6 @@ def plot_surface(partition: PlanePartition, *, output: int = 0, ax: Axes | None 
     boundary
         Whether to draw the decision boundary.
 
-    Returns
-    -------
-    Axes
-        The axes with the plot.
-
     Examples
     --------
     >>> import creases

@@ -37,11 +37,6 @@ def plot_heatmap(table: pd.DataFrame, x: str, y: str, value: str, *, ax: Axes | 
         Column of numbers or booleans.
     ax
         Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        The axes with the plot.
     """
     cells = heatmap_cells(table, x, y, value)
     values = cells.to_numpy(np.float64)

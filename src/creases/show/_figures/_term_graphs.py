@@ -43,11 +43,6 @@ def plot_term(graph: NumberGraph | LevelGraph | PairGraph, *, ax: Axes | None = 
         One of those that :func:`creases.tables.model_graphs` returns.
     ax
         Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        The axes with the plot.
     """
     ax = style.get_axes(ax, 3.6, term_height(graph))
     with style.style_context():

@@ -37,11 +37,6 @@ def write_comparison_report(folder: Path, out: Path) -> Path:
         A folder that ``creases compare`` wrote.
     out
         The HTML file to write.
-
-    Returns
-    -------
-    Path
-        The file written.
     """
     check_html_name(out)
     comparison = _read(folder / NAME)

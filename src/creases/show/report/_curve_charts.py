@@ -9,6 +9,7 @@ import numpy as np
 
 from creases._text import format_signed
 from creases._typing import Floats
+from creases.show._figures._pair_graphs import PairLines
 from creases.show._figures._table_model import LEAST_RANGE
 from creases.show._figures._ticks import ColumnAxis, axis_ticks
 from creases.tables import LevelGraph, NumberGraph, PairGraph
@@ -44,15 +45,10 @@ def column_charts(graphs: Sequence[NumberGraph | LevelGraph]) -> list[dict[str, 
 
 def line_chart(graph: PairGraph) -> dict[str, Any]:
     """Return the chart of a number and a category: a curve for each value of the category."""
-    number, category = (graph.first, graph.second) if graph.second.levels else (graph.second, graph.first)
-    knots, levels = number.knots, np.arange(len(category.levels))
-    x, level = np.tile(knots, len(levels)), np.repeat(levels, len(knots)).astype(np.float64)
-    every = graph(x, level) if category is graph.second else graph(level, x)
-    table = every.reshape(len(levels), len(knots), -1)
-    k = int(np.abs(table).max(axis=(0, 1)).argmax())
-    shown = np.sort(np.argsort(-np.abs(table[:, :, k]).max(axis=1), kind="stable")[:LINES])
+    number, category, k, values = PairLines.from_graph(graph)
+    shown = np.sort(np.argsort(-np.abs(values).max(axis=1), kind="stable")[:LINES])
     series = [
-        {"kind": "line", "x": _round(knots), "y": _round(table[row, :, k]), "color": n, "name": category.levels[row]}
+        {"kind": "line", "x": _round(number.knots), "y": _round(values[row]), "color": n, "name": category.levels[row]}
         for n, row in enumerate(shown.tolist())
     ]
     of = f", for {graph.outputs[k]}" if len(graph.outputs) > 1 else ""

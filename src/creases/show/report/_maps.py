@@ -57,11 +57,6 @@ def write_map_report(
         A table of samples, and the column to predict.
     command
         The command that writes the report, to be shown in it.
-
-    Returns
-    -------
-    Path
-        The file written.
     """
     check_html_name(out)
     result = _load(path)

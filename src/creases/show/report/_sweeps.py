@@ -36,11 +36,6 @@ def write_sweep_report(folder: Path, out: Path) -> Path:
         A folder that ``creases sweep`` or :meth:`creases.lab.Sweep.run` wrote.
     out
         The HTML file to write.
-
-    Returns
-    -------
-    Path
-        The file written.
     """
     check_html_name(out)
     if not folder.is_dir():
