@@ -25,6 +25,7 @@ from creases._schema import (
     check_entries,
     choice,
     dict_of,
+    finite,
     instance,
     list_of,
     optional,
@@ -172,3 +173,21 @@ def test_entries_of_other_kinds_are_refused_by_name(change, message):
 def test_a_missing_entry_is_named():
     with pytest.raises(ValueError, match="step 1 has no 'epoch'"):
         check_entries({}, "step 1", epoch=COUNT)
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"),
+    [
+        (np.zeros((2, 3)), True),
+        (np.zeros((2, 4)), True),
+        (np.zeros((3, 3)), False),
+        (np.zeros(2), False),
+        (np.array([[1.0, np.nan], [0.0, 1.0]]), False),
+        (np.array([["a"], ["b"]]), False),
+        ([[1.0], [2.0]], False),
+    ],
+)
+def test_arrays_have_a_shape_and_finite_numbers(value, fits):
+    kind = finite(2, None)
+    assert kind.words == "2 x n finite numbers"
+    assert kind.allows(value) is fits

@@ -95,6 +95,18 @@ def dict_of(entry: Kind) -> Kind:
     )
 
 
+def finite(*shape: int | None) -> Kind:
+    """Return the kind of arrays of finite numbers, of a shape; None stands for any length."""
+
+    def allows(value: Any) -> bool:
+        if not isinstance(value, np.ndarray) or value.ndim != len(shape) or value.dtype.kind not in "fiu":
+            return False
+        fits = all(n is None or n == m for n, m in zip(shape, value.shape, strict=True))
+        return fits and bool(np.isfinite(value).all())
+
+    return Kind(f"{' x '.join('n' if n is None else str(n) for n in shape)} finite numbers", allows)
+
+
 #: Texts, each of them once: names of columns and classes.
 NAMES = Kind(
     "different strings",

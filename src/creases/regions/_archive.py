@@ -15,7 +15,7 @@ from creases._display import to_html
 from creases._files import write_atomically
 from creases.errors import FileError
 from creases.network import Network
-from creases.regions._archive_checks import DamageError, check_arrays
+from creases.regions._archive_checks import check_arrays
 
 
 class Result(Protocol):
@@ -61,7 +61,7 @@ def load(kind: type[R], path: str | Path) -> R:
     net = Network.from_bytes(arrays.pop("network").tobytes(), str(path))
     try:
         valid = check_arrays(name, arrays, net)
-    except DamageError as problem:
+    except ValueError as problem:
         raise FileError(f"{path}: damaged: {problem}") from None
     build: Callable[..., R] = kind
     return build(net=net, **{name: array if array.ndim else array.item() for name, array in valid.items()})

@@ -26,12 +26,8 @@ _COMPARED, _TOLERANCE = 64, 1e-6
 Arrays = Mapping[str, NDArray[Any]]
 
 
-class DamageError(ValueError):
-    """What is wrong with the content of a file."""
-
-
 def check_arrays(kind: str, arrays: Arrays, net: Network) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a result in the types that its class declares; raise :class:`DamageError` otherwise."""
+    """Return the arrays of a result in the types that its class declares; raise ValueError otherwise."""
     return _CHECKS[kind](_Reader(arrays, net))
 
 
@@ -44,23 +40,23 @@ class _Reader:
         self.n_bytes = (len(unit_of_bit(net)) + 7) // 8
         weights = [t for step in net.steps for t in step.tensors.values() if t.is_floating_point() and t.numel()]
         if any(float(tensor.abs().max()) > LARGEST for tensor in weights):
-            raise DamageError("the network has weights that are too large")
+            raise ValueError("the network has weights that are too large")
 
     def take(self, name: str, shape: tuple[int | None, ...], dtype: Any) -> NDArray[Any]:
         """Return an array of a shape (None: any length) in a type, if its numbers are the same in it."""
         array = self.arrays[name]
         if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
             expected = tuple("n" if n is None else n for n in shape)
-            raise DamageError(f"{name} has shape {array.shape}, expected {expected}")
+            raise ValueError(f"{name} has shape {array.shape}, expected {expected}")
         kind = np.dtype(dtype).kind
         allowed = {"f": "f", "i": "iu", "u": "u", "b": "b"}[kind]
         if array.dtype.kind not in allowed:
-            raise DamageError(f"{name} has entries of type {array.dtype}, expected {np.dtype(dtype)}")
+            raise ValueError(f"{name} has entries of type {array.dtype}, expected {np.dtype(dtype)}")
         if kind == "f" and not (np.abs(array) <= LARGEST).all():
-            raise DamageError(f"{name} has entries that are NaN, infinite or too large")
+            raise ValueError(f"{name} has entries that are NaN, infinite or too large")
         result = np.array(array, dtype, order="C")
         if kind != "f" and not np.array_equal(result, array):
-            raise DamageError(f"{name} has numbers that are too large")
+            raise ValueError(f"{name} has numbers that are too large")
         self.taken[name] = result
         return result
 
@@ -68,21 +64,21 @@ class _Reader:
         """Return indices from ``least`` to ``count - 1``."""
         array = self.take(name, shape, dtype)
         if array.size and (array.min() < least or array.max() >= count):
-            raise DamageError(f"{name} has indices outside {least} to {count - 1}")
+            raise ValueError(f"{name} has indices outside {least} to {count - 1}")
         return array
 
     def starts(self, name: str, groups: int | None, total: int, dtype: Any, least: int = 0) -> NDArray[Any]:
         """Return the starts (groups + 1,) of groups of at least ``least`` entries of an array of ``total``."""
         array = self.take(name, (None if groups is None else groups + 1,), dtype)
         if not len(array) or array[0] != 0 or array[-1] != total or (np.diff(array) < least).any():
-            raise DamageError(f"{name} does not divide {total} entries")
+            raise ValueError(f"{name} does not divide {total} entries")
         return array
 
     def box(self, n: int) -> None:
         """Check the box (n, 2)."""
         box = self.take("box", (n, 2), np.float64)
         if not (box[:, 0] < box[:, 1]).all():
-            raise DamageError("box is empty")
+            raise ValueError("box is empty")
 
     def patterns(self, count: int) -> None:
         """Check patterns (count, n_bytes): no unit may have a side that it does not have."""
@@ -93,7 +89,7 @@ class _Reader:
         limits = np.repeat(self.net.candidates, np.diff(self.net.unit_starts))
         for start in range(0, count, block):
             if (self.net.unpack(patterns[start : start + block]) >= limits).any():
-                raise DamageError("patterns name sides that units do not have")
+                raise ValueError("patterns name sides that units do not have")
 
     def values(self, name: str, points: NDArray[Any], values: NDArray[Any]) -> None:
         """Check that values (n, m) are the network's at points (n, d), at some of them.
@@ -109,7 +105,7 @@ class _Reader:
         expected, moved = (np.asarray(net(x.reshape(-1, *net.input_shape))).reshape(len(x), -1) for x in (at, near))
         room = _TOLERANCE * np.abs(expected).max(axis=1, keepdims=True) + 10 * np.abs(moved - expected)
         if not (np.abs(values[chosen] - expected) <= room).all():
-            raise DamageError(f"{name} differs from what the network computes")
+            raise ValueError(f"{name} differs from what the network computes")
 
     def flag(self, name: str) -> bool:
         """Return a truth value."""
@@ -123,7 +119,7 @@ def _check_line(reader: _Reader) -> dict[str, NDArray[Any]]:
     infinite = reader.flag("infinite")
     t = reader.take("breakpoints", (None,), np.float64)
     if (np.diff(t) <= 0).any() or (not infinite and len(t) and not (t[0] >= 0 and t[-1] <= 1)):
-        raise DamageError("breakpoints do not rise, or are outside the segment")
+        raise ValueError("breakpoints do not rise, or are outside the segment")
     units = reader.indices("unit_ids", (None,), np.int64, net.n_units)
     reader.starts("unit_starts", len(t), len(units), np.int64, least=1)
     reader.patterns(len(t) + 1)
@@ -147,7 +143,7 @@ def _check_plane(reader: _Reader) -> dict[str, NDArray[Any]]:
     starts = reader.starts("starts", None, len(corners), np.int32, least=3)
     R = len(starts) - 1
     if not R:
-        raise DamageError("there are no regions")
+        raise ValueError("there are no regions")
     beside = reader.indices("edge_regions", (len(edges), 2), np.int32, R, least=-1)
     _check_mesh(edges, beside, corners, around, starts)
     reader.patterns(R)
@@ -160,13 +156,13 @@ def _check_mesh(edges: Any, beside: Any, corners: Any, around: Any, starts: Any)
     after[starts[1:] - 1] = starts[:-1]
     ends = np.sort(np.stack([corners, corners[after]], axis=1), axis=1)
     if (ends != np.sort(edges[around], axis=1)).any() or (ends[:, 0] == ends[:, 1]).any():
-        raise DamageError("regions do not go along their edges")
+        raise ValueError("regions do not go along their edges")
     region = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     if not (beside[around] == region[:, None]).any(axis=1).all():
-        raise DamageError("edges are not between their regions")
+        raise ValueError("edges are not between their regions")
     uses = np.bincount(around, minlength=len(edges))
     if (uses != (beside >= 0).sum(axis=1)).any():
-        raise DamageError("edges are not between their regions")
+        raise ValueError("edges are not between their regions")
 
 
 def _check_space(reader: _Reader) -> dict[str, NDArray[Any]]:
@@ -180,14 +176,14 @@ def _check_space(reader: _Reader) -> dict[str, NDArray[Any]]:
     R = len(reader.take("inner", (None, n), np.float64))
     starts = reader.starts("starts", R, len(corners), np.int64)
     if len(corners) and (np.diff(starts) < 1).any():
-        raise DamageError("starts does not divide the corners")
+        raise ValueError("starts does not divide the corners")
     reader.patterns(R)
     pairs = reader.indices("pairs", (None, 2), np.int64, R)
     reader.indices("facet_units", (len(pairs),), np.int32, net.n_units, least=-1)
     reader.flag("complete")
     ended = reader.arrays["ended"]
     if ended.dtype.kind != "U" or ended.ndim:
-        raise DamageError("ended is not text")
+        raise ValueError("ended is not text")
     reader.taken["ended"] = ended
     _check_faces(reader, n, V, R)
     return reader.taken
@@ -197,7 +193,7 @@ def _check_faces(reader: _Reader, n: int, V: int, R: int) -> None:
     """Check the lattice of faces: a face's facets are faces of one dimension less."""
     counts = reader.take("face_counts", (n + 1 if len(reader.arrays["face_counts"]) else 0,), np.int64)
     if (counts < 0).any():
-        raise DamageError("face_counts is negative")
+        raise ValueError("face_counts is negative")
     total = int(counts.sum())
     lists = reader.indices("face_lists", (None,), np.int32, max(total, 0))
     starts = reader.starts("face_starts", total if len(reader.arrays["face_starts"]) else None, len(lists), np.int64)
@@ -205,11 +201,11 @@ def _check_faces(reader: _Reader, n: int, V: int, R: int) -> None:
     if not total:
         return
     if counts[0] != V or counts[n] != R:
-        raise DamageError("face_counts does not match the vertices and regions")
+        raise ValueError("face_counts does not match the vertices and regions")
     dimension = np.repeat(np.arange(n + 1), counts)
     owner = np.repeat(dimension, np.diff(starts))
     if (dimension[lists] != owner - 1).any():
-        raise DamageError("face_lists names faces of another dimension")
+        raise ValueError("face_lists names faces of another dimension")
 
 
 def _check_cell(reader: _Reader) -> dict[str, NDArray[Any]]:
@@ -218,17 +214,17 @@ def _check_cell(reader: _Reader) -> dict[str, NDArray[Any]]:
     sides = reader.take("sides", (net.n_units,), np.int16)
     limits = np.repeat(net.candidates, np.diff(net.unit_starts)).astype(np.int64)
     if ((sides < 0) | (sides >= limits)).any():
-        raise DamageError("sides names sides that units do not have")
+        raise ValueError("sides names sides that units do not have")
     Q = reader.take("Q", (None, net.n_in), np.float64)
     rows = len(Q)
     p = reader.take("p", (rows,), np.float64)
     if (Q @ x - p > _TOLERANCE * (np.abs(Q) @ np.abs(x) + np.abs(p))).any():
-        raise DamageError("p excludes x from its own region")
+        raise ValueError("p excludes x from its own region")
     units = reader.indices("units", (rows,), np.int64, net.n_units, least=-1)
     across = reader.take("across", (rows,), np.int16)
     most = np.append(limits, 1)[units]
     if ((across < -1) | (across >= most)).any():
-        raise DamageError("across names sides that units do not have")
+        raise ValueError("across names sides that units do not have")
     J, y = reader.take("J", (net.n_out, net.n_in), np.float64), reader.take("y", (net.n_out,), np.float64)
     reader.values("J x + y", x[None], (J @ x + y)[None])
     return reader.taken

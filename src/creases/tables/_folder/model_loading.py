@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from creases._files import parse_json
-from creases._schema import is_count
+from creases._schema import COUNT, STRING, check_entries, dict_of, finite, list_of, sequence
 from creases._text import plural
-from creases._typing import Floats
 from creases.errors import FileError
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._folder import folder as names
@@ -88,24 +87,16 @@ def _check_inputs(model: TableModel) -> None:
     inside = model.network.n_in if model.additive is None else len(model.additive.features)
     if d != inside:
         raise ValueError(f"{plural(d, 'input')} of the table, {inside} of the network")
-    _check_numbers(model.center, "center", (d,))
-    _check_numbers(model.spread, "spread", (d,))
-    _check_numbers(model.ranges, "ranges", (d, 2))
+    check_entries(model, "the model", center=finite(d), spread=finite(d), ranges=finite(d, 2))
     if not (model.spread > 0).all() or not (model.ranges[:, 0] <= model.ranges[:, 1]).all():
         raise ValueError("spread must be above 0, and ranges from the least to the largest value")
-
-
-def _check_numbers(values: Floats, name: str, shape: tuple[int, ...]) -> None:
-    if values.shape != shape or not np.isfinite(values).all():
-        raise ValueError(f"{name} must hold {' x '.join(map(str, shape))} finite numbers")
 
 
 def _check_outputs(model: TableModel) -> None:
     """Refuse a target and classes that are not those of the network."""
     threshold = model.threshold
     n_out = model.network.n_out if model.additive is None else model.outputs(model.center[None]).shape[1]
-    if not all(isinstance(target, str) for target in model.targets):
-        raise TypeError(f"the targets are {model.targets!r}")
+    check_entries(model, "the model", targets=sequence(STRING))
     if model.classes is None and n_out != len(model.targets):
         raise ValueError(f"{plural(len(model.targets), 'target')}, {plural(n_out, 'output')} of the network")
     if model.classes is not None and len(model.classes) != n_out:
@@ -120,8 +111,9 @@ def _check_regions(model: TableModel, units: int) -> None:
     if units != net.n_units:
         raise ValueError(f"{units} units, {net.n_units} of the network")
     length = 2 * net.pattern(model.center).shape[-1]
+    check_entries(model, "the model", regions=dict_of(COUNT))
     for pattern, count in model.regions.items():
-        if len(pattern) != length or not is_count(count) or not count:
+        if len(pattern) != length or not count:
             raise ValueError(f"region {pattern!r} with {count!r} rows, for a network with {plural(units, 'unit')}")
     for pattern, lead in model.same.items():
         if len(pattern) != length or lead not in model.regions:
@@ -147,8 +139,7 @@ def _check_encoding(model: TableModel, task: str) -> None:
 
 
 def _as_names(values: Any, what: str) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise TypeError(f"the {what} are not a list of names")
+    check_entries({what: values}, "the model", **{what: list_of(STRING)})
     return tuple(values)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from creases._schema import expect
+from creases._schema import check_entries, expect, finite
 from creases._typing import Floats
 from creases.tables._stages.model import CurveModel
 from creases.tables._stages.pairs import PairHinges, Variable
@@ -100,8 +100,7 @@ def _array(values: Any, name: str, *shape: int | None) -> Floats:
     array = np.array(values, np.float64)
     if array.size == 0:  # the shape of an empty list is not that of the array
         array = array.reshape([0 if each is None else each for each in shape])
-    fits = array.ndim == len(shape) and all(s is None or s == k for s, k in zip(shape, array.shape, strict=True))
-    expect(fits and bool(np.isfinite(array).all()), f"{name} has other numbers than expected")
+    check_entries({name: array}, "the model", **{name: finite(*shape)})
     return array
 
 
