@@ -16,7 +16,8 @@ MAX_KINDS = 5
 def fold_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     """Return the explanation of folds as text, without their outcome."""
     reason, effect = fold_reason(explanation, names), _effect(explanation)
-    crease = [] if "folds" in explanation else [_crease(explanation, names)]
+    known = "folds" not in explanation and "found" in explanation["where"]  # not in histories of folds at patches
+    crease = [_crease(explanation, names)] if known else []
     return " ".join([reason, *crease, effect, *_sample_sentences(explanation, names)])
 
 
@@ -101,7 +102,7 @@ def outcome_sentence(explanation: Mapping[str, Any], names: FeatureNames) -> str
     if "errors" in after:
         text += f" and {describe_change('the number of errors', str(after['errors_before']), str(after['errors']))}"
         text += f"; {_corrected(explanation, names)}"
-    if "folds" in explanation:
+    if "folds" in explanation or "crease_moved" not in after:
         return f"{text}."
     at_input = explanation["where"]["space"] == "input"
     moved = names.distance(after["crease_moved"]) if at_input else format_number(after["crease_moved"])
