@@ -93,7 +93,7 @@ def test_units_are_kept_where_they_pay_and_leave_shaped_columns_alone() -> None:
     assert residuals.var() < 0.05 * problem.y.var()
     check_one_function(model, problem.X)
     slopes = np.asarray(model.network(problem.X + np.array([0, 0, 0, 0.01]))) - np.asarray(model.network(problem.X))
-    assert (slopes >= 0).all()
+    assert slopes.min() > -1e-12  # constant beyond the column's range, but for the rounding of the other parts
 
 
 def test_units_are_not_tried_where_random_ones_do_not_help() -> None:

@@ -22,7 +22,7 @@ from creases.tables._stages.parts_of_fit import parts_of_fit
 from creases.tables._stages.penalized import STEPS, choose_penalties, fit_penalized, imitate, mean_functions, refit
 from creases.tables._stages.rows import Rows, scale_of_scores
 from creases.tables._stages.simplify import eliminate, select_functions
-from creases.tables._stages.stages import LINEAR_STEPS, choose, describe_steps, fit_candidates
+from creases.tables._stages.stages import LINEAR_STEPS, SMALL, choose, describe_steps, fit_candidates
 
 if TYPE_CHECKING:
     from creases.tables._streaming.rows import StreamedRows
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MIN_ROWS = 10
 
 #: Folds of a table with fewer rows than ``SMALL``; a larger one has a single held-out part of the same size.
-FOLDS, SMALL = 5, 4_000
+FOLDS = 5
 
 #: Planes of an average at most.
 MAX_PLANES = 10

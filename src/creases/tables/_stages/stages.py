@@ -22,8 +22,14 @@ from creases.tables._stages.simplify import NEGLIGIBLE, drop_idle_hinges
 from creases.tables._stages.unit_basis import unit_knots
 from creases.tables._stages.units import add_units, draw_units, train_units
 
-#: Pieces of a curve at most, pieces of a table's curves together, and inputs that have curves.
-PIECES, FUNCTIONS, MAX_BENT = 20, 600, 100
+#: Rows of a table below which it is small: folds instead of one held-out part, and fewer pieces of curves.
+SMALL = 4_000
+
+#: Pieces of a curve of a small and of a larger table at most.
+PIECES, MORE_PIECES = 20, 100
+
+#: Pieces of a table's curves together, and inputs that have curves.
+FUNCTIONS, MAX_BENT = 400, 100
 
 #: Pieces of all curves for each row, and of each curve at least.
 PIECES_PER_ROW, LEAST_PIECES = 1.0, 4
@@ -139,7 +145,8 @@ def _bending_inputs(rows: Rows, inputs: Inputs, fits: Sequence[Fit]) -> Bools:
 
 
 def _curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools) -> CurveBasis:
-    n_pieces = min(PIECES, max(_count_pieces(rows) // max(int(is_bent.sum()), 1), LEAST_PIECES))
+    most = PIECES if rows.copies.sum() < SMALL else MORE_PIECES
+    n_pieces = min(most, max(_count_pieces(rows) // max(int(is_bent.sum()), 1), LEAST_PIECES))
     knots = []
     for j, numeric in enumerate(inputs.is_numeric):
         each = np.array([0.0, 1.0])

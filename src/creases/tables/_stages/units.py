@@ -19,7 +19,7 @@ Singles = NDArray[Any]  #: float32: training needs no more, and takes half the t
 RANDOM_UNITS, RANDOM_INPUTS = 100, 3
 
 #: Rows for each trained unit, and units at least and at most.
-ROWS_PER_UNIT, LEAST_UNITS, MOST_UNITS = 100, 8, 64
+ROWS_PER_UNIT, LEAST_UNITS, MOST_UNITS = 50, 8, 128
 
 #: Epochs of training, steps in all at most, rows in each at most, the first rate, and the decay of weights.
 EPOCHS, STEPS, BATCH, RATE, DECAY = 60, 4_000, 256, 5e-3, 1e-2
