@@ -62,8 +62,9 @@ def _check_optimizer_state(state: Any, where: str) -> None:
 def _check_race(race: Mapping[str, Any], history: History, tensors: Mapping[str, Tensor]) -> None:
     first, rival = race["epoch"], race["rival"]
     expect(_is_within(first, history.epochs) and _is_within(race["records"], history.records), "the race has not begun")
-    counts = ("steps", "flops", "rest", "averaged")
+    counts = ("steps", "flops", "parameters", "averaged")
     expect(all(is_count(race[name]) for name in counts), "the race has an invalid count")
+    expect(is_number(race["factor"]) and race["factor"] > 0, "the race has no factor")
     for number, epoch in enumerate(race["epochs"], first + 1):
         check_epoch(epoch, number)
     expect(all(map(is_number, race["losses"])), "the race has losses that are not numbers")

@@ -14,6 +14,8 @@ from torch.optim.lr_scheduler import LRScheduler
 from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
 from creases.errors import InputError
 from creases.growth._budget import Budget, check_budget
+from creases.growth._rates import fitting_decay, fitting_rate
+from creases.growth._samples import Samples
 from creases.growth._schedule import MakeScheduler, check_schedule
 from creases.growth.methods._evidence import GrowthMethod
 from creases.growth.methods._registry import resolve_method
@@ -21,6 +23,7 @@ from creases.growth.policies._stages import Stages
 from creases.growth.policies._stop import NoImprovement, SizeLimit, Stop, as_stops
 from creases.growth.policies._when import When, resolve_when
 from creases.growth.policies._where import Where, resolve_where
+from creases.network import Place, places
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,7 +58,7 @@ class GrowthOptions(TypedDict, total=False):
     stop: Stop | Sequence[Stop]
     budget: str | float | Budget
     growth_share: str | float
-    growth_factor: float
+    growth_factor: str | float
     max_units: int | None
     max_parameters: int | None
     patience: int
@@ -68,9 +71,9 @@ class RunOptions(GrowthOptions, total=False):
     """The options of :class:`GrowthConfig` for a run of training and growth."""
 
     optimizer: str | optim.Optimizer | MakeOptimizer
-    lr: float
+    lr: str | float
     schedule: str | LRScheduler | MakeScheduler
-    weight_decay: float
+    weight_decay: str | float
     batch_size: str | int | None
     keep: Literal["best", "refit", "last"]
 
@@ -100,8 +103,9 @@ class GrowthConfig:
         ``"2e12 multiply-adds"``; ``"auto"`` is 20 to 400 epochs, about 3000 optimizer steps. Growth steps, and
         stages that are undone, count towards it.
     growth_share, growth_factor
-        For ``when="stages"``: the fraction of the budget for growth (``"auto"``: a tenth, or a fifth in runs too short
-        for several stages in a tenth), and the factor by which a stage widens a layer.
+        For ``when="stages"``: the fraction of the budget for growth (``"auto"``: a quarter at most), and the factor by
+        which a stage widens the layers (``"auto"``: four, and two after a stage that does not pay; a network whose
+        layers have 16 units or more at the start is narrowed by four first, if held-out data do not speak against it).
     max_units, max_parameters
         Maximum size of the network; None for no limit.
     patience
@@ -116,19 +120,24 @@ class GrowthConfig:
     optimizer
         ``"adamw"``, ``"adam"``, an optimizer, or a function of the parameters to one.
     lr
-        Learning rate of the optimizer, if that is given by name.
+        Learning rate of the optimizer, if that is given by name. ``"auto"`` falls with the cube root of the inputs of
+        layers and the square root of their number, from 0.01 for 16 inputs; it follows the network as that grows, and
+        is lowered at the start where a short test shows that the loss does not fall with it.
     schedule
         ``"cosine"`` anneals the learning rate to zero over the budget, ``"constant"`` leaves it; or a torch scheduler
         of your optimizer, or a function that makes one, which is stepped after every optimizer step.
     weight_decay
-        Weight decay of AdamW. Biases and other parameters of one axis do not decay.
+        Weight decay of AdamW. Biases and other parameters of one axis do not decay. ``"auto"`` is 0.3 for 400 samples
+        or fewer, and falls in proportion to their number.
     batch_size
         Samples in a batch; ``"auto"`` is an eighth of them, between 32 and 200; None is all.
     keep
         ``"best"``: with validation data, return the network with the lowest validation loss, smoothed over epochs.
-        ``"refit"``: the same, but if that loss is past its best half-way through the training after growth, return to
-        the network at the end of growth and train it on all samples, those held out included, for as long as the
-        lowest loss took. Validation samples that you pass yourself are never trained on.
+        ``"refit"``: the same, but if that loss is past its best half-way through the training after growth (and of
+        classes the accuracy too, by a standard error), return to the network at the end of growth and train it on all
+        samples, those held out included, for as long as the lowest loss took. Validation samples that you pass yourself
+        are never trained on. Otherwise, the last network is returned if it classifies validation data as well as the
+        one with the lowest loss.
         ``"last"``: return the last network.
     hidden
         Widths of the hidden layers of a new network; ``"auto"`` is one layer with two units per class or target (two
@@ -163,16 +172,16 @@ class GrowthConfig:
     stop: Stop | Sequence[Stop] = ()
     budget: str | float | Budget = "auto"
     growth_share: str | float = "auto"
-    growth_factor: float = 2.0
+    growth_factor: str | float = "auto"
     max_units: int | None = None
     max_parameters: int | None = None
     patience: int = 5
-    growth_patience: int | None = 3
+    growth_patience: int | None = 2
     recycle: bool = True
     optimizer: str | optim.Optimizer | MakeOptimizer = "adamw"
-    lr: float = 0.01
+    lr: str | float = "auto"
     schedule: str | LRScheduler | MakeScheduler = "cosine"
-    weight_decay: float = 0.3
+    weight_decay: str | float = "auto"
     batch_size: str | int | None = "auto"
     keep: Literal["best", "refit", "last"] = "refit"
     hidden: str | int | Sequence[int] = "auto"
@@ -199,9 +208,11 @@ class GrowthConfig:
             isinstance(self.optimizer, optim.Optimizer) or callable(self.optimizer)
         ):
             _check_name(self.optimizer, _OPTIMIZERS, "optimizer", "or an optimizer, or a function that makes one")
-        check_number(self.lr, "lr", above=0)
-        check_number(self.weight_decay, "weight_decay", least=0)
-        if self.batch_size is not None and not (isinstance(self.batch_size, str) and self.batch_size == "auto"):
+        if not _is_auto(self.lr):
+            check_number(self.lr, "lr", above=0)
+        if not _is_auto(self.weight_decay):
+            check_number(self.weight_decay, "weight_decay", least=0)
+        if self.batch_size is not None and not _is_auto(self.batch_size):
             _check_batch_size(self.batch_size)
         check_choice(self.recycle, (True, False), "recycle")
         check_choice(self.keep, ("best", "refit", "last"), "keep")
@@ -245,18 +256,29 @@ class GrowthConfig:
             return min(max(int(n * BATCH_FRACTION), MIN_BATCH), MAX_BATCH)
         return n if self.batch_size is None else int(self.batch_size)
 
-    def make_optimizer(self, model: nn.Module) -> optim.Optimizer:
-        """Return the optimizer of a model's parameters."""
+    @property
+    def fits_rate(self) -> bool:
+        """Whether the learning rate is chosen by the size of the network."""
+        return isinstance(self.lr, str) and isinstance(self.optimizer, str)
+
+    def learning_rate(self, model: nn.Module, places: Sequence[Place]) -> float:
+        """Return the learning rate of a model with these places."""
+        return fitting_rate(model, places) if isinstance(self.lr, str) else self.lr
+
+    def make_optimizer(self, model: nn.Module, samples: Samples) -> optim.Optimizer:
+        """Return the optimizer of a model's parameters, for these training samples."""
         if isinstance(self.optimizer, optim.Optimizer):
             return self.optimizer
-        if self.optimizer == "adam":
-            return optim.Adam(model.parameters(), lr=self.lr, fused=_can_fuse(model))
         if not isinstance(self.optimizer, str):
             return self.optimizer(model.parameters())
+        lr = self.learning_rate(model, places(model, X=samples.example()) if self.fits_rate else ())
+        if self.optimizer == "adam":
+            return optim.Adam(model.parameters(), lr=lr, fused=_can_fuse(model))
+        decay = fitting_decay(samples.size) if isinstance(self.weight_decay, str) else self.weight_decay
         weights = [parameter for parameter in model.parameters() if parameter.ndim > 1]
         biases = [parameter for parameter in model.parameters() if parameter.ndim <= 1]
-        groups = [{"params": weights, "weight_decay": self.weight_decay}, {"params": biases, "weight_decay": 0.0}]
-        return optim.AdamW([group for group in groups if group["params"]], lr=self.lr, fused=_can_fuse(model))
+        groups = [{"params": weights, "weight_decay": decay}, {"params": biases, "weight_decay": 0.0}]
+        return optim.AdamW([group for group in groups if group["params"]], lr=lr, fused=_can_fuse(model))
 
     def stops(self) -> list[Stop]:
         """Return the reasons to stop before the budget is spent: those given, limits of size, no improvement."""
@@ -317,6 +339,10 @@ def config_of(options: Mapping[str, Any], kind: type[Any], caller: str) -> Growt
         if name not in kind.__annotations__:
             raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
     return GrowthConfig(**options)
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
 
 
 def _is_retired(name: str, value: Any) -> bool:

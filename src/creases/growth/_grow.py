@@ -30,7 +30,7 @@ def grow(
     data: Any,
     loss: str | Loss,
     *,
-    validation: Any = None,
+    validation: Any = "auto",
     checkpoint: str | Path | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool | None = None,
@@ -39,8 +39,9 @@ def grow(
     """Train a model in place, and grow it early in the run as long as growth lowers the held-out loss.
 
     A run has two phases and one budget. In the first phase, at most a share of the budget, the network grows in stages
-    that about double its layers, with units from the method ``how``; a stage that does not lower the held-out loss is
-    undone exactly. In the second phase the network only trains. The learning rate is annealed to zero over both phases.
+    that widen its layers by four or two, with units from the method ``how``; a stage that does not lower the held-out
+    loss by more than it costs is undone exactly. In the second phase the network only trains. The learning rate fits
+    the size of the network, and is annealed to zero over both phases.
 
     With the same seed, on a CPU, the result is the same, even if the run is interrupted and resumed. Under torchrun
     (with ``torch.distributed`` initialised) every process makes the same call; batches, statistics and measurements are
@@ -56,8 +57,9 @@ def grow(
     loss
         ``"classification"``, ``"regression"``, or a function of outputs and targets.
     validation
-        Validation samples; a number is the fraction of the data (in memory) to hold out for validation. With
-        ``keep="last"`` that fraction is trained on too once growth has ended.
+        Validation samples; a number is the fraction of the data (in memory) to hold out for validation, ``"auto"`` is
+        0.15 of 200 samples or more, None is none. With ``keep="last"`` that fraction is trained on too once growth has
+        ended.
     checkpoint
         File to save the run to after growth steps and every 30 seconds. If it exists, the run resumes from it (pass the
         model that the run began with).

@@ -12,13 +12,13 @@ from creases.errors import InputError
 from creases.growth._budget import Budget, Meter
 from creases.growth._config import GrowthConfig, GrowthOptions, config_of, takes_options
 from creases.growth._cost import count_cost
-from creases.growth._growth_steps import MAX_SAMPLES, grow_places, recycle_units, revive_layer
+from creases.growth._growth_steps import MAX_SAMPLES, grow_places, narrow_places, recycle_units, revive_layer
 from creases.growth._loss_sum import Loss
 from creases.growth._objective import objective
 from creases.growth._outcomes import note_outcomes
 from creases.growth._race import Race
 from creases.growth._racing import Racing
-from creases.growth._records import History, Record, smooth_loss
+from creases.growth._records import History, Record, smooth
 from creases.growth._samples import as_samples
 from creases.growth._setting import describe_setting
 from creases.growth._state import State
@@ -228,6 +228,8 @@ class Grower(Racing):
                 self._grow_or_end()
         if reason:
             self._look_back()
+        if history.growth_ended and history.growth_spent is None:
+            history.growth_spent = state.meter.progress
         history.ended, self._progress = reason, state.meter.progress
         return state.record
 
@@ -239,15 +241,16 @@ class Grower(Racing):
         with count_cost() as cost:
             reason = _first_reason(limits, state)
             state.record = None if reason else revive_layer(state)  # to a dead layer nothing can be added
-            if not reason and state.record is None and factor is None:
+            if not reason and factor is not None:
+                narrow = factor < 1
+                state.record = narrow_places(state, factor) if narrow else grow_places(state, self.stops, factor)
+                reason = "" if state.record else "no layer can grow within the size limits"
+            elif not reason and state.record is None:
                 reason = _first_reason(nothing, state)
                 if not reason:
                     recycled = recycle_units(state, self.stops) if self.recycle else None
                     state.record = recycled or grow_places(state, self.stops)
                     reason = "" if state.record else self._idle()
-            elif not reason and state.record is None:
-                state.record = grow_places(state, self.stops, factor)
-                reason = "" if state.record else "no layer can grow within the size limits"
         state.meter.charge(cost.multiply_adds)
         history.growth_ended = reason
 
@@ -315,7 +318,8 @@ class Grower(Racing):
                 **measured.numbers,
                 "validation_loss": validation_loss,
                 "validation_score": None if held is None else held.score,
-                "smoothed_loss": smooth_loss(history.epochs, validation_loss),
+                "smoothed_loss": smooth(history.epochs, "smoothed_loss", validation_loss),
+                "smoothed_score": smooth(history.epochs, "smoothed_score", None if held is None else held.score),
                 "parameters": state.parameters,
                 "widths": self.widths,
             }

@@ -24,7 +24,7 @@ from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._registry import filler, refusal
 from creases.growth.policies._stop import SizeLimit, Stop, available_units, is_worth_adding
 from creases.growth.policies._where import At, EveryPlace
-from creases.network import Place
+from creases.network import Place, remove
 from creases.network.surgery import find_place
 
 #: Samples on which units are checked for being dead or redundant.
@@ -57,6 +57,30 @@ def grow_places(state: State, stops: Sequence[Stop], factor: float | None = None
         last = record or last
         if record is not None and not together:
             break
+    return last
+
+
+def narrow_places(state: State, factor: float) -> Record | None:
+    """Narrow the places that the policy ``where`` names by a factor below 1; return the last growth step's record.
+
+    The last units of a place are removed: those of an untrained network are all alike.
+    """
+    last = None
+    for candidate in state.where(state):
+        if isinstance(candidate, DepthProposal):
+            continue
+        place = find_place(state.model, candidate.name, X=state.samples.example())
+        width = max(math.ceil(factor * place.width), 1)
+        if isinstance(state.model.get_submodule(place.name), nn.Linear):
+            width = min(max(width, state.n_outputs), place.width)
+        if width == place.width:
+            continue
+        units = list(range(width, place.width))
+        explanation = {"method": "narrow", "place": place.name, "reason": "", "units": len(units)}
+        nothing = torch.zeros(0)
+        proposal = Proposal("narrow", place, nothing, nothing, {}, 0.0, explanation)
+        edit = partial(remove, state.model, place, units, optimizer=state.optimizer)
+        last = _record_step(state, "narrow", proposal, units, edit)
     return last
 
 

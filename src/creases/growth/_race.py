@@ -20,9 +20,8 @@ from creases.growth._training import preserve_modes
 from creases.growth.integrations import _ranks as ranks
 from creases.network.surgery import without_side_effects
 
-#: Standard errors by which a loss must be lower to count as lower: with none, luck decides; with one, small tables
-#: whose few held-out rows make every difference uncertain would never grow.
-MIN_GAIN = 0.5
+#: Standard errors by which a loss must be lower to count as lower: with none, luck decides.
+MIN_GAIN = 1.0
 
 #: Blocks of held-out samples whose mean losses are compared in pairs.
 BLOCKS = 50
@@ -88,8 +87,9 @@ class Race:
     epoch: int  #: the last one before
     records: int  #: growth steps before
     steps: int  #: of each network
+    factor: float = 2.0  #: by which the widths change
     flops: int = 0  #: operations of a forward pass of the network before
-    rest: int = 0  #: steps of the winner until the next race
+    parameters: int = 0  #: of the network before
     rival: NetworkState | None = None  #: the network that was trained on; None while it is trained
     epochs: list[dict[str, Any]] = field(default_factory=list)  #: of the rival
     losses: list[float] = field(default_factory=list)  #: of the rival, by block
@@ -116,8 +116,9 @@ class Race:
     def to_dict(self) -> dict[str, Any]:
         """Return the race as dicts, lists, numbers and tensors."""
         rival = None if self.rival is None else self.rival.to_dict()
-        rest: dict[str, Any] = {"epochs": self.epochs, "losses": self.losses, "steps": self.steps, "rest": self.rest}
-        rest |= {"average": self.average, "averaged": self.averaged, "flops": self.flops}
+        rest: dict[str, Any] = {"epochs": self.epochs, "losses": self.losses, "steps": self.steps}
+        rest |= {"average": self.average, "averaged": self.averaged, "factor": self.factor}
+        rest |= {"flops": self.flops, "parameters": self.parameters}
         return {"before": self.before.to_dict(), "rival": rival, "epoch": self.epoch, "records": self.records, **rest}
 
 

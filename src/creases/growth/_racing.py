@@ -11,7 +11,7 @@ from creases.growth._race import MIN_GAIN, NetworkState, Race, average_weights, 
 from creases.growth._records import History
 from creases.growth._samples import Samples
 from creases.growth._state import State
-from creases.growth.policies._stages import Stages
+from creases.growth.policies._stages import Stages, reducible_loss
 
 
 class Racing(ABC):
@@ -52,21 +52,18 @@ class Racing(ABC):
             self._close_race(stages)
             if stages.failures(history.stages) >= stages.patience:
                 history.growth_ended = stages.explain_failure(history.stages)
-            elif race.rest:
-                self.state.stage_end = history.last["steps"] + race.rest
-                return
         if self.race is None and not history.growth_ended:
             self._begin_race(stages)
 
     def _begin_race(self, stages: Stages) -> None:
         """Train the current network on, for as many steps as the grown one will get; or end growth."""
         state, history = self.state, self.history
-        stage = stages.stage_length(state)
-        steps = stages.race_length(stage)
         history.growth_ended = stages.over(state)
         if not history.growth_ended:
-            before = NetworkState.from_state(state)
-            self.race = Race(before, len(history.epochs), len(history.records), steps, state.flops, stage - steps)
+            factor = stages.next_factor(state)
+            steps = stages.race_length(state, factor)
+            before, size = NetworkState.from_state(state), (state.flops, state.parameters)
+            self.race = Race(before, len(history.epochs), len(history.records), steps, factor, *size)
             state.stage_end = history.last["steps"] + steps
 
     def _grow_rival(self, stages: Stages, race: Race) -> None:
@@ -80,7 +77,7 @@ class Racing(ABC):
         for hook in self.before_decision:  # the network that grows is this one
             hook(state)
         state.stage_end = history.last["steps"] + race.steps
-        self._grow_or_end(stages.widening(state))
+        self._grow_or_end(race.factor)
         if state.record is not None and not stages.has_room(state, race.steps):
             history.growth_ended = "a growth step costs more than growth's share of the budget leaves"
             self._undo(race)
@@ -101,9 +98,13 @@ class Racing(ABC):
         losses = self._held_out_losses(race)
         gain, error = compare_losses(race.losses, losses)
         before = sum(race.losses) / len(race.losses)
-        needed = max(MIN_GAIN * error, stages.least_gain(self.state, race.flops) * before)
+        reducible = reducible_loss(before, history.epochs[0]["loss"])
+        needed = max(MIN_GAIN * error, stages.least_gain(self.state, race.flops, race.parameters) * reducible)
+        needed = needed if race.factor > 1 else -needed  # a narrower network may lose what a wider one must gain
         stage = {
             "epoch": race.epoch,
+            "factor": race.factor,
+            "widths_before": dict(race.before.network.widths),
             "steps": history.last["steps"],
             "widths": history.last["widths"],
             "loss_grown": sum(losses) / len(losses),

@@ -14,8 +14,11 @@ _NUMBERS = ("epochs", "seconds", "multiply_adds", "progress", "loss")
 _PERHAPS = ("score", "validation_loss", "validation_score", "smoothed_loss")
 _COUNTS = ("epoch", "steps", "parameters")
 
+#: What a growth step may do.
+_ACTIONS = ("grow", "deepen", "narrow", "recycle", "revive")
+
 #: Entries of a stage that are numbers.
-_STAGE_NUMBERS = ("loss_grown", "loss_training_on", "gain", "error", "needed")
+_STAGE_NUMBERS = ("factor", "loss_grown", "loss_training_on", "gain", "error", "needed")
 
 #: What telling a damaged explanation raises.
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, ZeroDivisionError)
@@ -35,8 +38,8 @@ def check_history(history: Any) -> None:
     for name in ("growth_ended", "ended"):
         expect(isinstance(getattr(history, name), str), f"{name} is not text")
     expect(is_count(history.idle), "idle is not a count")
-    share = history.growth_share
-    expect(share is None or (is_number(share) and 0 < share < 1), "growth_share is not a fraction")
+    share = history.growth_spent
+    expect(share is None or (is_number(share) and 0 <= share <= 1), "growth_spent is not a fraction")
     kept = history.kept
     expect(kept is None or (is_count(kept) and kept <= len(history.epochs)), "kept is not an epoch")
     expect(isinstance(history.setting, dict), "setting has no names")
@@ -75,6 +78,7 @@ def _check_stage(stage: Mapping[str, Any], where: str) -> None:
     expect(all(is_number(stage[name]) for name in _STAGE_NUMBERS), f"{where} has an entry that is not a number")
     expect(isinstance(stage["pays"], bool), f"{where} does not say whether it pays")
     _check_widths(stage["widths"], where)
+    _check_widths(stage["widths_before"], where)
 
 
 def _check_widths(widths: Any, where: str) -> None:
@@ -85,7 +89,7 @@ def _check_widths(widths: Any, where: str) -> None:
 def _check_record(record: Any, where: str) -> None:
     counts = (record.number, record.epoch, record.steps)
     expect(all(map(is_count, counts)), f"{where} has a number or a time that is not a count")
-    expect(record.action in ("grow", "deepen", "recycle", "revive"), f"{where} has the action {record.action!r}")
+    expect(record.action in _ACTIONS, f"{where} has the action {record.action!r}")
     expect(isinstance(record.place, str) and isinstance(record.method, str), f"{where} has a place that is not text")
     expect(_is_list(record.units, int) and _is_list(record.removed, int), f"{where} has units that are not numbers")
     for pair in (record.width, record.parameters):

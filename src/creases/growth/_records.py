@@ -16,13 +16,14 @@ from creases.growth._explanation import explain, explain_outcome, explain_reason
 from creases.growth._feature_names import NameOptions
 from creases.growth._frames import epochs_frame, steps_frame
 from creases.growth._record_checks import check_history
+from creases.growth._size import explain_size
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _VERSION = 2
 
-#: Weight of the past in the smoothed validation loss.
+#: Weight of the past in the smoothed validation loss and score.
 _MEMORY = 0.7
 
 
@@ -37,7 +38,7 @@ class Record:
 
     number: int  #: of the growth step, from 1
     action: (
-        str  #: "grow", "deepen" (a layer), "recycle" (redundant units are replaced) or "revive" (dead ones are drawn)
+        str  #: "grow", "deepen" (a layer), "narrow", "recycle" (units are replaced) or "revive" (dead ones are drawn)
     )
     epoch: int
     steps: int  #: of the optimizer so far
@@ -59,7 +60,7 @@ class Record:
     def explain(self, **names: Unpack[NameOptions]) -> str:
         """Return the growth step as text; names as in :func:`creases.growth.explain`."""
         sentences = [f"Growth step {self.number} (epoch {self.epoch}).", *self._removal_sentences(names)]
-        if self.action != "revive":
+        if self.action not in ("narrow", "revive"):
             sentences.append(explain({key: value for key, value in self._why.items() if key != "after"}, **names))
         before, after = f"{self.before['loss']:.4g}", f"{self.after['loss']:.4g}"
         at_once = f"Right after the step, {describe_change('the training loss', before, after)}"
@@ -76,7 +77,7 @@ class Record:
 
     def why(self, **names: Unpack[NameOptions]) -> str:
         """Return the reason alone, in a sentence (two if a unit was replaced)."""
-        reasons = [] if self.action == "revive" else [explain_reason(self._why, **names)]
+        reasons = [] if self.action in ("narrow", "revive") else [explain_reason(self._why, **names)]
         return " ".join([*self._removal_sentences(names), *reasons])
 
     @property
@@ -93,6 +94,8 @@ class Record:
             increase = self.explanation["recycled"]["cost"]
             cost = f"raising the loss by {increase:.2g}" if increase > 1e-6 else "at no cost"
             return [f"{units} {were} removed, {cost}."]
+        if self.action == "narrow":
+            return [f"{units} {were} removed, to see whether fewer are enough."]
         if self.action == "revive":
             sample = names.get("instance", "sample")
             return [f"{units} {were} dead (0 on every {sample}) and {were} reinitialised."]
@@ -105,14 +108,15 @@ class History:
 
     epochs: list[dict[str, Any]] = field(default_factory=list)
     #: epoch, steps, epochs, seconds, multiply_adds, progress, loss, score, validation_loss, validation_score,
-    #: smoothed_loss, parameters, widths
+    #: smoothed_loss, smoothed_score, parameters, widths
     records: list[Record] = field(default_factory=list)
     stages: list[dict[str, Any]] = field(default_factory=list)
-    #: of geometric growth: epoch, steps, widths, loss_grown, loss_training_on, gain, error, needed, pays
+    #: of geometric growth: epoch, factor, widths_before, steps, widths, loss_grown, loss_training_on, gain, error,
+    #: needed, pays
     refit: dict[str, Any] = field(default_factory=dict)
     #: of retraining on all samples: after which epoch it began, epochs until the end of growth and until the lowest
     #: smoothed validation loss, epochs between them; empty where there was none
-    growth_share: float | None = None  #: fraction of the budget for growth where that was chosen by the run; else None
+    growth_spent: float | None = None  #: fraction of the budget that was spent when growth ended; None before
     growth_ended: str = ""  #: why growth ended; "" while the network may grow
     ended: str = ""  #: why the run ended; "" while it runs
     kept: int | None = None  #: the epoch whose network is the result, 0 for the start; None while it runs
@@ -165,7 +169,17 @@ class History:
         """Return the run as text, a paragraph for each growth step; names as in :func:`creases.growth.explain`."""
         paragraphs = [record.explain(**names) for record in self.records]
         paragraphs += [f"Growth ended: {self.growth_ended}."] if self.growth_ended else []
+        paragraphs += [reason] if (reason := self.explain_size()) else []
         return "\n\n".join([*paragraphs, f"Stopped: {self.ended}."] if self.ended else paragraphs)
+
+    def explain_size(self) -> str:
+        """Return why the network has its size, by the losses of the sizes next to it, and what finding it took.
+
+        "" before growth has ended, and where it had no stages.
+        """
+        if not self.growth_ended:
+            return ""
+        return explain_size(self.stages, self.last["widths"], self.growth_spent)
 
     def plot(self, axes: Sequence[Any] | None = None) -> Any:
         """Plot loss, accuracy (or R²) and size by epoch, with every growth step marked; return the figure.
@@ -213,6 +227,10 @@ class History:
         try:
             content = parse_json(text)
             version = content.pop("creases-history")
+            content.pop("growth_share", None)  # of earlier versions, whose stages had one factor
+            for stage in content.get("stages", ()):
+                stage.setdefault("factor", 2.0)
+                stage.setdefault("widths_before", {})
             records = [Record(**_with_tuples(record)) for record in content.pop("records")]
             known = {entry.name for entry in fields(cls)}
             if version != _VERSION or set(content) - known:
@@ -253,11 +271,11 @@ def explain_refit(refit: Mapping[str, Any]) -> str:
     return f"the network was retrained on all samples for {epochs}, as validation loss had been lowest after so many"
 
 
-def smooth_loss(epochs: Sequence[Mapping[str, Any]], loss: float | None) -> float | None:
-    """Return the next entry of the validation loss's moving average, so that no epoch is kept for its luck."""
-    if loss is None or not epochs or epochs[-1]["smoothed_loss"] is None:
-        return loss
-    return float(_MEMORY * epochs[-1]["smoothed_loss"] + (1 - _MEMORY) * loss)
+def smooth(epochs: Sequence[Mapping[str, Any]], name: str, value: float | None) -> float | None:
+    """Return the next entry of the moving average of a validation loss or score: no epoch is kept for its luck."""
+    if value is None or not epochs or epochs[-1].get(name) is None:
+        return value
+    return float(_MEMORY * epochs[-1][name] + (1 - _MEMORY) * value)
 
 
 def _with_tuples(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,9 @@ WATCHED_SHARE = 0.5
 
 #: The validation loss is past its best if it was lowest before this share of the watched training.
 PAST_BEST = 0.9
+
+#: Validation samples from which their accuracy counts beside their loss.
+MIN_SCORED = 100
 
 
 @dataclass(eq=False)
@@ -70,3 +74,15 @@ class Refit:
         growth = self.spent / meter.budget.amount
         done = (meter.spent - self.begun) / max(self.end - self.begun, 1e-12)
         return min(growth + (1 - growth) * done, 1.0)
+
+
+def score_change(before: Mapping[str, Any], now: Mapping[str, Any], n: int | None) -> float:
+    """Return by how many standard errors the smoothed accuracy on n validation samples is higher than before.
+
+    It is -inf where an epoch's entry has none, or where the samples are too few to say.
+    """
+    then, score = before.get("smoothed_score"), now.get("smoothed_score")
+    if (n or 0) < MIN_SCORED or then is None or score is None:
+        return -math.inf
+    assert n is not None
+    return float((score - then) / math.sqrt((then * (1 - then) + 1 / n) / n))

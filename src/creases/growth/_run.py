@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import time
-import zlib
+from collections.abc import Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import torch
 from torch import nn
 
-from creases.errors import CreasesError, FileError, InputError
+from creases.errors import CreasesError, FileError
 from creases.growth import _checkpoint as checkpoints
 from creases.growth._budget import Budget
 from creases.growth._checkpoint import ModelState
 from creases.growth._checkpoint_checks import check_checkpoint
 from creases.growth._config import GrowthConfig
 from creases.growth._grower import Grower
+from creases.growth._held_out import fingerprint, resolve_validation, split_samples
 from creases.growth._loss_sum import Loss
 from creases.growth._race import NetworkState, Race
+from creases.growth._rate_test import lower_rate
 from creases.growth._records import History, Record, explain_refit
-from creases.growth._refit import Refit
-from creases.growth._samples import DatasetSamples, InMemorySamples, Samples, as_samples
+from creases.growth._refit import Refit, score_change
+from creases.growth._samples import Samples, as_samples
 from creases.growth._schedule import LearningRate
-from creases.growth._setting import MAY_CHANGE, check_setting
+from creases.growth._setting import MAY_CHANGE, check_ranks, check_setting
 from creases.growth._state import State, combine_seeds
 from creases.growth._training import train_epoch
 from creases.growth.integrations import _ranks as ranks
@@ -98,13 +102,14 @@ class Run:
         config = GrowthConfig() if config is None else config
         model = unwrap_module(model)
         samples = as_samples(data, model)
-        train, held = _split_samples(samples, validation, model, config.seed)
+        validation = resolve_validation(samples, validation, config.validation_fraction)
+        train, held = split_samples(samples, validation, model, config.seed)
         self._divided: tuple[Samples, Samples | None] = (train, held)
         undivided = samples if isinstance(validation, float) else None
         self._all_samples: Samples | None = undivided if all_samples is None else as_samples(all_samples, model)
         ranks.broadcast(list(model.state_dict().values()))
         self.config = config
-        self.optimizer = config.make_optimizer(model)
+        self.optimizer = config.make_optimizer(model, train)
         self.grower = Grower.from_config(model, self.optimizer, train, loss, config, validation=held)
         self.batch_size = self.grower.batch_size
         self.grower.state.batch_size, self.grower.state.metered = self.batch_size, True
@@ -115,13 +120,14 @@ class Run:
         self.grower.stops.append(self._explain_refit)
         self.saved = 0.0  #: when
         self._steps = 0  # of the optimizer, in the history's count
+        self._durations: list[float] = []  # of the epoch's steps, in seconds
         self._resumed = False  # whether from the checkpoint
         more = {"budget": self.grower.state.meter.budget, "schedule": _schedule_name(config.schedule)}
-        more |= {"data": _fingerprint(train), "batch_size": self.batch_size}
-        more |= {"validation": "none" if held is None else _fingerprint(held)}
+        more |= {"data": fingerprint(train), "batch_size": self.batch_size}
+        more |= {"validation": "none" if held is None else fingerprint(held)}
         more |= {"optimizer": type(self.optimizer).__name__, "keep": config.keep}
         self.grower.history.setting |= {name: str(value) for name, value in more.items()}
-        _check_ranks(self.grower.history.setting)
+        check_ranks(self.grower.history.setting)
 
     @property
     def history(self) -> History:
@@ -145,13 +151,16 @@ class Run:
             self._resumed = True
         else:
             self.grower.begin()
+            if self.config.fits_rate:
+                lower_rate(self.grower.state, self.optimizer, self.batch_size, self._fit_rate)
         self.saved = time.monotonic()
 
     def epoch(self, *, grow: bool = True) -> None:
         """Train for one epoch, measure, and grow if it is time and ``grow`` allows it."""
         state = self.grower.state
         seed = combine_seeds(state.seed, len(state.history.epochs), 0)
-        self._steps = state.history.steps
+        self._steps, self._durations = state.history.steps, []
+        self._fit_rate()
         metrics, steps = train_epoch(
             state.model,
             self.optimizer,
@@ -164,11 +173,18 @@ class Run:
             before_step=self._before_step,
             after_step=self._after_step,
         )
+        state.step_seconds[state.parameters] = median(self._durations)
         self.grower.note(metrics, steps=self.grower.steps + steps)
         self._keep()
         self.grower.decide(grow=grow)
         self._watch()
         self._choose_samples()
+
+    def _fit_rate(self) -> None:
+        """Set the learning rate that fits the current size of the network, if the configuration asks for it."""
+        if self.config.fits_rate:
+            state = self.grower.state
+            self.rate.set_rate(state.rate_scale * self.config.learning_rate(state.model, state.places))
 
     def _epoch_steps(self) -> int | None:
         """Return the optimizer steps of the next epoch, at most: it ends where a stage is measured."""
@@ -197,8 +213,9 @@ class Run:
         return meter.progress < 1 and not (refit is not None and refit.is_over(meter))
 
     def _after_step(self, samples: int) -> None:
-        state = self.grower.state
+        state, before = self.grower.state, self.grower.state.meter.seconds
         state.meter.train(samples, state.flops // 2)
+        self._durations.append(state.meter.seconds - before)
         self._steps += 1
         self.grower.observe_race(self._steps)
 
@@ -218,11 +235,18 @@ class Run:
             self.refit = Refit(NetworkState.from_state(state), len(history.epochs), meter.spent)
         elif self.best is not None and self.refit.is_time(meter):
             best = history.epochs[self.best[0] - 1]
-            if self.refit.decide(best[meter.budget.unit.replace("-", "_")], meter):
+            if self._score_change(best) > -1.0:  # the loss may be past its best while decisions still improve
+                self.refit.decided = True
+            elif self.refit.decide(best[meter.budget.unit.replace("-", "_")], meter):
                 self.refit.start.restore(state)
                 growth = history.epochs[self.refit.epoch - 1] if self.refit.epoch else {"epochs": 0.0}
                 numbers = {"begun": len(history.epochs), "growth": self.refit.epoch, "best": best["epoch"]}
                 history.refit = {**numbers, "epochs": best["epochs"] - growth["epochs"]}
+
+    def _score_change(self, before: Mapping[str, Any]) -> float:
+        """Return by how many standard errors validation data are classified better than before; -inf if unknown."""
+        held, classes = self._divided[1], self.grower.state.objective.task == "classification"
+        return score_change(before, self.history.last, held.size) if held is not None and classes else -math.inf
 
     @property
     def is_retrained(self) -> bool:
@@ -308,6 +332,7 @@ class Run:
                 "model": ModelState.from_model(state.model, self.grower.widths).to_dict(),
                 "optimizer": self.optimizer.state_dict(),
                 "schedule": self.rate.state(),
+                "rate_scale": state.rate_scale,
                 "refit": None if self.refit is None else self.refit.to_dict(),
                 "best": None if self.best is None else [self.best[0], self.best[1].to_dict()],
             },
@@ -329,6 +354,7 @@ class Run:
             self._extend_refit()
         self.history.setting = setting
         self.rate.restore(saved["schedule"])
+        state.rate_scale = float(saved.get("rate_scale", 1.0))
         if saved["best"] is not None:
             epoch, network = saved["best"]
             self.best = (int(epoch), ModelState.from_dict(network))
@@ -348,7 +374,10 @@ class Run:
     def finish(self) -> None:
         """Restore the best network, if ``keep`` asks for it and it is not the last one."""
         state, history = self.grower.state, self.grower.history
-        history.kept = len(history.epochs) if self.best is None or self.is_retrained else self.best[0]
+        is_last = self.best is None or self.is_retrained
+        if self.best is not None and not is_last and self.config.keep == "refit":
+            is_last = self._score_change(history.epochs[self.best[0] - 1]) >= 0
+        history.kept = len(history.epochs) if is_last or self.best is None else self.best[0]
         if self.best is None or history.kept == len(history.epochs):
             return
         self.best[1].restore(state.model, state.samples.example(), self.optimizer)
@@ -364,37 +393,3 @@ def _copy(history: History) -> History:
 
 def _schedule_name(schedule: Any) -> str:
     return schedule if isinstance(schedule, str) else type(schedule).__name__
-
-
-def _split_samples(train: Any, validation: Any, model: nn.Module, seed: int) -> tuple[Any, Any]:
-    """Return the samples to train on and those to validate with."""
-    if not isinstance(validation, int | float) or isinstance(validation, bool):
-        return train, None if validation is None else as_samples(validation, model, "validation")
-    if not isinstance(train, InMemorySamples) or not 0 < validation < 1:
-        raise InputError(
-            "validation", "be samples, or a fraction above 0 and below 1 of data in memory", f"{validation}"
-        )
-    order = torch.randperm(len(train), generator=torch.Generator().manual_seed(combine_seeds(seed, 2)))
-    count = max(1, round(validation * len(train)))
-    if count >= len(train):
-        raise InputError("validation", "leave samples to train on", f"{validation} of {len(train)} samples")
-    return train.part(order[count:].sort().values, "data"), train.part(order[:count].sort().values, "validation")
-
-
-def _fingerprint(data: Samples) -> str:
-    """Return what distinguishes data in memory from other data."""
-    if not isinstance(data, InMemorySamples):
-        return f"{len(data)} samples" if isinstance(data, DatasetSamples) else "a loader"
-    check = 0
-    for part in (data.X, data.y, data.weight):
-        if part is not None:
-            check = zlib.crc32(part.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data, check)
-    return f"{len(data)} samples, {check:08x}"
-
-
-def _check_ranks(setting: dict[str, str]) -> None:
-    with ranks.fail_together():
-        for name, value in ranks.from_first(setting).items():
-            if setting[name] != value:
-                got = f"{setting[name]} on rank {ranks.rank()} and {value} on rank 0"
-                raise InputError(name, "be the same in every process", got)

@@ -38,6 +38,13 @@ class LearningRate:
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", group["lr"])
 
+    def set_rate(self, rate: float) -> None:
+        """Set the learning rate at the start of the schedule for all groups; that of a user's scheduler stays."""
+        if self.scheduler is None:
+            for group in self.optimizer.param_groups:
+                group["initial_lr"] = rate
+                group["lr"] = group["lr"] if self.anneals else rate
+
     def before_step(self, progress: float) -> None:
         """Set the learning rate for a step after this share of the budget."""
         if self.anneals:

@@ -11,6 +11,7 @@ from typing import Any
 from creases.errors import InputError
 from creases.growth._config import GrowthConfig
 from creases.growth._loss_sum import Loss
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.policies._stop import Stop
 
 _OPTIONS = ("how", "where", "when", "growth_share", "growth_factor", "patience", "growth_patience", "recycle", "seed")
@@ -48,3 +49,12 @@ def check_setting(path: Path, saved: Mapping[str, str], now: Mapping[str, str]) 
                 f"{path} with {name} = {saved.get(name)}, not {now[name]}",
                 "repeat the original call, or pass another file",
             )
+
+
+def check_ranks(setting: dict[str, str]) -> None:
+    """Refuse settings that differ between processes."""
+    with ranks.fail_together():
+        for name, value in ranks.from_first(setting).items():
+            if setting[name] != value:
+                got = f"{setting[name]} on rank {ranks.rank()} and {value} on rank 0"
+                raise InputError(name, "be the same in every process", got)

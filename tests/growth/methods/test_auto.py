@@ -13,7 +13,7 @@ from creases.growth.methods import METHODS, Evidence
 from creases.growth.methods._auto import MAX_FOLDS, Auto
 
 
-@pytest.mark.parametrize(("inputs", "method"), [(2, "fold"), (100, "fold"), (101, "random")])
+@pytest.mark.parametrize(("inputs", "method"), [(2, "fold"), (25, "fold"), (30, "random")])
 def test_layers_of_few_inputs_are_folded_and_others_get_random_units(inputs: int, method: str) -> None:
     numbers = torch.Generator().manual_seed(0)
     X = torch.randn(200, inputs, generator=numbers)
@@ -27,17 +27,16 @@ def test_layers_of_few_inputs_are_folded_and_others_get_random_units(inputs: int
     assert history.records
 
 
-@pytest.mark.parametrize("inputs", [2, 100])
-def test_a_wide_step_has_fewer_folds_where_not_all_samples_are_searched(inputs: int) -> None:
+def test_a_wide_step_has_a_few_folds() -> None:
     numbers = torch.Generator().manual_seed(0)
-    X = torch.randn(1100, inputs, generator=numbers)
+    X = torch.randn(1100, 2, generator=numbers)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = nn.Sequential(nn.Linear(inputs, 2), nn.ReLU(), nn.Linear(2, 2))
-    evidence = Evidence(InMemorySamples(X, (X[:, :2].prod(1) > 0).long()), objective("classification"), seed=0)
+        model = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2))
+    evidence = Evidence(InMemorySamples(X, (X.prod(1) > 0).long()), objective("classification"), seed=0)
     proposal = Auto(count=MAX_FOLDS + 8)(model, creases.places(model)[0], evidence)
     assert proposal.method == "fold"
-    assert (proposal.count <= MAX_FOLDS) == (inputs == 100)
+    assert 0 < proposal.count <= MAX_FOLDS
 
 
 def test_a_convolution_gets_random_channels() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from creases._text import plural
 from creases.errors import InputError
 from creases.growth import GrowthConfig, History, grow
-from creases.growth.policies import SizeLimit, Stages
+from creases.growth.policies import Stages
 from creases.growth.policies import _stages as stages_
 from growth_runs import classes, epochs, mlp, state
 
@@ -28,66 +28,68 @@ def at(progress: float = 0.0, model=None, *, budget=100, history=None, stops=(),
     return run
 
 
-def stage(pays: bool) -> dict:
-    return {"pays": pays, "loss_grown": 0.25, "loss_training_on": 0.5, "error": 0.3, "needed": 0.15}
+def stage(pays: bool, factor: float = 4.0, **widths: int) -> dict:
+    losses = {"loss_grown": 0.25, "loss_training_on": 0.5, "error": 0.3, "needed": 0.15}
+    return {"pays": pays, "factor": factor, "widths": widths, **losses}
 
 
 # lengths
 
 
-def test_a_stage_takes_an_equal_part_of_what_growth_may_spend():
-    """8 stages are trained twice, and the start once: 17 parts."""
-    assert Stages(share=0.25).stage_length(at(budget=1000)) == int(0.25 * 1000 * 12 / 17)
-    assert Stages(share=0.25).stage_length(at(budget=100)) == stages_.MIN_STEPS > int(0.25 * 100 * 12 / 17)
+def test_a_race_takes_a_third_of_what_growth_may_spend_and_not_more_steps_than_say_enough():
+    """Both networks of a race are trained: a third of a quarter of the budget is for two times the steps."""
+    assert Stages().race_length(at(budget=100), 4.0) == 12 * 100 // 4 // 2 // 3 == 50
+    assert Stages().race_length(at(budget=1000), 4.0) == int(stages_.RACE_PART * 1000 * 12) > stages_.RACE_STEPS
+    assert Stages().race_length(at(budget=500), 4.0) == stages_.RACE_STEPS
 
 
 def test_in_a_short_run_races_are_shorter():
-    assert Stages(share=0.25).stage_length(at(budget=20)) == int(0.9 * 0.25 * 20 * 12 / 2) < stages_.MIN_STEPS
-    assert Stages(share=0.25).stage_length(at(budget=1)) == stages_.MIN_STEPS  # no race fits
-
-
-@pytest.mark.parametrize(("budget", "widening"), [(20, 16), (60, 16), (80, 2), (120, 2), (1000, 2)])
-def test_where_a_single_stage_fits_it_begins_at_once_and_widens_more(budget, widening):
-    """In a quarter of the budget there is time for 1, 1, 2, 3 and many stages."""
-    policy, run = Stages(share=0.25), at(budget=budget)
-    assert policy.widening(run) == widening
-    assert (policy.steps_left(run) == 0) == (widening > 2)
-
-
-@pytest.mark.parametrize(("units", "widening"), [(2, 16), (4, 8), (6, 4), (16, 2), (500, 2)])
-def test_a_short_run_does_not_make_wide_layers_wider_at_once(units, widening):
-    run = at(budget=20, model=mlp(3, units, 2))
-    assert Stages(share=0.25).widening(run) == widening
-
-
-@pytest.mark.slow
-@given(st.floats(0.05, 0.9), st.floats(0.0, 0.9), st.integers(0, 8), st.integers(50, 10_000))
-@settings(max_examples=50, deadline=None)
-def test_all_stages_to_come_fit_into_what_is_left(share, done, paid, budget):
-    history = History(epochs=epochs(1.0), stages=[stage(True)] * paid)
-    run = at(done * share, budget=budget, history=history)
-    policy = Stages(share=share)
-    length = policy.stage_length(run)
-    left = policy.stages_left(run)
-    assert left == max(8 - paid, 1)
-
-    def cost(length):
-        return (length * (left + (paid == 0)) + policy.race_length(length) * left) / (12 * budget)
-
-    if length > stages_.MIN_STEPS:
-        slack = left / (12 * budget)  # races end with a whole step
-        assert cost(length) - slack <= share * (1 - done) + 1e-9 < cost(length + 1) + 1e-6
+    assert Stages().race_length(at(budget=20), 4.0) == 12 * 20 // 4 // 2 < stages_.MIN_STEPS
+    assert Stages().race_length(at(budget=40), 4.0) == stages_.MIN_STEPS
+    assert Stages().race_length(at(budget=10), 4.0) == 0
 
 
 def test_wider_networks_take_more_of_a_budget_of_multiply_adds():
-    run = at(budget="1e10 multiply-adds", model=mlp(3, 4, 2))
-    policy = Stages(share=0.5)
-    ratio = run.cost_ratio(2.0)
-    assert ratio == 2.0  # one hidden layer: every product has the width once
-    left = policy.stages_left(run)
-    cost = sum(ratio ** (k - 1) / 4 + ratio**k for k in range(1, left + 1))  # a race takes a quarter of a long stage
+    run = at(budget="1e8 multiply-adds", model=mlp(3, 4, 2))
     step = 3 * (3 * 4 + 4 * 2) * BATCH
-    assert policy.stage_length(run) == int(0.5 * 1e10 / step / (1 + cost))
+    for factor in (2.0, 4.0):  # one hidden layer: every product has the width once
+        assert Stages().race_length(run, factor) == min(
+            int(0.25 * 1e8 / step / (1 + factor) / 3), int(stages_.RACE_PART * 1e8 / step)
+        )
+
+
+# factors
+
+
+@pytest.mark.parametrize(
+    ("start", "outcomes", "factor"),
+    [
+        (4, [], 4),
+        (4, [(True, 4)], 4),
+        (4, [(False, 4)], 16),  # a small network may need several units before any of them helps
+        (40, [], 1 / 4),
+        (40, [(True, 1 / 4)], 1 / 4),
+        (40, [(False, 1 / 4)], 4),
+        (8, [(True, 1 / 4)], 2),  # what was narrowed by four needs no more than two
+        (40, [(False, 1 / 4), (True, 4)], 4),
+        (40, [(False, 1 / 4), (False, 4)], 2),
+    ],
+)
+def test_stages_narrow_a_wide_network_and_widen_by_four_until_one_does_not_pay(start, outcomes, factor):
+    history = History(epochs=epochs(1.0), stages=[stage(*outcome) for outcome in outcomes])
+    run = at(budget=1000, model=mlp(3, start, start, 2), history=history)
+    assert Stages().next_factor(run) == factor
+
+
+def test_a_factor_that_is_given_is_used_in_every_stage():
+    for start, outcomes, factor in [(40, "", 3), (40, "p", 3), (40, "f", 3), (4, "f", 9), (4, "ff", 27)]:
+        history = History(epochs=epochs(1.0), stages=[stage(letter == "p", 3.0) for letter in outcomes])
+        assert Stages(factor=3.0).next_factor(at(budget=1000, model=mlp(3, start, 2), history=history)) == factor
+
+
+def test_a_run_with_room_for_one_race_widens_more():
+    assert Stages().next_factor(at(budget=20)) == 16
+    assert Stages().next_factor(at(budget=20, model=mlp(3, 500, 10))) == 1 / 4
 
 
 def test_a_product_between_two_layers_that_grow_gets_dearer_by_the_square():
@@ -98,66 +100,33 @@ def test_a_product_between_two_layers_that_grow_gets_dearer_by_the_square():
     assert run.cost_ratio(1.5) == uneven
 
 
-def test_the_first_stage_is_planned_once_and_counted_down():
-    run = at(budget=1000, history=History(epochs=epochs(1.0, 1.0, steps=12)))
-    policy = Stages(share=0.25)
-    length = policy.stage_length(run)
-    assert policy.steps_left(run) == length
-    run.history.epochs = epochs(*[1.0] * 5, steps=12)
-    assert policy.steps_left(run) == length - 3 * 12
-    assert not policy(run)
-    run.history.epochs = epochs(*[1.0] * 50, steps=12)
-    assert policy(run)
+def test_the_first_race_begins_after_a_few_steps():
+    run = at(budget=1000, history=History(epochs=epochs(1.0, 1.0, steps=1)))
+    assert Stages().steps_left(run) == stages_.FIRST_STEPS
+    run.history.epochs = epochs(*[1.0] * 5, steps=1)
+    assert Stages().steps_left(run) == stages_.FIRST_STEPS - 3
+    assert not Stages()(run)
 
 
-@pytest.mark.parametrize(("budget", "share"), [(20, 0.2), (300, 0.2), (500, 0.1), (10_000, 0.1)])
-def test_growth_has_a_tenth_of_the_budget_or_a_fifth_where_four_stages_do_not_fit_into_a_tenth(budget, share):
-    """Four stages and the start take 9 x 50 steps: a tenth of 375 epochs of 12 steps."""
-    run = at(budget=budget)
-    assert Stages().share_of(run) == share
-    assert run.history.growth_share == share
-
-
-def test_where_a_limit_of_size_leaves_two_stages_a_tenth_has_to_have_room_for_two():
-    """Two stages and the start take 5 x 50 steps: a tenth of 209 epochs."""
-    for budget, share in ((200, 0.2), (210, 0.1)):
-        run = at(budget=budget, model=mlp(3, 4, 2), stops=[SizeLimit(units=16)])
-        assert Stages().share_of(run) == share
-
-
-def test_the_share_is_chosen_once_and_stays_as_the_network_grows():
-    history = History(epochs=epochs(1.0), growth_share=0.1)
-    assert Stages().share_of(at(budget=20, history=history)) == 0.1
-    assert History.from_json(history.to_json()).growth_share == 0.1
-    assert Stages(share=0.3).share_of(at(budget=20, history=history)) == 0.3
-
-
-@pytest.mark.parametrize(("budget", "needed"), [("1e10 multiply-adds", 0.03), ("10 s", 0.0), (100, 0.0)])
+@pytest.mark.parametrize(("budget", "needed"), [("1e10 multiply-adds", 0.03 + 0.01), ("10 s", 0.01), (100, 0.01)])
 def test_a_stage_has_to_take_away_more_of_the_loss_the_more_it_costs(budget, needed):
-    """1.5 % for each doubling of a step's cost. Here the time of a step is that to start it, whatever the size."""
+    """1.5 % for each doubling of a step's cost, 0.5 % for each of the parameters.
+
+    Here the time of a step is that to start it, whatever the size.
+    """
     policy, run = Stages(), at(budget=budget)
-    assert policy.least_gain(run, run.flops // 4) == pytest.approx(needed, abs=1e-4)
-    assert policy.least_gain(run, 2 * run.flops) == 0
+    flops, parameters = run.flops / 4, run.parameters / 4
+    assert policy.least_gain(run, flops, parameters) == pytest.approx(needed, abs=2e-4)
+    assert policy.least_gain(run, run.flops, run.parameters) == 0
+
+
+def test_in_noise_what_was_gained_so_far_counts():
+    assert stages_.reducible_loss(0.1, 2.3) == 0.1
+    assert stages_.reducible_loss(0.64, 0.69) == pytest.approx(0.05)
+    assert stages_.reducible_loss(0.8, 0.7) == 0.8  # nothing was gained
 
 
 # limits of size
-
-
-@pytest.mark.parametrize(
-    ("units", "doublings", "quadruplings"),
-    [(4, 1, 1), (5, 1, 1), (8, 1, 1), (9, 2, 1), (16, 2, 1), (17, 3, 2), (64, 4, 2), (65, 5, 3), (10**6, 8, 8)],
-)
-def test_no_more_stages_are_planned_than_a_limit_of_size_has_room_for(units, doublings, quadruplings):
-    run = at(model=mlp(3, 4, 2), stops=[SizeLimit(units=units)])
-    assert Stages(factor=2).stages_left(run) == doublings
-    assert Stages(factor=4).stages_left(run) == quadruplings
-
-
-def test_the_smallest_limit_counts():
-    model = mlp(3, 4, 2)
-    run = at(model=model, stops=[SizeLimit(units=1000, parameters=60), SizeLimit(flops=10**6)])
-    assert run.parameters == 26
-    assert Stages().stages_left(run) == 2
 
 
 @pytest.mark.slow
@@ -173,7 +142,7 @@ def test_stages_grow_up_to_a_limit_of_units_and_no_further(limit, how, validated
     assert max(widths) <= max(limit, 1)
     for record in history.records:
         if record.action == "grow":
-            assert record.width[1] in {min(2**k * record.width[0], limit) for k in range(1, 6)}
+            assert record.width[1] <= limit
     if widths[-1] == limit and "share" not in history.growth_ended:
         assert (
             history.growth_ended
@@ -185,11 +154,34 @@ def test_stages_grow_up_to_a_limit_of_units_and_no_further(limit, how, validated
 # the end of growth
 
 
-def test_growth_is_over_when_the_shortest_stage_does_not_fit_into_its_share():
+def test_growth_is_over_when_the_shortest_race_does_not_fit_into_its_share():
     policy = Stages(share=0.25)
-    shortest = 2 * stages_.MIN_STEPS / (12 * 100)
+    shortest = 2 * stages_.SHORT_RUN_STEPS / (12 * 100)
     assert policy.over(at(0.25 - shortest - 1e-6)) == ""
     assert policy.over(at(0.25 - shortest + 1e-6)) == "its share of the budget (25% of 100 epochs) is spent"
+
+
+@pytest.mark.parametrize(
+    ("score", "validation", "is_over"),
+    [
+        (1.0, (1.0, 0.001), True),
+        (1.0, (1.0, 0.1), False),
+        (1.0, (0.99, 0.001), False),
+        (0.9, (1.0, 0.001), False),
+        (1.0, (None, None), True),
+    ],
+)
+def test_growth_is_over_where_the_network_is_right(score, validation, is_over):
+    entries = epochs(1.0, 0.01)
+    entries[-1] |= {"score": score, "validation_score": validation[0], "validation_loss": validation[1]}
+    run = at(budget=1000, history=History(epochs=entries, stages=[stage(True)]))
+    assert Stages().over(run) == ("the network is right on all samples" if is_over else "")
+
+
+def test_a_size_that_did_not_pay_is_not_tried_again():
+    stages = [stage(False, 4.0, **{"0": 160}), stage(True, 2.0, **{"0": 80})]
+    run = at(budget=1000, model=mlp(3, 80, 2), history=History(epochs=epochs(1.0), stages=stages))
+    assert Stages().over(run) == "a network of 160 units did not pay before"
 
 
 def test_failures_in_a_row_are_counted_from_the_end():
@@ -219,7 +211,7 @@ def test_a_run_too_short_for_a_stage_is_trained_without_growth(budget):
     [
         ({"growth_share": 0}, "growth_share must be 'auto' or a number above 0"),
         ({"growth_share": 1}, "growth_share must be 'auto' or a number above 0 and below 1"),
-        ({"growth_factor": 1}, "growth_factor must be a finite number above 1"),
+        ({"growth_factor": 1}, "growth_factor must be 'auto' or a number above 1"),
         ({"growth_patience": 0}, "growth_patience must be a positive integer"),
     ],
 )

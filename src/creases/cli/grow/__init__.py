@@ -42,6 +42,8 @@ _PARSERS: dict[str, Any] = {
     "hidden": lambda hidden: hidden if hidden == "auto" else parse_widths(hidden),
     "budget": parse_budget,
     "growth_share": parse_number_or_name,
+    "lr": parse_number_or_name,
+    "weight_decay": parse_number_or_name,
     "optimizer": lambda optimizer: optimizer.value,
     "batch_size": parse_batch_size,
     "class_weight": parse_class_weight,
@@ -213,9 +215,13 @@ def grow_table(
     optimizer: Annotated[
         Optimizer | None, growth_option(metavar="NAME", help="Optimizer: adamw or adam.", show_default="adamw")
     ] = None,
-    lr: Annotated[float | None, growth_option(metavar="RATE", help="Learning rate.", show_default="0.01")] = None,
+    lr: Annotated[
+        str | None,
+        growth_option(metavar="RATE", help="Learning rate; auto: by the size of the network.", show_default="auto"),
+    ] = None,
     weight_decay: Annotated[
-        float | None, growth_option(metavar="RATE", help="Weight decay of AdamW.", show_default="0.3")
+        str | None,
+        growth_option(metavar="RATE", help="Weight decay of AdamW; auto: by the number of rows.", show_default="auto"),
     ] = None,
     batch_size: Annotated[
         str | None,
@@ -238,14 +244,12 @@ def grow_table(
     max_parameters: Annotated[int | None, growth_option(metavar="N", help="Maximum number of parameters.")] = None,
     growth_share: Annotated[
         str | None,
-        growth_option(
-            metavar="F", help="Fraction of the budget for growth; auto: 0.1, or 0.2 in short runs.", show_default="auto"
-        ),
+        growth_option(metavar="F", help="Fraction of the budget for growth; auto: 0.25 at most.", show_default="auto"),
     ] = None,
     growth_patience: Annotated[
         int | None,
         growth_option(
-            metavar="N", help="Stop growing after this many stages in a row without improvement.", show_default="3"
+            metavar="N", help="Stop growing after this many stages in a row without improvement.", show_default="2"
         ),
     ] = None,
     patience: Annotated[

@@ -261,6 +261,7 @@ def _ending(report: Report) -> str:
     undone = [record.number for record in history.records if record.undone]
     left_out = [record.number for record in history.records if not record.undone and not report.includes(record)]
     sentences = [f"Growth stopped: {history.growth_ended}."] if history.growth_ended else []
+    sentences += filter(None, [history.explain_size()])
     is_linear = report.experiment.best_epoch == 0
     sentences.append(
         f"Training stopped: {history.ended.partition('; the network is')[0] if is_linear else history.ended}."

@@ -1,4 +1,4 @@
-"""Geometric growth early in a run: stages that multiply the widths, each undone unless it lowers the held-out loss."""
+"""Growth by stages early in a run: each changes the widths by a factor, and is undone unless held-out data favor it."""
 
 from __future__ import annotations
 
@@ -14,30 +14,34 @@ from creases.growth._cost import PASSES_PER_STEP
 from creases.growth._state import State
 from creases.growth.policies._stop import UNBOUNDED, SizeLimit
 
-#: Optimizer steps in a race, at least: fewer say little about the sizes of networks. A run so short that its growth
-#: phase has no room for one race of 50 steps has one shorter race, of 20 steps or more.
-MIN_STEPS, SHORT_RUN_STEPS = 50, 20
+#: Fraction of the budget for growth.
+SHARE = 0.25
 
-#: Optimizer steps of a race that say enough. Of longer stages a race takes a quarter; its winner trains the rest alone.
-RACE_STEPS = 200
-RACE_PART = 1 / 4
+#: Optimizer steps of a race: at most this many, or this part of all steps of the run if that is more. A race takes a
+#: part of what is left for growth, so that others can follow it. With fewer than 40 steps it would say little about
+#: sizes; where not even those fit, a run has one shorter race, of 20 steps or more.
+RACE_STEPS, RACE_PART, PART_OF_REST, MIN_STEPS, SHORT_RUN_STEPS = 200, 0.025, 1 / 3, 40, 20
 
-#: Units of a layer up to which the only stage of a short run multiplies its width more than once.
-SHORT_RUN_UNITS = 32
+#: Optimizer steps before the first race, from which the time of a step is known.
+FIRST_STEPS = 10
 
-#: Stages that the growth phase has time for, if nothing limits the size before: 2^8 times the width of the start.
-MAX_STAGES = 8
+#: Factors by which a stage widens the layers: the first while stages pay, the second once one does not.
+FAST, SLOW = 4.0, 2.0
 
-#: Fractions of the budget for growth. The small one leaves more time to train the last units; it is chosen where it
-#: has room for this many of the shortest stages, or for all there will be.
-SMALL_SHARE, LARGE_SHARE, ENOUGH_STAGES = 0.1, 0.2, 4
+#: Widths from which a network is narrowed first, and below which it is small: the first units of some functions, such
+#: as parities, help only together, so a small network is widened by more after a stage that does not pay.
+WIDE, SMALL = 16, 32
 
-#: Fraction of the held-out loss that a stage must take away for each doubling of the cost of a step. Early in a run the
-#: wider of two networks of CIFAR-10 and MNIST that end level at equal compute is ahead by about this much.
-GAIN_PER_DOUBLING = 0.015
+#: Fractions of the reducible loss that a stage must take away for each doubling of the cost of a step, and of the
+#: parameters. Early in a run the wider of two networks of CIFAR-10 and MNIST that end level at equal compute is ahead
+#: by about the first.
+GAIN_PER_COST, GAIN_PER_SIZE = 0.015, 0.005
 
 #: Multiply-adds that a computer does in the time it takes to start a training step: small networks are no cheaper.
 STEP_OVERHEAD = 5_000_000
+
+#: A network whose score is perfect is right if its held-out loss is at most this fraction of the loss at the start.
+TINY = 0.02
 
 #: Rounding of sums of shares of a budget.
 ROUNDING = 1e-7
@@ -48,32 +52,33 @@ MIN_EPOCHS = 10
 
 @dataclass(frozen=True)
 class Stages:
-    """Growth by stages in the first part of the budget.
+    """Growth by stages in the first part of the budget, to the smallest size that is as good as a larger one.
 
-    In each stage the network is first trained without growth. It is then reset to the beginning of the stage, every
-    place (or the first of the policy ``where``) is widened by a factor, and it is trained for the same number of steps.
-    The stage pays if the held-out loss of the grown network is lower by more than half the standard error of the
-    difference, and by more than 1.5 % for each doubling of the cost of a step; otherwise growth is undone, and the
-    network trained without growth is kept. The one that is kept trains alone for the rest of a long stage. After a
-    stage that did not pay the next widens by the factor once more, because some functions, such as parities, need
-    several units before any of them helps. Growth ends after ``patience`` stages in a row that do not pay, or when its
-    share of the budget is spent. In a short run, where a single stage fits into that share, it begins at once, and
-    widens by up to 16, to 32 units a layer at most.
+    A stage is a race. The network is first trained without growth. It is then reset to the beginning of the stage,
+    every place (or the first of the policy ``where``) is widened by a factor, and it is trained for as many steps.
+    The stage pays if the held-out loss of the grown network, its weights averaged, is lower by more than a standard
+    error of the difference, and by more than the larger network costs: 1.5 % of the loss for each doubling of the cost
+    of a step and 0.5 % for each doubling of the parameters. Otherwise growth is undone, and the network trained without
+    it is kept.
+
+    Stages widen by four. After one that does not pay the next widens by two; in a small network by sixteen, because
+    some functions, such as parities, need several units before any of them helps. Growth ends after ``patience`` stages
+    in a row that do not pay, when the network is right on all samples, or when its share of the budget is spent. A
+    network that is wide at the start, 16 units or more a layer, is narrowed by four first, as long as the narrower one
+    is not worse by as much as a stage must gain. A ``factor`` is used in every stage, and nothing is narrowed then.
 
     The comparison is at equal steps, not equal compute: early in a run more steps always help more than more units, so
-    at equal compute the smaller network would always win. The cost of larger networks is met by the 1.5 % (in a budget
-    of epochs a step costs the same at every size), by the share, and by the epochs that a budget in multiply-adds
-    leaves them.
+    at equal compute the smaller network would always win. Races have about the same number of steps, so their costs are
+    in proportion to the networks, and all together cost little more than the last.
     """
 
-    share: float | str = "auto"  #: of the budget; "auto" is a tenth, or a fifth in short runs
-    factor: float = 2.0  #: of the widths
-    patience: int = 3  #: stages
+    share: float | str = "auto"  #: of the budget; "auto" is a quarter
+    factor: float | str = "auto"  #: of the widths; "auto" is four, and two after a stage that does not pay
+    patience: int = 2  #: stages
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.share, str) and self.share == "auto"):
-            _check_share(self.share)
-        check_number(self.factor, "growth_factor", above=1)
+        _check_automatic(self.share, "growth_share", above=0, below=1)
+        _check_automatic(self.factor, "growth_factor", above=1)
         check_count(self.patience, "growth_patience")
 
     def __call__(self, state: State) -> bool:
@@ -83,64 +88,76 @@ class Stages:
     def steps_left(self, state: State) -> int:
         """Return the optimizer steps until the end of the stage."""
         if state.stage_end is None:
-            is_short = self._multiplications(state) > 1 and not self.over(state)  # then the first race begins at once
-            state.stage_end = state.history.steps + (0 if is_short else self.stage_length(state))
+            first = 0 if state.history.stages else FIRST_STEPS if _counts_steps(state) else 1
+            state.stage_end = state.history.steps + first
         return state.stage_end - state.history.steps
 
-    def share_of(self, state: State) -> float:
-        """Return the fraction of this run's budget for growth; "auto" is decided once the cost of a step is known.
+    @property
+    def share_of_budget(self) -> float:
+        """The fraction of the budget for growth."""
+        return SHARE if isinstance(self.share, str) else self.share
 
-        It is a tenth where four stages of 50 steps, or as many as there will be, fit into that, and else a fifth.
-        """
-        if not isinstance(self.share, str):
-            return self.share
-        history, step = state.history, state.step_progress
-        if history.growth_share is None and step:
-            number = min(ENOUGH_STAGES, self.stages_left(state))
-            costs = 1 + sum(sum(self._step_costs(state, stage)) for stage in range(1, number + 1))
-            fits = step * self._usual_steps(state) * costs <= SMALL_SHARE
-            history.growth_share = SMALL_SHARE if fits else LARGE_SHARE
-        return LARGE_SHARE if history.growth_share is None else history.growth_share
+    def next_factor(self, state: State) -> float:
+        """Return the factor by which the next stage changes the widths; below 1 it narrows the network."""
+        stages = state.history.stages
+        automatic = isinstance(self.factor, str)
+        narrowed = [stage for stage in stages if stage["factor"] < 1]
+        widths = [place.width for place in state.places]
+        may_narrow = len(narrowed) == len(stages) and all(stage["pays"] for stage in narrowed)
+        if automatic and may_narrow and min(widths) >= max(WIDE, 2 * state.n_outputs):
+            return 1 / FAST
+        fast = FAST if isinstance(self.factor, str) else self.factor
+        slow = SLOW if isinstance(self.factor, str) else self.factor
+        failures, small = self.failures(stages), max(widths) < SMALL
+        if failures:
+            return float(fast ** (1 + failures)) if small else slow
+        if any(stage["pays"] for stage in narrowed) and len(narrowed) == len(stages):
+            return slow
+        if not stages and small and self._race_steps(state, fast) < 2 * MIN_STEPS:
+            return float(fast**2)  # in a short run the first stage may be the only one
+        return fast
 
-    def stage_length(self, state: State) -> int:
-        """Return the optimizer steps of a stage that begins now.
-
-        The share of the budget that is left is divided among the stages to come, of equally many steps. These cost more
-        the wider the network is, and those of the race are made twice: grown and not.
-        """
-        step, least = state.step_progress, self._min_steps(state)
-        if not step:
+    def race_length(self, state: State, factor: float) -> int:
+        """Return the optimizer steps of each network in a race that begins now; 0 where none fits into the share."""
+        least, steps = self._min_steps(state), int(self._race_steps(state, factor))
+        if not state.step_progress:
             return least
-        costs = [self._step_costs(state, number) for number in range(1, self.stages_left(state) + 1)]
-        rivals, grown = (sum(column) for column in zip(*costs, strict=True))
-        grown += not state.history.stages  # the first network is trained before the first race
-        left = (self.share_of(state) - state.meter.progress) / step
-        if (length := left / (rivals + grown)) > RACE_STEPS:
-            length = max((left - RACE_STEPS * rivals) / grown, 0.0)
-            if RACE_PART * length > RACE_STEPS:
-                length = left / (RACE_PART * rivals + grown)
-        return max(int(length), least)
+        total = 1 / state.step_progress
+        usual = min(int(max(RACE_STEPS, RACE_PART * total)), int(PART_OF_REST * steps))
+        if usual >= least:
+            return usual
+        return least if steps >= least else steps if SHORT_RUN_STEPS <= steps < least == MIN_STEPS else 0
 
-    def race_length(self, stage: int) -> int:
-        """Return the optimizer steps of the race at the beginning of a stage of so many steps."""
-        return min(stage, max(RACE_STEPS, math.ceil(RACE_PART * stage)))
-
-    def stages_left(self, state: State) -> int:
-        """Return how many stages there is room for, at least one."""
-        room = MAX_STAGES - sum(bool(stage["pays"]) for stage in state.history.stages)
-        meter = state.meter
-        if meter.budget.unit == "multiply-adds" and meter.n_samples:
-            affordable = meter.budget.amount / (MIN_EPOCHS * PASSES_PER_STEP * meter.n_samples)
-            larger = math.log(max(2 * affordable / max(state.flops, 1), 1))
-            room = min(room, math.ceil(larger / math.log(max(state.cost_ratio(self.factor), 1.01))))
-        return max(min(room, math.ceil(math.log(max(_room(state), 1)) / math.log(self.factor) - 1e-9)), 1)
+    def _race_steps(self, state: State, factor: float) -> float:
+        """Return how many steps of both networks of a race the rest of growth's share has room for."""
+        if not state.step_progress:
+            return math.inf
+        in_epochs = state.meter.budget.unit == "epochs"  # where every network's step takes the same of the budget
+        costs = 2.0 if in_epochs else 1 + _step_ratio(state, state.flops, state.cost_ratio(factor))
+        return max(self.share_of_budget - state.meter.progress + ROUNDING, 0.0) / (state.step_progress * costs)
 
     def over(self, state: State) -> str:
-        """Return why growth is over by the budget; "" if another stage fits into its share."""
-        costs = self._step_costs(state, 1, self._multiplications(state))
-        least = state.step_progress * self._min_steps(state) * sum(costs)
-        if state.meter.progress + least > (share := self.share_of(state)):
-            return f"its share of the budget ({share:.0%} of {state.meter.budget}) is spent"
+        """Return why growth is over; "" if another stage fits into its share."""
+        last, factor = state.history.last if state.history.epochs else None, self.next_factor(state)
+        if last is not None and state.history.stages and _is_right(last, state.history.epochs[0]["loss"]):
+            return "the network is right on all samples"
+        if factor > 1 and (losers := self._lost_before(state, factor)):
+            return f"a network of {losers} did not pay before"
+        if factor > 1 and _room(state, factor) < 1:
+            return "the largest network that the budget can train is reached"
+        if not self.race_length(state, factor):
+            return f"its share of the budget ({self.share_of_budget:.0%} of {state.meter.budget}) is spent"
+        return ""
+
+    def _lost_before(self, state: State, factor: float) -> str:
+        """Return the widths of an earlier stage that lost, if the next one would try them, or fewer units, again."""
+        if not isinstance(self.factor, str) or self.failures(state.history.stages):
+            return ""
+        widths = {place.name: factor * place.width for place in state.places}
+        for stage in state.history.stages:
+            is_tried = all(widths.get(name, 0) >= width for name, width in stage["widths"].items())
+            if is_tried and not stage["pays"] and stage["factor"] > 1:
+                return " and ".join(str(width) for width in stage["widths"].values()) + " units"
         return ""
 
     def has_room(self, state: State, steps: int) -> bool:
@@ -149,58 +166,24 @@ class Stages:
         A growth step, which is not planned, may have taken what they need. Seconds are known only afterwards.
         """
         step = 0.0 if state.meter.budget.unit == "seconds" else state.step_progress
-        return state.meter.progress + steps * step <= self.share_of(state) + ROUNDING
+        return state.meter.progress + steps * step <= self.share_of_budget + ROUNDING
 
     def _min_steps(self, state: State) -> int:
-        """Return the optimizer steps of a stage, at least; an epoch where a stage cannot end within one."""
-        usual, step = self._usual_steps(state), state.step_progress
-        if usual != MIN_STEPS or not step:  # not known yet
-            return usual
-        fitting = int(0.9 * self.share_of(state) / (step * sum(self._step_costs(state, 1))))  # almost all of it
-        return fitting if SHORT_RUN_STEPS <= fitting < MIN_STEPS else MIN_STEPS
+        """Return the optimizer steps of a race, at least; an epoch where a stage cannot end within one."""
+        return MIN_STEPS if _counts_steps(state) else max(state.last_epoch[0], 1)
 
-    def _usual_steps(self, state: State) -> int:
-        """Return the optimizer steps of the shortest stage, save in short runs."""
-        return MIN_STEPS if state.batch_size and state.meter.n_samples else max(state.last_epoch[0], 1)
+    def least_gain(self, state: State, flops: int, parameters: int) -> float:
+        """Return the fraction of the loss that the larger network must take away to justify its cost.
 
-    def _step_costs(self, state: State, number: int, times: int = 1) -> tuple[float, float]:
-        """Return what a step of a stage takes of the budget, in current steps: of the rival, and of the grown network.
-
-        ``number``: how many stages come before it, from now, and it; ``times``: how often each multiplies the widths.
+        ``flops``, ``parameters``: operations of a forward pass and parameters before; those after are the state's.
         """
-        ratio = _step_ratio(state, state.flops, state.cost_ratio(self.factor))
-        grown = number + self.failures(state.history.stages)
-        return ratio ** (times * (number - 1)), ratio ** (times * grown)
-
-    def least_gain(self, state: State, flops: int) -> float:
-        """Return the fraction of the loss that a stage must take away to justify the larger network's cost.
-
-        ``flops``: operations of a forward pass before; those after are the state's.
-        """
-        ratio = _step_ratio(state, flops, state.flops / max(flops, 1))
-        return GAIN_PER_DOUBLING * math.log2(max(ratio, 1.0))
-
-    def widening(self, state: State) -> float:
-        """Return by what factor the next stage widens the network."""
-        return float(self.factor ** (self._multiplications(state) + self.failures(state.history.stages)))
-
-    def _multiplications(self, state: State) -> int:
-        """Return how many times a stage multiplies the widths by the factor: once, unless it will be the only one."""
-        step = state.step_progress * self._min_steps(state)
-        if not step:
-            return 1
-
-        def stages_of(times: int) -> int:
-            return int(self.share_of(state) / (step * sum(self._step_costs(state, 1, times))))
-
-        widest = max((place.width for place in state.places), default=1)
-        fitting = [n for n in range(2, 5) if widest * self.factor**n <= SHORT_RUN_UNITS and stages_of(n)]
-        return 1 if stages_of(1) > 1 else max(fitting, default=1)
+        ratio = _step_ratio(state, min(flops, state.flops), _ratio(state.flops, flops))
+        return GAIN_PER_COST * math.log2(ratio) + GAIN_PER_SIZE * math.log2(_ratio(state.parameters, parameters))
 
     def failures(self, stages: Sequence[dict[str, Any]]) -> int:
-        """Return how many stages at the end did not pay."""
+        """Return how many stages at the end widened the network and did not pay."""
         count = 0
-        while count < len(stages) and not stages[-1 - count]["pays"]:
+        while count < len(stages) and stages[-1 - count]["factor"] > 1 and not stages[-1 - count]["pays"]:
             count += 1
         return count
 
@@ -212,30 +195,57 @@ class Stages:
         return f"{count} in a row did not lower the held-out loss enough ({losses}, {last['needed']:.2g} less needed)"
 
 
-def _check_share(share: object) -> None:
+def reducible_loss(loss: float, start: float) -> float:
+    """Return a loss, or what was gained since the start of a run where that is less: in noise little can be gained."""
+    return min(abs(loss), max(start - loss, 0.0)) if start > loss else abs(loss)
+
+
+def _check_automatic(value: object, name: str, **limits: float) -> None:
+    if isinstance(value, str) and value == "auto":
+        return
     try:
-        check_number(share, "growth_share", above=0, below=1)
+        check_number(value, name, **limits)
     except InputError:
-        raise InputError("growth_share", "be 'auto' or a number above 0 and below 1", repr(share)) from None
+        range_ = " and ".join(f"{key} {limit:g}" for key, limit in limits.items())
+        raise InputError(name, f"be 'auto' or a number {range_}", repr(value)) from None
+
+
+def _counts_steps(state: State) -> bool:
+    """Return whether stages can end within an epoch."""
+    return bool(state.batch_size and state.meter.n_samples)
+
+
+def _is_right(last: dict[str, Any], start: float) -> bool:
+    """Return whether a network predicts all samples, those held out included, with hardly any loss."""
+    scores = [last[name] for name in ("score", "validation_score") if last[name] is not None]
+    if not scores or min(scores) < 1 - 1e-6:
+        return False
+    return last["validation_loss"] is None or bool(last["validation_loss"] <= TINY * start)
+
+
+def _ratio(after: int, before: int) -> float:
+    """Return by what factor the larger of two sizes is larger."""
+    return max(after, before, 1) / max(min(after, before), 1)
 
 
 def _step_ratio(state: State, flops: int, ratio: float) -> float:
-    """Return by what factor a step takes more of the budget when a pass of so many operations costs more by a ratio."""
-    unit = state.meter.budget.unit
-    if unit == "epochs":
-        return 1.0
-    if unit == "seconds":
-        fixed = STEP_OVERHEAD / (PASSES_PER_STEP * max(state.batch_size, 1) * max(flops // 2, 1))
-        ratio = (ratio + fixed) / (1 + fixed)
-    return float(ratio)
+    """Return by what factor a step costs more when a pass of so many operations costs more by a ratio."""
+    if state.meter.budget.unit == "multiply-adds":
+        return float(ratio)
+    fixed = STEP_OVERHEAD / (PASSES_PER_STEP * max(state.batch_size, 1) * max(flops // 2, 1))
+    return float((ratio + fixed) / (1 + fixed))
 
 
-def _room(state: State) -> float:
-    """Return by what factor the network may still grow."""
+def _room(state: State, factor: float) -> float:
+    """Return by what factor the network of the next stage may be larger, within limits of size and of the budget."""
     ratios = [float(UNBOUNDED)]
     units = sum(place.width for place in state.places)
     for stop in state.stops:
         if isinstance(stop, SizeLimit):
             sizes = ((stop.units, units), (stop.parameters, state.parameters), (stop.flops, state.flops))
-            ratios += [limit / max(size, 1) for limit, size in sizes if limit is not None]
+            ratios += [limit / max(size + 1, 1) for limit, size in sizes if limit is not None]
+    meter = state.meter
+    if meter.budget.unit == "multiply-adds" and meter.n_samples:
+        affordable = meter.budget.amount / (MIN_EPOCHS * PASSES_PER_STEP * meter.n_samples)
+        ratios.append(2 * affordable / max(state.flops * state.cost_ratio(factor), 1))
     return min(ratios)

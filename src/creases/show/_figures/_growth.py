@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from creases.regions import PlanePartition
 
 #: Marker of each kind of growth step, above the curves.
-_MARKS = {"grow": "v", "deepen": "P", "recycle": "D", "revive": "s"}
+_MARKS = {"grow": "v", "deepen": "P", "narrow": "^", "recycle": "D", "revive": "s"}
 #: Legends that stay readable over lines.
 _SOLID: dict[str, Any] = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "borderpad": 0.2}
 
 _LABELS = {
     "grow": "units added",
     "deepen": "layer inserted",
+    "narrow": "units removed",
     "recycle": "units replaced",
     "revive": "dead units reinitialised",
 }
@@ -248,7 +249,7 @@ def _is_replaced(record: Record, later: Sequence[Record]) -> bool:
     """Return whether a later step replaced the unit of a growth step; removals shift the unit numbers."""
     unit = record.units[0]
     for step in later:
-        if step.place != record.place or step.action != "recycle":
+        if step.place != record.place or step.action not in ("narrow", "recycle"):
             continue
         if unit in step.removed:
             return True

@@ -41,6 +41,7 @@ def write_history_page(history: History, out: Path, *, estimator: Any = None) ->
             if kept[key] is not None
         ]
     ends = [f"Growth stopped: {history.growth_ended}."] if history.growth_ended else []
+    ends += filter(None, [history.explain_size()])
     ends += [f"Training stopped: {history.ended}."] if history.ended else ["The run is not finished."]
     picture = render_themes(lambda: plot_growth(history, kept_epoch=history.kept, score=score), dpi=110)
     text = history.explain() if estimator is None else estimator.explain()

@@ -125,6 +125,7 @@ def _overview(run: SavedRun, models: Sequence[Baseline]) -> Section:
         ],
     ]
     sentences = [f"Growth stopped: {history.growth_ended}."] if history.growth_ended else []
+    sentences += filter(None, [history.explain_size()])
     ended = (
         f"Training stopped: {history.ended}." if history.ended else "The run is not finished; this is its state so far."
     )

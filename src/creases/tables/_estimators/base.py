@@ -22,7 +22,7 @@ from creases._validation import check_choice
 from creases.errors import InputError
 from creases.growth import Budget, Grower, GrowthConfig, History, train_epoch
 from creases.growth.methods import GrowthMethod
-from creases.network import Network, read
+from creases.network import Network, places, read
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._estimators import summary as _summary
 from creases.tables._explain.columns import Columns
@@ -61,8 +61,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         hidden: str | int | Sequence[int] = GrowthConfig.hidden,
         max_units: int | None = GrowthConfig.max_units,
         max_parameters: int | None = GrowthConfig.max_parameters,
-        weight_decay: float = GrowthConfig.weight_decay,
-        lr: float = GrowthConfig.lr,
+        weight_decay: str | float = GrowthConfig.weight_decay,
+        lr: str | float = GrowthConfig.lr,
         batch_size: str | int | None = GrowthConfig.batch_size,
         budget: str | float | Budget = GrowthConfig.budget,
         growth_share: str | float = GrowthConfig.growth_share,
@@ -228,11 +228,12 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if first:
             self._threshold = 0.5 if isinstance(config.threshold, str) else float(config.threshold)
             self._seed, self._model = config.seed, experiment.model
-            self._optimizer = config.make_optimizer(self._model)
-        self._scaling = data.scaling
-        history = History() if first else self._continue(config)
         train = data.samples("train")
         assert train is not None
+        if first:
+            self._optimizer = config.make_optimizer(self._model, train)
+        self._scaling = data.scaling
+        history = History() if first else self._continue(config, train)
         assert self._optimizer is not None
         grower = Grower.from_config(self._model, self._optimizer, train, self._task, config)
         history.setting = grower.history.setting
@@ -249,15 +250,16 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.model_ = replace(network_model(read(self.module_), data, **options), data=None)
         return self
 
-    def _continue(self, config: GrowthConfig) -> History:
+    def _continue(self, config: GrowthConfig, train: Any) -> History:
         """Return the history so far; after :meth:`fit`, let the network grow again, at its first learning rate."""
         history = self.history_
         if history.ended:
             for record in history.records:
                 record.undone = not history.keeps(record)
             assert self._optimizer is not None
+            lr = config.learning_rate(self._model, places(self._model, X=train.example()))
             for group in self._optimizer.param_groups:
-                group["lr"] = config.lr
+                group["lr"] = lr
         history.ended = history.growth_ended = ""
         return history
 

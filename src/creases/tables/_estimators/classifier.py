@@ -63,14 +63,16 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     max_units, max_parameters
         Maximum size of the network: hidden units, and weights and biases.
     weight_decay
-        Weight decay of AdamW on weights (not biases): more makes smoother functions.
+        Weight decay of AdamW on weights (not biases): more makes smoother functions. "auto" is 0.3 for 400 rows or
+        fewer, and falls in proportion to their number.
     lr
-        Learning rate of AdamW at the start; ``fit`` anneals it to zero by a cosine, ``partial_fit`` does not.
+        Learning rate of AdamW at the start, "auto" to fit the size of the network; ``fit`` anneals it to zero by a
+        cosine, ``partial_fit`` does not.
     batch_size
         Rows in a batch; "auto" is an eighth of them, between 32 and 200; None is all.
     budget, growth_share
         Total budget of a fit: a number of epochs, or a text such as "60 s" or "2e12 multiply-adds"; and the fraction
-        of it for growth. "auto" is 20 to 400 epochs, about 3000 steps, and a tenth or, in short fits, a fifth of them.
+        of it for growth. "auto" is 20 to 400 epochs, about 3000 steps, and a quarter of them at most.
         Stages that are undone count too.
     patience
         Epochs without progress before the network grows in ``partial_fit``.
@@ -135,8 +137,8 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         hidden: str | int | Sequence[int] = GrowthConfig.hidden,
         max_units: int | None = GrowthConfig.max_units,
         max_parameters: int | None = GrowthConfig.max_parameters,
-        weight_decay: float = GrowthConfig.weight_decay,
-        lr: float = GrowthConfig.lr,
+        weight_decay: str | float = GrowthConfig.weight_decay,
+        lr: str | float = GrowthConfig.lr,
         batch_size: str | int | None = GrowthConfig.batch_size,
         budget: str | float | Budget = GrowthConfig.budget,
         growth_share: str | float = GrowthConfig.growth_share,

@@ -17,6 +17,8 @@ def describe_step(record: Record) -> str:
     added, removed = len(record.units), len(record.removed)
     if record.action == "revive":
         return f"{count_units(removed)} reinitialised"
+    if record.action == "narrow":
+        return f"{count_units(removed)} removed"
     if record.action == "recycle":
         more = f", {count_units(added - removed)} added" if added > removed else ""
         return f"{count_units(removed)} replaced{more}"

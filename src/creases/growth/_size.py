@@ -1,0 +1,52 @@
+"""Why a network has the size it has: the held-out losses of the sizes next to it, and what finding it took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def explain_size(stages: Sequence[Mapping[str, Any]], widths: Mapping[str, int], spent: float | None) -> str:
+    """Return in sentences why these widths are enough; "" where no stage of growth was judged.
+
+    ``spent``: the fraction of the budget until growth ended.
+    """
+    if not stages:
+        return ""
+    sentences = [f"The network has {_text(widths)} hidden units."]
+    smaller = [stage for stage in stages if _beats_smaller(stage, widths)]
+    larger = [stage for stage in stages if _beats_larger(stage, widths)]
+    if smaller:
+        stage = smaller[-1]
+        wide, narrow = ("loss_grown", "loss_training_on") if stage["pays"] else ("loss_training_on", "loss_grown")
+        other = stage["widths_before"] if stage["pays"] else stage["widths"]
+        sentences.append(
+            f"With {_text(other)} the held-out loss was {stage[narrow]:.4g}, with these {stage[wide]:.4g}."
+        )
+    if larger:
+        stage = larger[-1]
+        wide, narrow = ("loss_grown", "loss_training_on") if not stage["pays"] else ("loss_training_on", "loss_grown")
+        other = stage["widths"] if not stage["pays"] else stage["widths_before"]
+        losses = f"{stage[wide]:.4g}, with these {stage[narrow]:.4g}"
+        sentences.append(f"With {_text(other)} it was {losses}: too little gained for a larger network.")
+    if spent is not None:
+        sentences.append(f"Finding the size took {spent:.0%} of the budget.")
+    return " ".join(sentences)
+
+
+def _beats_smaller(stage: Mapping[str, Any], widths: Mapping[str, int]) -> bool:
+    """Return whether a stage chose these widths over smaller ones."""
+    if stage["factor"] > 1:
+        return bool(stage["pays"]) and stage["widths"] == widths
+    return not stage["pays"] and stage["widths_before"] == widths
+
+
+def _beats_larger(stage: Mapping[str, Any], widths: Mapping[str, int]) -> bool:
+    """Return whether a stage chose these widths over larger ones."""
+    if stage["factor"] > 1:
+        return not stage["pays"] and stage["widths_before"] == widths
+    return bool(stage["pays"]) and stage["widths"] == widths
+
+
+def _text(widths: Mapping[str, int]) -> str:
+    return "-".join(map(str, widths.values()))
