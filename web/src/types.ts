@@ -24,7 +24,7 @@ export type Measured = { loss?: number | null; score?: number | null; validation
 
 export type Step = {
   number: number;
-  action: "grow" | "deepen" | "narrow" | "recycle" | "revive";
+  action: "grow" | "deepen" | "recycle" | "revive";
   epoch: number;
   place: string;
   method: string;
