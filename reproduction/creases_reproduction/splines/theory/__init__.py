@@ -1,4 +1,4 @@
-"""Theorems of the lecture as functions.
+"""Theorems of the lecture as functions: Ankit B. Patel, "Understanding Neural Nets as Splines", ELEC/COMP 576.
 
 Start      ``initial_distribution`` of breakpoints and delta-slopes, ``goodness_of_fit``, ``roughness_distribution``;
            samples that share their piece with no other: ``lonely_probability``, ``simulate_lonely``

@@ -83,7 +83,7 @@ class InitialDistribution:
 def initial_distribution(scheme: Scheme, width: int, *, sb: float | None = None) -> InitialDistribution:
     """Return the distribution of the initial weights of a network with one input and one output.
 
-    The resulting distributions of breakpoints and delta-slopes are those of the lecture [1]_.
+    The resulting distributions of breakpoints and delta-slopes are those of the lecture.
 
     Parameters
     ----------
@@ -95,10 +95,6 @@ def initial_distribution(scheme: Scheme, width: int, *, sb: float | None = None)
     sb
         Standard deviation of the biases, required for ``"he"`` and ``"glorot"``: their biases are zero, which would put
         every breakpoint at 0.
-
-    References
-    ----------
-    .. [1] Ankit B. Patel, "Understanding Neural Nets as Splines", lecture, ELEC/COMP 576.
 
     Examples
     --------

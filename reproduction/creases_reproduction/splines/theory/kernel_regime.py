@@ -19,7 +19,7 @@ from creases.splines import Spline
 
 
 def minimum_norm_spline(x: ArrayLike, y: ArrayLike, beta: ArrayLike, *, ridge: float = 0.0) -> Spline:
-    """Return the best fit with given breakpoints that has the least ``sum mu_i^2`` [1]_.
+    """Return the best fit with given breakpoints that has the least ``sum mu_i^2``, as in the lecture.
 
     The linear part ``o0 + o1 x`` is not penalised. The stationarity conditions are ``[[K + ridge, T], [T', 0]]`` with
     ``K = Phi Phi'`` and ``T = [1, x]``; they are solved by singular values, which does not square the condition number
@@ -34,10 +34,6 @@ def minimum_norm_spline(x: ArrayLike, y: ArrayLike, beta: ArrayLike, *, ridge: f
     ridge
         Minimise ``sum_n (f(x_n) - y_n)^2 + ridge sum_i mu_i^2`` instead. With many equally spaced breakpoints on
         [a, b], the range of x, that is scipy's ``make_smoothing_spline(x, y, lam=ridge (b - a) / H)``.
-
-    References
-    ----------
-    .. [1] Ankit B. Patel, "Understanding Neural Nets as Splines", lecture, ELEC/COMP 576.
 
     Examples
     --------

@@ -24,7 +24,7 @@ Placement = Literal["spaced", "uniform", "cauchy"]
 def lonely_probability(n: int, h: int, placement: Literal["spaced", "uniform"] = "spaced") -> float:
     """Return the probability that each of n samples, uniform on an interval, is alone in its piece.
 
-    It corrects Theorem 4 of the lecture [1]_.
+    It corrects Theorem 4 of the lecture.
 
     Parameters
     ----------
@@ -36,10 +36,6 @@ def lonely_probability(n: int, h: int, placement: Literal["spaced", "uniform"] =
         ``"spaced"``: the breakpoints cut the interval into h + 1 equal pieces. The probability is
         ``(h + 1)! / ((h + 1 - n)! (h + 1)^n)``, about ``exp(-n (n - 1) / (2 (h + 1)))``. ``"uniform"``: they are drawn
         independently; it is ``C(h + 1, n) / C(h + n, n)``.
-
-    References
-    ----------
-    .. [1] Ankit B. Patel, "Understanding Neural Nets as Splines", lecture, ELEC/COMP 576.
 
     Examples
     --------

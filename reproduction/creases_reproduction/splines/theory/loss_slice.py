@@ -86,7 +86,7 @@ class LossSlice:
 
 
 def loss_slice(spline: Spline | Shallow, unit: int, x: Any, y: Any) -> LossSlice:
-    """Return the loss ``1/2 sum e^2`` as an exact function of one unit's breakpoint (Theorem 3 of the lecture [1]_).
+    """Return the loss ``1/2 sum e^2`` as an exact function of one unit's breakpoint (Theorem 3 of the lecture).
 
     It takes O(N) operations after sorting.
 
@@ -98,10 +98,6 @@ def loss_slice(spline: Spline | Shallow, unit: int, x: Any, y: Any) -> LossSlice
         Index of the breakpoint, or of the network's unit.
     x, y
         Samples (N,).
-
-    References
-    ----------
-    .. [1] Ankit B. Patel, "Understanding Neural Nets as Splines", lecture, ELEC/COMP 576.
 
     Examples
     --------

@@ -36,7 +36,7 @@ def ridge_coefficients(
         c(xi, gamma) = gamma_d F^-1[ |theta|^(d - 1) L(theta) F(theta xi) ](gamma),    gamma_d = (2 pi)^(1 - d) / 2
 
     with ``L(theta) = -theta^2`` for ReLU and ``i theta`` for steps: Theorem 2 and Corollaries 4 and 5 of the lecture
-    [1]_ with ``|theta|`` for theta, without which it fails for an even number of inputs. The coefficient of a unit in a
+    with ``|theta|`` for theta, without which it fails for an even number of inputs. The coefficient of a unit in a
     random network is c divided by the density of units there, see :func:`offset_distribution`.
 
     Parameters
@@ -53,10 +53,6 @@ def ridge_coefficients(
     Returns
     -------
     (K, M) array
-
-    References
-    ----------
-    .. [1] Ankit B. Patel, "Understanding Neural Nets as Splines", lecture, ELEC/COMP 576.
 
     Examples
     --------

@@ -29,15 +29,11 @@ class RoughnessDistribution:
 
 
 def roughness_distribution(distribution: InitialDistribution) -> RoughnessDistribution:
-    """Return mean and variance of the roughness at initialisation (Theorem 2 of the lecture [1]_).
+    """Return mean and variance of the roughness at initialisation (Theorem 2 of the lecture).
 
     ``mu^2`` has mean ``sw^2 sv^2`` and mean square ``k^2 sw^4 sv^4``, where k is the kurtosis of the weights: 3 for
     normal ones, 9/5 for uniform ones. He: 4 and 128 / H. Glorot: 4 H / (H + 1)^2 and 128 H / (H + 1)^4. torch: 1/9 and
     56 / (2025 H).
-
-    References
-    ----------
-    .. [1] Ankit B. Patel, "Understanding Neural Nets as Splines", lecture, ELEC/COMP 576.
     """
     square, H = (distribution.sw * distribution.sv) ** 2, distribution.width
     kurtosis = 9 / 5 if distribution.uniform else 3.0

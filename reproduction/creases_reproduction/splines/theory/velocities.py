@@ -41,7 +41,7 @@ def velocities(net: Shallow, x: Any, y: Any) -> Velocities:
     """Return the time derivatives of a shallow network's spline, weights and values under gradient flow.
 
     The weights move by ``-grad l``, ``l = 1/2 sum (f(x) - y)^2``; a skip ``c1`` moves if it is not 0. The spline moves
-    as in Theorem 5 of the lecture [1]_, with signs corrected.
+    as in Theorem 5 of the lecture, with signs corrected.
 
     Parameters
     ----------
@@ -49,10 +49,6 @@ def velocities(net: Shallow, x: Any, y: Any) -> Velocities:
         The network.
     x, y
         Samples (N,).
-
-    References
-    ----------
-    .. [1] Ankit B. Patel, "Understanding Neural Nets as Splines", lecture, ELEC/COMP 576.
 
     Examples
     --------
