@@ -9,6 +9,7 @@ import typer
 
 from creases._text import plural
 from creases.cli._completion import TABLES, complete_files
+from creases.cli._engine import Engine
 from creases.cli._output import check_outputs
 from creases.cli.console import command, note, print_json, print_next, print_table, repeat_command, show_progress
 from creases.errors import InputError
@@ -65,6 +66,12 @@ def predict_rows(
         int | None,
         typer.Option("--jobs", metavar="N", help="Processes that predict blocks; default: the number of cores."),
     ] = None,
+    engine: Annotated[
+        Engine, typer.Option(metavar="NAME", help="Where blocks are predicted: local processes, serial or ray.")
+    ] = Engine.local,
+    address: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Address of a running Ray cluster; default: start one here.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
     """Predict new rows with the model of a table.
@@ -86,8 +93,10 @@ def predict_rows(
         check_outputs([out], (".csv", ".parquet"))
         if out.exists() and not force:
             raise InputError("out", "be a new file", str(out), "overwrite it with {0}", [("force", True)])
-    if not data.is_file() or (out is not None and data.suffix != ".npz" and (n_jobs or data.stat().st_size > LARGE)):
-        _predict_files(run, str(data), out, as_json, n_jobs=n_jobs, header=header, budget=distance)
+    is_parallel = n_jobs is not None or engine is not Engine.local
+    if not data.is_file() or (out is not None and data.suffix != ".npz" and (is_parallel or _is_large(data))):
+        where = {"n_jobs": n_jobs, "engine": engine.value, "address": address}
+        _predict_files(run, str(data), out, as_json, **where, header=header, budget=distance)
         return
     with show_progress(3) as begin:
         begin("reading the model")
@@ -110,6 +119,10 @@ def predict_rows(
     if out is None:
         _print_rows(frame)
     _print(model, _summary(model, frame, out), out, run)
+
+
+def _is_large(data: Path) -> bool:
+    return data.stat().st_size > LARGE
 
 
 def _predict_files(run: Path, data: str, out: Path | None, as_json: bool, **options: Any) -> None:

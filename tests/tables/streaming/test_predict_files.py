@@ -72,6 +72,17 @@ def test_processes_change_nothing(tmp_path, model):
     assert (tmp_path / "out1.csv").read_bytes() == (tmp_path / "out2.csv").read_bytes()
 
 
+@pytest.mark.slow
+def test_nearest_changes_of_many_rows_are_shared_by_processes(tmp_path):
+    model = creases.fit_table(make_table(400, classes=2).select(["a", "c", "y"]).to_pandas(), "y")
+    rows = make_table(40, seed=1)
+    pq.write_table(rows, tmp_path / "new.parquet")
+    model.write_predictions(tmp_path / "new.parquet", tmp_path / "out.csv", n_jobs=2, budget=5.0)
+    expected = model.frame(rows.to_pandas(), budget=5.0)
+    distance = pd.read_csv(tmp_path / "out.csv")["boundary distance"]
+    np.testing.assert_allclose(distance, expected["boundary distance"], rtol=1e-6)
+
+
 def test_bad_arguments_are_refused(tmp_path, model):
     pattern = write_parts(make_table(300).drop_columns(["a", "c"]), tmp_path)
     with pytest.raises(InputError, match="rows must have the columns 'a', 'c', got row id, b, town"):

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 ENDINGS = (".csv", ".parquet")
 
+#: Rows of a block where the nearest change of each decision is searched, which takes long: a process takes the next one
+#: when it is free.
+SEARCHED = 16
+
 
 @dataclass(frozen=True, eq=False)
 class Summary:
@@ -105,6 +109,8 @@ def write_predictions(
     files = find_files(data, header=header, always=True)
     if files is None:
         raise InputError("data", "be a file, a pattern or a folder of Parquet, CSV or Feather files", repr(data))
+    if budget > 0:
+        files = replace(files, block=min(files.block, SEARCHED))
     encoding = number_encoding(model.features, model.center) if model.encoding is None else model.encoding
     check_columns(encoding, files.columns)
     work = _Work(replace(model, data=None, run=None), encoding, files.form == "csv", out.suffix, budget)
