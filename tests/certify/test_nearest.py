@@ -11,6 +11,7 @@ from torch import nn
 
 import creases
 from creases.certify import nearest
+from creases.certify._nearest.relaxation import OutOfTimeError
 from creases.errors import InputError
 from nearest_cases import NORMS, brute_force, random_network
 
@@ -156,3 +157,14 @@ def test_wrong_arguments_are_named() -> None:
     }.items():
         with pytest.raises(InputError, match=words):
             nearest(NET, [0.0, 0.5], **options)  # type: ignore[arg-type]
+
+
+def test_bounds_that_take_longer_than_the_budget_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_out(*_: Any) -> None:
+        raise OutOfTimeError
+
+    net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.5])])
+    monkeypatch.setattr("creases.certify._nearest.search.bound_units", run_out)
+    found = nearest(net, [1.0, 0.0], budget=0.3)
+    assert (found.proved, found.lower_bound) == (False, 0.0)
+    assert found.distance > 0  # what was found without bounds is kept

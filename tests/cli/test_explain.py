@@ -188,3 +188,14 @@ def test_wrong_wishes_end_in_one_line(run, iris_run, words, message):
     result = run("explain", iris_run, *words)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_ctrl_c_in_the_search_gives_what_is_known(run, fold, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("creases.certify.nearest", interrupt)
+    result = run("explain", fold, "0.3,0.4")
+    assert result.exit_code == 0
+    assert "The linear region of this input" in result.stdout
+    assert "Interrupted: the nearest change" in result.stderr

@@ -37,6 +37,9 @@ PROGRAM_TIME = 0.3
 #: Sides of units in a space without limits are looked through for at most this share of the time.
 EXCLUSION_TIME = 0.9
 
+#: Share of the budget that a search has at least, however long the network took to read.
+LEAST_TIME = 0.05
+
 #: A proof is for a radius below the lower bound by this share, and takes at most so many seconds to build.
 PROOF_ROOM, PROOF_SECONDS = 1e-6, 60.0
 
@@ -191,8 +194,10 @@ def nearest(
     answers: list[Change] = []
     held = list(fixed)
     for _ in range(check_count(count, "count")):
+        begin = time.perf_counter()
         question = pose(net, x, target, norm, box, held, integer, one_hot, weights, rising, falling)
-        answer = _answer(question, seconds, share, way)
+        left = max(seconds - (time.perf_counter() - begin), LEAST_TIME * seconds)
+        answer = _answer(question, left, share, way)
         answers.append(answer)
         if answer.point is None or not answer.distance:
             break

@@ -12,6 +12,7 @@ References
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -157,15 +158,29 @@ def upper_bounds(net: Layers, W: Floats, c: Floats, around: Lines, *, depends: b
     return Upper(back[:, :n], b, total)
 
 
-def bound_units(net: Layers, ball: Ball, sides: Sides, errors: Floats, known: Bounds | None = None) -> Bounds | None:
+class OutOfTimeError(Exception):
+    """Bounds of a large network take longer than what is left of the budget."""
+
+
+def bound_units(
+    net: Layers,
+    ball: Ball,
+    sides: Sides,
+    errors: Floats,
+    known: Bounds | None = None,
+    deadline: float = np.inf,
+) -> Bounds | None:
     """Bound all pre-activations in a ball where units have the known sides; None where that is impossible.
 
-    ``errors`` (units,) are those of :class:`Rounding`; ``known`` bounds are tightened.
+    ``errors`` (units,) are those of :class:`Rounding`; ``known`` bounds are tightened. After the deadline, which is
+    looked at before each layer, :class:`OutOfTimeError` is raised.
     """
     n_units = net.n_units
     low = np.full(n_units, -np.inf) if known is None else known.low.copy()
     high = np.full(n_units, np.inf) if known is None else known.high.copy()
     for k in range(len(net.layers)):
+        if time.perf_counter() > deadline:
+            raise OutOfTimeError
         layer, units = net.layers[k], net.units(k)
         if k and layer.W.size > BACKWARDS:
             new_low, new_high = _interval(net, ball, low, high, k)

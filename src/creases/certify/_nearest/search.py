@@ -27,7 +27,16 @@ from creases.certify._nearest.best import Best
 from creases.certify._nearest.layers import ROUNDOFF
 from creases.certify._nearest.projection import project
 from creases.certify._nearest.question import Goal, Question
-from creases.certify._nearest.relaxation import Ball, Bounds, Lines, Sides, bound_units, lines, upper_bounds
+from creases.certify._nearest.relaxation import (
+    Ball,
+    Bounds,
+    Lines,
+    OutOfTimeError,
+    Sides,
+    bound_units,
+    lines,
+    upper_bounds,
+)
 from creases.certify._nearest.rounding import Rounding
 
 #: Lower lines that goals are bounded with: the steeper side by interval, then all flat, then all steep.
@@ -79,6 +88,7 @@ class Search:
         self.nodes = 0
         self.floor = np.inf  # least bound of what was not looked at because it is no nearer
         self.radius = np.inf
+        self.shared: tuple[float, Bounds | None] | None = None  # how far roots reach, and their bounds
         self.heap: list[tuple[float, int, Node]] = []
 
     @property
@@ -89,12 +99,20 @@ class Search:
     def run(self, radius: float) -> Outcome:
         """Search within a radius, until nothing is left, time is over or nodes are used up."""
         self.floor, self.heap = np.inf, []
-        for goal in self.question.goals:
-            self._add(self.root(goal, radius))
+        try:
+            for goal in self.question.goals:
+                self._add(self.root(goal, radius))
+        except OutOfTimeError:
+            return Outcome(0.0, self.nodes, finished=False)
         while self.heap and self.heap[0][0] < self.cutoff:
             if time.perf_counter() > self.deadline or self.nodes > self.max_nodes:
                 break
-            self._split(heapq.heappop(self.heap)[2])
+            entry = heapq.heappop(self.heap)
+            try:
+                self._split(entry[2])
+            except OutOfTimeError:
+                heapq.heappush(self.heap, entry)
+                break
         left = self.heap[0][0] if self.heap else np.inf
         lower = min(left, self.floor, self.radius, self.best.distance)
         return Outcome(lower, self.nodes, left >= self.cutoff)
@@ -110,14 +128,24 @@ class Search:
     def _ball(self, low: Floats, high: Floats, cap: tuple[Floats, float] | None) -> Ball:
         return Ball.around(min(self.radius, self.best.distance), low, high, self.question.norm, cap)
 
+    def _bound_units(self, ball: Ball, sides: Sides, known: Bounds | None) -> Bounds | None:
+        return bound_units(self.net, ball, sides, self.rounding.units, known, self.deadline)
+
+    def _bound_all(self, low: Floats, high: Floats, sides: Sides) -> Bounds | None:
+        """Bound all units in the ball; None where it is empty. All goals whose ball is the same share the bounds."""
+        reach = min(self.radius, self.best.distance)
+        if self.shared is None or self.shared[0] != reach:
+            ball = self._ball(low, high, None)
+            self.rounding = Rounding(self.net, np.maximum(np.abs(ball.low), np.abs(ball.high)))
+            self.shared = reach, None if ball.is_empty else self._bound_units(ball, sides, None)
+        return self.shared[1]
+
     def root(self, goal: Goal, radius: float) -> Node | None:
         """Return the node of all inputs within a radius, for a goal; None where there are none."""
         self.radius = radius
         low, high = self.question.limits
         sides = np.full(self.net.n_units, -1, np.int8)
-        ball = self._ball(low, high, None)
-        self.rounding = Rounding(self.net, np.maximum(np.abs(ball.low), np.abs(ball.high)))
-        bounds = None if ball.is_empty else bound_units(self.net, ball, sides, self.rounding.units)
+        bounds = self._bound_all(low, high, sides)
         if bounds is None:
             return None
         N, s = self.question.sums
@@ -126,7 +154,7 @@ class Search:
             before = node.bound
             if before >= self.cutoff or not node.split[0] or node.cap is None:
                 break
-            bounds = bound_units(self.net, self._ball(low, high, node.cap), sides, self.rounding.units, node.bounds)
+            bounds = self._bound_units(self._ball(low, high, node.cap), sides, node.bounds)
             if bounds is None:
                 return None
             node = self._look(goal, sides, bounds, N, s, node.rows, low, high, before)
@@ -260,7 +288,7 @@ class Search:
         ball = self._ball(node.low, node.high, node.cap)
         low, high = node.bounds.low.copy(), node.bounds.high.copy()
         (low if side == 1 else high)[unit] = 0.0
-        bounds = bound_units(self.net, ball, sides, self.rounding.units, Bounds(low, high))
+        bounds = self._bound_units(ball, sides, Bounds(low, high))
         if bounds is None:
             return None
         row, end, _ = self._side_row(unit, side, lines(*bounds, self.leak, sides))
@@ -280,8 +308,6 @@ class Search:
                 high[column] = end + room
             question.fix_groups(low, high)
             ball = self._ball(low, high, node.cap)
-            bounds = (
-                None if ball.is_empty else bound_units(self.net, ball, node.sides, self.rounding.units, node.bounds)
-            )
+            bounds = None if ball.is_empty else self._bound_units(ball, node.sides, node.bounds)
             if bounds is not None:
                 self._add(self._look(node.goal, node.sides, bounds, node.N, node.s, node.rows, low, high, node.bound))

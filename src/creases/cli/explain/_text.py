@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases.cli.console import out, print_table
+from creases.cli.console import note, out, print_table
 from creases.cli.explain._change import finite
 from creases.cli.explain._subject import Subject
 from creases.errors import InputError
@@ -24,8 +24,13 @@ def explain_subject(subject: Subject, budget: float, begin: Callable[..., None])
 
     region = cell(subject.net, subject.x, progress=lambda what, done, total: begin("finding the region", done, total))
     why = region.explain()
-    begin("finding the nearest change of decision")
-    return as_json_data(subject, region, why) | {"nearest_change": _nearest_change(subject, budget)}
+    begin(f"finding the nearest change of decision (at most {budget:g} s)")
+    change = None
+    try:
+        change = _nearest_change(subject, budget)
+    except KeyboardInterrupt:
+        note("Interrupted: the nearest change of decision was not searched to its end.")
+    return as_json_data(subject, region, why) | {"nearest_change": change}
 
 
 def _nearest_change(subject: Subject, budget: float) -> dict[str, Any] | None:
@@ -131,12 +136,13 @@ def print_explanation(e: dict[str, Any]) -> None:
 def _nearest_text(change: dict[str, Any] | None) -> str:
     """Return the nearest change of decision over all regions, and what is proved about it."""
     if change is None:
-        return "not searched: the network is too large"
+        return "not searched: interrupted, or the network is too large"
     distance, bound, unit = change["distance"], change["lower_bound"], change["unit"]
     if distance is None:
-        return (
-            "none exists (proved)" if change["proved"] else f"none found; there is none within {bound or 0:.4g} {unit}"
-        )
+        if change["proved"]:
+            return "none exists (proved)"
+        known = f"; there is none within {bound:.4g} in {unit} (proved)" if bound else ""
+        return f"none found in the time limit{known}"
     if change["proved"]:
         return f"{distance:.4g} away in {unit}, to {change['class']}; nothing is nearer (proved)"
     return f"at most {distance:.4g} and at least {bound:.4g} away in {unit}, to {change['class']} (out of time)"
