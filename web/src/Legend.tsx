@@ -6,12 +6,11 @@ import { ClassName } from "./RegionInfo";
 import { creaseTone } from "./plane/mesh";
 import { valueScale } from "./plane/points";
 import type { Problem } from "./types";
-import { atStep, busy, coloring, dark, number, run, showData, slice, source, step } from "./state";
+import { atStep, busy, coloring, dark, number, run, showData, slice, source, status, step } from "./state";
 
 const NEXT = "Press Start: a small network begins to train. ";
 const BEFORE = `${NEXT}Each unit folds the plane along a crease. Where the network keeps making mistakes, it adds units and explains why.`;
 const BEFORE_LINE = `${NEXT}Each unit bends the line at a breakpoint. Where the network keeps making errors, it adds units and explains why.`;
-const DRAWING = "Click or drag to add points. Choose another class on the left, then press Start.";
 
 /** What the network is to learn, in one sentence. */
 function goal({ classes, features, target }: Problem): string {
@@ -21,7 +20,7 @@ function goal({ classes, features, target }: Problem): string {
 
 export function Legend({ now, drawing }: { now: Frame | null; drawing: boolean }) {
   const problem = run.value?.problem;
-  if (drawing) return <figcaption class="legend"><p>{DRAWING}</p></figcaption>;
+  if (drawing) return <figcaption class="legend"><p>Click or drag to add points. Choose another class on the left, then press {status.value === "idle" ? "Start" : "Restart"}.</p></figcaption>;
   if (!problem || !now) {
     if (!source.value!.live || !problem) return <figcaption class="legend">{busy.value || "Opening…"}</figcaption>;
     return (

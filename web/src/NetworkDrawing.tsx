@@ -4,7 +4,14 @@ import { classColor } from "./colors";
 import { unitOn, type Frame } from "./frame";
 import { dark, frame, looked, newest, region, run, unit } from "./state";
 
-const W = 320, MOST_LINKS = 1500, MOST_STOPS = 60;
+const W = 320, MOST_LINKS = 1500, MOST_STOPS = 60, MOST_DRAWN = 300;
+
+/** A network that has no drawing, such as one of convolutions, in words. */
+function TooLarge({ frame: now, inputs }: { frame: Frame; inputs: number }) {
+  const layers = now.layers.map((layer) => `${layer.width.toLocaleString("en")} units`);
+  const parts = [`${inputs.toLocaleString("en")} inputs`, ...layers, `${now.outputs} output${now.outputs > 1 ? "s" : ""}`];
+  return <p class="quiet">{parts.join(" → ")}. {now.layers.length ? "Too large to draw." : "Its layers cannot be drawn; the map shows its regions."}</p>;
+}
 
 export function NetworkDrawing() {
   const now = frame.value;
@@ -12,6 +19,7 @@ export function NetworkDrawing() {
   if (!now || !problem) return <p class="quiet">The network is drawn here once the run starts.</p>;
   const columns = [now.affine[0]?.in ?? problem.features.length, ...now.layers.map((layer) => layer.width), now.outputs];
   const tallest = Math.max(...columns);
+  if (tallest > MOST_DRAWN || !now.layers.length) return <TooLarge frame={now} inputs={columns[0]} />;
   const gap = Math.max(7, Math.min(24, 220 / tallest));
   const height = Math.max(90, tallest * gap + 44);
   const radius = Math.min(8, gap * 0.4);

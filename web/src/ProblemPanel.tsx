@@ -204,8 +204,8 @@ function Draw() {
       <div class="row">
         <button onClick={() => leave(drawn.value.length - 1)} disabled={!drawn.value.length}>Undo point</button>
         <button onClick={() => leave(0)} disabled={!drawn.value.length}>Clear</button>
-        {run.value?.moments.length ? <button aria-pressed={editing.value} onClick={() => (editing.value = !editing.value)}>Continue drawing</button> : null}
       </div>
+      {run.value?.moments.length ? <div class="row"><button onClick={() => (editing.value = !editing.value)}>{editing.value ? "Show the run" : "Continue drawing"}</button></div> : null}
     </>
   );
 }

@@ -5,7 +5,7 @@ import { draft, editing } from "./draft";
 import { ExportPanel } from "./ExportPanel";
 import { problemMessage } from "./ProblemPanel";
 import { chosenPlane } from "./SlicePanel";
-import { ask, busy, connected, errors, notice, run, say, source, STARTING, status } from "./state";
+import { ask, busy, connected, errors, notice, run, say, source, STARTING, status, working } from "./state";
 
 const STATES = { idle: "Ready.", running: "Training and growing…", paused: "Paused.", ended: "Finished." };
 
@@ -25,7 +25,7 @@ export function RunPanel() {
       <div class="row run">
         {state === "running" && <button class="main" onClick={() => send("pause")}>Pause</button>}
         {state === "paused" && <button class="main" onClick={() => send("go")}>Resume</button>}
-        <button class={begun ? "" : "main"} onClick={start} disabled={!connected.value}>{begun ? "Restart" : "Start"}</button>
+        <button class={begun ? "" : "main"} onClick={start} disabled={!connected.value || draft.value.kind === "model"} title={draft.value.kind === "model" ? "A model file can only be viewed: choose another tab to train" : undefined}>{begun ? "Restart" : "Start"}</button>
       </div>
       {state === "ended" && (
         <form class="row" onSubmit={trainOn}>
@@ -42,6 +42,12 @@ export function RunPanel() {
         <button onClick={() => send("undo")} disabled={!begun || !run.value?.records.some((record) => record.pays)} title="Undo the last growth step">Undo</button>
       </div>
       <p class="state" role="status">{busy.value || notice.value || (state === "running" && run.value?.phase) || STATES[state]}</p>
+      {working.value > 0 && (
+        <div class="row">
+          <span class="quiet">Still at work, for {working.value} s.</span>
+          <button onClick={() => send("stop")} title="Stop this work; the run is lost">Stop</button>
+        </div>
+      )}
       <p class="error" role="alert">{errors.value.run}</p>
       <ExportPanel />
     </section>

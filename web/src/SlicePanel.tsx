@@ -9,6 +9,9 @@ const plane = signal<[number, number] | null>(null);
 export const chosenPlane = signal<[number, number] | null>(null);
 const rows = signal("0, 1, 2");
 
+/** Inputs up to which they are chosen by name; more, such as pixels, by number. */
+const MOST_NAMES = 100;
+
 /** Forget the slice that was chosen: the columns of another problem have other numbers. */
 export function resetPlane(): void {
   plane.value = chosenPlane.value = null;
@@ -28,6 +31,11 @@ export function SlicePanel() {
     else if (!begun) say("slice", "");
     else ask({ do: "slice", columns: to }, "Computing the slice…", "slice");
   };
+  const choose = (axis: 0 | 1, text: string) => {
+    const k = Number(text);
+    if (!Number.isInteger(k) || k < 0 || k >= features.length) return say("slice", `Inputs are numbered from 0 to ${features.length - 1}; got “${text}”.`);
+    show(axis ? [columns[0], k] : [k, columns[1]]);
+  };
   const through = (event: Event) => {
     event.preventDefault();
     const numbers = rows.value.split(",").map((part) => Number(part.trim()));
@@ -40,10 +48,14 @@ export function SlicePanel() {
       <div class="row">
         {([0, 1] as const).map((axis) => (
           <label key={axis}>
-            {axis ? "Vertical axis" : "Horizontal axis"}
-            <select value={columns[axis]} onChange={(event) => show(axis ? [columns[0], Number(event.currentTarget.value)] : [Number(event.currentTarget.value), columns[1]])}>
-              {features.map((name, k) => <option key={k} value={k}>{name}</option>)}
-            </select>
+            {axis ? "Vertical axis" : "Horizontal axis"}{features.length > MOST_NAMES && `: input 0 to ${features.length - 1}`}
+            {features.length > MOST_NAMES ? (
+              <input type="number" min={0} max={features.length - 1} value={columns[axis]} onChange={(event) => choose(axis, event.currentTarget.value)} />
+            ) : (
+              <select value={columns[axis]} onChange={(event) => choose(axis, event.currentTarget.value)}>
+                {features.map((name, k) => <option key={k} value={k}>{name}</option>)}
+              </select>
+            )}
           </label>
         ))}
       </div>

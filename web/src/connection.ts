@@ -3,7 +3,7 @@
 import { batch } from "@preact/signals";
 import { fromAddress } from "./address";
 import { readFrame, type Frame } from "./frame";
-import { busy, choices, connected, errors, EXPORTING, following, frame, moment, notice, run, say, slice, STARTING, status, type Source } from "./state";
+import { busy, choices, connected, errors, EXPORTING, following, frame, moment, notice, run, say, slice, STARTING, status, working, type Source } from "./state";
 import type { Epochs } from "./types";
 
 /** Number of frames kept; older ones are requested again. */
@@ -76,6 +76,7 @@ export function connect(fresh: () => void): Source {
   };
 
   const receiveMessage = (message: any) => {
+    working.value = message.type === "working" ? message.seconds : 0;
     if (message.type === "run") {
       frames.clear();
       waiting.clear();

@@ -2,6 +2,7 @@
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { unitNumber, type Frame } from "./frame";
+import { locator } from "./plane/locate";
 import type { Coloring } from "./plane/mesh";
 import type { Choices, Problem, Run, Status, Step } from "./types";
 
@@ -28,6 +29,7 @@ export const frame = signal<Frame | null>(null);
 export type Pinned = { run: Run; moment: number; frame: Frame; label: string };
 export const pinned = signal<Pinned | null>(null);
 export const busy = signal(""); // the pending request to the server
+export const working = signal(0); // seconds that the server has been at work without a sign
 export const STARTING = "Starting…";
 export const EXPORTING = "Exporting "; // followed by what
 export const waiting = signal(false); // whether a frame is late
@@ -137,10 +139,11 @@ effect(() => {
       if (ticket !== wanted) return;
       batch(() => {
         waiting.value = false;
+        const selected = follow(frame.peek(), found);
         frame.value = found;
         hovered.value = null;
-        region.value = null;
-        picked.value = null;
+        region.value = selected;
+        if (selected === null || found.kind === "line") picked.value = null;
         const units = found.layers.reduce((sum, layer) => sum + layer.width, 0);
         if (unit.value !== null && unit.value >= units) unit.value = null;
       });
@@ -152,6 +155,22 @@ effect(() => {
     },
   );
 });
+
+/** The region of a new frame at the place that is selected in the frame before, so that a run does not lose it. */
+function follow(before: Frame | null, now: Frame): number | null {
+  const chosen = region.peek();
+  if (chosen === null || !before) return null;
+  if (now.kind === "line") {
+    if (before.kind !== "line" || chosen >= before.regions) return null;
+    const middle = (before.x[chosen] + before.x[chosen + 1]) / 2;
+    const found = now.x.findIndex((x, k) => k < now.regions && x <= middle && middle <= now.x[k + 1]);
+    return found < 0 ? null : found;
+  }
+  const at = picked.peek();
+  const same = before.kind === "plane" && before.box.flat().every((end, k) => end === now.box.flat()[k]);
+  const found = at && same ? locator(now).at(at[0], at[1]) : -1;
+  return found < 0 ? null : found;
+}
 
 export function say(place: string, message: string): void {
   errors.value = { ...errors.value, [place]: message };

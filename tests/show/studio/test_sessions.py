@@ -41,7 +41,7 @@ def told(page: Outbox) -> list[dict]:
 @pytest.mark.parametrize(
     ("worker", "later", "words"),
     [
-        (Worker(silent=121.0, busy=True), 0.0, "took longer than 120 seconds"),
+        (Worker(silent=3601.0, busy=True), 0.0, "took longer than 60 minutes"),
         (Worker(), 3601.0, "The run was stopped after 60 minutes of inactivity"),
     ],
 )
@@ -59,6 +59,27 @@ def test_a_worker_that_works_is_left_alone_also_when_nobody_speaks_for_long():
     worker = Worker(silent=1.0, busy=True)
     made, page = session(worker)
     assert made.check(time.monotonic() + 10_000)
+    assert not worker.ended
+    assert told(page) == []
+
+
+def test_a_page_is_told_of_work_that_takes_long_and_may_stop_it():
+    worker = Worker(silent=45.5, busy=True)
+    made, page = session(worker)
+    assert made.check(time.monotonic())
+    assert told(page) == [{"type": "working", "seconds": 45}]
+    assert not worker.ended
+    made._stop()
+    assert worker.ended
+    error, status = told(page)
+    assert error["message"] == "Stopped. The run was lost. Press Start for a new run."
+    assert status == {"type": "status", "state": "idle"}
+
+
+def test_there_is_nothing_to_stop_in_an_idle_session():
+    worker = Worker()
+    made, page = session(worker)
+    made._stop()
     assert not worker.ended
     assert told(page) == []
 

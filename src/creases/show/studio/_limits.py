@@ -26,7 +26,8 @@ class Limits:
     slices: int = 20
     frames: int = 64 * 2**20  #: cached
     work: float = 600.0  #: training without interaction before a run pauses
-    answer: float = 120.0  #: silence of a busy worker before it is killed
+    slow: float = 10.0  #: silence of a busy worker after which the page says so, and offers to stop it
+    answer: float = 3600.0  #: silence of a busy worker before it is killed
     away: float = 60.0  #: for a page to reconnect to its session
     idle: float = 3600.0  #: inactivity of a run that is not running
     exports: int = 8  #: files to download, for each session

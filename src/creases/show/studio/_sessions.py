@@ -26,6 +26,9 @@ WRONG_TOKEN, OPENED_ELSEWHERE, TOO_MANY = 4403, 4409, 4429
 #: Standard close codes: the studio ends, a message is too large.
 ENDED, TOO_LARGE = 1001, 1009
 
+#: The message of a page that does not want to wait any longer; all others go to the worker.
+STOP = '{"do":"stop"}'
+
 
 class Session:
     """The session of a page; it begins with the model in a folder, if there is one."""
@@ -78,8 +81,16 @@ class Session:
                     self._pending_error = f"Messages must be at most {limit:.0f} MB; use a smaller table."
                 return
             self._last_message = time.monotonic()
-            if isinstance(text := message.get("text"), str):
+            if (text := message.get("text")) == STOP:
+                self._stop()
+            elif isinstance(text, str):
                 await self._forward(text)
+
+    def _stop(self) -> None:
+        """Stop work that the page does not want to wait for; without any, do nothing."""
+        if self._worker is not None and self._worker.busy:
+            lost = " The run was lost." if self._has_run else ""
+            self._discard_worker(f"Stopped.{lost} Press Start for a new run.")
 
     def _send_pending_error(self) -> None:
         if self._pending_error and self._page is not None:
@@ -138,8 +149,10 @@ class Session:
             return False
         if worker is not None and worker.silent > limits.answer:
             self._discard_worker(
-                f"This took longer than {limits.answer:.0f} seconds and was stopped. Use fewer rows or units."
+                f"This took longer than {limits.answer / 60:.0f} minutes and was stopped. Use fewer rows or units."
             )
+        elif worker is not None and worker.silent > limits.slow:
+            self._send_json({"type": "working", "seconds": int(worker.silent)})
         elif worker is not None and not worker.busy and now - self._last_message > limits.idle and self._has_run:
             self._discard_worker(
                 f"The run was stopped after {limits.idle / 60:.0f} minutes of inactivity. Press Start for a new run."

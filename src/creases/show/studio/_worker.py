@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from importlib import import_module
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -36,18 +37,17 @@ def _serve(pipe: Connection, limits: Limits, folder: str) -> None:
     controller = Controller(
         lambda message: pipe.send(_pack(message)), limits, lambda: pipe.send(("worked", controller.state)), folder
     )
-    warming, received = _warm_up(limits), False
+    warming = _warm_up(limits)
     pipe.send(("ready", controller.state))
     while True:
         if controller.state == "running" and not pipe.poll():
             controller.work()
             pipe.send(("worked", controller.state))
-        elif received and controller.state == "idle" and not pipe.poll() and next(warming, "warm") != "warm":
+        elif controller.state == "idle" and not pipe.poll() and next(warming, "warm") != "warm":
             continue
         else:
             controller.handle(pipe.recv())
             pipe.send(("handled", controller.state))
-            received = True
 
 
 def _pack(message: dict[str, Any] | bytes | Export) -> tuple[Any, ...]:
@@ -77,10 +77,13 @@ def _use_one_thread() -> None:
 
 
 def _warm_up(limits: Limits) -> Iterator[None]:
-    """Import, compile and load everything before the first run, after the page shows its problem.
+    """Import, compile and load everything before the first run, from the start of the studio on.
 
     This is done in parts, between which messages are handled.
     """
+    for name in ("scipy.optimize", "sklearn.linear_model", "sklearn.ensemble"):
+        import_module(name)
+        yield
     from creases import problems
     from creases.show.studio._live_run import LiveRun
     from creases.tables import RunSettings
