@@ -38,7 +38,7 @@ def test_a_proof_that_is_right_ends_with_0(files: Any, name: str) -> None:
     done = run(*files(0.75, name))
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("verified: no input of the box is decided for class 1\n")
-    assert "1 nodes" in done.stdout
+    assert "1 node," in done.stdout
 
 
 def test_a_proof_that_is_wrong_ends_with_1_and_the_place(files: Any) -> None:

@@ -110,7 +110,7 @@ def test_inputs_are_named_by_their_place_in_the_input_shape(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["1,2,3"], r"x must have shape (2,)"),
+        (["1,2,3"], "INPUT must have 2 numbers, one for each input of the network, got 3"),
         (["one,two"], "INPUT must be comma-separated numbers, got 'one,two'"),
         (["x.npy"], "INPUT must be an existing file, got x.npy"),
     ],

@@ -5,7 +5,7 @@ import { Card } from "./Card";
 import { ChangePanel } from "./ChangePanel";
 import { Curves } from "./Curves";
 import { MethodPanel } from "./MethodPanel";
-import { NetworkDrawing } from "./NetworkDrawing";
+import { isDrawn, NetworkDrawing } from "./NetworkDrawing";
 import { PicturePanel } from "./PicturePanel";
 import { ProblemPanel } from "./ProblemPanel";
 import { RegionInfo } from "./RegionInfo";
@@ -61,7 +61,7 @@ export function App() {
           <section aria-labelledby="network-title">
             <h2 id="network-title">Network</h2>
             <NetworkDrawing />
-            {frame.value && (
+            {frame.value && isDrawn(frame.value) && (
               <p class="quiet">
                 {unit.value === null ? "Click a unit to highlight its crease." : <button class="link" onClick={() => (unit.value = null)}>Clear highlight</button>}
               </p>

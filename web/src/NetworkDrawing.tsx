@@ -6,6 +6,11 @@ import { dark, frame, looked, newest, region, run, unit } from "./state";
 
 const W = 320, MOST_LINKS = 1500, MOST_STOPS = 60, MOST_DRAWN = 300;
 
+/** Whether the network of a frame is small enough to draw, and has layers. */
+export function isDrawn(now: Frame): boolean {
+  return now.layers.length > 0 && Math.max(now.affine[0]?.in ?? run.value?.problem.features.length ?? 0, now.outputs, ...now.layers.map((layer) => layer.width)) <= MOST_DRAWN;
+}
+
 /** A network that has no drawing, such as one of convolutions, in words. */
 function TooLarge({ frame: now, inputs }: { frame: Frame; inputs: number }) {
   const layers = now.layers.map((layer) => `${layer.width.toLocaleString("en")} units`);
@@ -19,7 +24,7 @@ export function NetworkDrawing() {
   if (!now || !problem) return <p class="quiet">The network is drawn here once the run starts.</p>;
   const columns = [now.affine[0]?.in ?? problem.features.length, ...now.layers.map((layer) => layer.width), now.outputs];
   const tallest = Math.max(...columns);
-  if (tallest > MOST_DRAWN || !now.layers.length) return <TooLarge frame={now} inputs={columns[0]} />;
+  if (!isDrawn(now)) return <TooLarge frame={now} inputs={columns[0]} />;
   const gap = Math.max(7, Math.min(24, 220 / tallest));
   const height = Math.max(90, tallest * gap + 44);
   const radius = Math.min(8, gap * 0.4);

@@ -31,9 +31,8 @@ export function SlicePanel() {
     else if (!begun) say("slice", "");
     else ask({ do: "slice", columns: to }, "Computing the slice…", "slice");
   };
-  const choose = (axis: 0 | 1, text: string) => {
-    const k = Number(text);
-    if (!Number.isInteger(k) || k < 0 || k >= features.length) return say("slice", `Inputs are numbered from 0 to ${features.length - 1}; got “${text}”.`);
+  const choose = (axis: 0 | 1, k: number) => {
+    if (!Number.isInteger(k) || k < 0 || k >= features.length) return say("slice", `Inputs are numbered from 1 to ${features.length}; got ${k + 1}.`);
     show(axis ? [columns[0], k] : [k, columns[1]]);
   };
   const through = (event: Event) => {
@@ -48,11 +47,11 @@ export function SlicePanel() {
       <div class="row">
         {([0, 1] as const).map((axis) => (
           <label key={axis}>
-            {axis ? "Vertical axis" : "Horizontal axis"}{features.length > MOST_NAMES && `: input 0 to ${features.length - 1}`}
+            {axis ? "Vertical axis" : "Horizontal axis"}{features.length > MOST_NAMES && `: input 1 to ${features.length}`}
             {features.length > MOST_NAMES ? (
-              <input type="number" min={0} max={features.length - 1} value={columns[axis]} onChange={(event) => choose(axis, event.currentTarget.value)} />
+              <input type="number" min={1} max={features.length} value={columns[axis] + 1} onChange={(event) => choose(axis, Number(event.currentTarget.value) - 1)} />
             ) : (
-              <select value={columns[axis]} onChange={(event) => choose(axis, event.currentTarget.value)}>
+              <select value={columns[axis]} onChange={(event) => choose(axis, Number(event.currentTarget.value))}>
                 {features.map((name, k) => <option key={k} value={k}>{name}</option>)}
               </select>
             )}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from creases._text import plural
+
 if TYPE_CHECKING:
     from creases.regions import PlanePartition
 
@@ -51,7 +53,7 @@ def summary_rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
         ("regions", f"{summary['regions']:,}"),
         ("vertices, edges", f"{summary['vertices']:,}, {summary['edges']:,}"),
         ("largest, smallest area", f"{area['largest']:.4g}, {area['smallest']:.4g}"),
-        ("boundary", f"{boundary['length']:.6g} long, {boundary['segments']:,} segments"),
+        ("boundary", f"{boundary['length']:.6g} long, {plural(boundary['segments'], 'segment')}"),
         (
             "check",
             f"differs from the network by at most {certificate['largest_difference']:.1e} at "

@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from creases.certify.proofs import CheckResult
 
+from creases._text import plural
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
 from creases.cli._completion import complete_files, complete_model
@@ -101,4 +102,4 @@ def _print(result: CheckResult, as_json: bool) -> None:
         head, _, text = str(result).partition(": ")
         out.print(f"[{style}]{head}:[/] ", end="")
         out.print(text, markup=False, soft_wrap=True)
-        out.print(f"[dim]{result.nodes:,} nodes, {result.seconds:.2f} s[/]", soft_wrap=True)
+        out.print(f"[dim]{plural(result.nodes, 'node')}, {result.seconds:.2f} s[/]", soft_wrap=True)

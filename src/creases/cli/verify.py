@@ -11,7 +11,7 @@ import typer
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
 from creases.cli._completion import complete_files, complete_model
-from creases.cli.console import divert_stdout, err, out, print_json, print_next, repeat_command, show_progress
+from creases.cli.console import command, divert_stdout, err, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import InputError
 
 #: Inputs up to which a counterexample is repeated in a command.
@@ -64,7 +64,7 @@ def verify_property(
         with divert_stdout():
             verdict = verify(net, prop, budget=budget, proof=proof is not None, progress=begin)
         if proof is not None:
-            _write_proof(verdict, proof)
+            _write_proof(verdict, proof, model_)
     if as_json:
         print_json(_as_json(verdict, len(prop.cases)))
     else:
@@ -78,12 +78,12 @@ def verify_property(
     raise typer.Exit(EXIT_CODES[verdict.status])
 
 
-def _write_proof(verdict: Any, path: Path) -> None:
+def _write_proof(verdict: Any, path: Path, model_: str) -> None:
     from creases.certify.proofs import save_proof
 
     if verdict.proof is not None:
         save_proof(verdict.proof, path)
-        err.print(f"proof written to {path}; check it with: creases check", soft_wrap=True)
+        err.print(f"proof written to {path}; check it with: {command('check', path, model_)}", soft_wrap=True)
     else:
         err.print("no proof is written: the answer is unknown, or the network is none that proofs are made for")
 
@@ -91,14 +91,12 @@ def _write_proof(verdict: Any, path: Path) -> None:
 def _print_next(model_: str, property_: Path, budget: float, verdict: Any) -> None:
     """Print what to do with the answer."""
     if verdict.status == "unknown":
-        command = shlex.join(["creases", "verify", model_, str(property_), "--budget", f"{10 * budget:g}"])
-        print_next(command, "allow ten times as long")
+        print_next(command("verify", model_, property_, "--budget", f"{10 * budget:g}"), "allow ten times as long")
     elif verdict.counterexample is not None and len(verdict.counterexample) <= SHORT:
         point = ",".join(f"{value:.6g}" for value in verdict.counterexample.tolist())
         print_next(shlex.join(["creases", "explain", model_, point]), "the region of the counterexample")
     elif verdict.status == "holds":
-        command = shlex.join(["creases", "prune", model_, "--out", "small.safetensors"])
-        print_next(command, "a smaller network with the same function")
+        print_next(command("prune", model_, "--out", "small.safetensors"), "a smaller network with the same function")
     else:
         print_next(repeat_command("--json"), "the counterexample as JSON")
 

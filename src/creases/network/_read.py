@@ -80,6 +80,8 @@ def read(
         net = from_arrays(model, leak=leak)
     elif is_sklearn(model):
         net = read_sklearn(model)
+    elif isinstance(owned := getattr(model, "network", None), Network):  # such as the model of a table
+        net = owned
     else:
         raise InputError(
             "model",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit, softmax
 from sklearn.datasets import make_blobs
@@ -122,3 +123,9 @@ def test_a_pipeline_that_ends_in_an_estimator_of_creases_has_its_scalers_folded_
 def test_an_estimator_of_creases_has_to_be_fitted():
     with pytest.raises(ReadError, match="GrowingClassifier: it is not fitted; call fit first"):
         creases.read(creases.GrowingClassifier("network"))
+
+
+def test_the_model_of_a_table_is_its_network() -> None:
+    table = pd.DataFrame({"x": np.arange(40.0), "y": np.abs(np.arange(40.0) - 20)})
+    model = creases.fit_table(table, "y")
+    assert creases.read(model) is model.network

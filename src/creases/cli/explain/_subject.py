@@ -54,6 +54,8 @@ def load_subject(model_: str, input_: str | None, row: int | None, input_shape: 
         raise InputError("row", "come with the folder of a growth run", f"the network {model_}", "give its numbers")
     x = arguments.read_input(input_ or "")
     net = model.load_model(model_, arguments.parse_shape(input_shape) or arguments.input_shape_of(x))
+    if x.size != net.n_in:
+        raise InputError("input", f"have {net.n_in} numbers, one for each input of the network", f"{x.size}")
     names = [f"x[{', '.join(map(str, index))}]" for index in np.ndindex(*net.input_shape)]
     return Subject(net, x, Columns.unknown(names))
 

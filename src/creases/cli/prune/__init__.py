@@ -149,7 +149,9 @@ def prune_model(
         print_json(result.summary() | {"files": [str(path) for path in files]})
     else:
         print_table("Pruned", [*result.rows(), *(("written", str(path)) for path in files)])
-        _print_next(model_, data, out)
+        before, after = result.parameters()
+        if after < before or out is not None:
+            _print_next(model_, data, out)
     if result.by_data is not None and result.by_data.ended == "interrupted":
         note("Interrupted. This is the smallest network so far that preserves the accuracy.")
         raise typer.Exit(INTERRUPTED)

@@ -177,8 +177,13 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if not (_is_frame(X) if reset else self._encoding is not None):
             if reset:
                 self._encoding: TableEncoding | None = None
-            rows, y = validate_data(self, X, y, dtype=np.float64, reset=reset, **checks, **self._checks)
-            return rows, self._make_targets(y, classes)
+            try:
+                rows, y = validate_data(self, X, y, dtype=np.float64, reset=reset, **checks, **self._checks)
+                return rows, self._make_targets(y, classes)
+            except ValueError as problem:
+                if not (advice := _advise(str(problem), self._task)):
+                    raise
+                raise ValueError(f"{problem}{advice}") from None
         validate_data(self, X, reset=reset, skip_check_array=True)
         check_consistent_length(X, y)
         targets = self._make_targets(_check_targets(y, self._task), classes)
@@ -408,6 +413,16 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _make_targets(self, y: Any, classes: Any) -> Floats:
         """Return y as numbers (n, m)."""
+
+
+def _advise(problem: str, task: str) -> str:
+    """Return what works instead of rows or targets that are no numbers; "" for other problems."""
+    if "NaN" in problem and "Input X" in problem:
+        return "\nA DataFrame may have missing values: pass one to fit, or use creases.fit_table(table, target)."
+    if "could not convert string" in problem:
+        other = ", and classes to predict need a GrowingClassifier" if task == "regression" else ""
+        return f"\nText belongs into a DataFrame: pass one to fit, or use creases.fit_table(table, target){other}."
+    return ""
 
 
 def _is_frame(X: Any) -> bool:

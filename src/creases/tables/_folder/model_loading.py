@@ -159,6 +159,8 @@ def _load_json(path: Path, folder: Path) -> Any:
     try:
         return parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
+        if not folder.exists():
+            raise FileError(f"there is no folder {folder}") from None
         hint = f"; resume it: creases grow --resume {folder}" if (folder / RunFile.SETTINGS).exists() else ""
         raise FileError(f"{folder} holds no finished growth run (there is no {path.name} in it){hint}") from None
     except (OSError, ValueError) as problem:
