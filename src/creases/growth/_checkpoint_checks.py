@@ -68,6 +68,7 @@ def _check_race(race: Mapping[str, Any], history: History, tensors: Mapping[str,
     for number, epoch in enumerate(race["epochs"], first + 1):
         check_epoch(epoch, number)
     expect(all(map(is_number, race["losses"])), "the race has losses that are not numbers")
+    expect(all(map(is_number, race["errors"])), "the race has errors that are not numbers")
     expect(rival is None or bool(race["losses"]), "the race has no losses of the network that was trained on")
     shapes = {name: value.shape for name, value in race["average"].items()}
     expect(all(tensors[name].shape == shape for name, shape in shapes.items()), "the race averages another network")
@@ -78,7 +79,8 @@ def _check_race(race: Mapping[str, Any], history: History, tensors: Mapping[str,
 
 def _check_refit(refit: Mapping[str, Any], history: History) -> None:
     expect(_is_within(refit["epoch"], history.epochs), "growth ended after an epoch that is not there")
-    expect(is_number(refit["spent"]) and isinstance(refit["decided"], bool), "retraining is not described")
+    expect(is_number(refit["spent"]) and is_number(refit["epochs"]), "growth ended at no time")
+    expect(isinstance(refit["decided"], bool), "retraining is not described")
     expect((refit["begun"] is None) == (refit["end"] is None), '"begun" and "end" must both be set or both be null')
     expect(all(refit[name] is None or is_number(refit[name]) for name in ("begun", "end")), "retraining has no time")
     _check_network_state(refit["start"], "the network at the end of growth")

@@ -103,7 +103,7 @@ class GrowthConfig:
         ``"2e12 multiply-adds"``; ``"auto"`` is 20 to 400 epochs, about 3000 optimizer steps. Growth steps, and
         stages that are undone, count towards it.
     growth_share, growth_factor
-        For ``when="stages"``: the fraction of the budget for growth (``"auto"``: a quarter at most), and the factor by
+        For ``when="stages"``: the fraction of the budget for growth (``"auto"``: 0.28 at most), and the factor by
         which a stage widens the layers (``"auto"``: four, and two after a stage that does not pay; a network whose
         layers have 16 units or more at the start is narrowed by four first, if held-out data do not speak against it).
     max_units, max_parameters
@@ -134,9 +134,9 @@ class GrowthConfig:
     keep
         ``"best"``: with validation data, return the network with the lowest validation loss, smoothed over epochs.
         ``"refit"``: the same, but if that loss is past its best half-way through the training after growth (and of
-        classes the accuracy too, by a standard error), return to the network at the end of growth and train it on all
-        samples, those held out included, for as long as the lowest loss took. Validation samples that you pass yourself
-        are never trained on. Otherwise, the last network is returned if it classifies validation data as well as the
+        classes the accuracy too, by two standard errors), return to the network at the end of growth and train it on
+        all samples, those held out included, for as long as the lowest loss took. Validation samples that you pass
+        yourself are never trained on. Otherwise, the last network is returned if it classifies them as well as the
         one with the lowest loss.
         ``"last"``: return the last network.
     hidden

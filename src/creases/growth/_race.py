@@ -93,6 +93,7 @@ class Race:
     rival: NetworkState | None = None  #: the network that was trained on; None while it is trained
     epochs: list[dict[str, Any]] = field(default_factory=list)  #: of the rival
     losses: list[float] = field(default_factory=list)  #: of the rival, by block
+    errors: list[float] = field(default_factory=list)  #: of the rival, by block: the fraction of wrong decisions
     average: dict[str, Tensor] = field(default_factory=dict)  #: parameters of the network that trains now, averaged
     averaged: int = 0  #: moments
 
@@ -117,6 +118,7 @@ class Race:
         """Return the race as dicts, lists, numbers and tensors."""
         rival = None if self.rival is None else self.rival.to_dict()
         rest: dict[str, Any] = {"epochs": self.epochs, "losses": self.losses, "steps": self.steps}
+        rest |= {"errors": self.errors}
         rest |= {"average": self.average, "averaged": self.averaged, "factor": self.factor}
         rest |= {"flops": self.flops, "parameters": self.parameters}
         return {"before": self.before.to_dict(), "rival": rival, "epoch": self.epoch, "records": self.records, **rest}
@@ -146,10 +148,18 @@ def average_weights(model: nn.Module, average: dict[str, Tensor], samples: Sampl
                 value.copy_(saved[name])
 
 
-@torch.no_grad()
 def block_losses(model: nn.Module, samples: Samples, objective: Objective) -> list[float]:
     """Return the mean losses in eval mode of samples in blocks, the same blocks at every call."""
-    sums = torch.zeros(2, BLOCKS, dtype=torch.float64)
+    return measure_blocks(model, samples, objective)[0]
+
+
+@torch.no_grad()
+def measure_blocks(model: nn.Module, samples: Samples, objective: Objective) -> tuple[list[float], list[float]]:
+    """Return the mean losses in eval mode of samples in blocks, the same blocks at every call; and the errors.
+
+    Errors are fractions of wrong decisions; there are none of values.
+    """
+    sums = torch.zeros(3, BLOCKS, dtype=torch.float64)
     number = 0
     with preserve_modes(model), without_side_effects(), closing(samples.parts()) as parts:
         model.eval()
@@ -161,10 +171,19 @@ def block_losses(model: nn.Module, samples: Samples, objective: Objective) -> li
                 loss = objective.loss_sum(outputs[rows], _take(target, rows), len(rows))
                 sums[0, number % BLOCKS] += float(loss)
                 sums[1, number % BLOCKS] += len(rows)
+                sums[2, number % BLOCKS] += _count_errors(outputs[rows], _take(target, rows), objective)
                 number += 1
     ranks.sum_over_ranks([sums])
     used = sums[1] > 0
-    return [float(value) for value in (sums[0, used] / sums[1, used])]
+    losses, errors = ([float(value) for value in sums[row, used] / sums[1, used]] for row in (0, 2))
+    return losses, errors if objective.task == "classification" else []
+
+
+def _count_errors(outputs: Any, target: Any, objective: Objective) -> float:
+    """Return how many decisions are wrong; 0 where nothing is decided."""
+    decisions = objective.decisions(outputs, target)
+    y = target[0] if objective.weighted else target
+    return 0.0 if decisions is None else float((decisions != y.flatten().cpu()).sum())
 
 
 def _take(target: Any, rows: Tensor) -> Any:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from statistics import fmean as mean
 from typing import Any
 
 from creases.growth._cost import count_cost
-from creases.growth._race import MIN_GAIN, NetworkState, Race, average_weights, block_losses, compare_losses
+from creases.growth._race import MIN_GAIN, NetworkState, Race, average_weights, compare_losses, measure_blocks
 from creases.growth._records import History
 from creases.growth._samples import Samples
 from creases.growth._state import State
@@ -69,7 +70,7 @@ class Racing(ABC):
     def _grow_rival(self, stages: Stages, race: Race) -> None:
         """Keep the network that was trained on, go back to before that, and grow instead."""
         state, history = self.state, self.history
-        race.rival, race.losses = NetworkState.from_state(state), self._held_out_losses(race)
+        race.rival, (race.losses, race.errors) = NetworkState.from_state(state), self._held_out_losses(race)
         race.average, race.averaged = {}, 0
         race.epochs = history.epochs[race.epoch :]
         del history.epochs[race.epoch :]
@@ -95,24 +96,29 @@ class Racing(ABC):
     def _judge(self, race: Race, stages: Stages) -> dict[str, Any]:
         """Keep the better network of a race, and return the stage's record."""
         history = self.history
-        losses = self._held_out_losses(race)
+        losses, errors = self._held_out_losses(race)
         gain, error = compare_losses(race.losses, losses)
-        before = sum(race.losses) / len(race.losses)
-        reducible = reducible_loss(before, history.epochs[0]["loss"])
-        needed = max(MIN_GAIN * error, stages.least_gain(self.state, race.flops, race.parameters) * reducible)
-        needed = needed if race.factor > 1 else -needed  # a narrower network may lose what a wider one must gain
+        before, cost = mean(race.losses), stages.least_gain(self.state, race.flops, race.parameters)
+        needed = max(MIN_GAIN * error, cost * reducible_loss(before, history.epochs[0]["loss"]))
+        wider = race.factor > 1
+        needed = needed if wider else -needed  # a narrower network may lose what a wider one must gain
+        pays = gain > needed
+        if errors and race.errors:  # an overconfident network may decide better while its loss is higher
+            decided, spread = compare_losses(race.errors, errors)
+            least = max(MIN_GAIN * spread, cost * mean(race.errors))
+            pays = pays or decided > least if wider else pays and decided >= -least
         stage = {
             "epoch": race.epoch,
             "factor": race.factor,
             "widths_before": dict(race.before.network.widths),
             "steps": history.last["steps"],
             "widths": history.last["widths"],
-            "loss_grown": sum(losses) / len(losses),
+            "loss_grown": mean(losses),
             "loss_training_on": before,
             "gain": gain,
             "error": error,
             "needed": needed,
-            "pays": gain > needed,
+            "pays": pays,
         }
         if not stage["pays"]:
             self._undo(race)
@@ -131,10 +137,10 @@ class Racing(ABC):
         self.history.epochs[race.epoch :] = race.epochs
         race.rival.restore(self.state)
 
-    def _held_out_losses(self, race: Race) -> list[float]:
-        """Return the losses by block of the network that was trained, with its weights averaged."""
+    def _held_out_losses(self, race: Race) -> tuple[list[float], list[float]]:
+        """Return the losses and errors by block of the network that was trained, with its weights averaged."""
         state = self.state
         with count_cost() as cost, average_weights(state.model, race.average, state.inspected):
-            losses = block_losses(state.model, self.validation or state.inspected, state.objective)
+            losses = measure_blocks(state.model, self.validation or state.inspected, state.objective)
         state.meter.charge(cost.multiply_adds)
         return losses

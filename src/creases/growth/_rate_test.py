@@ -11,7 +11,7 @@ from creases.growth._state import State, combine_seeds
 from creases.growth._training import measure, train_epoch
 
 #: Optimizer steps of the test, the fraction of the budget that it may take, and the factors of the rate that it tries.
-STEPS, SHARE, SCALES = 20, 0.01, (1.0, 1 / 3, 1 / 9, 1 / 27)
+STEPS, SHARE, SCALES = 20, 0.01, (1 / 3, 1 / 9, 1 / 27)
 
 
 def lower_rate(state: State, optimizer: optim.Optimizer, batch_size: int, set_rate: Callable[[], None]) -> None:
@@ -25,9 +25,9 @@ def lower_rate(state: State, optimizer: optim.Optimizer, batch_size: int, set_ra
     if not known or STEPS * state.step_progress > SHARE:
         return
     before, loss = NetworkState.from_state(state), measure(state.model, state.inspected, state.objective).loss
-    for state.rate_scale in SCALES:
+    for scale in (*SCALES, SCALES[-1]):
         set_rate()
-        train_epoch(
+        _, steps = train_epoch(
             state.model,
             optimizer,
             state.samples,
@@ -40,5 +40,6 @@ def lower_rate(state: State, optimizer: optim.Optimizer, batch_size: int, set_ra
         )
         after = measure(state.model, state.inspected, state.objective).loss
         before.restore(state)
-        if after < loss:
+        if after < loss or steps < STEPS:  # fewer steps, where the budget has no more, say nothing
             return
+        state.rate_scale = scale

@@ -16,8 +16,9 @@ WATCHED_SHARE = 0.5
 #: The validation loss is past its best if it was lowest before this share of the watched training.
 PAST_BEST = 0.9
 
-#: Validation samples from which their accuracy counts beside their loss.
-MIN_SCORED = 100
+#: Validation samples from which their accuracy counts beside their loss, and by how many standard errors it must have
+#: fallen: at a high learning rate it varies, and it often rises again as the rate is annealed.
+MIN_SCORED, MAX_DROP = 100, 2.0
 
 
 @dataclass(eq=False)
@@ -30,6 +31,7 @@ class Refit:
     start: NetworkState  #: the network at the end of growth
     epoch: int  #: the last one of growth
     spent: float  #: until the end of growth
+    epochs: float = 0.0  #: until the end of growth, with those of networks that were not kept
     decided: bool = False  #: whether it has been chosen between training on and retraining
     begun: float | None = None  #: spent before retraining; None where there is none
     end: float | None = None  #: spent when retraining ends
@@ -41,7 +43,7 @@ class Refit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as dicts, lists, numbers and tensors."""
-        rest = {name: getattr(self, name) for name in ("epoch", "spent", "decided", "begun", "end")}
+        rest = {name: getattr(self, name) for name in ("epoch", "spent", "epochs", "decided", "begun", "end")}
         return {"start": self.start.to_dict(), **rest}
 
     @property

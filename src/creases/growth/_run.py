@@ -26,7 +26,7 @@ from creases.growth._loss_sum import Loss
 from creases.growth._race import NetworkState, Race
 from creases.growth._rate_test import lower_rate
 from creases.growth._records import History, Record, explain_refit
-from creases.growth._refit import Refit, score_change
+from creases.growth._refit import MAX_DROP, Refit, score_change
 from creases.growth._samples import Samples, as_samples
 from creases.growth._schedule import LearningRate
 from creases.growth._setting import MAY_CHANGE, check_ranks, check_setting
@@ -232,16 +232,15 @@ class Run:
         ):
             return
         if self.refit is None:
-            self.refit = Refit(NetworkState.from_state(state), len(history.epochs), meter.spent)
+            self.refit = Refit(NetworkState.from_state(state), len(history.epochs), meter.spent, meter.epochs)
         elif self.best is not None and self.refit.is_time(meter):
             best = history.epochs[self.best[0] - 1]
-            if self._score_change(best) > -1.0:  # the loss may be past its best while decisions still improve
+            if self._score_change(best) > -MAX_DROP:  # the loss may be past its best while decisions still improve
                 self.refit.decided = True
             elif self.refit.decide(best[meter.budget.unit.replace("-", "_")], meter):
                 self.refit.start.restore(state)
-                growth = history.epochs[self.refit.epoch - 1] if self.refit.epoch else {"epochs": 0.0}
                 numbers = {"begun": len(history.epochs), "growth": self.refit.epoch, "best": best["epoch"]}
-                history.refit = {**numbers, "epochs": best["epochs"] - growth["epochs"]}
+                history.refit = {**numbers, "epochs": best["epochs"] - self.refit.epochs}
 
     def _score_change(self, before: Mapping[str, Any]) -> float:
         """Return by how many standard errors validation data are classified better than before; -inf if unknown."""

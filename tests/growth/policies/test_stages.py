@@ -36,26 +36,26 @@ def stage(pays: bool, factor: float = 4.0, **widths: int) -> dict:
 # lengths
 
 
-def test_a_race_takes_a_third_of_what_growth_may_spend_and_not_more_steps_than_say_enough():
-    """Both networks of a race are trained: a third of a quarter of the budget is for two times the steps."""
-    assert Stages().race_length(at(budget=100), 4.0) == 12 * 100 // 4 // 2 // 3 == 50
+def test_a_race_takes_a_part_of_what_growth_may_spend_and_not_more_steps_than_say_enough():
+    """Both networks of a race are trained."""
+    share = stages_.SHARE * stages_.PART_OF_REST
+    assert Stages().race_length(at(budget=100), 4.0) == int(share * 12 * 100 / 2)
     assert Stages().race_length(at(budget=1000), 4.0) == int(stages_.RACE_PART * 1000 * 12) > stages_.RACE_STEPS
     assert Stages().race_length(at(budget=500), 4.0) == stages_.RACE_STEPS
 
 
 def test_in_a_short_run_races_are_shorter():
-    assert Stages().race_length(at(budget=20), 4.0) == 12 * 20 // 4 // 2 < stages_.MIN_STEPS
-    assert Stages().race_length(at(budget=40), 4.0) == stages_.MIN_STEPS
-    assert Stages().race_length(at(budget=10), 4.0) == 0
+    assert Stages(0.25).race_length(at(budget=20), 4.0) == 12 * 20 // 4 // 2 < stages_.MIN_STEPS
+    assert Stages(0.25).race_length(at(budget=40), 4.0) == stages_.MIN_STEPS
+    assert Stages(0.25).race_length(at(budget=10), 4.0) == 0
 
 
 def test_wider_networks_take_more_of_a_budget_of_multiply_adds():
     run = at(budget="1e8 multiply-adds", model=mlp(3, 4, 2))
     step = 3 * (3 * 4 + 4 * 2) * BATCH
     for factor in (2.0, 4.0):  # one hidden layer: every product has the width once
-        assert Stages().race_length(run, factor) == min(
-            int(0.25 * 1e8 / step / (1 + factor) / 3), int(stages_.RACE_PART * 1e8 / step)
-        )
+        steps = int(stages_.PART_OF_REST * int(stages_.SHARE * 1e8 / step / (1 + factor)))
+        assert Stages().race_length(run, factor) == min(steps, int(stages_.RACE_PART * 1e8 / step))
 
 
 # factors

@@ -244,7 +244,7 @@ def grow_table(
     max_parameters: Annotated[int | None, growth_option(metavar="N", help="Maximum number of parameters.")] = None,
     growth_share: Annotated[
         str | None,
-        growth_option(metavar="F", help="Fraction of the budget for growth; auto: 0.25 at most.", show_default="auto"),
+        growth_option(metavar="F", help="Fraction of the budget for growth; auto: 0.28 at most.", show_default="auto"),
     ] = None,
     growth_patience: Annotated[
         int | None,

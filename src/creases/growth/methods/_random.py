@@ -53,7 +53,7 @@ def random_units(
 ) -> Proposal:
     """Propose units with random weights, at any place that can grow.
 
-    Incoming weights are normal with variance 2 / inputs (Kaiming), without bias; outgoing weights are normal. Before a
+    Incoming weights and biases are normal with variance 2 / inputs (Kaiming); outgoing weights are normal. Before a
     batch norm, which undoes their size, incoming weights are about as long as those of the existing units, so that they
     turn as fast in training; the norm's entries are the means of the existing ones, with the new units' own statistics.
     The gain is the exact first-order gain on the batches, along the new outgoing weights.
@@ -91,7 +91,8 @@ def random_units(
     assert isinstance(weight, Tensor)
     rows = weight.movedim(output_tensors(producer).weight_axis, 0)
     length = row_length(model, target) if target.norm else math.sqrt(2)
-    fan_in = _normal((count, *rows.shape[1:]), length / math.sqrt(max(rows[0].numel(), 1)), generator, weight)
+    scale = length / math.sqrt(max(rows[0].numel(), 1))
+    fan_in = _normal((count, *rows.shape[1:]), scale, generator, weight)
     outs = {}
     for link in target.consumers:
         layer = model.get_submodule(link.path)
@@ -110,7 +111,8 @@ def random_units(
         "fan_out": fan_out,
     }
     entries = typical_entries(model, target, count)
-    proposal = Proposal("random", target, fan_in, fan_in.new_zeros(count), outs, 0.0, explanation, carriers=entries)
+    bias = _normal((count,), 0.0 if target.norm else scale, generator, weight)  # creases all over the space
+    proposal = Proposal("random", target, fan_in, bias, outs, 0.0, explanation, carriers=entries)
     if not fan_out:
         return proposal
     proposal = with_statistics(model, proposal, source) if entries else proposal

@@ -15,12 +15,15 @@ from creases.growth._state import State
 from creases.growth.policies._stop import UNBOUNDED, SizeLimit
 
 #: Fraction of the budget for growth.
-SHARE = 0.25
+SHARE = 0.28
 
 #: Optimizer steps of a race: at most this many, or this part of all steps of the run if that is more. A race takes a
 #: part of what is left for growth, so that others can follow it. With fewer than 40 steps it would say little about
 #: sizes; where not even those fit, a run has one shorter race, of 20 steps or more.
-RACE_STEPS, RACE_PART, PART_OF_REST, MIN_STEPS, SHORT_RUN_STEPS = 200, 0.025, 1 / 3, 40, 20
+RACE_STEPS, RACE_PART, PART_OF_REST, MIN_STEPS, SHORT_RUN_STEPS = 200, 0.025, 0.4, 40, 20
+
+#: Optimizer steps of a race by the fast factor, at least; where the budget has not so many, the slow one is used.
+ENOUGH_STEPS = 80
 
 #: Optimizer steps before the first race, from which the time of a step is known.
 FIRST_STEPS = 10
@@ -58,10 +61,11 @@ class Stages:
     every place (or the first of the policy ``where``) is widened by a factor, and it is trained for as many steps.
     The stage pays if the held-out loss of the grown network, its weights averaged, is lower by more than a standard
     error of the difference, and by more than the larger network costs: 1.5 % of the loss for each doubling of the cost
-    of a step and 0.5 % for each doubling of the parameters. Otherwise growth is undone, and the network trained without
-    it is kept.
+    of a step and 0.5 % for each doubling of the parameters; of classes, also if the errors are fewer by as much.
+    Otherwise growth is undone, and the network trained without it is kept.
 
-    Stages widen by four. After one that does not pay the next widens by two; in a small network by sixteen, because
+    Stages widen by four. After one that does not pay, or where the budget has no time to judge it, the next widens by
+    two; in a small network by sixteen, because
     some functions, such as parities, need several units before any of them helps. Growth ends after ``patience`` stages
     in a row that do not pay, when the network is right on all samples, or when its share of the budget is spent. A
     network that is wide at the start, 16 units or more a layer, is narrowed by four first, as long as the narrower one
@@ -72,7 +76,7 @@ class Stages:
     in proportion to the networks, and all together cost little more than the last.
     """
 
-    share: float | str = "auto"  #: of the budget; "auto" is a quarter
+    share: float | str = "auto"  #: of the budget; "auto" is 0.28
     factor: float | str = "auto"  #: of the widths; "auto" is four, and two after a stage that does not pay
     patience: int = 2  #: stages
 
@@ -115,7 +119,7 @@ class Stages:
             return slow
         if not stages and small and self._race_steps(state, fast) < 2 * MIN_STEPS:
             return float(fast**2)  # in a short run the first stage may be the only one
-        return fast
+        return slow if self.race_length(state, fast) < min(ENOUGH_STEPS, self.race_length(state, slow)) else fast
 
     def race_length(self, state: State, factor: float) -> int:
         """Return the optimizer steps of each network in a race that begins now; 0 where none fits into the share."""

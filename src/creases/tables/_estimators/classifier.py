@@ -72,7 +72,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         Rows in a batch; "auto" is an eighth of them, between 32 and 200; None is all.
     budget, growth_share
         Total budget of a fit: a number of epochs, or a text such as "60 s" or "2e12 multiply-adds"; and the fraction
-        of it for growth. "auto" is 20 to 400 epochs, about 3000 steps, and a quarter of them at most.
+        of it for growth. "auto" is 20 to 400 epochs, about 3000 steps, and 0.28 of them at most.
         Stages that are undone count too.
     patience
         Epochs without progress before the network grows in ``partial_fit``.
