@@ -125,8 +125,8 @@ def fold(
     its standard error.
 
     This applies where one point determines a unit's crease: at a linear layer with bias, a (leaky) relu, and one linear
-    layer after it. Elsewhere (in convolutions, before batch norm, in residual blocks) a unit bends at many points, and
-    folds are refused; :class:`Random` units do as well there.
+    layer after it. Elsewhere (in convolutions, before batch norm, where a later layer also reads what comes before this
+    one) folds are refused; :class:`Random` units do as well there.
 
     Parameters
     ----------
