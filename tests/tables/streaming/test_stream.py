@@ -21,7 +21,7 @@ from creases.tables import CurveConfig, TableSplit, read_table
 from creases.tables._split.row_keys import row_keys
 from creases.tables._streaming import passes
 from creases.tables._streaming.files import find_files
-from creases.tables._streaming.table import open_table
+from creases.tables._streaming.table import copy_rows, open_table
 
 from .conftest import make_table, write_parts
 
@@ -170,6 +170,13 @@ def test_a_file_is_read_in_blocks_if_it_takes_more_than_the_limit(tmp_path):
     pq.write_table(make_table(2_000), tmp_path / "whole.parquet")
     assert find_files(tmp_path / "whole.parquet") is None
     assert find_files(tmp_path / "whole.parquet", max_memory=1e6).label == "whole.parquet"
+
+
+def test_rows_that_are_kept_do_not_keep_the_rest_of_their_block():
+    (batch,) = make_table(9_000).combine_chunks().to_batches()
+    few = copy_rows(batch, 90)
+    assert few.equals(batch.slice(0, 90))
+    assert few.get_total_buffer_size() < batch.get_total_buffer_size() / 50
 
 
 class Rounded:

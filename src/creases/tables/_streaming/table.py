@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from creases._engines import Engine
 from creases._text import plural
@@ -95,7 +96,7 @@ def read_head(files: TableFiles) -> tuple[list[Column], bool]:
             is_whole = is_whole and batch.num_rows <= left
             if left <= 0:
                 break
-            blocks.append(batch.slice(0, left))
+            blocks.append(copy_rows(batch, left))
             left -= batch.num_rows
     columns = []
     for k, name in enumerate(names):
@@ -107,6 +108,11 @@ def read_head(files: TableFiles) -> tuple[list[Column], bool]:
             raise InputError(files.label, "have rows of values", "none")
         columns.append(replace(pieces[0], values=np.concatenate([piece.values for piece in pieces])))
     return columns, is_whole
+
+
+def copy_rows(batch: pa.RecordBatch, count: int) -> pa.RecordBatch:
+    """Return the first rows of a block in memory of their own: a slice would keep all rows that were read with them."""
+    return batch.take(pa.array(np.arange(min(count, batch.num_rows))))
 
 
 def _read_table(
