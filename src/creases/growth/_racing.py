@@ -12,7 +12,7 @@ from creases.growth._race import MIN_GAIN, NetworkState, Race, average_weights, 
 from creases.growth._records import History
 from creases.growth._samples import Samples
 from creases.growth._state import State
-from creases.growth.policies._stages import Stages, reducible_loss
+from creases.growth.policies._stages import SMALL, Stages, reducible_loss
 
 
 class Racing(ABC):
@@ -106,7 +106,8 @@ class Racing(ABC):
         if errors and race.errors:  # an overconfident network may decide better while its loss is higher
             decided, spread = compare_losses(race.errors, errors)
             least = max(MIN_GAIN * spread, cost * mean(race.errors))
-            pays = pays or decided > least if wider else pays and decided >= -least
+            small = max(race.before.network.widths.values()) < SMALL
+            pays = decided > least or (pays and small) if wider else pays and decided >= -least
         stage = {
             "epoch": race.epoch,
             "factor": race.factor,

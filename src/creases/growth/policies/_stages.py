@@ -61,8 +61,9 @@ class Stages:
     every place (or the first of the policy ``where``) is widened by a factor, and it is trained for as many steps.
     The stage pays if the held-out loss of the grown network, its weights averaged, is lower by more than a standard
     error of the difference, and by more than the larger network costs: 1.5 % of the loss for each doubling of the cost
-    of a step and 0.5 % for each doubling of the parameters; of classes, also if the errors are fewer by as much.
-    Otherwise growth is undone, and the network trained without it is kept.
+    of a step and 0.5 % for each doubling of the parameters. Of classes it also pays if the errors are fewer by as much;
+    from 32 units a layer it must be the errors, because the loss of a wide network falls faster at first, whatever it
+    will be in the end. Otherwise growth is undone, and the network trained without it is kept.
 
     Stages widen by four. After one that does not pay, or where the budget has no time to judge it, the next widens by
     two; in a small network by sixteen, because
