@@ -94,7 +94,7 @@ def cpu_seconds(words: list[str], folder: Path, **environment: str) -> float:
 def split_cost(words: list[str], folder: Path, **environment: str) -> dict[str, float]:
     """Return the CPU-seconds of imports and of compilation."""
     costs = folder / "costs.json"
-    probe = str(Path(__file__).with_name("startup_probe.py"))
+    probe = str(Path(__file__).absolute().with_name("startup_probe.py"))
     _run([sys.executable, probe, str(costs), *words], folder, environment)
     measured: dict[str, float] = json.loads(costs.read_text(encoding="utf-8"))
     return measured
@@ -134,7 +134,7 @@ def main() -> None:
     columns = ["command", "before", "aim", "CPU-s", "imports", "kernels", "work"]
     if not asked.only:
         note_table("first" if asked.first else "warm", columns, rows)
-        note("repeats", str(asked.repeats))
+        note("repeats", "one run" if asked.repeats == 1 else f"the median of {asked.repeats} runs")
         if not asked.first:
             note("slowest_help", f"{max(float(row[3]) for row in rows if '--help' in row[0]):.2f}")
 
