@@ -1,4 +1,6 @@
-"""Write ``docs/benchmarks.md`` from ``bench/benchmarks.md`` and the stored results: ``python bench/page.py``.
+"""Write pages of figures from templates and the stored results: ``python bench/page.py``.
+
+``bench/benchmarks.md`` becomes ``docs/benchmarks.md``, ``bench/scale.md`` becomes ``docs/concepts/scale.md``.
 
 In the template ``{{NAME.KEY}}`` is a number of ``bench/results/NAME.json``, ``{{table NAME.KEY}}`` a table of it, and
 ``{{provenance}}`` says how every result was measured. The template itself has no figures.
@@ -15,7 +17,10 @@ from record import PROVENANCE, ROOT, read_results
 TEMPLATE = Path(__file__).with_name("benchmarks.md")
 PAGE = ROOT / "docs" / "benchmarks.md"
 
-_NOTICE = "<!-- Written by make benchmarks-page from bench/benchmarks.md and bench/results; edit those. -->\n\n"
+#: Every template with its page.
+PAGES = {TEMPLATE: PAGE, Path(__file__).with_name("scale.md"): ROOT / "docs" / "concepts" / "scale.md"}
+
+_NOTICE = "<!-- Written by make benchmarks-page from a template in bench and bench/results; edit those. -->\n\n"
 
 
 def render(template: str, results: dict[str, list[dict[str, Any]]]) -> str:
@@ -58,7 +63,8 @@ def format_table(columns: list[str], rows: list[list[str]]) -> str:
 
 
 def main() -> None:
-    PAGE.write_text(render(TEMPLATE.read_text(encoding="utf-8"), read_results()), encoding="utf-8")
+    for template, page in PAGES.items():
+        page.write_text(render(template.read_text(encoding="utf-8"), read_results()), encoding="utf-8")
 
 
 if __name__ == "__main__":

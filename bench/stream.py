@@ -5,12 +5,17 @@ process of their own, with two workers; its seconds and its largest memory are t
 
     python bench/record.py --store bench/stream.py cost --rows 10000 100000 1000000 10000000
     python bench/record.py --store bench/stream.py large --rows 20000000
+    python bench/record.py --store bench/stream.py rates
+
+``rates`` measures one core: how many bytes of Parquet it reads and encodes in a second, and how many rows of 1,000
+columns it adds to the sums of a Newton step; and what 10 billion rows would take at these rates.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -130,19 +135,28 @@ WORK = {"fit": fit, "boost": boost, "predict": predict, "score": score}
 
 
 def watch_memory(most: list[int]) -> None:
-    """Keep the largest resident memory of this process and its children together, in bytes."""
-    import psutil
-
-    own = psutil.Process()
+    """Keep the largest memory of this process and its children together; what they share counts once (Linux)."""
     while True:
-        total = 0
-        for each in [own, *own.children(recursive=True)]:
-            try:
-                total += each.memory_info().rss
-            except psutil.Error:
-                continue
-        most[0] = max(most[0], total)
+        most[0] = max(most[0], sum(map(_memory, _family(os.getpid()))))
         time.sleep(0.2)
+
+
+def _family(process: int) -> list[int]:
+    """Return a process and all that it started, by number."""
+    try:
+        tasks = Path(f"/proc/{process}/task").iterdir()
+        children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:  # it has ended
+        return []
+    return [process, *(each for child in children for each in _family(child))]
+
+
+def _memory(process: int) -> int:
+    try:
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return 1024 * int(next(line for line in lines if line.startswith("Pss:")).split()[1])
 
 
 def measure(work: str, *arguments: str) -> dict[str, Any]:
@@ -214,10 +228,68 @@ def note_large(large: dict[str, Any], sample: dict[str, Any], boosting: dict[str
     note("predict_memory", f"{predicted['memory']:.2f} GB")
 
 
+def measure_rates(folder: Path) -> None:
+    """Name the rates of one core, and what a table of 10 billion rows and 1,000 columns would take."""
+    from functools import partial
+
+    from creases._engines._serial import Serial
+    from creases.tables import CurveConfig
+    from creases.tables._stages import penalized
+    from creases.tables._stages.basis import CurveBasis
+    from creases.tables._stages.rows import Rows
+    from creases.tables._streaming import passes
+    from creases.tables._streaming.files import find_files
+    from creases.tables._streaming.table import open_table
+
+    write_files(folder / "rates", FILE)
+    reading = {"target": "price", "task": None, "inputs": None, "drop": (), "categorical": (), "missing": "indicate"}
+    size = sum(path.stat().st_size for path in (folder / "rates").iterdir())
+    with open_table(find_files(folder / "rates"), reading, CurveConfig(), engine="serial") as table:
+        start = time.process_time()
+        passes.sum_blocks(Serial(passes._sum_task), len, table.rows.reader)
+        read_rate = size / (time.process_time() - start)
+    columns, n = 1_000, 4_096
+    X = np.random.default_rng(0).uniform(size=(n, columns))
+    knots = [np.linspace(0, 1, 8 if j < 100 else 2) for j in range(columns)]
+    basis = CurveBasis.from_rows(X, np.ones(n), knots, np.full(columns, -1))
+    p = len(basis.penalty)
+    rows = Rows(X, X[:, :1], np.ones(n), np.ones(n), 0)
+    fit = penalized.Fit(basis, np.zeros((p, 1)), np.zeros(1), np.ones(1), np.ones(1), 1.0, ())
+    step = partial(penalized._step_sums, fit, None)
+    step(rows)
+    start = time.process_time()
+    for _ in range(3):
+        step(rows)
+    step_rate = 3 * n / (time.process_time() - start)
+    note_paper(read_rate, step_rate, columns, p)
+
+
+def note_paper(read_rate: float, step_rate: float, columns: int, p: int) -> None:
+    """Name what a table of 10 billion rows takes, by bytes and by rows of one core in a second."""
+    many, passes, disk, cores = 10_000_000_000, 3, 2e9, 1_000
+    size = many * columns * 8
+    read_hours, step_hours = passes * size / read_rate / 3600, many / step_rate / 3600
+    note("paper_rows", "10 billion")
+    note("paper_columns", f"{columns:,}")
+    note("paper_functions", f"{p:,}")
+    note("paper_terabytes", f"{size / 1e12:.0f} TB")
+    note("paper_passes", f"{passes}")
+    note("read_rate", f"{read_rate / 1e6:.0f} MB/s")
+    note("step_rate", f"{step_rate:,.0f}")
+    note("paper_read_hours", f"{read_hours:,.0f}")
+    note("paper_step_hours", f"{step_hours:,.0f}")
+    note("paper_cores", f"{cores:,}")
+    note("paper_wall_hours", f"{(read_hours + step_hours) / cores:.1f} hours")
+    note("paper_disk_rate", f"{disk / 1e9:.0f} GB/s")
+    note("paper_disk_hours", f"{passes * size / disk / 3600:.0f} hours")
+    note("paper_disks", f"{passes * size / disk / 3600 / ((read_hours + step_hours) / cores):.0f}")
+    note("paper_sum", f"{8 * p * p / 1e6:.0f} MB")
+
+
 def main() -> None:
     """Measure, print and name the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["cost", "large", "work"])
+    parser.add_argument("what", choices=["cost", "large", "rates", "work"])
     parser.add_argument("arguments", nargs="*")
     parser.add_argument("--rows", nargs="+", type=int, default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--jobs", type=int, default=2)
@@ -229,6 +301,9 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.folder or Path(temporary)
+        if asked.what == "rates":
+            measure_rates(folder)
+            return
         results = [run_rows(n, folder, jobs=asked.jobs, memory=asked.memory) for n in asked.rows]
         print(json.dumps(results, indent=1))
         if asked.what == "cost":

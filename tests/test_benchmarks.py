@@ -36,13 +36,15 @@ def stored_figures():
     return {number.rstrip(".,") for text in texts for number in re.findall(r"[.]?\d[\d,.]*(?:e-?\d+)?", text)}
 
 
-def test_the_page_is_rendered_from_the_template_and_the_stored_results():
-    rendered = page.render(page.TEMPLATE.read_text(encoding="utf-8"), RESULTS)
-    assert page.PAGE.read_text(encoding="utf-8") == rendered, "write it again: make benchmarks-page"
+@pytest.mark.parametrize("template", page.PAGES, ids=lambda path: path.name)
+def test_a_page_is_rendered_from_its_template_and_the_stored_results(template):
+    rendered = page.render(template.read_text(encoding="utf-8"), RESULTS)
+    assert page.PAGES[template].read_text(encoding="utf-8") == rendered, "write it again: make benchmarks-page"
 
 
-def test_the_template_has_no_figures_of_its_own():
-    prose = re.sub(r"\{\{.*?\}\}", "", page.TEMPLATE.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("template", page.PAGES, ids=lambda path: path.name)
+def test_a_template_has_no_figures_of_its_own(template):
+    prose = re.sub(r"\{\{.*?\}\}", "", template.read_text(encoding="utf-8"))
     assert figures(prose) <= SEEDS
 
 
