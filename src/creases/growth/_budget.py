@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
@@ -107,6 +108,15 @@ class Meter:
     def progress(self) -> float:
         """Share of the budget that is spent, from 0 to 1."""
         return min(self.spent / self.budget.amount * (1 + 1e-9), 1.0)  # ten times a tenth is the whole
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Leave the seconds that pass inside out of the budget."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._began += time.monotonic() - began
 
     def charge(self, multiply_adds: int) -> None:
         """Add what a growth step took on this rank, and on the others."""

@@ -25,7 +25,7 @@ from creases.growth._state import State
 from creases.growth._training import Metrics, measure
 from creases.growth.integrations._autocast import full_precision
 from creases.growth.integrations._followers import Followers
-from creases.growth.methods._registry import check_evidence, refusal, resolve_method
+from creases.growth.methods._registry import check_evidence, prepare_method, refusal, resolve_method
 from creases.growth.policies._stages import Stages
 from creases.growth.policies._stop import (
     GROWTH_STOPS,
@@ -185,6 +185,10 @@ class Grower(Racing):
         if all(refused.values()):
             name, why = next(iter(refused.items()))
             raise InputError("how", "be a method that can grow this model", f"a refusal at {name!r}: {why}")
+        if state.meter.budget.unit == "seconds":
+            with state.meter.pause():  # the seconds of imports say nothing about growth
+                for place in places:
+                    prepare_method(state.how, state.model, place, state.evidence)
         while revive_layer(state):
             pass
 

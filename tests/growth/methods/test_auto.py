@@ -11,6 +11,7 @@ from creases.growth._objective import objective
 from creases.growth._samples import InMemorySamples
 from creases.growth.methods import METHODS, Evidence
 from creases.growth.methods._auto import MAX_FOLDS, Auto
+from creases.growth.methods._fold.fold import Fold
 
 
 @pytest.mark.parametrize(("inputs", "method"), [(2, "fold"), (25, "fold"), (30, "random")])
@@ -68,3 +69,16 @@ def test_a_loss_of_the_users_own_gets_random_units() -> None:
 def test_it_is_the_default() -> None:
     assert isinstance(METHODS["auto"](), Auto)
     assert creases.growth.GrowthConfig().how == "auto"
+
+
+@pytest.mark.parametrize(("budget", "prepared"), [("1 s", ["0"]), (3, [])])
+def test_imports_come_before_the_first_growth_step_of_a_budget_in_seconds(monkeypatch, budget, prepared) -> None:
+    names = []
+    monkeypatch.setattr(Fold, "prepare", lambda self, model, place, evidence: names.append(place.name))
+    X = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(2, 1), nn.ReLU(), nn.Linear(1, 2))
+    grower = creases.growth.Grower(model, None, (X, (X[:, 0] > 0).long()), "classification", budget=budget)
+    grower.begin()
+    assert names == prepared

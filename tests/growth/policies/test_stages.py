@@ -224,3 +224,16 @@ def test_the_options_of_a_run_are_those_of_its_stages():
     config = GrowthConfig(growth_share=0.4, growth_factor=3.0, growth_patience=5)
     assert config.resolve_when() == Stages(0.4, 3.0, 5)
     assert GrowthConfig(growth_patience=None).resolve_when().patience > 10**6
+
+
+def test_a_slow_first_growth_step_does_not_end_growth_in_a_budget_of_seconds():
+    """Otherwise a network of one unit would stay one, with most of its budget left."""
+    run = at(budget="10 s")
+    run.meter.seconds = 4.0
+    assert Stages().has_room(run, 40)
+    assert not Stages(0.28).has_room(run, 40)  # a share that was given is kept
+    run.history.stages.append(stage(True))
+    assert not Stages().has_room(run, 40)
+    run = at(budget="10 s")
+    run.meter.seconds = 6.0
+    assert not Stages().has_room(run, 40)

@@ -35,10 +35,21 @@ class Auto:
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
-        layer, example = model.get_submodule(place.name), evidence.samples.example()[0]
-        exact = evidence.objective.task is not None and can_fold(model, place, example.shape)
-        if isinstance(layer, nn.Linear) and exact:
-            samples = len(evidence.samples) if isinstance(evidence.samples, Sized) else Fold.max_samples
-            if min(samples, Fold.max_samples) * layer.in_features <= MAX_WORK:
-                return Fold(count=min(self.count, MAX_FOLDS))(model, place, evidence)
+        if _is_foldable(model, place, evidence):
+            return Fold(count=min(self.count, MAX_FOLDS))(model, place, evidence)
         return Random(count=self.count)(model, place, evidence)
+
+    def prepare(self, model: nn.Module, place: Place, evidence: Evidence) -> None:
+        """Import what folds need, where there will be folds."""
+        if _is_foldable(model, place, evidence):
+            Fold().prepare(model, place, evidence)
+
+
+def _is_foldable(model: nn.Module, place: Place, evidence: Evidence) -> bool:
+    """Return whether folds are possible at a place, and worth their time."""
+    layer, example = model.get_submodule(place.name), evidence.samples.example()[0]
+    exact = evidence.objective.task is not None and can_fold(model, place, example.shape)
+    if not isinstance(layer, nn.Linear) or not exact:
+        return False
+    samples = len(evidence.samples) if isinstance(evidence.samples, Sized) else Fold.max_samples
+    return min(samples, Fold.max_samples) * layer.in_features <= MAX_WORK

@@ -54,6 +54,14 @@ class EvidenceCheck(Protocol):
 
 
 @runtime_checkable
+class Preparation(Protocol):
+    """A method that imports libraries when it is first called, which may take seconds."""
+
+    def prepare(self, model: nn.Module, place: Place, evidence: Evidence) -> None:
+        """Import what the method needs to grow a place."""
+
+
+@runtime_checkable
 class OutcomeReview(Protocol):
     """A method whose explanations say what became of its units after training."""
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from torch import nn
 
-from creases.errors import InputError
+from creases.errors import InputError, ReadError
 from creases.growth.methods._auto import Auto
-from creases.growth.methods._evidence import Evidence, EvidenceCheck, GrowthMethod, OutcomeReview, PlaceCheck
+from creases.growth.methods._evidence import (
+    Evidence,
+    EvidenceCheck,
+    GrowthMethod,
+    OutcomeReview,
+    PlaceCheck,
+    Preparation,
+)
 from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._gradmax import GradMax
 from creases.growth.methods._random import Random
@@ -50,6 +58,13 @@ def check_evidence(how: GrowthMethod, evidence: Evidence) -> None:
     """Refuse samples or a loss that a method cannot use."""
     if isinstance(how, EvidenceCheck):
         how.check_evidence(evidence)
+
+
+def prepare_method(how: GrowthMethod, model: nn.Module, place: Place, evidence: Evidence) -> None:
+    """Import what a method needs to grow a place, so that its first growth step takes no longer than others."""
+    if isinstance(how, Preparation):
+        with suppress(InputError, ReadError):  # what cannot grow is refused when it is time to grow
+            how.prepare(copy_sharing_parameters(unwrap_module(model)), place, evidence)
 
 
 def reviewer(how: GrowthMethod, name: str) -> OutcomeReview | None:

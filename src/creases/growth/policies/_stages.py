@@ -17,6 +17,9 @@ from creases.growth.policies._stop import UNBOUNDED, SizeLimit
 #: Fraction of the budget for growth.
 SHARE = 0.28
 
+#: Fraction of a budget in seconds that may be spent when the first network has grown, whose step takes unknown time.
+FIRST_RACE = 0.5
+
 #: Optimizer steps of a race: at most this many, or this part of all steps of the run if that is more. A race takes a
 #: part of what is left for growth, so that others can follow it. With fewer than 40 steps it would say little about
 #: sizes; where not even those fit, a run has one shorter race, of 20 steps or more.
@@ -168,10 +171,14 @@ class Stages:
     def has_room(self, state: State, steps: int) -> bool:
         """Return whether so many steps of the network as it is now fit into growth's share.
 
-        A growth step, which is not planned, may have taken what they need. Seconds are known only afterwards.
+        A growth step, which is not planned, may have taken what they need. Seconds are known only afterwards, so the
+        first race may go on until half of the budget is spent: otherwise one slow step would end all growth.
         """
-        step = 0.0 if state.meter.budget.unit == "seconds" else state.step_progress
-        return state.meter.progress + steps * step <= self.share_of_budget + ROUNDING
+        in_seconds = state.meter.budget.unit == "seconds"
+        is_first = in_seconds and isinstance(self.share, str) and not state.history.stages
+        step = 0.0 if in_seconds else state.step_progress
+        share = FIRST_RACE if is_first else self.share_of_budget
+        return state.meter.progress + steps * step <= share + ROUNDING
 
     def _min_steps(self, state: State) -> int:
         """Return the optimizer steps of a race, at least; an epoch where a stage cannot end within one."""

@@ -77,6 +77,10 @@ class Fold:
         """Refuse losses other than the cross-entropy and the squared error."""
         task_of(evidence, "fold")
 
+    def prepare(self, model: nn.Module, place: Place, evidence: Evidence) -> None:
+        """Import the clustering of mispredictions."""
+        import sklearn.cluster  # noqa: F401
+
     def review(
         self, explanation: Mapping[str, Any], units: Sequence[int], model: nn.Module, evidence: Evidence
     ) -> Mapping[str, Any]:
