@@ -23,7 +23,7 @@ from creases.tables._reading.files import INDEX
 #: Rows of a block at most: results do not depend on how many processes read them.
 BLOCK = 65_536
 
-#: Bytes that a table in memory takes for each of its cells, and for each byte of a text file: both were measured.
+#: Bytes that a table in memory is taken to need for each of its cells, and for each byte of a text file: rough guesses.
 CELL_BYTES, TEXT_BYTES = 120, 25
 
 #: What ``max_memory`` is by default, in bytes.
