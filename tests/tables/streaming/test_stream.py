@@ -266,3 +266,35 @@ def test_bad_arguments_are_refused(tmp_path):
     (tmp_path / "part-8.parquet").write_text("nonsense")
     with pytest.raises(FileError, match=r"cannot read .*part-"):
         creases.fit_table(pattern, "y", engine="serial")
+
+
+def test_text_files_with_columns_in_another_order_are_refused(tmp_path):
+    (tmp_path / "part-0.csv").write_text("a,b,y\n1,2,3\n")
+    (tmp_path / "part-1.csv").write_text("b,a,y\n1,2,3\n")
+    expected = r"part-1.csv must have the same first row as part-0.csv: a, b, y, got b, a, y; give all files the same"
+    with pytest.raises(InputError, match=expected):
+        find_files(str(tmp_path / "part-*.csv"))
+    (tmp_path / "part-1.csv").write_text("1,2,3\n4,5,6\n")  # no names: its first row would be lost
+    with pytest.raises(InputError, match="got 1, 2, 3"):
+        find_files(str(tmp_path / "part-*.csv"))
+
+
+def test_empty_text_files_are_left_out(tmp_path):
+    (tmp_path / "part-0.csv").touch()
+    (tmp_path / "part-1.csv").write_text("a,y\n1,2\n")
+    (tmp_path / "part-2.csv").write_text("a,y\n")
+    (tmp_path / "part-3.csv").write_text("a,y\n3,4\n")
+    files = find_files(str(tmp_path / "part-*.csv"))
+    assert [row for batch in files.read_all(["a", "y"]) for row in batch.to_pylist()] == [
+        {"a": "1", "y": "2"},
+        {"a": "3", "y": "4"},
+    ]
+
+
+def test_columns_have_types_that_hold_the_values_of_all_files(tmp_path):
+    """A column without values in the first file, and one of whole numbers there."""
+    pq.write_table(pa.table({"a": pa.nulls(2), "b": [1, 2]}), tmp_path / "part-0.parquet")
+    pq.write_table(pa.table({"b": [0.5, 1.5], "a": ["x", "y"]}), tmp_path / "part-1.parquet")
+    files = find_files(str(tmp_path / "part-*.parquet"))
+    rows = [row for batch in files.read_all(["a", "b"]) for row in batch.to_pylist()]
+    assert rows == [{"a": None, "b": 1.0}, {"a": None, "b": 2.0}, {"a": "x", "b": 0.5}, {"a": "y", "b": 1.5}]

@@ -83,9 +83,14 @@ def probe_csv(text: str, path: Path, header: bool | None) -> tuple[list[str], bo
     """Return the names of the columns, whether the first row has them, and the separator, by a CSV file's beginning."""
     names = [column.name for column in csv_columns(text, path, header)]
     delimiter = find_delimiter(text)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
-    first = next(row for row in reader if any(cell.strip() for cell in row))
-    return names, _names(path, first, header) is not None, delimiter
+    return names, _names(path, first_row(text, delimiter), header) is not None, delimiter
+
+
+def first_row(text: str, delimiter: str) -> list[str]:
+    """Return the cells of the first row of a CSV file that is not empty; none if all are."""
+    lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+    return next(([cell.strip() for cell in row] for row in reader if any(cell.strip() for cell in row)), [])
 
 
 def check_width(path: Path, count: int) -> None:

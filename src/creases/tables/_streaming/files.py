@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +18,7 @@ import pyarrow.parquet
 
 from creases._text import plural
 from creases.errors import FileError, InputError
-from creases.tables._reading.csv_file import check_width, decode, probe_csv
+from creases.tables._reading.csv_file import check_width, decode, first_row, probe_csv
 from creases.tables._reading.files import INDEX
 
 #: Rows of a block at most: results do not depend on how many processes read them.
@@ -113,16 +114,32 @@ def _open(files: TableFiles) -> tuple[Any, list[Any]]:
         options |= {"partitioning": "hive", "partition_base_dir": files.base}
     try:
         dataset = pyarrow.dataset.dataset(list(files.paths), **options)
-        parts: list[Any] = []
-        for fragment in dataset.get_fragments():
+        fragments, parts = list(dataset.get_fragments()), list[Any]()
+        for fragment in fragments:
             parts += fragment.split_by_row_group() if files.form == "parquet" else [fragment]
     except (pa.ArrowException, OSError) as error:
         raise FileError(f"cannot read {files.paths[0]}: {error}") from None
-    names = dataset.schema.names
+    schema = dataset.schema if files.form == "csv" else _common_schema(dataset.schema, fragments)
+    names = schema.names
     check_width(Path(files.paths[0]), len(names))
     if len(set(names)) < len(names):
         raise FileError(f"cannot read {files.paths[0]}: two columns have one name")
-    return dataset.schema, parts
+    return schema, parts
+
+
+def _common_schema(first: Any, fragments: Sequence[Any]) -> Any:
+    """Return the columns of the first file with types that hold the values of all files.
+
+    A column may have no values in the first file, or whole numbers only. Where types have nothing in common the first
+    one is kept, and reading says what cannot be converted.
+    """
+    schema = first
+    for fragment in fragments:
+        types = fragment.physical_schema
+        shared = pa.schema([types.field(name) for name in first.names if types.get_field_index(name) >= 0])
+        with suppress(pa.ArrowException):
+            schema = pa.unify_schemas([schema, shared], promote_options="permissive")
+    return schema
 
 
 def find_files(
@@ -169,19 +186,44 @@ def _check_files(paths: list[Path], base: str, header: bool | None, limit: float
 
 
 def _probe_text(files: TableFiles, header: bool | None) -> TableFiles:
-    """Return text files with their separator, names and encoding, as the beginning of the first one shows them."""
-    path = Path(files.paths[0])
-    with path.open("rb") as file:
-        content = file.read(PROBE)
-    whole = len(content) < PROBE
-    content = content if whole or b"\n" not in content else content[: content.rindex(b"\n") + 1]
+    """Return text files with their separator, names and encoding, as the beginning of the first one shows them.
+
+    Empty files are left out. Columns are read by their position, so all files must have them in the same order.
+    """
+    paths = [path for path in files.paths if Path(path).stat().st_size] or [*files.paths[:1]]
+    path = Path(paths[0])
+    content = _read_beginning(path)
     try:
         content.decode("utf8")
         encoding = "utf8"
     except UnicodeDecodeError:
         encoding = "cp1252"
     names, has_header, delimiter = probe_csv(decode(content, path), path, header)
-    return TableFiles(files.paths, "csv", files.base, tuple(names), delimiter, has_header, encoding)
+    if has_header:
+        _check_headers(paths, delimiter)
+    return TableFiles(tuple(paths), "csv", files.base, tuple(names), delimiter, has_header, encoding)
+
+
+def _read_beginning(path: Path) -> bytes:
+    """Return the first lines of a text file."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(PROBE)
+    except OSError as problem:
+        raise FileError(f"cannot read {path}: {problem.strerror}") from None
+    return content if len(content) < PROBE or b"\n" not in content else content[: content.rindex(b"\n") + 1]
+
+
+def _check_headers(paths: Sequence[str], delimiter: str) -> None:
+    """Refuse text files whose first row differs from that of the first file."""
+    first = None
+    for path in map(Path, paths):
+        row = first_row(decode(_read_beginning(path), path), delimiter)
+        first = row if first is None else first
+        if row != first:
+            expected = f"have the same first row as {Path(paths[0]).name}: {', '.join(first)[:80]}"
+            hint = "give all files the same columns in the same order, or save them as Parquet"
+            raise InputError(str(path), expected, ", ".join(row)[:80], hint)
 
 
 def _size(path: Path) -> float:
