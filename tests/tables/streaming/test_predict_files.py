@@ -105,3 +105,13 @@ def test_the_command_line_predicts_files_that_a_pattern_finds(tmp_path, model):
     result = invoke("predict", tmp_path / "run", pattern)
     assert result.exit_code != 0
     assert "--out must be given for files that are read in blocks" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_predictions_for_no_rows_have_their_columns(tmp_path, model, ending):
+    pq.write_table(make_table(10).slice(0, 0), tmp_path / "none.parquet")
+    out = tmp_path / f"out.{ending}"
+    assert model.write_predictions(tmp_path / "none.parquet", out, n_jobs=1)["rows"] == 0
+    frame = pd.read_csv(out) if ending == "csv" else pd.read_parquet(out)
+    assert len(frame) == 0
+    assert list(frame) == ["row", *model.frame(make_table(10).to_pandas())]

@@ -86,6 +86,11 @@ class TableFiles:
         for task in range(self.n_tasks):
             yield from self.read(task, columns)
 
+    def empty_block(self, columns: Sequence[str]) -> pa.RecordBatch:
+        """Return a block without rows."""
+        schema = _open(self)[0]
+        return pa.RecordBatch.from_pylist([], schema=pa.schema([schema.field(name) for name in columns]))
+
     def digest(self) -> str:
         """Return a digest of the names of the files, their sizes and when they changed last."""
         try:

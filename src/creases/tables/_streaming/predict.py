@@ -141,11 +141,19 @@ def _tasks(work: _Work, files: TableFiles) -> Iterator[tuple[_Work, int, bytes]]
     """Yield the blocks of files, each with the number of its first row, as bytes that another process can read."""
     names, start = [column.name for column in work.encoding.inputs], 0
     for batch in files.read_all(names):
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as stream:
-            stream.write_batch(batch)  # without the rest of the rows that a slice still refers to
-        yield work, start, sink.getvalue().to_pybytes()
+        yield work, start, _to_bytes(batch)
         start += batch.num_rows
+    if not start:  # predictions for no rows have their columns all the same
+        yield work, 0, _to_bytes(files.empty_block(names))
+
+
+def _to_bytes(batch: pa.RecordBatch) -> bytes:
+    """Return a block as bytes, without the rest of the rows that a slice still refers to."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def _predict(work: _Work, start: int, content: bytes) -> tuple[Any, Summary]:
