@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +13,7 @@ from creases.cli._completion import complete_data, complete_files, complete_word
 from creases.cli._engine import Engine
 from creases.cli._missing import Missing
 from creases.cli.console import note, option_panels, print_json
+from creases.cli.grow._choices import Kind, Method, Optimizer, Task
 from creases.cli.grow._interruption import interruptible
 from creases.cli.grow._values import (
     parse_batch_size,
@@ -59,38 +59,6 @@ _OTHERS = (
 )  # fmt: skip
 _OUTPUT = ("folder", "resume", "force", "as_json")
 _ENGINE = ("engine", "n_jobs", "address")
-
-
-class Kind(StrEnum):
-    """Kinds of models."""
-
-    curves = "curves"
-    network = "network"
-
-
-class Method(StrEnum):
-    """Growth methods."""
-
-    auto = "auto"
-    fold = "fold"
-    tiny = "tiny"
-    gradmax = "gradmax"
-    random = "random"
-    split = "split"  # type: ignore[assignment]  # a member, not str's method
-
-
-class Optimizer(StrEnum):
-    """Optimizers."""
-
-    adamw = "adamw"
-    adam = "adam"
-
-
-class Task(StrEnum):
-    """What is predicted."""
-
-    classification = "classification"
-    regression = "regression"
 
 
 def grow_table(

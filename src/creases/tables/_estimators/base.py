@@ -5,15 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, check_consistent_length, check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
 from creases._display import to_html
@@ -25,25 +24,20 @@ from creases.growth.methods import GrowthMethod
 from creases.network import Network, places, read
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._estimators import summary as _summary
+from creases.tables._estimators.checks import advise, check_targets, check_weights, is_frame
+from creases.tables._estimators.parameters import make_curve_config, make_growth_config
 from creases.tables._explain.columns import Columns
 from creases.tables._fit.curves import fit_curve_model
 from creases.tables._fit.experiment import Experiment
-from creases.tables._fit.fit_table import KINDS, make_config
+from creases.tables._fit.fit_table import KINDS
 from creases.tables._model.network_model import network_model
 from creases.tables._reading.table import encode_frame
 from creases.tables._split.options import CurveConfig
 from creases.tables._split.scaler import IncrementalScaler
 from creases.tables._split.split import TableSplit
 
-#: More epochs than any run has.
-UNLIMITED = 10**9
-
 #: Samples to validate with: rows and their classes or targets.
 Validation = tuple[ArrayLike, ArrayLike]
-
-
-#: Parameters that both kinds of model have; all others belong to growth by units.
-SHARED = ("kind", "shapes", "ensemble", "class_weight", "threshold", "random_state", "verbose")
 
 
 class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
@@ -120,9 +114,10 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             ``validation_fraction`` of the rows are held out.
         """
         check_choice(self.kind, KINDS, "kind")
-        config = self._make_config() if self.kind == "network" else self._make_curve_config(validation)
+        decisions, is_network = self._decision_options, self.kind == "network"
+        config = make_growth_config(self, decisions) if is_network else make_curve_config(self, decisions, validation)
         rows, targets = self._read(X, y, None, reset=True, ensure_min_samples=2)
-        weight = _check_weights(sample_weight, rows)
+        weight = check_weights(sample_weight, rows)
         held = None
         if validation is not None:
             rows, targets, weight, held = self._append(rows, targets, weight, validation)
@@ -160,33 +155,21 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             "labels": None if self._known is None else np.asarray(self.classes_),
         }
 
-    def _make_curve_config(self, validation: Any) -> CurveConfig:
-        """Return the parameters of a fit by curves; those of growth are refused."""
-        if validation is not None:
-            raise InputError("validation", 'be given with kind="network" only', hint="folds judge the stages of curves")
-        usual: dict[str, Any] = type(self)().get_params(deep=False)
-        for name, value in self.get_params(deep=False).items():
-            if name not in SHARED and value is not usual[name] and value != usual[name]:
-                expected = f'be {usual[name]!r}, its default, with kind="curves"'
-                raise InputError(name, expected, repr(value), "use {0}", [("kind", "network")])
-        options = {"seed": self._make_seed(), "test_fraction": 0.0, **self._decision_options}
-        return CurveConfig(shapes=self.shapes or {}, ensemble=self.ensemble, **options)
-
     def _read(self, X: Any, y: Any, classes: Any, *, reset: bool, **checks: Any) -> tuple[Floats, Floats]:
         """Return rows (n, d) and targets (n, m) as numbers; ``reset`` fits the encoding of a DataFrame."""
-        if not (_is_frame(X) if reset else self._encoding is not None):
+        if not (is_frame(X) if reset else self._encoding is not None):
             if reset:
                 self._encoding: TableEncoding | None = None
             try:
                 rows, y = validate_data(self, X, y, dtype=np.float64, reset=reset, **checks, **self._checks)
                 return rows, self._make_targets(y, classes)
             except ValueError as problem:
-                if not (advice := _advise(str(problem), self._task)):
+                if not (advice := advise(str(problem), self._task)):
                     raise
                 raise ValueError(f"{problem}{advice}") from None
         validate_data(self, X, reset=reset, skip_check_array=True)
         check_consistent_length(X, y)
-        targets = self._make_targets(_check_targets(y, self._task), classes)
+        targets = self._make_targets(check_targets(y, self._task), classes)
         if not reset:
             return self._encode(X), targets
         if len(X) < 2:
@@ -202,7 +185,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             rows: Floats = validate_data(self, X, dtype=np.float64, reset=False)
             return rows
         validate_data(self, X, reset=False, skip_check_array=True)
-        if not _is_frame(X):
+        if not is_frame(X):
             import pandas as pd
 
             X = pd.DataFrame(np.asarray(X), columns=self._column_names)
@@ -221,9 +204,9 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Train for one epoch on these rows; grow, looking at them, if the loss is on a plateau."""
         first = not hasattr(self, "module_")
         check_choice(self.kind, ("network",), "kind")
-        config = self._make_config(None if first else self._seed, partial=True)
+        config = make_growth_config(self, self._decision_options, None if first else self._seed, partial=True)
         X, targets = self._read(X, y, classes if first else self._known, reset=first)
-        data = self._split(X, targets, _check_weights(sample_weight, X), config)
+        data = self._split(X, targets, check_weights(sample_weight, X), config)
         columns = Columns.from_data(X, self._names_of_features())
         self._table_columns = columns if first else self._table_columns.merge(columns)
         if first:
@@ -267,39 +250,6 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 group["lr"] = lr
         history.ended = history.growth_ended = ""
         return history
-
-    def _make_config(self, seed: int | None = None, *, partial: bool = False) -> GrowthConfig:
-        """Return the parameters as a configuration; they are checked here, not in ``__init__``."""
-        curves: dict[str, Any] = {"shapes": self.shapes} if self.shapes else {}
-        if self.ensemble != CurveConfig.ensemble:
-            curves["ensemble"] = self.ensemble
-        make_config("network", curves)  # refuses them
-        config = GrowthConfig(
-            how=self.how,
-            hidden=self.hidden,
-            max_units=self.max_units,
-            max_parameters=self.max_parameters,
-            weight_decay=self.weight_decay,
-            lr=self.lr,
-            batch_size=self.batch_size,
-            budget=self.budget,
-            growth_share=self.growth_share,
-            patience=self.patience,
-            growth_patience=self.growth_patience,
-            validation_fraction=self.validation_fraction,
-            test_fraction=0.0,
-            standardize=bool(self.standardize),
-            seed=self._make_seed() if seed is None else seed,
-            **self._decision_options,
-        )
-        if partial:  # each call sees other rows: nothing is held out, redundant for some may be needed for others
-            config = replace(config, when="plateau", schedule="constant", budget=UNLIMITED, growth_patience=None)
-            return replace(config, validation_fraction=0.0, recycle=False)
-        return config if self.early_stopping else replace(config, validation_fraction=0.0)
-
-    def _make_seed(self) -> int:
-        is_random = not isinstance(self.random_state, Integral)
-        return int(check_random_state(self.random_state).randint(2**31 - 1) if is_random else self.random_state)
 
     def _split(
         self, X: Floats, y: Floats, weight: Floats, config: GrowthConfig | CurveConfig, held: Ints | None = None
@@ -413,39 +363,3 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _make_targets(self, y: Any, classes: Any) -> Floats:
         """Return y as numbers (n, m)."""
-
-
-def _advise(problem: str, task: str) -> str:
-    """Return what works instead of rows or targets that are no numbers; "" for other problems."""
-    if "NaN" in problem and "Input X" in problem:
-        return "\nA DataFrame may have missing values: pass one to fit, or use creases.fit_table(table, target)."
-    if "could not convert string" in problem:
-        other = ", and classes to predict need a GrowingClassifier" if task == "regression" else ""
-        return f"\nText belongs into a DataFrame: pass one to fit, or use creases.fit_table(table, target){other}."
-    return ""
-
-
-def _is_frame(X: Any) -> bool:
-    return hasattr(X, "columns") and hasattr(X, "iloc")
-
-
-def _check_targets(y: Any, task: str) -> Any:
-    """Return targets that come with a DataFrame as an array of one type; missing ones are refused."""
-    import pandas as pd
-
-    if task == "regression":
-        return check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
-    values = np.asarray(y)
-    gaps = pd.isna(values)
-    if gaps.any():
-        got = f"{int(gaps.sum())} missing, the first in row {int(gaps.reshape(len(values), -1).any(axis=1).argmax())}"
-        raise InputError("y", "have no missing values", got, "drop those rows before fitting")
-    is_one_type = values.dtype == object and len({type(value) for value in values.ravel()}) == 1
-    return np.array(values.tolist()) if is_one_type else values
-
-
-def _check_weights(sample_weight: Any, X: Floats) -> Floats:
-    weight: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not weight.any():
-        raise InputError("sample_weight", "have at least one positive entry")
-    return weight
