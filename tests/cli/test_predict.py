@@ -157,7 +157,7 @@ def test_a_builtin_problem_is_loaded_with_its_features(tmp_path):
     ("damage", "said"),
     [
         ({"classes": ["cheap"]}, "1 classes, 2 outputs of the network"),
-        ({"ranges": [[0, 1]]}, "ranges must hold"),
+        ({"ranges": [[0, 1]]}, "ranges of the model must be"),
         ({"inputs": ["size"]}, "1 input of the table"),
         ({"threshold": 2}, "threshold 2"),
         ({"classes": ["cheap", "other"]}, "classes: 'other', but 'dear' in encoding.json"),
@@ -165,7 +165,7 @@ def test_a_builtin_problem_is_loaded_with_its_features(tmp_path):
         ({"task": "regression"}, "the task is 'regression'"),
         ({"units": 1000}, "1000 units, [0-9]+ of the network"),
         ({"regions": {"ff" * 99: 1}}, "region 'ff.* with 1 rows"),
-        ({"regions": {"": 2**70}}, "region '' with"),
+        ({"regions": {"": 2**70}}, "regions of the model must be"),
     ],
 )
 def test_a_description_that_does_not_belong_to_the_network_is_refused(folder, tmp_path, damage, said):

@@ -41,6 +41,14 @@ def test_without_outgoing_weights_the_function_stays():
     assert proposal.gain == 0.0
 
 
+def test_units_of_a_layer_without_bias_have_none():
+    x, y = data()
+    model = torch.nn.Sequential(torch.nn.Linear(x.shape[1], 3, bias=False), torch.nn.ReLU(), mlp()[2]).double()
+    model[2] = torch.nn.Linear(3, model[2].out_features).double()
+    proposal = random_units(model, "0", (x, y), loss, count=2)
+    assert apply_to_copy(model, proposal)[0].weight.shape == (5, x.shape[1])
+
+
 def test_without_outgoing_weights_no_sample_is_needed():
     model, batches = mlp(), data()
     place = find_place(model, "0", X=batches[0])

@@ -111,7 +111,8 @@ def random_units(
         "fan_out": fan_out,
     }
     entries = typical_entries(model, target, count)
-    bias = _normal((count,), 0.0 if target.norm else scale, generator, weight)  # creases all over the space
+    spread = 0.0 if target.norm or producer.bias is None else scale
+    bias = _normal((count,), spread, generator, weight)  # creases all over the space
     proposal = Proposal("random", target, fan_in, bias, outs, 0.0, explanation, carriers=entries)
     if not fan_out:
         return proposal
