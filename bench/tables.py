@@ -167,7 +167,7 @@ def describe_run() -> dict[str, Any]:
             versions[name] = "not installed"
     return {
         "command": " ".join(sys.argv),
-        "commit": git.stdout.strip() or os.environ.get("CREASES_COMMIT", "unknown"),
+        "commit": os.environ.get("CREASES_COMMIT") or git.stdout.strip() or "unknown",
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
         "python": platform.python_version(),
         "versions": versions,
@@ -175,6 +175,12 @@ def describe_run() -> dict[str, Any]:
         "seed": SEED,
         "folds": FOLDS,
     }
+
+
+def describe_fits(run: dict[str, Any]) -> str:
+    """Return where models were fitted, in words."""
+    versions = ", ".join(f"{name} {value}" for name, value in run["versions"].items() if value != "not installed")
+    return f"commit {run['commit'][:8]} on {run['machine']} ({versions})"
 
 
 def read_results(path: Path) -> dict[str, Any]:
@@ -232,9 +238,10 @@ def table_means(results: dict[str, Any], name: str) -> dict[str, dict[str, float
 
 def summarize(results: dict[str, Any], names: list[str], label: str) -> Iterator[str]:
     """Return the lines of a table of scores with their means, and note them for the page under a label."""
-    heads = ["table", *MODELS, "bends", "CPU-seconds curves", "CPU-seconds ebm"]
     means = {name: table_means(results, name) for name in names}
-    rows = [[name, *_cells(each)] for name, each in means.items()]
+    models = [model for model in MODELS if any(model in each for each in means.values())]
+    heads = ["table", *models, "bends", "CPU-seconds curves", "CPU-seconds ebm"]
+    rows = [[name, *_cells(each, models)] for name, each in means.items()]
     note_table(label, heads, rows)
     yield from (f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *rows])
     for name, sentence in _compare(list(means.values())):
@@ -242,9 +249,9 @@ def summarize(results: dict[str, Any], names: list[str], label: str) -> Iterator
         yield sentence
 
 
-def _cells(means: dict[str, dict[str, float]]) -> list[str]:
+def _cells(means: dict[str, dict[str, float]], models: list[str]) -> list[str]:
     """Return the scores of a table, its bends and CPU-seconds; "-" for a model that lacks a fold."""
-    scores = [f"{means[model]['score']:.3f}" if model in means else "-" for model in MODELS]
+    scores = [f"{means[model]['score']:.3f}" if model in means else "-" for model in models]
     more = [("curves", "bends"), ("curves", "cpu"), ("ebm", "cpu")]
     return [*scores, *(f"{means[model][what]:.1f}" if model in means else "-" for model, what in more)]
 
@@ -283,8 +290,10 @@ def main() -> None:
         return
     if options.what == "run":
         run(options)
-    results = read_results(options.out)["results"]
+    stored = read_results(options.out)
+    results = stored["results"]
     note("count", f"{len(options.tables)}")
+    note("runs", "; ".join(dict.fromkeys(map(describe_fits, stored["runs"]))))
     for label, names in (("twelve", [*SOURCES]), ("further", [*FURTHER]), ("all", [*SOURCES, *FURTHER])):
         print(*summarize(results, [name for name in names if name in options.tables], label), sep="\n")
 

@@ -88,7 +88,8 @@ def test_kernels_are_cached_for_the_user_where_the_package_is_read_only(tmp_path
     ).touch()  # a file in its place: no one may write there, not even root
     code = (
         "import creases\n"
-        "net = creases.read([([[1.0, 0.0], [0.0, 1.0]] * 200, [k / 200 for k in range(400)]), ([[1.0] * 400], [0.0])])\n"
+        "net = creases.read([([[1.0, 0.0], [0.0, 1.0]] * 200, [k / 200 for k in range(400)]), "
+        "([[1.0] * 400], [0.0])])\n"
         "assert creases.plane(net, [(-2, 2), (-2, 2)]).count == 201**2  # too many for plain Python\n"
         f"assert creases.__file__.startswith({str(package)!r})"
     )
