@@ -17,7 +17,7 @@ BAD_INPUT = 2
 
 #: Where each command is defined, and the line that ``creases --help`` shows for it.
 COMMANDS = {
-    "grow": ("creases.cli.grow:grow_table", "Fit a model to a table that can be read whole, or grow a network on it."),
+    "grow": ("creases.cli.grow:grow_table", "Fit a readable model to a table, or grow a network on it."),
     "predict": ("creases.cli.predict:predict_rows", "Predict new rows with the model of a table."),
     "map": ("creases.cli.map:map_plane", "Map and draw every linear region of a network on a plane."),
     "explain": (

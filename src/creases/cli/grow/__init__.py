@@ -272,7 +272,7 @@ def grow_table(
     force: Annotated[bool, output_option("--force", help="Overwrite another run in the folder.")] = False,
     as_json: Annotated[bool, output_option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Fit a model to a table that can be read whole, or grow a network on it.
+    """Fit a readable model to a table, or grow a network on it.
 
     Straight lines first, then curves of columns, planes of pairs of columns and units of many: each where it predicts
     held-out rows better. With --kind network, or for a built-in problem, grows a network by units and explains each.
