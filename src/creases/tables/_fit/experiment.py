@@ -78,8 +78,8 @@ class Experiment:
     >>> from creases.tables import Experiment
     >>> experiment = Experiment.from_problem(problems.get("moons"), GrowthConfig(budget=3))
     >>> history = experiment.run()
-    >>> len(history.epochs), experiment.network.n_in
-    (3, 2)
+    >>> history.ended.split(";")[0], experiment.network.n_in
+    ('the budget of 3 epochs is spent', 2)
     """
 
     def __init__(
