@@ -105,3 +105,12 @@ def test_a_problem_that_does_not_fit_together_is_refused(change, message):
 def test_a_constant_column_is_standardized_to_zero():
     problem = Problem("constant", [[0.1, 1.0], [0.1, 3.0], [0.1, 2.0]], [0.0, 1.0, 2.0], features=("a", "b"))
     assert problem.standardized().X[:, 0].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["moons", "sine_curve"])
+def test_a_problem_that_is_imported_as_a_function_says_how_to_get_it(name):
+    with pytest.raises(ImportError, match=rf"use creases\.problems\.get\('{name}'\)"):
+        exec(f"from creases.problems import {name}")
+    with pytest.raises(ImportError, match=r"cannot import name 'moon' from"):
+        exec("from creases.problems import moon")
+    assert not hasattr(problems, "moon")

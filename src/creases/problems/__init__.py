@@ -8,6 +8,8 @@ Images    ``mnist``, ``cifar10``; see :mod:`creases.problems.images`
 All but the images give a ``Problem``: X, y, names of features and classes.
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
 from creases.problems._class_numbers import match_outputs
 from creases.problems._curves import FORMULAS, INTERVAL, TARGETS, curve
 from creases.problems._problem import Problem
@@ -29,3 +31,10 @@ __all__ = [
     "mnist",
     "names",
 ]
+
+if not TYPE_CHECKING:  # a checker would take every name for one of this module
+
+    def __getattr__(name: str) -> NoReturn:
+        if name in names():  # an AttributeError would lose its message in ``from creases.problems import moons``
+            raise ImportError(f"creases.problems has no function {name!r}: use creases.problems.get({name!r})")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
