@@ -29,8 +29,7 @@ BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16",
 
 def decode(content: bytes, path: Path) -> str:
     """Return the text of a file: UTF-8 or UTF-16 by its byte order mark, else UTF-8, else Windows-1252."""
-    marked = (name for mark, name in BYTE_ORDER_MARKS.items() if content.startswith(mark))
-    encoding = next(marked, "") or _utf16_without_mark(content) or "utf-8"
+    encoding = find_encoding(content)
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError:
@@ -40,6 +39,12 @@ def decode(content: bytes, path: Path) -> str:
     if "\0" in text:
         raise FileError(f"cannot read {path}: it is not text; save the table as CSV")
     return text
+
+
+def find_encoding(content: bytes) -> str:
+    """Return the kind of Unicode of a text by its beginning: "utf-8" where nothing shows another."""
+    marked = (name for mark, name in BYTE_ORDER_MARKS.items() if content.startswith(mark))
+    return next(marked, "") or _utf16_without_mark(content) or "utf-8"
 
 
 def _utf16_without_mark(content: bytes) -> str:

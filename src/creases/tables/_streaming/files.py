@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ import pyarrow.parquet
 
 from creases._text import plural
 from creases.errors import FileError, InputError
-from creases.tables._reading.csv_file import check_width, decode, first_row, probe_csv
+from creases.tables._encoding.encoding import list_names
+from creases.tables._reading.csv_file import check_width, decode, find_encoding, first_row, probe_csv
 from creases.tables._reading.files import INDEX
 
 #: Rows of a block at most: results do not depend on how many processes read them.
@@ -53,12 +55,20 @@ class TableFiles:
     block: int = BLOCK  #: rows of a block at most
 
     @property
-    def label(self) -> str:
-        """What the table is called: the name of a file, or of a folder with the number of its files."""
+    def name(self) -> str:
+        """What the table is called: the name of a file without its ending, or of the folder of several files."""
         first = Path(self.paths[0])
-        if len(self.paths) == 1:
-            return first.name
-        return f"{plural(len(self.paths), 'file')} of {Path(self.base).name if self.base else first.parent.name}"
+        return first.stem if len(self.paths) == 1 else (Path(self.base) if self.base else first.parent).name
+
+    @property
+    def source(self) -> str:
+        """Where its rows are: the name of a file, or the number of files."""
+        return Path(self.paths[0]).name if len(self.paths) == 1 else plural(len(self.paths), "file")
+
+    @property
+    def label(self) -> str:
+        """What messages call the table: the name of a file, or of a folder with the number of its files."""
+        return self.source if len(self.paths) == 1 else f"{self.source} of {self.name}"
 
     @property
     def columns(self) -> list[str]:
@@ -122,14 +132,36 @@ def _open(files: TableFiles) -> tuple[Any, list[Any]]:
         fragments, parts = list(dataset.get_fragments()), list[Any]()
         for fragment in fragments:
             parts += fragment.split_by_row_group() if files.form == "parquet" else [fragment]
+        if files.form != "csv":
+            _check_columns(fragments)
+        schema = dataset.schema if files.form == "csv" else _common_schema(dataset.schema, fragments)
     except (pa.ArrowException, OSError) as error:
         raise FileError(f"cannot read {files.paths[0]}: {error}") from None
-    schema = dataset.schema if files.form == "csv" else _common_schema(dataset.schema, fragments)
     names = schema.names
     check_width(Path(files.paths[0]), len(names))
     if len(set(names)) < len(names):
         raise FileError(f"cannot read {files.paths[0]}: two columns have one name")
     return schema, parts
+
+
+def _check_columns(fragments: Sequence[Any]) -> None:
+    """Refuse Parquet or Feather files that lack columns of the first one, or have others."""
+    first = _column_names(fragments[0])
+    for fragment in fragments:
+        names = _column_names(fragment)
+        if set(names) == set(first):
+            continue
+        lists = {"without": [name for name in first if name not in names]}
+        lists["with"] = [name for name in names if name not in first]
+        got = "a file " + " and ".join(f"{word} {list_names(each)}" for word, each in lists.items() if each)
+        expected = f"have the same columns as {Path(fragments[0].path).name}"
+        hint = "write all files with the same columns, or give only files that have the same"
+        raise InputError(str(fragment.path), expected, got, hint)
+
+
+def _column_names(fragment: Any) -> list[str]:
+    """Return the names of the columns of a Parquet or Feather file."""
+    return [name for name in fragment.physical_schema.names if not name.startswith(INDEX)]
 
 
 def _common_schema(first: Any, fragments: Sequence[Any]) -> Any:
@@ -167,17 +199,37 @@ def find_files(
             return None
         return _check_files([path], "", header, limit)
     if path.is_dir():
-        inside = (each for each in path.rglob("*") if each.is_file() and not each.name.startswith((".", "_")))
-        return _check_files([each for each in inside if each.suffix.lower() in FORMATS], str(path), header, limit)
+        return _check_files(_tables_inside(path), str(path), header, limit)
     if not glob.has_magic(str(path)):
         return None
-    return _check_files([Path(each) for each in glob.glob(str(path), recursive=True)], "", header, limit, str(path))
+    return _check_files(*_match_files(str(path)), header, limit, str(path))
+
+
+def _tables_inside(folder: Path) -> list[Path]:
+    """Return the files of tables in a folder and its sub-folders."""
+    inside = (each for each in folder.rglob("*") if each.is_file() and not each.name.startswith((".", "_")))
+    return [each for each in inside if each.suffix.lower() in FORMATS]
+
+
+def _match_files(pattern: str) -> tuple[list[Path], str]:
+    """Return the files that a pattern finds, and their base.
+
+    Folders count by the files inside, as Spark writes a table, if only folders match; beside files only those that are
+    named like a table: ``data/*`` leaves other sub-folders out.
+    """
+    matches = [Path(each) for each in glob.glob(pattern, recursive=True)]
+    files, folders = [each for each in matches if each.is_file()], [each for each in matches if each.is_dir()]
+    if files:
+        folders = [each for each in folders if each.suffix.lower() in FORMATS]
+    inside = [each for folder in folders for each in _tables_inside(folder)]
+    base = os.path.commonpath([each.resolve().parent for each in folders]) if folders and not files else ""
+    return [*files, *inside], base
 
 
 def _check_files(paths: list[Path], base: str, header: bool | None, limit: float, pattern: str = "") -> TableFiles:
-    files = sorted(str(path.resolve()) for path in paths if path.is_file())
+    files = sorted({str(path.resolve()) for path in paths if path.is_file()})
     if not files:
-        raise FileError(f"there are no tables in {base}" if base else f"no file matches {pattern}")
+        raise FileError(f"there are no tables in {pattern or base}" if base else f"no file matches {pattern}")
     forms = {FORMATS.get(Path(path).suffix.lower(), "") for path in files}
     if forms == {""} or len(forms) > 1:
         expected = "be Parquet, CSV or Feather files, all of one kind"
@@ -210,12 +262,14 @@ def _probe_text(files: TableFiles, header: bool | None) -> TableFiles:
 
 
 def _read_beginning(path: Path) -> bytes:
-    """Return the first lines of a text file."""
+    """Return the first lines of a text file; refuse UTF-16, whose lines pyarrow does not find."""
     try:
         with path.open("rb") as file:
             content = file.read(PROBE)
     except OSError as problem:
         raise FileError(f"cannot read {path}: {problem.strerror}") from None
+    if find_encoding(content).startswith("utf-16"):
+        raise FileError(f"cannot read {path} in blocks: it is UTF-16 text; save it as UTF-8 or as Parquet")
     return content if len(content) < PROBE or b"\n" not in content else content[: content.rindex(b"\n") + 1]
 
 
