@@ -139,7 +139,8 @@ def column_encoding(kind: ColumnKind, summary: ColumnSummary, missing: str) -> C
     sums = list(summary.sums)
     if kind.date is not None and summary.first is not None:  # days were counted from the first of a sample
         shift = float((np.datetime64(kind.date.first, "D") - summary.first).astype(int))
-        kind = replace(kind, date=replace(kind.date, first=str(summary.first)))
+        note = kind.note.replace(kind.date.first, str(summary.first), 1)
+        kind = replace(kind, note=note, date=replace(kind.date, first=str(summary.first)))
         at = kind.date.parts.index("days") if kind.date is not None else 0
         sums[at] = _add_sums(sums[at], (shift * sums[at][2], 0.0, 0))
     return ColumnEncoding(kind, "input", summary.n_missing, fit_means(sums))
