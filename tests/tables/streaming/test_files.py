@@ -1,16 +1,76 @@
-"""Files of a table: which a pattern finds and which are refused."""
+"""Files of a table: which a pattern finds, which are refused, and the rows that show the kinds of columns."""
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
 from creases.errors import FileError, InputError
+from creases.tables import CurveConfig
+from creases.tables._streaming import table as streamed
 from creases.tables._streaming.files import find_files
+from creases.tables._streaming.table import open_table, read_head, spread_rows
 
 from .conftest import make_table, write_parts
+from .test_stream import READING
+
+
+def write_sorted(folder, y):
+    """Write a CSV file and a Parquet file of one row group, sorted by their last column."""
+    whole = pa.table({"a": np.arange(len(y)) % 97 / 7, "y": np.sort(y)})
+    pyarrow.csv.write_csv(whole, folder / "sorted.csv")
+    pq.write_table(whole, folder / "sorted.parquet")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.usefixtures("small_limits")
+def test_a_file_sorted_by_its_target_is_a_regression(tmp_path, ending):
+    rng = np.random.default_rng(0)
+    write_sorted(tmp_path, np.maximum(rng.normal(size=5_000), 0))  # 0 in the first half
+    files = find_files(tmp_path / f"sorted.{ending}", always=True)
+    with open_table(files, READING, CurveConfig(), engine="serial") as table:
+        assert table.n_train + table.n_test == 5_000
+        assert table.data.problem.classes is None
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_sorted_whole_numbers_are_not_taken_for_classes(tmp_path):
+    write_sorted(tmp_path, np.arange(5_000) // 50)  # 18 values in the first 900 rows, 100 in all
+    with open_table(find_files(tmp_path / "sorted.csv", always=True), READING, CurveConfig(), engine="serial") as table:
+        assert table.data.problem.classes is None
+
+
+@pytest.mark.parametrize("size", [7, 100, 5_000])
+def test_rows_are_kept_from_everywhere_in_a_part(monkeypatch, size):
+    monkeypatch.setattr(streamed, "KIND_ROWS", 900)
+    (batch,) = pa.table({"a": np.arange(5_000)}).to_batches()
+    kept, is_all = spread_rows((batch.slice(k, size) for k in range(0, 5_000, size)), 900)
+    rows = np.concatenate([each.column(0).to_numpy() for each in kept])
+    assert not is_all
+    assert 450 <= len(rows) <= 900
+    assert np.diff(rows).min() == 1
+    assert np.diff(np.append(rows, 5_000)).max() < 40
+    kept, is_all = spread_rows(iter([batch.slice(0, 600), batch.slice(600, 300)]), 900)
+    assert is_all
+    assert sum(each.num_rows for each in kept) == 900
+
+
+def test_of_many_parts_the_first_rows_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(streamed, "KIND_ROWS", 640)
+    pq.write_table(
+        pa.table({"a": np.arange(6_400.0), "y": np.zeros(6_400)}), tmp_path / "a.parquet", row_group_size=100
+    )
+    (a, _), is_whole = read_head(find_files(tmp_path / "a.parquet", always=True))
+    np.testing.assert_array_equal(a.values, (np.arange(64)[:, None] * 100 + np.arange(10)).ravel())
+    assert not is_whole
+    pq.write_table(pa.table({"a": np.arange(640.0), "y": np.zeros(640)}), tmp_path / "b.parquet", row_group_size=10)
+    (a, _), is_whole = read_head(find_files(tmp_path / "b.parquet", always=True))
+    np.testing.assert_array_equal(a.values, np.arange(640))
+    assert is_whole
 
 
 @pytest.mark.parametrize(("ending", "write"), [("parquet", pq.write_table), ("feather", pyarrow.feather.write_feather)])
@@ -55,6 +115,18 @@ def test_folders_without_tables_are_refused(tmp_path):
     (tmp_path / "out.parquet").mkdir()
     with pytest.raises(FileError, match=r"there are no tables in .*out\*"):
         find_files(str(tmp_path / "out*"))
+
+
+@pytest.mark.usefixtures("small_limits")
+@pytest.mark.parametrize("n", [300, 2_000])
+def test_the_name_of_a_table_is_not_repeated(tmp_path, n):
+    (tmp_path / "order").mkdir()
+    files = find_files(write_parts(make_table(n), tmp_path / "order"))
+    assert files.label == "3 files of order"
+    with open_table(files, READING, CurveConfig(), engine="serial") as table:
+        problem = table.data.problem if n > 900 else table
+        assert problem.name == "order"
+        assert problem.description.startswith(f"{n} rows of 3 files, predicting 'y'")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])

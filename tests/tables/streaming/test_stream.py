@@ -174,7 +174,7 @@ def test_a_file_is_read_in_blocks_if_it_takes_more_than_the_limit(tmp_path):
 
 def test_rows_that_are_kept_do_not_keep_the_rest_of_their_block():
     (batch,) = make_table(9_000).combine_chunks().to_batches()
-    few = copy_rows(batch, 90)
+    few = copy_rows(batch, np.arange(90))
     assert few.equals(batch.slice(0, 90))
     assert few.get_total_buffer_size() < batch.get_total_buffer_size() / 50
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from creases._engines import Engine
 from creases._text import plural
-from creases._typing import Floats
+from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._encoding.column_encoding import ColumnEncoding
@@ -43,8 +43,12 @@ from creases.tables._streaming.summary import (
 #: Rows from which the kinds of columns are seen, spread over the files; a table of fewer is read as a whole.
 KIND_ROWS = 50_000
 
-#: Parts of a table that these rows are from at most.
+#: Parts of a table that these rows are from at most. If there are fewer, rows are from everywhere in each part: a file
+#: may be sorted.
 KIND_PARTS = 64
+
+#: Runs of consecutive rows into which ``KIND_ROWS`` are divided then.
+KIND_RUNS = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +76,16 @@ def open_table(
 ) -> Iterator[StreamedTable | Problem]:
     """Read the columns of a table in three passes or less; a table of few rows is returned as a problem.
 
-    The first pass, over a part of the rows, sees the kinds of columns; the second counts categories, missing values and
-    means; the third draws a sample. ``reading`` are the options of ``read_table``. The table can be summed over until
-    the context ends, which stops the processes.
+    The first pass, which keeps a part of the rows, sees the kinds of columns; the second counts categories, missing
+    values and means; the third draws a sample. ``reading`` are the options of ``read_table``. The table can be summed
+    over until the context ends, which stops the processes.
     """
     columns, is_whole = read_head(files)
     path = Path(files.label)
     if is_whole:
-        yield make_problem(path, columns, **reading)
+        problem = make_problem(path, columns, **reading)
+        description = problem.description.replace(files.label, files.source, 1)
+        yield replace(problem, name=files.name, description=description)
         return
     with open_engine(engine, n_jobs, address, files.n_tasks) as workers:
         yield _read_table(workers, files, path, columns, dict(reading), config)
@@ -89,15 +95,11 @@ def read_head(files: TableFiles) -> tuple[list[Column], bool]:
     """Return the columns of some rows, spread over the files, and whether these are all rows."""
     parts = np.unique(np.linspace(0, files.n_tasks - 1, min(KIND_PARTS, files.n_tasks)).astype(int)).tolist()
     quota, names = -(-KIND_ROWS // len(parts)), files.columns
-    is_whole, blocks = len(parts) == files.n_tasks, []
+    is_whole, blocks = len(parts) == files.n_tasks, list[pa.RecordBatch]()
     for task in parts:
-        left = quota
-        for batch in files.read(task, names):
-            is_whole = is_whole and batch.num_rows <= left
-            if left <= 0:
-                break
-            blocks.append(copy_rows(batch, left))
-            left -= batch.num_rows
+        keep = first_rows if len(parts) == KIND_PARTS else spread_rows
+        kept, is_all = keep(files.read(task, names), quota)
+        is_whole, blocks = is_whole and is_all, blocks + kept
     columns = []
     for k, name in enumerate(names):
         pieces = [
@@ -110,9 +112,47 @@ def read_head(files: TableFiles) -> tuple[list[Column], bool]:
     return columns, is_whole
 
 
-def copy_rows(batch: pa.RecordBatch, count: int) -> pa.RecordBatch:
-    """Return the first rows of a block in memory of their own: a slice would keep all rows that were read with them."""
-    return batch.take(pa.array(np.arange(min(count, batch.num_rows))))
+def first_rows(batches: Iterable[pa.RecordBatch], limit: int) -> tuple[list[pa.RecordBatch], bool]:
+    """Return the first rows of a part, and whether these are all."""
+    kept, left = [], limit
+    for batch in batches:
+        kept.append(copy_rows(batch, np.arange(min(left, batch.num_rows))))
+        left -= batch.num_rows
+        if left < 0:
+            return kept, False
+    return kept, True
+
+
+def spread_rows(batches: Iterable[pa.RecordBatch], limit: int) -> tuple[list[pa.RecordBatch], bool]:
+    """Return runs of rows from everywhere in a part, ``limit`` rows at most, and whether these are all.
+
+    How long the part is shows at its end only: all runs are kept until they are too many, from then on every second
+    one, later every fourth, and so on.
+    """
+    length, stride, start, n_kept = -(-KIND_ROWS // KIND_RUNS), 1, 0, 0
+    kept: list[tuple[Ints, pa.RecordBatch]] = []
+    for batch in batches:
+        runs, rows = _thin((start + np.arange(batch.num_rows)) // length, batch, stride)
+        start += batch.num_rows
+        n_kept += len(runs)
+        if len(runs):
+            kept.append((runs, rows))
+        while n_kept > limit:
+            stride *= 2
+            kept = [each for pair in kept if len((each := _thin(*pair, stride))[0])]
+            n_kept = sum(len(runs) for runs, _ in kept)
+    return [rows for _, rows in kept], stride == 1
+
+
+def _thin(runs: Ints, rows: pa.RecordBatch, stride: int) -> tuple[Ints, pa.RecordBatch]:
+    """Return the rows whose run (n,) is a multiple of the stride, with their runs."""
+    places = np.flatnonzero(runs % stride == 0)
+    return runs[places], copy_rows(rows, places)
+
+
+def copy_rows(batch: pa.RecordBatch, places: Ints) -> pa.RecordBatch:
+    """Return some rows of a block in memory of their own: a slice would keep all rows that were read with them."""
+    return batch.take(pa.array(places))
 
 
 def _read_table(
@@ -221,12 +261,12 @@ def _sample_split(draw: Draw, reader: EncodedReader, weights: Floats | None, sum
     dropped = f"; {plural(summary.n_dropped, 'row')} dropped" if summary.n_dropped else ""
     n_kept = f"{len(draw.samples[0].keys):,} and {len(draw.samples[1].keys):,}"
     problem = Problem(
-        name=Path(files.label).stem,
+        name=files.name,
         X=X,
         y=y[:, 0].astype(np.int64) if reader.levels else y[:, 0],
         features=tuple(feature.name for feature in encoding.features),
         classes=encoding.classes,
-        description=f"{plural(summary.n_rows, 'row')} of {files.label}, predicting {encoding.target!r}{dropped}; "
+        description=f"{plural(summary.n_rows, 'row')} of {files.source}, predicting {encoding.target!r}{dropped}; "
         f"stages chosen and scored on a sample of {n_kept} rows",
         target=encoding.target,
         encoding=encoding,
