@@ -197,8 +197,8 @@ class History:
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame with a row for each epoch: losses, scores, size, what was spent.
 
-        An epoch in which growth ends has two rows. ``growth_steps`` counts those after the epoch, ``kept`` marks the
-        epoch whose network is the result.
+        An epoch in which a race ends may have two rows. ``growth_steps`` counts those after the epoch, ``kept`` marks
+        the epoch whose network is the result.
 
         Examples
         --------
