@@ -9,6 +9,7 @@ from creases.errors import InputError
 from creases.show.report import _table_model as report
 from creases.show.report import write_growth_report
 from creases.show.report._curve_charts import column_charts, line_chart
+from creases.show.report._proved import proved_section
 from creases.tables import LevelGraph, NumberGraph, RunSettings, fit_table, model_graphs, parse_table
 from creases.tables._split.options import CurveConfig
 from readable_models import random_model
@@ -52,9 +53,17 @@ def test_a_row_is_explained_by_amounts_that_add_up(sections):
         assert sum(parts) == pytest.approx(total, rel=0.02, abs=0.2)
 
 
-def test_facts_say_how_far_the_sum_is_from_the_network(sections):
+def test_facts_say_that_a_prediction_is_the_sum_of_the_curves(sections):
     facts = next(section for section in sections["parts"] if section["title"] == "Facts")
-    gap = float(facts["text"].split("largest difference ")[1].split(")")[0])
+    assert facts["text"].startswith("The curves are all there is: a prediction is their sum.")
+
+
+@pytest.mark.slow
+def test_facts_say_how_far_the_sum_is_from_the_network():
+    rows = "".join(f"{k % 40},{['Ulm', 'Bonn', 'Kiel'][k % 3]},{abs(k % 40 - 15) * (k % 3)}\n" for k in range(120))
+    model = fit_table(parse_table("size,town,y\n" + rows, "homes.csv"))
+    assert model.additive.units is not None  # a product is no sum of curves
+    gap = float(proved_section(model)["text"].split("largest difference ")[1].split(")")[0])
     assert gap < 1e-9
 
 

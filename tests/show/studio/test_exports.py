@@ -131,8 +131,10 @@ def test_the_code_of_every_kind_of_problem_begins_with_the_same_data():
 
 
 @pytest.mark.slow
-def test_a_run_that_ended_is_trained_on_and_its_code_makes_the_same_network(tmp_path, monkeypatch):
-    page = Page().start(FORMULA, when="5", epochs=12, how="random").work()
+@pytest.mark.parametrize(("undos", "budgets"), [(1, {12: 18}), (2, {10: 18})], ids=["after the end", "before it"])
+def test_a_run_that_ended_is_trained_on_and_its_code_makes_the_same_network(undos, budgets, tmp_path, monkeypatch):
+    problem = {**FORMULA, "rows": 600}  # enough for networks to be better than a linear model
+    page = Page().start(problem, when="5", epochs=12, how="random", batch=10).work()
     assert page.refused("train_on", epochs=10**6)[0] == "run"
     page.send("train_on", epochs=6)
     assert (page.status["state"], page.run["ended"], page.run["kept"]) == ("running", "", None)
@@ -141,10 +143,13 @@ def test_a_run_that_ended_is_trained_on_and_its_code_makes_the_same_network(tmp_
     page.work()
     assert (len(page.run["epochs"]["epoch"]), page.run["moments"][-1]["kind"]) == (18, "end")
     assert page.as_told()
-    page.send("undo")  # of the third step, after the first end
+    assert [record["epoch"] for record in page.run["records"]] == [5, 10, 15]
+    for _ in range(undos):
+        page.send("undo")  # of the third step, after the first end, and of the second, before it
     page.work(1)
     page.send("go")
     page.work()
-    assert page.live.budgets == {12: 18}
+    assert page.live.budgets == budgets
+    assert "linear model" not in page.run["ended"]
     X = page.live.data.problem.X
     assert np.array_equal(exported_code(page, tmp_path, monkeypatch)(X), page.live.net(X))
