@@ -37,7 +37,8 @@ def test_growth_from_two_units_learns_what_two_units_cannot():
     fixed = run(mlp(2, 2, 2, seed=1), (X, y), when=lambda state: False, budget=100)
     assert fixed.history.last["score"] < 0.9
     for how in ("tiny", "fold"):
-        options = {"how": how, "when": 10, "growth_patience": 3, "weight_decay": 0.1, "stop": Target(score=0.98)}
+        options = {"how": how, "when": 10, "growth_patience": 3, "weight_decay": 0.1}
+        options |= {"stop": Target(score=0.98, on="training")}
         grown = run(mlp(2, 2, 2, seed=1), (X, y), budget=300, **options)
         assert grown.history.last["score"] >= 0.98
         assert "the training score reached" in grown.history.ended

@@ -237,3 +237,11 @@ def test_a_slow_first_growth_step_does_not_end_growth_in_a_budget_of_seconds():
     run = at(budget="10 s")
     run.meter.seconds = 6.0
     assert not Stages().has_room(run, 40)
+
+
+@pytest.mark.parametrize(("budget", "spare"), [(100, 1), ("1e8 multiply-adds", 0)])
+def test_uneven_batches_do_not_end_growth_in_a_budget_of_epochs(budget, spare):
+    """They take up to a step more than was planned; of multiply-adds, which growth steps take too, none is spare."""
+    for late, fits in ((spare - 0.5, True), (spare + 0.5, False)):
+        run = at(budget=budget)
+        assert Stages().has_room(at(stages_.SHARE - (40 - late) * run.step_progress, budget=budget), 40) == fits

@@ -244,7 +244,7 @@ def test_an_encoding_whose_columns_cannot_be_encoded_is_refused():
         ("size", "means", [1.0, 2.0], "column 'size' has 2 means where 1 belong"),
         ("size", "means", [float("nan")], "column 'size' has a mean that is not a number"),
         ("size", "means", [10**400], "int too large"),
-        ("size", "n_missing", True, "column 'size' has True missing values"),
+        ("size", "n_missing", True, "the n_missing of column 'size' must be a count, got True"),
         ("size", "n_missing", 0, "its features are not those of its columns"),
         ("size", "name", "town", "two columns have one name"),
         ("member", "words", ["yes", "yes"], "has the words"),

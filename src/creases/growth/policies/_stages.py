@@ -172,13 +172,15 @@ class Stages:
         """Return whether so many steps of the network as it is now fit into growth's share.
 
         A growth step, which is not planned, may have taken what they need. Seconds are known only afterwards, so the
-        first race may go on until half of the budget is spent: otherwise one slow step would end all growth.
+        first race may go on until half of the budget is spent: otherwise one slow step would end all growth. In epochs
+        a growth step takes nothing, but batches that differ by a sample take up to a step more than was planned.
         """
-        in_seconds = state.meter.budget.unit == "seconds"
-        is_first = in_seconds and isinstance(self.share, str) and not state.history.stages
-        step = 0.0 if in_seconds else state.step_progress
+        unit = state.meter.budget.unit
+        is_first = unit == "seconds" and isinstance(self.share, str) and not state.history.stages
+        step = 0.0 if unit == "seconds" else state.step_progress
         share = FIRST_RACE if is_first else self.share_of_budget
-        return state.meter.progress + steps * step <= share + ROUNDING
+        planned = steps - 1 if unit == "epochs" else steps
+        return state.meter.progress + planned * step <= share + ROUNDING
 
     def _min_steps(self, state: State) -> int:
         """Return the optimizer steps of a race, at least; an epoch where a stage cannot end within one."""
