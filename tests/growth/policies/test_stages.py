@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from creases._text import plural
 from creases.errors import InputError
 from creases.growth import GrowthConfig, History, grow
-from creases.growth.policies import Stages
+from creases.growth.policies import SizeLimit, Stages
 from creases.growth.policies import _stages as stages_
 from growth_runs import classes, epochs, mlp, state
 
@@ -176,6 +176,12 @@ def test_growth_is_over_where_the_network_is_right(score, validation, is_over):
     entries[-1] |= {"score": score, "validation_score": validation[0], "validation_loss": validation[1]}
     run = at(budget=1000, history=History(epochs=entries, stages=[stage(True)]))
     assert Stages().over(run) == ("the network is right on all samples" if is_over else "")
+
+
+def test_growth_is_over_at_a_limit_of_size_and_says_which():
+    run = at(budget=1000, model=mlp(3, 4, 2), stops=[SizeLimit(units=4)])
+    run.due = True
+    assert Stages().over(run) == "no further unit fits: the network is limited to 4 units (it has 4)"
 
 
 def test_a_size_that_did_not_pay_is_not_tried_again():

@@ -149,10 +149,11 @@ class Stages:
         last, factor = state.history.last if state.history.epochs else None, self.next_factor(state)
         if last is not None and state.history.stages and _is_right(last, state.history.epochs[0]["loss"]):
             return "the network is right on all samples"
+        if factor > 1 and _room(state, factor) < 1:
+            limits = (stop(state) for stop in state.stops if isinstance(stop, SizeLimit))
+            return next(filter(None, limits), "the largest network that the budget can train is reached")
         if factor > 1 and (losers := self._lost_before(state, factor)):
             return f"a network of {losers} did not pay before"
-        if factor > 1 and _room(state, factor) < 1:
-            return "the largest network that the budget can train is reached"
         if not self.race_length(state, factor):
             return f"its share of the budget ({self.share_of_budget:.0%} of {state.meter.budget}) is spent"
         return ""
