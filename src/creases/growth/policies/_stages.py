@@ -109,17 +109,16 @@ class Stages:
         """Return the factor by which the next stage changes the widths; below 1 it narrows the network."""
         stages = state.history.stages
         automatic = isinstance(self.factor, str)
-        narrowed = [stage for stage in stages if stage["factor"] < 1]
+        fast, slow = (FAST, SLOW) if isinstance(self.factor, str) else (self.factor, self.factor)
         widths = [place.width for place in state.places]
-        may_narrow = len(narrowed) == len(stages) and all(stage["pays"] for stage in narrowed)
-        if automatic and may_narrow and min(widths) >= max(WIDE, 2 * state.n_outputs):
+        only_narrowed = all(stage["factor"] < 1 for stage in stages)
+        may_narrow = automatic and only_narrowed and all(stage["pays"] for stage in stages)
+        if may_narrow and min(widths) >= max(WIDE, 2 * state.n_outputs):
             return 1 / FAST
-        fast = FAST if isinstance(self.factor, str) else self.factor
-        slow = SLOW if isinstance(self.factor, str) else self.factor
         failures, small = self.failures(stages), max(widths) < SMALL
         if failures:
             return float(fast ** (1 + failures)) if small else slow
-        if any(stage["pays"] for stage in narrowed) and len(narrowed) == len(stages):
+        if only_narrowed and any(stage["pays"] for stage in stages):
             return slow
         if not stages and small and self._race_steps(state, fast) < 2 * MIN_STEPS:
             return float(fast**2)  # in a short run the first stage may be the only one

@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -239,7 +239,7 @@ def _check_files(paths: list[Path], base: str, header: bool | None, limit: float
         result = _probe_text(result, header)
     width = len(_open(result)[0].names)
     rows = int(limit // (CELL_BYTES * width * 8))
-    return TableFiles(**{**result.__dict__, "block": max(1_024, min(BLOCK, rows))})
+    return replace(result, block=max(1_024, min(BLOCK, rows)))
 
 
 def _probe_text(files: TableFiles, header: bool | None) -> TableFiles:
@@ -255,9 +255,10 @@ def _probe_text(files: TableFiles, header: bool | None) -> TableFiles:
         encoding = "utf8"
     except UnicodeDecodeError:
         encoding = "cp1252"
-    names, has_header, delimiter = probe_csv(decode(content, path), path, header)
+    text = decode(content, path)
+    names, has_header, delimiter = probe_csv(text, path, header)
     if has_header:
-        _check_headers(paths, delimiter)
+        _check_headers(path.name, first_row(text, delimiter), paths[1:], delimiter)
     return TableFiles(tuple(paths), "csv", files.base, tuple(names), delimiter, has_header, encoding)
 
 
@@ -273,14 +274,12 @@ def _read_beginning(path: Path) -> bytes:
     return content if len(content) < PROBE or b"\n" not in content else content[: content.rindex(b"\n") + 1]
 
 
-def _check_headers(paths: Sequence[str], delimiter: str) -> None:
-    """Refuse text files whose first row differs from that of the first file."""
-    first = None
-    for path in map(Path, paths):
+def _check_headers(name: str, first: Sequence[str], others: Sequence[str], delimiter: str) -> None:
+    """Refuse text files whose first row is not that of the first file, which has a name."""
+    for path in map(Path, others):
         row = first_row(decode(_read_beginning(path), path), delimiter)
-        first = row if first is None else first
         if row != first:
-            expected = f"have the same first row as {Path(paths[0]).name}: {', '.join(first)[:80]}"
+            expected = f"have the same first row as {name}: {', '.join(first)[:80]}"
             hint = "give all files the same columns in the same order, or save them as Parquet"
             raise InputError(str(path), expected, ", ".join(row)[:80], hint)
 

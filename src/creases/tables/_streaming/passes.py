@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from creases._engines import Engine, check_engine, map_in_order, start_engine
+from creases._engines import Engine, map_in_order, start_engine
 
 
 class Reader(Protocol):
@@ -46,12 +46,13 @@ def _sum_task(function: Callable[[Any], Any], reader: Reader, task: int) -> list
 
 
 @contextmanager
-def open_engine(engine: str, n_jobs: int | None, address: str | None, n_tasks: int) -> Iterator[Engine]:
-    """Start an engine for passes over the parts of a table; stop it at the end."""
-    check_engine(engine, n_jobs, address)
+def open_engine(
+    engine: str, n_jobs: int | None, address: str | None, n_tasks: int, function: Callable[..., Any] = _sum_task
+) -> Iterator[Engine]:
+    """Start an engine that calls a function, by default for :func:`sum_blocks`; stop it at the end."""
     if n_tasks == 1 or n_jobs == 1:
         engine = "serial" if engine == "local" else engine
-    workers = start_engine(engine, _sum_task, n_tasks, n_jobs, address)
+    workers = start_engine(engine, function, n_tasks, n_jobs, address)
     try:
         yield workers
     finally:

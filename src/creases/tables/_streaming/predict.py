@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from creases._engines import check_engine, map_in_order, start_engine
+from creases._engines import check_engine, map_in_order
 from creases._files import write_atomically
 from creases.errors import InputError
 from creases.tables._encoding.encoding import TableEncoding, Unusual, find_unusual, number_encoding
 from creases.tables._streaming.cells import Cells, raw_cells
 from creases.tables._streaming.encoded import check_columns, encode_cells
 from creases.tables._streaming.files import TableFiles, find_files
+from creases.tables._streaming.passes import open_engine
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,9 @@ ENDINGS = (".csv", ".parquet")
 #: Rows of a block where the nearest change of each decision is searched, which takes long: a process takes the next one
 #: when it is free.
 SEARCHED = 16
+
+#: More blocks than any table has: how many there are shows at the end.
+MANY = 10**9
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,15 +118,15 @@ def write_predictions(
     encoding = number_encoding(model.features, model.center) if model.encoding is None else model.encoding
     check_columns(encoding, files.columns)
     work = _Work(replace(model, data=None, run=None), encoding, files.form == "csv", out.suffix, budget)
-    workers = start_engine("serial" if n_jobs == 1 and engine == "local" else engine, _predict, 10**9, n_jobs, address)
     total = Summary()
-    try:
-        with write_atomically(out) as temporary, _open_writer(temporary, out.suffix) as write:
-            for content, summary in map_in_order(workers, _tasks(work, files)):
-                write(content)
-                total = total + summary
-    finally:
-        workers.close()
+    with (
+        open_engine(engine, n_jobs, address, MANY, _predict) as workers,
+        write_atomically(out) as temporary,
+        _open_writer(temporary, out.suffix) as write,
+    ):
+        for content, summary in map_in_order(workers, _tasks(work, files)):
+            write(content)
+            total = total + summary
     return total.to_dict(out)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from creases._engines import Engine
+from creases._engines import Engine, check_engine
 from creases._text import plural
 from creases._typing import Floats, Ints
 from creases.errors import InputError
@@ -80,6 +80,7 @@ def open_table(
     values and means; the third draws a sample. ``reading`` are the options of ``read_table``. The table can be summed
     over until the context ends, which stops the processes.
     """
+    check_engine(engine, n_jobs, address)
     columns, is_whole = read_head(files)
     path = Path(files.label)
     if is_whole:
