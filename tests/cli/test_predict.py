@@ -1,8 +1,11 @@
 """``creases predict`` and ``creases.load``: new rows of a table, by its column names."""
 
+import ast
 import json
 import re
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -220,3 +223,26 @@ def test_a_file_is_overwritten_only_by_force(folder, tmp_path):
     assert kept.read_text() == "mine"
     assert invoke("predict", folder / "run", folder / "new.csv", "--out", kept, "--force").exit_code == 0
     assert kept.read_text() != "mine"
+
+
+@pytest.mark.slow
+def test_a_small_file_is_predicted_without_the_reader_of_large_ones(folder, tmp_path):
+    creases.fit_table(homes(80, 0), "price").save(tmp_path / "run")
+    script = (
+        "import sys; from creases.cli import app; sys.argv[0] = 'creases'; app(standalone_mode=False); "
+        "print([name for name in sys.modules if name.startswith(('pyarrow.', 'creases.tables._streaming', 'torch'))])"
+    )
+    words = ["predict", tmp_path / "run", folder / "new.csv", "--out", tmp_path / "out.csv", "--json"]
+    done = subprocess.run([sys.executable, "-c", script, *map(str, words)], capture_output=True, text=True, check=True)
+    modules = set(ast.literal_eval(done.stdout.splitlines()[-1]))
+    assert "pyarrow.dataset" not in modules
+    assert "pyarrow.parquet" not in modules
+    assert not [name for name in modules if not name.startswith("pyarrow.")]
+
+
+def test_the_summary_of_predictions_is_that_of_files_in_blocks(folder):
+    model = creases.load(folder / "run")
+    in_blocks = model.write_predictions(folder / "new.csv", folder / "blocks.csv", n_jobs=1)
+    result = invoke("predict", folder / "run", folder / "new.csv", "--out", folder / "whole.csv", "--json")
+    assert json.loads(result.stdout) == in_blocks | {"file": str(folder / "whole.csv")}
+    assert (folder / "blocks.csv").read_text() == (folder / "whole.csv").read_text()

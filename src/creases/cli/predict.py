@@ -112,13 +112,14 @@ def predict_rows(
             write(temporary, index=False)
     for line in encoded.notes:
         note(line)
+    summary = model.summarize(frame) | {"file": out and str(out), "notes": list(encoded.notes)}
     if as_json:
         rows = {} if out is not None else {"predictions": frame.to_dict("records")}
-        print_json(_summary(model, frame, out) | {"notes": list(encoded.notes)} | rows)
+        print_json(summary | rows)
         return
     if out is None:
         _print_rows(frame)
-    _print(model, _summary(model, frame, out), out, run)
+    _print(model, summary, out, run)
 
 
 def _is_large(data: Path) -> bool:
@@ -144,21 +145,6 @@ def _predict_files(run: Path, data: str, out: Path | None, as_json: bool, **opti
         print_json(summary)
     else:
         _print(model, summary, out, run)
-
-
-def _summary(model: TableModel, frame: pd.DataFrame, out: Path | None) -> dict[str, Any]:
-    predicted = frame.iloc[:, 0]
-    summary: dict[str, Any] = {
-        "file": out and str(out),
-        "rows": len(frame),
-        "outside": int((frame["outside"] == "yes").sum()),
-    }
-    if "region" in frame:
-        summary["in_new_regions"] = int((frame["region"] == 0).sum())
-    if model.classes is not None:
-        return summary | {"predicted": {str(name): int(n) for name, n in predicted.value_counts().items()}}
-    spread = {"least": predicted.min(), "mean": predicted.mean(), "largest": predicted.max()} if len(frame) else {}
-    return summary | {"predicted": {name: float(value) for name, value in spread.items()}}
 
 
 def _print(model: TableModel, summary: dict[str, Any], out: Path | None, run: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import creases
 from creases import problems
@@ -91,3 +94,17 @@ def test_what_is_not_a_table_is_refused(table):
         creases.fit_table([1])
     with pytest.raises(InputError, match=r"model must be a torch.nn.Module, got DataFrame; use creases.fit_table"):
         creases.grow(table, "kind", "classification")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.cpu_count() == 1, reason="one core has one thread")
+def test_a_model_is_the_same_bit_for_bit_on_any_number_of_threads():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5_000, 6))
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(y=np.sin(X).sum(axis=1) + X[:, 0] * X[:, 1])
+    models = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            assert {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"} == {n_threads}
+            models.append(creases.fit_table(frame, "y").additive.to_dict())
+    assert models[0] == models[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -11,6 +13,7 @@ import pytest
 
 from creases.errors import FileError, InputError
 from creases.tables import CurveConfig
+from creases.tables._streaming import files
 from creases.tables._streaming import table as streamed
 from creases.tables._streaming.files import find_files
 from creases.tables._streaming.table import open_table, read_head, spread_rows
@@ -138,3 +141,57 @@ def test_utf16_text_is_refused_by_name(tmp_path, encoding):
         find_files(str(tmp_path / "part-*.csv"))
     with pytest.raises(FileError, match=message):
         find_files(tmp_path / "part-1.csv", always=True)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_file_that_changed_is_read_anew(tmp_path, ending):
+    def write(**columns):
+        pyarrow.csv.write_csv(pa.table(columns), tmp_path / "a.csv")
+        pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+        return find_files(tmp_path / f"a.{ending}", always=True)
+
+    before = write(a=[1, 2], y=[3, 4])
+    assert before.columns == ["a", "y"]
+    after = write(b=[5, 6, 7], y=[7, 8, 9])
+    assert after.columns == ["b", "y"]
+    assert [int(row["b"]) for batch in after.read_all(["b"]) for row in batch.to_pylist()] == [5, 6, 7]
+    with pytest.raises(FileError, match=rf"a\.{ending} changed while it was read; start again"):
+        before.check_unchanged()
+    after.check_unchanged()
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_a_table_that_changes_while_it_is_fitted_is_refused(tmp_path):
+    pattern = write_parts(make_table(2_000), tmp_path)
+    with (
+        pytest.raises(FileError, match=r"part-1\.parquet changed while it was read"),
+        open_table(find_files(pattern), READING, CurveConfig(), engine="serial"),
+    ):
+        pq.write_table(make_table(500), tmp_path / "part-1.parquet")
+
+
+def test_only_the_first_row_of_further_text_files_is_read_to_compare_it(tmp_path, monkeypatch):
+    head = '"a\nb",ü,y\n'
+    for k, encoding in enumerate(["utf8", "utf-8-sig", "utf8"]):
+        (tmp_path / f"part-{k}.csv").write_text(head + "1,2,3\n" * 200_000, encoding=encoding)
+    sizes, read = [], io.TextIOWrapper.__next__
+
+    class Counted(io.TextIOWrapper):
+        def __next__(self):
+            line = read(self)
+            sizes.append(len(line))
+            return line
+
+    monkeypatch.setattr(files.io, "TextIOWrapper", Counted)
+    found = find_files(str(tmp_path / "part-*.csv"))
+    assert found.names == ("a\nb", "ü", "y")
+    assert sum(sizes) == 3 * len(head)
+    (tmp_path / "part-1.csv").write_text('"a\nc",ü,y\n1,2,3\n')
+    with pytest.raises(InputError, match=r"part-1\.csv must have the same first row as part-0\.csv"):
+        find_files(str(tmp_path / "part-*.csv"))
+    (tmp_path / "part-1.csv").write_text(head + "1,2,3\n", encoding="cp1252")
+    with pytest.raises(InputError, match=r"part-1\.csv must have the same first row"):
+        find_files(str(tmp_path / "part-*.csv"))
+    for k in range(3):
+        (tmp_path / f"part-{k}.csv").write_text(head + "1,2,3\n", encoding="cp1252")
+    assert find_files(str(tmp_path / "part-*.csv")).encoding == "cp1252"

@@ -37,6 +37,8 @@ def fit_curve_model(
     Every way to fit a table goes through here: :func:`creases.fit_table`, the estimators, ``creases grow``. With a
     ``stream``, ``data`` are a sample of its rows.
     """
+    from threadpoolctl import threadpool_limits
+
     if config.threshold != 0.5 and (classes is None or len(classes) != 2):
         raise InputError("threshold", "be 0.5 unless there are two classes", repr(config.threshold))
     used = np.sort(np.concatenate(data.parts[:2]))
@@ -45,7 +47,8 @@ def fit_curve_model(
     X = data.rows.X[used]
     inputs = Inputs.from_table(X, features, encoding, shapes=config.shapes, n_scores=n_scores)
     options: dict[str, Any] = {"n_classes": n_classes, "among": used, "seed": config.seed, "ensemble": config.ensemble}
-    function, held = fit_stages(data.rows, inputs, **options, stream=None if stream is None else stream.rows)
+    with threadpool_limits(1):  # products of matrices are rounded in another way by more threads
+        function, held = fit_stages(data.rows, inputs, **options, stream=None if stream is None else stream.rows)
     center, spread = data.moments if stream is None else (stream.center, stream.spread)
     threshold = config.threshold
     if isinstance(threshold, str):  # by rows that the fits have not seen

@@ -18,6 +18,8 @@ from creases.errors import InputError
 from creases.tables._encoding.encoding import EncodedRows, TableEncoding, number_encoding
 from creases.tables._model.column_parts import explain_rows, mean_sizes
 from creases.tables._model.decision import decide, probabilities
+from creases.tables._model.distances import boundary_distances
+from creases.tables._model.predictions import PredictionSummary
 from creases.tables._stages.model import CurveModel
 
 if TYPE_CHECKING:
@@ -288,8 +290,13 @@ class TableModel:
         columns["outside"] = ["yes" if beyond else "no" for beyond in outside]
         columns["outside in"] = [", ".join(beyond) for beyond in outside]
         if budget > 0 and self.classes is not None:
-            columns |= self._distances(X, budget)
+            options: dict[str, Any] = {"threshold": self.threshold, "spread": self.spread, "budget": budget}
+            columns |= boundary_distances(self.network, X, **options)
         return pd.DataFrame(columns)
+
+    def summarize(self, frame: pd.DataFrame) -> dict[str, Any]:
+        """Return how many rows a table of :meth:`frame` has, how many ``outside``, and what was ``predicted``."""
+        return PredictionSummary.from_frame(frame, self.classes is not None).to_dict()
 
     def write_predictions(self, data: Any, out: str | Path, **options: Any) -> dict[str, Any]:
         """Write the table of :meth:`frame` for files of any size to a CSV or Parquet file, in constant memory.
@@ -302,18 +309,6 @@ class TableModel:
         from creases.tables._streaming.predict import write_predictions
 
         return write_predictions(self, data, Path(out), **options)
-
-    def _distances(self, X: Floats, budget: float) -> dict[str, list[Any]]:
-        from creases.certify import nearest
-        from creases.tables._fit.threshold import shift_decision
-
-        net = shift_decision(self.network, self.threshold)
-        changes = [nearest(net, x, weights=1 / self.spread, budget=budget) for x in X]
-        return {
-            "boundary distance": [change.distance for change in changes],
-            "boundary distance at least": [change.lower_bound for change in changes],
-            "distance proved": ["yes" if change.proved else "no" for change in changes],
-        }
 
     def _decide(self, outputs: Floats) -> NDArray[Any]:
         if self.classes is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -88,12 +88,12 @@ def probe_csv(text: str, path: Path, header: bool | None) -> tuple[list[str], bo
     """Return the names of the columns, whether the first row has them, and the separator, by a CSV file's beginning."""
     names = [column.name for column in csv_columns(text, path, header)]
     delimiter = find_delimiter(text)
-    return names, _names(path, first_row(text, delimiter), header) is not None, delimiter
-
-
-def first_row(text: str, delimiter: str) -> list[str]:
-    """Return the cells of the first row of a CSV file that is not empty; none if all are."""
     lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
+    return names, _names(path, first_row(lines, delimiter), header) is not None, delimiter
+
+
+def first_row(lines: Iterable[str], delimiter: str) -> list[str]:
+    """Return the cells of the first row of a CSV file that is not empty, of which no more is read; none if all are."""
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
     return next(([cell.strip() for cell in row] for row in reader if any(cell.strip() for cell in row)), [])
 

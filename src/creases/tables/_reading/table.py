@@ -179,8 +179,14 @@ def make_problem(
     inputs: Names | None,
     drop: Names,
     categorical: Names,
+    name: str | None = None,
+    source: str | None = None,
 ) -> Problem:
-    """Return the columns of a table as a problem."""
+    """Return the columns of a table as a problem.
+
+    Messages call the table by its path. So do the problem and its description, unless they are given a name and a
+    source of the rows.
+    """
     position, kinds, uses = choose_columns(path, columns, target, inputs, drop, categorical)
     used = [k for k, use in enumerate(uses) if use != "left out"]
     columns = read_cells(columns, kinds)
@@ -192,12 +198,12 @@ def make_problem(
     encoding = fit_encoding(columns, kinds, uses, missing, **target_facts)
     X = encoding.transform_columns([columns[k] for k in used]).X
     return Problem(
-        name=path.stem,
+        name=path.stem if name is None else name,
         X=X,
         y=y,
         features=tuple(feature.name for feature in encoding.features),
         classes=classes,
-        description=f"{plural(len(y), 'row')} of {path.name}, predicting {columns[position].name!r}{changes}",
+        description=f"{plural(len(y), 'row')} of {source or path.name}, predicting {columns[position].name!r}{changes}",
         target=columns[position].name,
         rows=rows,
         encoding=encoding,

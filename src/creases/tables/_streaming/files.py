@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import glob
 import hashlib
+import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -53,6 +55,7 @@ class TableFiles:
     has_header: bool = True
     encoding: str = "utf8"
     block: int = BLOCK  #: rows of a block at most
+    stamps: tuple[tuple[int, int], ...] = ()  #: size of each file and when it changed last, as they were when found
 
     @property
     def name(self) -> str:
@@ -103,16 +106,27 @@ class TableFiles:
 
     def digest(self) -> str:
         """Return a digest of the names of the files, their sizes and when they changed last."""
-        try:
-            facts = [(path, (stat := Path(path).stat()).st_size, stat.st_mtime_ns) for path in self.paths]
-        except OSError as problem:
-            raise FileError(f"cannot read {problem.filename}: {problem.strerror}") from None
+        facts = [(path, *stamp) for path, stamp in zip(self.paths, read_stamps(self.paths), strict=True)]
         return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+    def check_unchanged(self) -> None:
+        """Refuse files that have changed since they were found: what was read of them may not fit together."""
+        for path, before, now in zip(self.paths, self.stamps, read_stamps(self.paths), strict=True):
+            if now != before:
+                raise FileError(f"{path} changed while it was read; start again when it is complete")
+
+
+def read_stamps(paths: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Return the size of each file, in bytes, and when it changed last, in nanoseconds."""
+    try:
+        return tuple((stat.st_size, stat.st_mtime_ns) for stat in (Path(path).stat() for path in paths))
+    except OSError as problem:
+        raise FileError(f"cannot read {problem.filename}: {problem.strerror}") from None
 
 
 @lru_cache(maxsize=8)
 def _open(files: TableFiles) -> tuple[Any, list[Any]]:
-    """Return the schema and the parts of files; a process opens them once."""
+    """Return the schema and the parts of files; a process opens them once, and again if they change."""
     options: dict[str, Any] = {"format": files.form}
     if files.form == "csv":
         text = pyarrow.csv.ConvertOptions(
@@ -237,6 +251,7 @@ def _check_files(paths: list[Path], base: str, header: bool | None, limit: float
     result = TableFiles(tuple(files), forms.pop(), str(Path(base).resolve()) if base else "")
     if result.form == "csv":
         result = _probe_text(result, header)
+    result = replace(result, stamps=read_stamps(result.paths))
     width = len(_open(result)[0].names)
     rows = int(limit // (CELL_BYTES * width * 8))
     return replace(result, block=max(1_024, min(BLOCK, rows)))
@@ -258,30 +273,49 @@ def _probe_text(files: TableFiles, header: bool | None) -> TableFiles:
     text = decode(content, path)
     names, has_header, delimiter = probe_csv(text, path, header)
     if has_header:
-        _check_headers(path.name, first_row(text, delimiter), paths[1:], delimiter)
+        _check_headers(paths, delimiter, encoding)
     return TableFiles(tuple(paths), "csv", files.base, tuple(names), delimiter, has_header, encoding)
 
 
 def _read_beginning(path: Path) -> bytes:
-    """Return the first lines of a text file; refuse UTF-16, whose lines pyarrow does not find."""
+    """Return the first lines of a text file."""
     try:
         with path.open("rb") as file:
             content = file.read(PROBE)
     except OSError as problem:
         raise FileError(f"cannot read {path}: {problem.strerror}") from None
-    if find_encoding(content).startswith("utf-16"):
-        raise FileError(f"cannot read {path} in blocks: it is UTF-16 text; save it as UTF-8 or as Parquet")
+    _check_encoding(path, content)
     return content if len(content) < PROBE or b"\n" not in content else content[: content.rindex(b"\n") + 1]
 
 
-def _check_headers(name: str, first: Sequence[str], others: Sequence[str], delimiter: str) -> None:
-    """Refuse text files whose first row is not that of the first file, which has a name."""
-    for path in map(Path, others):
-        row = first_row(decode(_read_beginning(path), path), delimiter)
+def _check_encoding(path: Path, content: bytes) -> None:
+    """Refuse UTF-16, whose lines pyarrow does not find."""
+    if find_encoding(content).startswith("utf-16"):
+        raise FileError(f"cannot read {path} in blocks: it is UTF-16 text; save it as UTF-8 or as Parquet")
+
+
+def _check_headers(paths: Sequence[str], delimiter: str, encoding: str) -> None:
+    """Refuse text files whose first row is not that of the first file."""
+    first, *others = (_read_header(Path(path), delimiter, encoding) for path in paths)
+    for path, row in zip(paths[1:], others, strict=True):
         if row != first:
-            expected = f"have the same first row as {name}: {', '.join(first)[:80]}"
+            expected = f"have the same first row as {Path(paths[0]).name}: {', '.join(first)[:80]}"
             hint = "give all files the same columns in the same order, or save them as Parquet"
-            raise InputError(str(path), expected, ", ".join(row)[:80], hint)
+            raise InputError(path, expected, ", ".join(row)[:80], hint)
+
+
+def _read_header(path: Path, delimiter: str, encoding: str) -> list[str]:
+    """Return the first row of a text file, and read no more of it than that takes."""
+    try:
+        with path.open("rb") as file:
+            _check_encoding(path, file.peek())
+            name = "utf-8-sig" if encoding == "utf8" else encoding
+            with io.TextIOWrapper(file, name, errors="replace", newline="") as lines:
+                return first_row(lines, delimiter)
+    except OSError as problem:
+        raise FileError(f"cannot read {path}: {problem.strerror}") from None
+    except csv.Error as error:
+        raise FileError(f"cannot read {path}: it is not in CSV format ({error})") from None
 
 
 def _size(path: Path) -> float:

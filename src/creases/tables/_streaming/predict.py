@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,15 +15,14 @@ import pyarrow.parquet
 from creases._engines import check_engine, map_in_order
 from creases._files import write_atomically
 from creases.errors import InputError
-from creases.tables._encoding.encoding import TableEncoding, Unusual, find_unusual, number_encoding
+from creases.tables._encoding.encoding import TableEncoding, find_unusual, number_encoding
+from creases.tables._model.predictions import PredictionSummary
 from creases.tables._streaming.cells import Cells, raw_cells
 from creases.tables._streaming.encoded import check_columns, encode_cells
 from creases.tables._streaming.files import TableFiles, find_files
 from creases.tables._streaming.passes import open_engine
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from creases.tables._model.table_model import TableModel
 
 ENDINGS = (".csv", ".parquet")
@@ -35,64 +33,6 @@ SEARCHED = 16
 
 #: More blocks than any table has: how many there are shows at the end.
 MANY = 10**9
-
-
-@dataclass(frozen=True, eq=False)
-class Summary:
-    """What is said of predictions; sums over blocks."""
-
-    rows: int = 0
-    outside: int = 0
-    in_new_regions: int | None = None
-    classes: Counter[str] | None = None  #: how often each class was predicted
-    values: tuple[float, float, float] | None = None  #: of a regression: least, sum, largest
-    unusual: tuple[Unusual, ...] = ()
-
-    @classmethod
-    def from_frame(cls, frame: pd.DataFrame, has_classes: bool, unusual: list[Unusual]) -> Summary:
-        """Return the summary of predictions, whose first column is the number of the row."""
-        predicted = frame.iloc[:, 1]
-        new = int((frame["region"] == 0).sum()) if "region" in frame else None
-        outside = int((frame["outside"] == "yes").sum())
-        if has_classes:
-            counts = Counter({str(name): int(n) for name, n in predicted.value_counts().items()})
-            return cls(len(frame), outside, new, classes=counts, unusual=tuple(unusual))
-        values = (float(predicted.min()), float(predicted.sum()), float(predicted.max())) if len(frame) else None
-        return cls(len(frame), outside, new, values=values, unusual=tuple(unusual))
-
-    def __add__(self, other: Summary) -> Summary:
-        regions = [each.in_new_regions for each in (self, other) if each.in_new_regions is not None]
-        classes = [each.classes for each in (self, other) if each.classes is not None]
-        values = [each.values for each in (self, other) if each.values is not None]
-        return Summary(
-            self.rows + other.rows,
-            self.outside + other.outside,
-            sum(regions) if regions else None,
-            sum(classes, Counter()) if classes else None,
-            (min(v[0] for v in values), sum(v[1] for v in values), max(v[2] for v in values)) if values else None,
-            _add_unusual(self.unusual, other.unusual),
-        )
-
-    def to_dict(self, out: Path) -> dict[str, Any]:
-        """Return the summary as plain values."""
-        plain: dict[str, Any] = {"file": str(out), "rows": self.rows, "outside": self.outside}
-        if self.in_new_regions is not None:
-            plain["in_new_regions"] = self.in_new_regions
-        predicted: dict[str, Any] = {}
-        if self.classes is not None:
-            predicted = dict(self.classes.most_common())
-        elif self.values is not None:
-            predicted = dict(zip(("least", "mean", "largest"), self.values, strict=True))
-            predicted["mean"] /= self.rows
-        return plain | {"predicted": predicted, "notes": [str(each) for each in self.unusual]}
-
-
-def _add_unusual(first: tuple[Unusual, ...], second: tuple[Unusual, ...]) -> tuple[Unusual, ...]:
-    merged: dict[tuple[str, str], Unusual] = {}
-    for each in (*first, *second):
-        known = merged.get((each.column, each.what))
-        merged[each.column, each.what] = each if known is None else replace(known, count=known.count + each.count)
-    return tuple(merged.values())
 
 
 def write_predictions(
@@ -118,7 +58,7 @@ def write_predictions(
     encoding = number_encoding(model.features, model.center) if model.encoding is None else model.encoding
     check_columns(encoding, files.columns)
     work = _Work(replace(model, data=None, run=None), encoding, files.form == "csv", out.suffix, budget)
-    total = Summary()
+    total = PredictionSummary()
     with (
         open_engine(engine, n_jobs, address, MANY, _predict) as workers,
         write_atomically(out) as temporary,
@@ -127,6 +67,7 @@ def write_predictions(
         for content, summary in map_in_order(workers, _tasks(work, files)):
             write(content)
             total = total + summary
+        files.check_unchanged()
     return total.to_dict(out)
 
 
@@ -160,7 +101,7 @@ def _to_bytes(batch: pa.RecordBatch) -> bytes:
     return content
 
 
-def _predict(work: _Work, start: int, content: bytes) -> tuple[Any, Summary]:
+def _predict(work: _Work, start: int, content: bytes) -> tuple[Any, PredictionSummary]:
     """Return the predictions for a block, as text or as a table of pyarrow, and their summary."""
     import pandas as pd
     from threadpoolctl import threadpool_limits
@@ -180,8 +121,8 @@ def _predict(work: _Work, start: int, content: bytes) -> tuple[Any, Summary]:
         cells.append(each)
     with threadpool_limits(1):
         frame = work.model.encoded_frame(encode_cells(work.encoding, cells), budget=work.budget)
+    summary = PredictionSummary.from_frame(frame, work.model.classes is not None, unusual)
     frame.insert(0, "row", pd.RangeIndex(start, start + len(frame)))
-    summary = Summary.from_frame(frame, work.model.classes is not None, unusual)
     if work.ending == ".csv":
         return frame.to_csv(index=False, header=start == 0).encode(), summary
     return pa.Table.from_pandas(frame, preserve_index=False), summary

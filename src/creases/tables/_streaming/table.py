@@ -84,12 +84,11 @@ def open_table(
     columns, is_whole = read_head(files)
     path = Path(files.label)
     if is_whole:
-        problem = make_problem(path, columns, **reading)
-        description = problem.description.replace(files.label, files.source, 1)
-        yield replace(problem, name=files.name, description=description)
+        yield make_problem(path, columns, **reading, name=files.name, source=files.source)
         return
     with open_engine(engine, n_jobs, address, files.n_tasks) as workers:
         yield _read_table(workers, files, path, columns, dict(reading), config)
+    files.check_unchanged()
 
 
 def read_head(files: TableFiles) -> tuple[list[Column], bool]:
