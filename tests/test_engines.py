@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from creases._engines import MAX_LOSSES, map_in_order, start_engine
+from creases._engines import MAX_LOSSES, choose_engine, map_in_order, open_engine, run_in_order, start_engine
 from creases._engines._serial import Serial
 from creases.errors import CreasesError, InputError
 
@@ -80,3 +81,66 @@ def test_a_process_that_dies_is_replaced_and_an_error_is_raised_as_it_was(tmp_pa
             list(map_in_order(engine, [(3,)]))
     finally:
         engine.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [((None, None), "serial"), ((None, 1), "serial"), ((None, 3), "local"), (("local", None), "local")],
+)
+def test_work_is_done_in_this_process_unless_several_are_asked_for(options, name):
+    assert choose_engine(*options, None) == name
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((None, 0, None), "n_jobs must be a positive integer, got 0"),
+        (("serial", 2, None), "n_jobs must be 1 for the serial engine"),
+        ((None, None, "auto"), "address must be left out without a Ray cluster"),
+        (("cluster", None, None), "engine must be 'local', 'serial' or 'ray'"),
+    ],
+)
+def test_engines_that_cannot_be_are_refused_in_the_words_of_sweeps(options, message):
+    with pytest.raises(InputError, match=message):
+        choose_engine(*options)
+
+
+def numbers_taken(engine) -> list[int]:
+    """Return the numbers of tasks in the order they are taken, where the result k leads to tasks 0 to k - 1."""
+    waiting, taken = [5, 3], []
+
+    def take():
+        taken.extend(waiting[-1:])
+        return (waiting.pop(),) if waiting else None
+
+    for k in run_in_order(engine, take, ahead=3):
+        waiting.extend(range(k))
+    return taken
+
+
+def test_results_lead_to_the_same_tasks_whichever_worker_is_first():
+    taken = numbers_taken(Serial(lambda k: k))
+    assert len(taken) == 2**5 + 2**3
+    assert numbers_taken(Forgetful(lambda k: k, {2: 1})) == taken
+
+
+def process_number(number: int) -> int:
+    """Return the number of the process, later for later tasks."""
+    time.sleep(0.1 * number)
+    return os.getpid()
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_all_processes():
+    processes = []
+
+    def interrupt() -> None:
+        with open_engine("local", process_number, 8, 2, None) as engine:
+            processes.append(next(map_in_order(engine, [(0,), (100,), (100,), (100,)])))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+    assert processes != [os.getpid()]
+    with pytest.raises(ProcessLookupError):
+        os.kill(processes[0], 0)

@@ -56,3 +56,25 @@ def test_no_rows_and_counts_are_refused(net):
         margins(net, np.zeros((0, 2)))
     with pytest.raises(InputError, match="count must be left out"):
         margins(net, [[0.0, 0.0]], count=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_processes_measure_the_same_bits_in_the_order_of_rows(net, n_jobs):
+    X = np.random.default_rng(2).uniform(-1, 1, (7, 2))
+    calls = []
+    alone, shared = margins(net, X), margins(net, X, n_jobs=n_jobs, progress=lambda *call: calls.append(call))
+    for name in ("distance", "lower_bound", "proved", "predicted", "reached", "points"):
+        assert getattr(alone, name).tobytes() == getattr(shared, name).tobytes()
+    assert [call[1] for call in calls] == list(range(1, 8))
+
+
+@pytest.mark.slow
+def test_an_error_in_a_process_is_the_error_of_the_call(net):
+    with pytest.raises(InputError, match="norm must be 'l1', 'l2' or 'linf', got 'l7'"):
+        margins(net, [[0.0, 0.0]] * 3, norm="l7", n_jobs=2)
+
+
+def test_the_serial_engine_has_one_process(net):
+    with pytest.raises(InputError, match="n_jobs must be 1 for the serial engine, which is this process, got 2"):
+        margins(net, [[0.0, 0.0]], engine="serial", n_jobs=2)

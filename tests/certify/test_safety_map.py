@@ -88,3 +88,19 @@ def test_a_box_without_a_boundary_is_refused(net):
         safety_map(net, (-1, 1), unit=[1.0, 0.0])
     with pytest.raises(InputError, match="be in the box"):
         safety_map(net, (-1, 1), resolution=4).at([[2.0, 0.0]])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_processes_make_the_same_map_bit_for_bit(net, n_jobs):
+    options = {"box": [(-1, 1.5), (-0.5, 1)], "resolution": 200}  # several tasks, in a box that is enlarged
+    alone, shared = safety_map(net, **options), safety_map(net, n_jobs=n_jobs, **options)
+    assert alone.distance.tobytes() == shared.distance.tobytes()
+    assert alone.classes.tobytes() == shared.classes.tobytes()
+    points = np.stack(np.meshgrid(alone.t1, alone.t2), axis=-1)
+    assert (alone.classes == np.asarray(net(points.reshape(-1, 2))).argmax(axis=1).reshape(alone.classes.shape)).all()
+
+
+def test_an_address_is_of_a_ray_cluster(net):
+    with pytest.raises(InputError, match="address must be left out without a Ray cluster"):
+        safety_map(net, (-1, 1), address="auto")

@@ -214,6 +214,8 @@ def test_tiles_are_written_to_a_folder_and_have_the_same_regions(run, fold):
     assert result.exit_code == 0, result.output
     summary = json.loads(result.stdout)
     assert (summary["regions"], summary["tiles"], summary["folder"]) == (4, 9, "tiles")
+    refused = run("map", fold, "--tiles", 3, "--engine", "serial", "--jobs", 2, "--out", "others")
+    assert (refused.exit_code, "--jobs must be 1 for the serial engine" in refused.stderr) == (2, True)
     again = run("map", fold, "--box", "-1,1,-1,2", "--tiles", 3, "--engine", "serial", "--out", "tiles")
     assert re.search(r"^regions +4 *$", again.stdout, re.M)
     assert run("report", "tiles/tile-0-0.npz", "--out", "tile.html").exit_code == 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, Protocol
 
@@ -55,6 +56,13 @@ def check_engine(engine: str, n_jobs: int | None, address: str | None) -> None:
         check_address(address)
 
 
+def choose_engine(engine: str | None, n_jobs: int | None, address: str | None) -> str:
+    """Return the engine that options choose where serial is the default: with several ``n_jobs`` local processes."""
+    name = engine or ("local" if n_jobs is not None and n_jobs != 1 else "serial")
+    check_engine(name, n_jobs, address)
+    return name
+
+
 def start_engine(
     engine: str, function: Callable[..., Any], n_tasks: int, n_jobs: int | None, address: str | None
 ) -> Engine:
@@ -74,22 +82,54 @@ def start_engine(
     return Local(function, min(n_tasks, n_jobs or loky.cpu_count()))
 
 
+@contextmanager
+def open_engine(
+    engine: str, function: Callable[..., Any], n_tasks: int, n_jobs: int | None, address: str | None
+) -> Iterator[Engine]:
+    """Start an engine as :func:`start_engine` does, or use this process for what is one after another; stop it at last.
+
+    Whatever ends the block, such as Ctrl-C or the error of a task, all processes are stopped.
+    """
+    if n_tasks == 1 or n_jobs == 1:
+        engine = "serial" if engine == "local" else engine
+    workers = start_engine(engine, function, n_tasks, n_jobs, address)
+    try:
+        yield workers
+    finally:
+        workers.close()
+
+
 def map_in_order(engine: Engine, tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
     """Yield what the engine's function returns for the arguments of each task, in their order.
 
     A few tasks are taken ahead of the results that were asked for, so the number of results in memory is bounded. A
     task that was lost with its worker is run again.
     """
-    waiting = enumerate(tasks)
+    waiting = iter(tasks)
+    return run_in_order(engine, lambda: next(waiting, None), ahead=2 * engine.workers)
+
+
+def run_in_order(engine: Engine, take: Callable[[], tuple[Any, ...] | None], ahead: int) -> Iterator[Any]:
+    """Yield results in the order of tasks, where results may lead to further tasks.
+
+    Parameters
+    ----------
+    take
+        Returns the arguments of the next task; None if there is none before another result is seen.
+    ahead
+        Most tasks that were taken and whose results were not seen. With the same number the same tasks are taken after
+        the same results, however many workers there are and whichever is first.
+    """
     running: dict[int, tuple[Any, ...]] = {}
     finished: dict[int, Any] = {}
     losses: Counter[int] = Counter()
-    at = 0
+    at = taken = 0
     while True:
-        while len(running) + len(finished) < 2 * engine.workers and (task := next(waiting, None)) is not None:
-            running[task[0]] = task[1]
-            engine.submit(task[0], *task[1])
-        if not running and not finished:
+        while taken - at < ahead and (task := take()) is not None:
+            running[taken] = task
+            engine.submit(taken, *task)
+            taken += 1
+        if at == taken:
             return
         while at not in finished:
             for number, result in engine.wait().items():

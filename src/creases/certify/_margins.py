@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 
+from creases._engines import choose_engine, map_in_order, open_engine
 from creases._text import plural
 from creases._typing import Bools, Floats, Ints
 from creases._validation import check_finite, check_number, check_points
-from creases.certify._nearest.nearest import Change, nearest
+from creases.certify._nearest.nearest import nearest
 from creases.errors import InputError
-from creases.network import NetworkLike, as_network
+from creases.network import Network, NetworkLike, as_network
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,6 +81,9 @@ def margins(
     *,
     norm: str = "l2",
     budget: float = 5.0,
+    engine: str | None = None,
+    n_jobs: int | None = None,
+    address: str | None = None,
     progress: Callable[[str, int, int | None], None] | None = None,
     **options: Any,
 ) -> Margins:
@@ -94,6 +99,10 @@ def margins(
         ``"l1"``, ``"l2"`` or ``"linf"``.
     budget
         Seconds for each row.
+    engine, n_jobs, address
+        Where rows are searched: in this process (``"serial"``), the default without ``n_jobs``; by that many
+        ``"local"`` processes, a row at a time; or on a ``"ray"`` cluster, by its address or started here. Distances are
+        the same, bit for bit, unless time runs out.
     progress
         Called as ``progress(what, done, total)``.
     **options
@@ -117,11 +126,14 @@ def margins(
         raise InputError("X", "have at least one row", "none")
     if "count" in options:
         raise InputError("count", "be left out", f"{options['count']!r}", "one distance is measured for each row")
-    answers: list[Change] = []
-    for row in rows:
-        answers.append(nearest(work, row, norm=norm, budget=budget, **options))  # type: ignore[arg-type]
-        if progress is not None:
-            progress("measuring distances", len(answers), len(rows))
+    name = choose_engine(engine, n_jobs, address)
+    measure = partial(_measure, work, norm=norm, budget=budget, **options)
+    answers: list[_Answer] = []
+    with open_engine(name, measure, len(rows), n_jobs, address) as workers:
+        for answer in map_in_order(workers, ((row,) for row in rows)):
+            answers.append(answer)
+            if progress is not None:
+                progress("measuring distances", len(answers), len(rows))
     nowhere = np.full(work.n_in, np.nan)
     return Margins(
         distance=np.array([answer.distance for answer in answers]),
@@ -133,3 +145,20 @@ def margins(
         norm=norm,
         seconds=sum(answer.seconds for answer in answers),
     )
+
+
+class _Answer(NamedTuple):
+    """What is kept of a :class:`Change`, which also holds the question with all of the network."""
+
+    distance: float
+    lower_bound: float
+    proved: bool
+    predicted: int
+    reached: int | None
+    point: Floats | None
+    seconds: float
+
+
+def _measure(net: Network, row: Floats, **options: Any) -> _Answer:
+    change = nearest(net, row, **options)
+    return _Answer(*(getattr(change, name) for name in _Answer._fields))

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._engines import Engine, choose_engine, map_in_order, open_engine
 from creases._typing import Floats, Ints
 from creases._validation import check_box, check_count, check_points, check_vector
 from creases.errors import InputError
-from creases.network import NetworkLike, as_network
+from creases.network import Network, NetworkLike, as_network
 from creases.regions import Boundary, PlanePartition, plane
 
 #: Pixels on a side of the tiles whose candidate segments are searched together.
 TILE = 16
+
+#: Tiles of a task: about 8,000 pixels.
+TASK_TILES = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +66,7 @@ class SafetyMap:
         return np.asarray(a + share[:, None] * (b - a))
 
     def _nearest(self, points: Floats, starts: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
-        return _nearest_segments(self.boundary, self.metric, points, starts)
+        return _nearest_segments(self.boundary.segments, self.metric, points, starts)
 
 
 def safety_map(
@@ -71,6 +77,9 @@ def safety_map(
     basis: Any = None,
     unit: Any = None,
     resolution: int = 400,
+    engine: str | None = None,
+    n_jobs: int | None = None,
+    address: str | None = None,
 ) -> SafetyMap:
     """Measure the exact distance to the decision boundary at every pixel of a plane.
 
@@ -88,6 +97,10 @@ def safety_map(
         Euclidean in these units.
     resolution
         Pixels along the longer side.
+    engine, n_jobs, address
+        Where pixels are computed, tiles of them at a time: in this process (``"serial"``), the default without
+        ``n_jobs``; by that many ``"local"`` processes; or on a ``"ray"`` cluster, by its address or started here. The
+        map is the same, bit for bit. The regions of the plane are computed in this process.
 
     Examples
     --------
@@ -105,46 +118,89 @@ def safety_map(
     scale = np.ones(work.n_in) if unit is None else check_vector(unit, "unit", work.n_in)
     if not (scale > 0).all() or scale.max() > 1e100 * scale.min():
         raise InputError("unit", "be positive, of sizes that can be compared", f"{scale.min():g} to {scale.max():g}")
+    name = choose_engine(engine, n_jobs, address)
     partition = plane(work, frame, origin, basis)
     gram = (partition.basis / scale[:, None] ** 2).T @ partition.basis
     metric: Floats = np.linalg.cholesky(gram).astype(np.float64)
     size = frame[:, 1] - frame[:, 0]
     width, height = np.maximum(1, np.rint(pixels * size / size.max())).astype(int)
     t1, t2 = (low + (np.arange(n) + 0.5) / n * s for low, n, s in zip(frame[:, 0], (width, height), size, strict=True))
-    points, starts, place = _tiles(t1, t2)
     boundary = partition.boundary()
     if not len(boundary.edges):
         raise InputError("box", "contain a part of the decision boundary", "one decision throughout")
-    distance, _ = _nearest_segments(boundary, metric, points, starts)
-    outer = _enlarge(frame, metric, points, distance, (size / (width, height)))
-    if (outer != frame).any():
-        partition = plane(work, outer, origin, basis)
-        boundary = partition.boundary()
-        distance, _ = _nearest_segments(boundary, metric, points, starts)
-    grid = np.empty(len(points))
-    grid[place] = distance
-    shape = (height, width)
-    return SafetyMap(partition, boundary, frame, t1, t2, grid.reshape(shape), _decisions(partition, t1, t2), metric)
+    tiles = _Tiles.of(t1, t2)
+    with open_engine(name, _call, tiles.n_tasks, n_jobs, address) as workers:
+        distance = tiles.map(workers, partial(_distances, boundary.segments, metric))
+        outer = _enlarge(frame, metric, tiles.points, distance, (size / (width, height)))
+        if (outer != frame).any():
+            partition = plane(work, outer, origin, basis)
+            boundary = partition.boundary()
+            distance = tiles.map(workers, partial(_distances, boundary.segments, metric))
+        classes = tiles.map(workers, partial(_decisions, work, partition.origin, partition.basis))
+    return SafetyMap(partition, boundary, frame, t1, t2, tiles.grid(distance), tiles.grid(classes), metric)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tiles:
+    """The pixel centers of a map, tile by tile."""
+
+    points: Floats  #: (n, 2)
+    starts: NDArray[np.int64]  #: (tiles + 1,) the first point of each tile
+    place: NDArray[np.int64]  #: (n,) pixel of each point
+    shape: tuple[int, int]  #: (h, w)
+
+    @classmethod
+    def of(cls, t1: Floats, t2: Floats) -> _Tiles:
+        rows, columns = np.indices((len(t2), len(t1))).reshape(2, -1)
+        tile = rows // TILE * (len(t1) // TILE + 1) + columns // TILE
+        order = np.argsort(tile, kind="stable")
+        starts = np.flatnonzero(np.diff(tile[order], prepend=-1))
+        points = np.column_stack([t1[columns[order]], t2[rows[order]]])
+        return cls(points, np.append(starts, len(points)), order, (len(t2), len(t1)))
+
+    @property
+    def n_tasks(self) -> int:
+        return len(range(0, len(self.starts) - 1, TASK_TILES))
+
+    def map(self, engine: Engine, function: Callable[[Floats, NDArray[np.int64]], Any]) -> Any:
+        """Return the values (n,) of a function of the points of some tiles and their starts."""
+        blocks = (self.starts[first : first + TASK_TILES + 1] for first in range(0, len(self.starts) - 1, TASK_TILES))
+        tasks = ((function, self.points[starts[0] : starts[-1]], starts - starts[0]) for starts in blocks)
+        return np.concatenate(list(map_in_order(engine, tasks)))
+
+    def grid(self, values: NDArray[Any]) -> Any:
+        """Return values (n,) of the points as those of the pixels: (h, w)."""
+        pixels = np.empty_like(values)
+        pixels[self.place] = values
+        return pixels.reshape(self.shape)
+
+
+def _call(function: Callable[..., Any], points: Floats, starts: NDArray[np.int64]) -> Any:
+    return function(points, starts)
+
+
+def _distances(segments: Floats, metric: Floats, points: Floats, starts: NDArray[np.int64]) -> Floats:
+    """Return the distance (n,) of points (n, 2) to the boundary."""
+    return _nearest_segments(segments, metric, points, starts)[0]
+
+
+def _decisions(
+    net: Network, origin: Floats, basis: Floats, points: Floats, starts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the class (n,) at points (n, 2) of a plane."""
+    outputs = np.asarray(net(origin + points @ basis.T)).reshape(len(points), -1)
+    label = outputs.argmax(axis=1) if outputs.shape[1] > 1 else outputs[:, 0] > 0
+    return np.asarray(label.astype(np.int64))
 
 
 def _nearest_segments(
-    boundary: Boundary, metric: Floats, points: Floats, starts: NDArray[np.int64]
+    segments: Floats, metric: Floats, points: Floats, starts: NDArray[np.int64]
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Return the distance (n,) of points (n, 2) to the boundary, and the segment (n,) it is to."""
     from creases.certify._segment_kernel import nearest_segments  # numba is slow to import
 
-    ends = (boundary.segments @ metric).reshape(-1, 4)
+    ends = (segments @ metric).reshape(-1, 4)
     return nearest_segments(np.ascontiguousarray(points @ metric), starts, np.ascontiguousarray(ends))
-
-
-def _tiles(t1: Floats, t2: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
-    """Return all pixel centers (n, 2) tile by tile, the start of each tile, and the pixel of each point."""
-    rows, columns = np.indices((len(t2), len(t1))).reshape(2, -1)
-    tile = rows // TILE * (len(t1) // TILE + 1) + columns // TILE
-    order = np.argsort(tile, kind="stable")
-    starts = np.flatnonzero(np.diff(tile[order], prepend=-1))
-    points = np.column_stack([t1[columns[order]], t2[rows[order]]])
-    return points, np.append(starts, len(points)), order
 
 
 def _enlarge(frame: Floats, metric: Floats, points: Floats, distance: Floats, pixel: Floats) -> Floats:
@@ -155,11 +211,3 @@ def _enlarge(frame: Floats, metric: Floats, points: Floats, distance: Floats, pi
     low = np.minimum((points - reach - pixel / 2).min(axis=0), frame[:, 0])
     high = np.maximum((points + reach + pixel / 2).max(axis=0), frame[:, 1])
     return np.column_stack([low, high])
-
-
-def _decisions(partition: PlanePartition, t1: Floats, t2: Floats) -> Ints:
-    """Return the class (h, w) at every pixel center."""
-    points = np.stack(np.meshgrid(t1, t2), axis=-1).reshape(-1, 2)
-    outputs = np.asarray(partition.net(partition.points(points))).reshape(len(points), -1)
-    label = outputs.argmax(axis=1) if outputs.shape[1] > 1 else (outputs[:, 0] > 0).astype(np.int64)
-    return np.asarray(label.reshape(len(t2), len(t1)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import typer
 
@@ -21,7 +22,7 @@ def map_tiles(
     input_shape: str | None,
     tiles: int,
     paths: list[Path],
-    engine: str,
+    where: Mapping[str, Any],
     unused: Mapping[str, object],
     as_json: bool,
 ) -> None:
@@ -35,8 +36,8 @@ def map_tiles(
         Box, origin, basis and three inputs, as options.
     input_shape
         Shape of an input, as an option.
-    tiles, paths, engine
-        Number of tiles along each side, the folder (one path), and the engine that computes them.
+    tiles, paths, where
+        Number of tiles along each side, the folder (one path), and where they are computed: engine, n_jobs, address.
     unused
         Options that tiles do not have: each must be None.
     as_json
@@ -61,7 +62,7 @@ def map_tiles(
     load_kernels()
     start = perf_counter()
     try:
-        found = plane_tiles(net, paths[0], limits, point, directions, through=corners, tiles=tiles, engine=engine)
+        found = plane_tiles(net, paths[0], limits, point, directions, through=corners, tiles=tiles, **where)
     except KeyboardInterrupt:
         done = len(list(paths[0].glob("tile-*.npz")))
         note(f"Interrupted: {done} of {tiles**2} tiles are in {paths[0]}. Resume with: {repeat_command()}")

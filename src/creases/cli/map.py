@@ -112,6 +112,13 @@ def map_plane(
     engine: Annotated[
         str, compute_option(metavar="NAME", help="Where tiles are computed: local processes, serial or ray.")
     ] = "local",
+    n_jobs: Annotated[
+        int | None,
+        compute_option("--jobs", metavar="N", help="Processes that compute tiles; default: the number of cores."),
+    ] = None,
+    address: Annotated[
+        str | None, compute_option(metavar="HOST", help="Address of a running Ray cluster; default: start one here.")
+    ] = None,
     max_memory: Annotated[
         float | None, compute_option(metavar="GB", help="Stop where the work holds more than about so many gigabytes.")
     ] = None,
@@ -141,7 +148,8 @@ def map_plane(
     paths = out or []
     if tiles is not None:
         unused = {"data": data, "axes": axes, "columns": columns, "exact": exact or None, "max_memory": max_memory}
-        return map_tiles(model_, (box, origin, basis, through), input_shape, tiles, paths, engine, unused, as_json)
+        where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "address": address}
+        return map_tiles(model_, (box, origin, basis, through), input_shape, tiles, paths, where, unused, as_json)
     output.check_outputs(paths)
     if Path(model_).is_dir():
         planes = {"through": through, "axes": axes, "box": box, "origin": origin, "basis": basis, "data": data}

@@ -204,9 +204,9 @@ def total(block):
 @pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_a_sum_is_the_same_bit_for_bit_on_any_number_of_processes_one_of_which_dies(tmp_path, n_jobs):
-    expected = passes.sum_blocks(Serial(passes._sum_task), total, Rounded())
+    expected = passes.sum_blocks(Serial(passes.sum_task), total, Rounded())
     assert expected != sum(total(block) for task in range(20) for block in Rounded().read(19 - task))
-    engine = start_engine("local", passes._sum_task, 20, n_jobs, None)
+    engine = start_engine("local", passes.sum_task, 20, n_jobs, None)
     try:
         assert passes.sum_blocks(engine, total, Rounded(str(tmp_path))) == expected
         assert (tmp_path / "ended").exists()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, Protocol
 
-from creases._engines import Engine, map_in_order, start_engine
+from creases._engines import Engine, map_in_order
 
 
 class Reader(Protocol):
@@ -33,7 +32,7 @@ def sum_blocks(engine: Engine, function: Callable[[Any], Any], reader: Reader) -
     return total
 
 
-def _sum_task(function: Callable[[Any], Any], reader: Reader, task: int) -> list[Any]:
+def sum_task(function: Callable[[Any], Any], reader: Reader, task: int) -> list[Any]:
     """Return the sum over the blocks of a part, in a list that is empty where there are none."""
     from threadpoolctl import threadpool_limits
 
@@ -43,17 +42,3 @@ def _sum_task(function: Callable[[Any], Any], reader: Reader, task: int) -> list
             part = function(block)
             total = part if total is None else total + part
     return [] if total is None else [total]
-
-
-@contextmanager
-def open_engine(
-    engine: str, n_jobs: int | None, address: str | None, n_tasks: int, function: Callable[..., Any] = _sum_task
-) -> Iterator[Engine]:
-    """Start an engine that calls a function, by default for :func:`sum_blocks`; stop it at the end."""
-    if n_tasks == 1 or n_jobs == 1:
-        engine = "serial" if engine == "local" else engine
-    workers = start_engine(engine, function, n_tasks, n_jobs, address)
-    try:
-        yield workers
-    finally:
-        workers.close()

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from creases._engines import check_engine, map_in_order
+from creases._engines import check_engine, map_in_order, open_engine
 from creases._files import write_atomically
 from creases.errors import InputError
 from creases.tables._encoding.encoding import TableEncoding, find_unusual, number_encoding
@@ -20,7 +20,6 @@ from creases.tables._model.predictions import PredictionSummary
 from creases.tables._streaming.cells import Cells, raw_cells
 from creases.tables._streaming.encoded import check_columns, encode_cells
 from creases.tables._streaming.files import TableFiles, find_files
-from creases.tables._streaming.passes import open_engine
 
 if TYPE_CHECKING:
     from creases.tables._model.table_model import TableModel
@@ -60,7 +59,7 @@ def write_predictions(
     work = _Work(replace(model, data=None, run=None), encoding, files.form == "csv", out.suffix, budget)
     total = PredictionSummary()
     with (
-        open_engine(engine, n_jobs, address, MANY, _predict) as workers,
+        open_engine(engine, _predict, MANY, n_jobs, address) as workers,
         write_atomically(out) as temporary,
         _open_writer(temporary, out.suffix) as write,
     ):

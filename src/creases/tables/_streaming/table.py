@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from creases._engines import Engine, check_engine
+from creases._engines import Engine, check_engine, open_engine
 from creases._text import plural
 from creases._typing import Floats, Ints
 from creases.errors import InputError
@@ -30,7 +30,7 @@ from creases.tables._streaming import cells as raw_cells
 from creases.tables._streaming.draw import Draw, draw_rows
 from creases.tables._streaming.encoded import EncodedReader, encode_cells
 from creases.tables._streaming.files import TableFiles
-from creases.tables._streaming.passes import open_engine, sum_blocks
+from creases.tables._streaming.passes import sum_blocks, sum_task
 from creases.tables._streaming.rows import StreamedRows, TrainReader
 from creases.tables._streaming.summary import (
     RawReader,
@@ -86,7 +86,7 @@ def open_table(
     if is_whole:
         yield make_problem(path, columns, **reading, name=files.name, source=files.source)
         return
-    with open_engine(engine, n_jobs, address, files.n_tasks) as workers:
+    with open_engine(engine, sum_task, files.n_tasks, n_jobs, address) as workers:
         yield _read_table(workers, files, path, columns, dict(reading), config)
     files.check_unchanged()
 
