@@ -246,7 +246,7 @@ def measure_rates(folder: Path) -> None:
     size = sum(path.stat().st_size for path in (folder / "rates").iterdir())
     with open_table(find_files(folder / "rates"), reading, CurveConfig(), engine="serial") as table:
         start = time.process_time()
-        passes.sum_blocks(Serial(passes._sum_task), len, table.rows.reader)
+        passes.sum_blocks(Serial(passes.sum_task), len, table.rows.reader)
         read_rate = size / (time.process_time() - start)
     columns, n = 1_000, 4_096
     X = np.random.default_rng(0).uniform(size=(n, columns))

@@ -1,8 +1,9 @@
-"""How much memory files from elsewhere may take."""
+"""How much memory files from elsewhere may take, and how much this process takes."""
 
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +21,27 @@ def free_memory() -> int:
 def memory_share() -> int:
     """Return how many bytes reading one file may take unless the user says otherwise: a quarter of what is free."""
     return int(SHARE * free_memory())
+
+
+def held_memory() -> int:
+    """Return how many bytes of the machine's memory this process holds now."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    return peak_memory()
+
+
+def peak_memory() -> int:
+    """Return how many bytes this process held at most; 0 where the system does not say."""
+    with suppress(OSError, ValueError, StopIteration):  # not of the process before exec, as the other counts it
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+    with suppress(ImportError):
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return 0
 
 
 def _available() -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from creases.tables._split import split
 from creases.tables._stages import fit
-from creases.tables._streaming import draw, files, table
+from creases.tables._streaming import draw, files, head
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def small_limits(monkeypatch):
     monkeypatch.setattr(fit, "LARGE", 4_200)
     monkeypatch.setattr(split, "LARGE", 4_200)
     monkeypatch.setattr(draw, "SIZES", (4_200, 1_000))
-    monkeypatch.setattr(table, "KIND_ROWS", 900)
+    monkeypatch.setattr(head, "KIND_ROWS", 900)
     monkeypatch.setattr(files, "BLOCK", 512)
 
 

@@ -17,6 +17,7 @@ PATHS = str(Path(creases.__file__).parents[1])
 
 SCRIPT = """
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -24,14 +25,54 @@ import ray
 from ray.cluster_utils import Cluster
 import creases
 from creases._engines._ray import Ray
-from creases.tables._streaming import table
+from creases.tables._streaming import head
 
 pattern, run, marks = sys.argv[1], sys.argv[2], Path(sys.argv[3])
-table.KIND_ROWS = 900
+head.KIND_ROWS = 900
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
 node = cluster.add_node(num_cpus=1)
 cluster.wait_for_nodes()
 start, submit, wait = Ray.__init__, Ray.submit, Ray.wait
+submitted, lost, killed = [], [], []
+
+
+def start_with_marks(self, function, *rest):
+    doomed = node.node_id
+
+    def work(function_of_block, reader, task):
+        if (marks / "second pass").exists() and not (marks / "killed").exists():
+            if ray.get_runtime_context().get_node_id() == doomed:
+                (marks / f"task {task}").touch()
+                time.sleep(600)  # until the node is killed
+            time.sleep(0.5)  # so that the other node gets tasks too
+        return function(function_of_block, reader, task)
+
+    start(self, work, *rest)
+
+
+def count_and_submit(self, number, *arguments):
+    submitted.append(number)
+    if len(submitted) == 14:  # of two or more passes of nine parts
+        (marks / "second pass").touch()
+    submit(self, number, *arguments)
+
+
+def note_losses(self):
+    results = wait(self)
+    lost.extend(number for number, result in results.items() if result is None)
+    return results
+
+
+def kill_node():
+    while not (begun := list(marks.glob("task *"))):
+        time.sleep(0.05)
+    cluster.remove_node(node, allow_graceful=False)
+    killed.extend(int(path.name.removeprefix("task ")) for path in begun)
+    (marks / "killed").touch()
+
+
+threading.Thread(target=kill_node, daemon=True).start()
+Ray.__init__, Ray.submit, Ray.wait
 submitted, lost, killed = [], [], []
 
 
@@ -68,7 +109,7 @@ def kill_and_wait(self):
     return results
 
 
-Ray.__init__, Ray.submit, Ray.wait = start_with_marks, count_and_submit, kill_and_wait
+Ray.__init__, Ray.submit, Ray.wait = start_with_marks, count_and_submit, note_losses
 model = creases.fit_table(pattern, "y", engine="ray", address=cluster.address)
 assert len(killed) == 1 and killed[0] in lost, (killed, lost)  # it ran on the node when that was killed
 assert len(submitted) > 25 and len(cluster.list_all_nodes()) == 1
@@ -80,7 +121,7 @@ cluster.shutdown()
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_a_model_is_the_same_bit_for_bit_where_one_of_two_nodes_is_killed_with_its_task(tmp_path, monkeypatch):
-    from creases.tables._streaming import table
+    from creases.tables._streaming import head
 
     pytest.importorskip("ray")
     pattern = write_parts(make_table(9_000, classes=2), tmp_path)
@@ -89,6 +130,6 @@ def test_a_model_is_the_same_bit_for_bit_where_one_of_two_nodes_is_killed_with_i
     command = [sys.executable, "-c", SCRIPT, pattern, str(tmp_path / "run"), str(tmp_path / "marks")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    monkeypatch.setattr(table, "KIND_ROWS", 900)
+    monkeypatch.setattr(head, "KIND_ROWS", 900)
     alone = creases.fit_table(pattern, "y", engine="serial")
     assert creases.load(tmp_path / "run").additive.to_dict() == alone.additive.to_dict()

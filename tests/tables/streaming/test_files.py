@@ -11,15 +11,24 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+from creases._engines._serial import Serial
 from creases.errors import FileError, InputError
 from creases.tables import CurveConfig
 from creases.tables._streaming import files
-from creases.tables._streaming import table as streamed
+from creases.tables._streaming import head as streamed
 from creases.tables._streaming.files import find_files
-from creases.tables._streaming.table import open_table, read_head, spread_rows
+from creases.tables._streaming.head import read_head, spread_rows
+from creases.tables._streaming.passes import sum_task
+from creases.tables._streaming.table import open_table
 
 from .conftest import make_table, write_parts
 from .test_stream import READING
+
+
+def read_columns(files):
+    """Return the columns of some rows, and whether these are all."""
+    head = read_head(Serial(sum_task), files)
+    return head.columns(files), head.is_all
 
 
 def write_sorted(folder, y):
@@ -48,16 +57,15 @@ def test_sorted_whole_numbers_are_not_taken_for_classes(tmp_path):
 
 
 @pytest.mark.parametrize("size", [7, 100, 5_000])
-def test_rows_are_kept_from_everywhere_in_a_part(monkeypatch, size):
-    monkeypatch.setattr(streamed, "KIND_ROWS", 900)
+def test_rows_are_kept_from_everywhere_in_a_part(size):
     (batch,) = pa.table({"a": np.arange(5_000)}).to_batches()
-    kept, is_all = spread_rows((batch.slice(k, size) for k in range(0, 5_000, size)), 900)
+    kept, is_all = spread_rows((batch.slice(k, size) for k in range(0, 5_000, size)), 900, 4)
     rows = np.concatenate([each.column(0).to_numpy() for each in kept])
     assert not is_all
     assert 450 <= len(rows) <= 900
     assert np.diff(rows).min() == 1
     assert np.diff(np.append(rows, 5_000)).max() < 40
-    kept, is_all = spread_rows(iter([batch.slice(0, 600), batch.slice(600, 300)]), 900)
+    kept, is_all = spread_rows(iter([batch.slice(0, 600), batch.slice(600, 300)]), 900, 4)
     assert is_all
     assert sum(each.num_rows for each in kept) == 900
 
@@ -67,11 +75,11 @@ def test_of_many_parts_the_first_rows_are_read(tmp_path, monkeypatch):
     pq.write_table(
         pa.table({"a": np.arange(6_400.0), "y": np.zeros(6_400)}), tmp_path / "a.parquet", row_group_size=100
     )
-    (a, _), is_whole = read_head(find_files(tmp_path / "a.parquet", always=True))
+    (a, _), is_whole = read_columns(find_files(tmp_path / "a.parquet", always=True))
     np.testing.assert_array_equal(a.values, (np.arange(64)[:, None] * 100 + np.arange(10)).ravel())
     assert not is_whole
     pq.write_table(pa.table({"a": np.arange(640.0), "y": np.zeros(640)}), tmp_path / "b.parquet", row_group_size=10)
-    (a, _), is_whole = read_head(find_files(tmp_path / "b.parquet", always=True))
+    (a, _), is_whole = read_columns(find_files(tmp_path / "b.parquet", always=True))
     np.testing.assert_array_equal(a.values, np.arange(640))
     assert is_whole
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,10 @@ from creases.errors import FileError, InputError
 from creases.tables import CurveConfig, TableSplit, read_table
 from creases.tables._split.row_keys import row_keys
 from creases.tables._streaming import passes
+from creases.tables._streaming import table as streamed
 from creases.tables._streaming.files import find_files
-from creases.tables._streaming.table import copy_rows, open_table
+from creases.tables._streaming.head import copy_rows
+from creases.tables._streaming.table import open_table
 
 from .conftest import make_table, write_parts
 
@@ -83,8 +86,9 @@ def test_class_weights_and_thresholds_are_those_in_memory(tmp_path):
 def write_csv(whole, folder):
     text = [f.cast(pa.string()) if pa.types.is_date(f.type) else f for f in whole.columns]
     table = pa.table(dict(zip(whole.column_names, text, strict=True)))
+    half = len(whole) // 2
     for k in range(2):
-        pyarrow.csv.write_csv(table.slice(1_000 * k, 1_000), folder / f"part-{k}.csv")
+        pyarrow.csv.write_csv(table.slice(half * k, half), folder / f"part-{k}.csv")
     return str(folder / "part-*.csv")
 
 
@@ -215,12 +219,46 @@ def test_a_sum_is_the_same_bit_for_bit_on_any_number_of_processes_one_of_which_d
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("write", [write_parts, write_csv])
 @pytest.mark.usefixtures("small_limits")
-def test_the_model_is_the_same_bit_for_bit_on_any_number_of_processes(tmp_path):
-    pattern = write_parts(make_table(9_000, classes=2), tmp_path)
+def test_the_model_is_the_same_bit_for_bit_on_any_number_of_processes(tmp_path, monkeypatch, write):
+    monkeypatch.setattr(streamed, "SMALL", 0)  # the first pass is by processes too
+    pattern = write(make_table(9_000, classes=2), tmp_path)
     serial, two = (creases.fit_table(pattern, "y", n_jobs=n_jobs) for n_jobs in (1, 2))
     assert serial.additive.to_dict() == two.additive.to_dict()
+    assert serial.encoding.to_dict() == two.encoding.to_dict()
     np.testing.assert_array_equal(serial.center, two.center)
+
+
+class Readers:
+    """A reader of files that says which process read each part, once two processes have begun."""
+
+    def __init__(self, files, folder):
+        self.files, self.folder, self.n_tasks = files, folder, files.n_tasks
+
+    def read(self, task):
+        Path(self.folder, f"{os.getpid()}").touch()
+        end = time.monotonic() + 60
+        while len(list(Path(self.folder).iterdir())) < 2 and time.monotonic() < end:
+            time.sleep(0.01)
+        yield [(task, os.getpid(), sum(batch.num_rows for batch in self.files.read(task, ["a"])))]
+
+
+def same(block):
+    return block
+
+
+@pytest.mark.slow
+def test_text_files_are_read_by_several_processes(tmp_path):
+    files, folder = find_files(write_csv(make_table(2_000), tmp_path)), tmp_path / "processes"
+    folder.mkdir()
+    engine = start_engine("local", passes.sum_task, files.n_tasks, 2, None)
+    try:
+        (first, *begun), (second, *_) = passes.sum_blocks(engine, same, Readers(files, folder))
+    finally:
+        engine.close()
+    assert (first, begun[-1], second) == (0, 1_000, 1)
+    assert len(list(folder.iterdir())) == 2
 
 
 def test_keys_of_rows_are_spread_evenly_and_do_not_depend_on_their_order():

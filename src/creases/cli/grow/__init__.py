@@ -241,10 +241,15 @@ def grow_table(
         data_option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
     ] = None,
     max_memory: Annotated[
-        float, large_option(metavar="GB", help="Gigabytes that a table may take; a larger file is read in blocks.")
+        float,
+        large_option(
+            metavar="GB",
+            help="Gigabytes that all processes together may take; a file that would take more is read in blocks.",
+        ),
     ] = 4.0,
     n_jobs: Annotated[
-        int | None, large_option("--jobs", metavar="N", help="Processes that read; default: the number of cores.")
+        int | None,
+        large_option("--jobs", metavar="N", help="Processes that read, at most; default: the number of cores."),
     ] = None,
     engine: Annotated[
         Engine, large_option(metavar="NAME", help="Where blocks are read: local processes, serial or ray.")

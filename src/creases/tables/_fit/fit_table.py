@@ -70,9 +70,12 @@ def fit_table(
         For curves, by column: ``"rising"``, ``"falling"``, ``"straight"`` (no knots) or ``"convex"``. A shape holds
         for the whole model: such a column is in no plane.
     max_memory
-        Bytes that the table may take, 4e9 by default: a file that takes more is read in blocks.
+        Bytes that the fit may take, 4e9 by default. A file that would take more in memory is read in blocks, by as many
+        processes as keep to the limit together, this one included (up to 0.3e9 of what it held before the call count).
+        A fit of the sample takes about 0.7e9, a process about 0.4e9. A limit that cannot be kept is refused. With
+        ``engine="ray"`` it does not count: limit the nodes.
     n_jobs, engine, address
-        Where blocks are read and summed: processes of this machine, by default as many as there are cores, or a Ray
+        Where blocks are read and summed: processes of this machine, at most as many as there are cores, or a Ray
         cluster, as in :meth:`creases.lab.Sweep.run`. The model is the same, bit for bit.
     callbacks, progress
         For ``kind="network"``: functions called with the run's :class:`creases.growth.State` at the end of every
@@ -104,7 +107,8 @@ def fit_table(
             raise InputError("table", 'be read as a whole for kind="network"', got, hint, _WAYS)
         from creases.tables._streaming.fit import fit_files  # imports scipy
 
-        return fit_files(files, reading, config, engine=engine, n_jobs=n_jobs, address=address)
+        where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "address": address, "max_memory": max_memory}
+        return fit_files(files, reading, config, **where)
     problem = _read_problem(table, reading)
     if isinstance(config, CurveConfig):
         return fit_problem(problem, config)

@@ -38,7 +38,7 @@ class RunSettings:
     inputs: tuple[str, ...] | None = None  #: columns to predict from; None for all that can be used
     drop: tuple[str, ...] = ()  #: columns to leave out
     categorical: tuple[str, ...] = ()  #: columns whose numbers are categories
-    max_memory: float | None = None  #: bytes that the table may take; a larger one is read in blocks
+    max_memory: float | None = None  #: bytes that a fit may take; a table that would take more is read in blocks
     config: GrowthConfig | CurveConfig = field(default_factory=lambda: _growth_config({}))
 
     @property
@@ -74,7 +74,7 @@ class RunSettings:
             return fit_problem(self.load_problem(), self.config)
         from creases.tables._streaming.fit import fit_files
 
-        return fit_files(files, self._reading, self.config, **engine)
+        return fit_files(files, self._reading, self.config, **engine, max_memory=self.max_memory)
 
     def load_split(self) -> TableSplit:
         """Return the rows that the settings name, split; of a table that is read in blocks a sample."""
@@ -83,7 +83,7 @@ class RunSettings:
             return TableSplit.from_problem(self.load_problem(), self.config)
         from creases.tables._streaming.table import open_table
 
-        with open_table(files, self._reading, self.config) as table:
+        with open_table(files, self._reading, self.config, max_memory=self.max_memory) as table:
             return TableSplit.from_problem(table, self.config) if isinstance(table, Problem) else table.data
 
     @property

@@ -24,15 +24,17 @@ from creases.errors import FileError, InputError
 from creases.tables._encoding.encoding import list_names
 from creases.tables._reading.csv_file import check_width, decode, find_encoding, first_row, probe_csv
 from creases.tables._reading.files import INDEX
+from creases.tables._streaming.memory import LIBRARIES, MAX_MEMORY
 
-#: Rows of a block at most: results do not depend on how many processes read them.
-BLOCK = 65_536
+#: Rows of a block at most, and at least. How many there are depends on the columns only, not on a limit of memory or on
+#: how many processes read them: nor do results.
+BLOCK, LEAST_BLOCK = 65_536, 256
+
+#: Bytes that a block is to take at most.
+BLOCK_BYTES = 160_000_000
 
 #: Bytes that a table in memory is taken to need for each of its cells, and for each byte of a text file: rough guesses.
 CELL_BYTES, TEXT_BYTES = 120, 25
-
-#: What ``max_memory`` is by default, in bytes.
-MAX_MEMORY = 4e9
 
 #: Bytes of a text file from which its separator and the names of its columns are read.
 PROBE = 1_000_000
@@ -77,6 +79,16 @@ class TableFiles:
     def columns(self) -> list[str]:
         """The names of all columns."""
         return [name for name in _open(self)[0].names if not name.startswith(INDEX)]
+
+    @property
+    def n_bytes(self) -> int:
+        """How large the files are together."""
+        return sum(size for size, _ in self.stamps)
+
+    @property
+    def block_bytes(self) -> float:
+        """About how many bytes a block takes while it is summed."""
+        return float(CELL_BYTES * self.block * len(self.columns))
 
     @property
     def n_tasks(self) -> int:
@@ -203,7 +215,7 @@ def find_files(
     """
     limit = MAX_MEMORY if max_memory is None else max_memory
     if isinstance(data, pyarrow.dataset.FileSystemDataset):
-        return _check_files([Path(path) for path in data.files], "", header, limit)
+        return _check_files([Path(path) for path in data.files], "", header)
     if not isinstance(data, str | Path):
         return None
     path = Path(data).expanduser()
@@ -211,12 +223,12 @@ def find_files(
         form = FORMATS.get(path.suffix.lower())
         if form is None or (form != "feather" and not always and _size(path) <= limit):
             return None
-        return _check_files([path], "", header, limit)
+        return _check_files([path], "", header)
     if path.is_dir():
-        return _check_files(_tables_inside(path), str(path), header, limit)
+        return _check_files(_tables_inside(path), str(path), header)
     if not glob.has_magic(str(path)):
         return None
-    return _check_files(*_match_files(str(path)), header, limit, str(path))
+    return _check_files(*_match_files(str(path)), header, str(path))
 
 
 def _tables_inside(folder: Path) -> list[Path]:
@@ -240,7 +252,7 @@ def _match_files(pattern: str) -> tuple[list[Path], str]:
     return [*files, *inside], base
 
 
-def _check_files(paths: list[Path], base: str, header: bool | None, limit: float, pattern: str = "") -> TableFiles:
+def _check_files(paths: list[Path], base: str, header: bool | None, pattern: str = "") -> TableFiles:
     files = sorted({str(path.resolve()) for path in paths if path.is_file()})
     if not files:
         raise FileError(f"there are no tables in {pattern or base}" if base else f"no file matches {pattern}")
@@ -252,9 +264,8 @@ def _check_files(paths: list[Path], base: str, header: bool | None, limit: float
     if result.form == "csv":
         result = _probe_text(result, header)
     result = replace(result, stamps=read_stamps(result.paths))
-    width = len(_open(result)[0].names)
-    rows = int(limit // (CELL_BYTES * width * 8))
-    return replace(result, block=max(1_024, min(BLOCK, rows)))
+    rows = BLOCK_BYTES // (CELL_BYTES * len(_open(result)[0].names))
+    return replace(result, block=max(LEAST_BLOCK, min(BLOCK, rows)))
 
 
 def _probe_text(files: TableFiles, header: bool | None) -> TableFiles:
@@ -319,13 +330,13 @@ def _read_header(path: Path, delimiter: str, encoding: str) -> list[str]:
 
 
 def _size(path: Path) -> float:
-    """Return about how many bytes a table takes in memory."""
+    """Return about how many bytes this process takes with a table in memory, and its fit."""
     if FORMATS.get(path.suffix.lower()) == "csv":
-        return float(TEXT_BYTES * path.stat().st_size)
+        return float(LIBRARIES + TEXT_BYTES * path.stat().st_size)
     if FORMATS.get(path.suffix.lower()) == "parquet":
         try:
             facts = pyarrow.parquet.read_metadata(path)
         except (pa.ArrowException, OSError):
             return 0.0  # the reader of whole files says what is wrong
-        return float(CELL_BYTES * facts.num_rows * facts.num_columns)
+        return float(LIBRARIES + CELL_BYTES * facts.num_rows * facts.num_columns)
     return 0.0

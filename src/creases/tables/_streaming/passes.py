@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
-from creases._engines import Engine, map_in_order
+from creases._engines import Engine, map_in_order, open_engine
+from creases.tables._streaming.files import TableFiles
+from creases.tables._streaming.memory import LimitedEngine, MemoryLimit
 
 
 class Reader(Protocol):
@@ -42,3 +45,25 @@ def sum_task(function: Callable[[Any], Any], reader: Reader, task: int) -> list[
             part = function(block)
             total = part if total is None else total + part
     return [] if total is None else [total]
+
+
+@contextmanager
+def open_sums(
+    engine: str, n_jobs: int | None, address: str | None, files: TableFiles, limit: MemoryLimit
+) -> Iterator[Engine]:
+    """Start an engine for :func:`sum_blocks` over files; stop it at the end.
+
+    All processes of this machine together keep to a limit of memory.
+    """
+    if engine == "ray":
+        with open_engine(engine, sum_task, files.n_tasks, n_jobs, address) as workers:
+            yield workers
+        return
+    from loky import cpu_count
+
+    wanted = 1 if engine == "serial" else min(files.n_tasks, n_jobs or cpu_count())
+    processes = LimitedEngine(sum_task, limit.plan(wanted, files.block_bytes), limit)
+    try:
+        yield processes
+    finally:
+        processes.close()

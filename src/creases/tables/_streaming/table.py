@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from creases._engines import Engine, check_engine, open_engine
+from creases._engines import Engine, check_engine
+from creases._engines._serial import Serial
 from creases._text import plural
-from creases._typing import Floats, Ints
+from creases._typing import Floats
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._encoding.column_encoding import ColumnEncoding
@@ -30,7 +30,9 @@ from creases.tables._streaming import cells as raw_cells
 from creases.tables._streaming.draw import Draw, draw_rows
 from creases.tables._streaming.encoded import EncodedReader, encode_cells
 from creases.tables._streaming.files import TableFiles
-from creases.tables._streaming.passes import sum_blocks, sum_task
+from creases.tables._streaming.head import Head, read_head
+from creases.tables._streaming.memory import MAX_MEMORY, MemoryLimit
+from creases.tables._streaming.passes import open_sums, sum_blocks, sum_task
 from creases.tables._streaming.rows import StreamedRows, TrainReader
 from creases.tables._streaming.summary import (
     RawReader,
@@ -40,15 +42,8 @@ from creases.tables._streaming.summary import (
     summarize_block,
 )
 
-#: Rows from which the kinds of columns are seen, spread over the files; a table of fewer is read as a whole.
-KIND_ROWS = 50_000
-
-#: Parts of a table that these rows are from at most. If there are fewer, rows are from everywhere in each part: a file
-#: may be sorted.
-KIND_PARTS = 64
-
-#: Runs of consecutive rows into which ``KIND_ROWS`` are divided then.
-KIND_RUNS = 256
+#: Bytes of files whose first pass is not worth the start of processes.
+SMALL = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,86 +68,32 @@ def open_table(
     engine: str = "local",
     n_jobs: int | None = None,
     address: str | None = None,
+    max_memory: float | None = None,
 ) -> Iterator[StreamedTable | Problem]:
     """Read the columns of a table in three passes or less; a table of few rows is returned as a problem.
 
     The first pass, which keeps a part of the rows, sees the kinds of columns; the second counts categories, missing
     values and means; the third draws a sample. ``reading`` are the options of ``read_table``. The table can be summed
-    over until the context ends, which stops the processes.
+    over until the context ends, which stops the processes. These keep to ``max_memory`` bytes together, 4e9 by default.
     """
     check_engine(engine, n_jobs, address)
-    columns, is_whole = read_head(files)
-    path = Path(files.label)
-    if is_whole:
-        yield make_problem(path, columns, **reading, name=files.name, source=files.source)
+    limit = MemoryLimit(MAX_MEMORY if max_memory is None else max_memory)
+    head = read_head(Serial(sum_task), files) if files.n_bytes <= SMALL else None
+    if head is not None and head.is_all:
+        yield _whole_table(files, head, reading)
         return
-    with open_engine(engine, sum_task, files.n_tasks, n_jobs, address) as workers:
-        yield _read_table(workers, files, path, columns, dict(reading), config)
+    with open_sums(engine, n_jobs, address, files, limit) as workers:
+        head = head or read_head(workers, files)
+        if head.is_all:
+            yield _whole_table(files, head, reading)
+        else:
+            yield _read_table(workers, files, Path(files.label), head.columns(files), dict(reading), config)
     files.check_unchanged()
 
 
-def read_head(files: TableFiles) -> tuple[list[Column], bool]:
-    """Return the columns of some rows, spread over the files, and whether these are all rows."""
-    parts = np.unique(np.linspace(0, files.n_tasks - 1, min(KIND_PARTS, files.n_tasks)).astype(int)).tolist()
-    quota, names = -(-KIND_ROWS // len(parts)), files.columns
-    is_whole, blocks = len(parts) == files.n_tasks, list[pa.RecordBatch]()
-    for task in parts:
-        keep = first_rows if len(parts) == KIND_PARTS else spread_rows
-        kept, is_all = keep(files.read(task, names), quota)
-        is_whole, blocks = is_whole and is_all, blocks + kept
-    columns = []
-    for k, name in enumerate(names):
-        pieces = [
-            raw_cells.read_cells(name, block.column(k), is_text_file=files.form == "csv").expand() for block in blocks
-        ]
-        pieces = [piece for piece in pieces if len(piece.values)]
-        if not pieces:
-            raise InputError(files.label, "have rows of values", "none")
-        columns.append(replace(pieces[0], values=np.concatenate([piece.values for piece in pieces])))
-    return columns, is_whole
-
-
-def first_rows(batches: Iterable[pa.RecordBatch], limit: int) -> tuple[list[pa.RecordBatch], bool]:
-    """Return the first rows of a part, and whether these are all."""
-    kept, left = [], limit
-    for batch in batches:
-        kept.append(copy_rows(batch, np.arange(min(left, batch.num_rows))))
-        left -= batch.num_rows
-        if left < 0:
-            return kept, False
-    return kept, True
-
-
-def spread_rows(batches: Iterable[pa.RecordBatch], limit: int) -> tuple[list[pa.RecordBatch], bool]:
-    """Return runs of rows from everywhere in a part, ``limit`` rows at most, and whether these are all.
-
-    How long the part is shows at its end only: all runs are kept until they are too many, from then on every second
-    one, later every fourth, and so on.
-    """
-    length, stride, start, n_kept = -(-KIND_ROWS // KIND_RUNS), 1, 0, 0
-    kept: list[tuple[Ints, pa.RecordBatch]] = []
-    for batch in batches:
-        runs, rows = _thin((start + np.arange(batch.num_rows)) // length, batch, stride)
-        start += batch.num_rows
-        n_kept += len(runs)
-        if len(runs):
-            kept.append((runs, rows))
-        while n_kept > limit:
-            stride *= 2
-            kept = [each for pair in kept if len((each := _thin(*pair, stride))[0])]
-            n_kept = sum(len(runs) for runs, _ in kept)
-    return [rows for _, rows in kept], stride == 1
-
-
-def _thin(runs: Ints, rows: pa.RecordBatch, stride: int) -> tuple[Ints, pa.RecordBatch]:
-    """Return the rows whose run (n,) is a multiple of the stride, with their runs."""
-    places = np.flatnonzero(runs % stride == 0)
-    return runs[places], copy_rows(rows, places)
-
-
-def copy_rows(batch: pa.RecordBatch, places: Ints) -> pa.RecordBatch:
-    """Return some rows of a block in memory of their own: a slice would keep all rows that were read with them."""
-    return batch.take(pa.array(places))
+def _whole_table(files: TableFiles, head: Head, reading: Mapping[str, Any]) -> Problem:
+    path, columns = Path(files.label), head.columns(files)
+    return make_problem(path, columns, **reading, name=files.name, source=files.source)
 
 
 def _read_table(
