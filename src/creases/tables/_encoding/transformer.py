@@ -96,18 +96,21 @@ def fit_means(sums: Sequence[Sum]) -> tuple[float, ...]:
     return tuple(means)
 
 
-def fit_category(counts: Counter[str], missing: str) -> dict[str, Any]:
+def fit_category(counts: Counter[str], missing: str, *, n_others: int = 0) -> dict[str, Any]:
     """Return the values of a category, sorted, those that are pooled as rare, and the most frequent one.
 
-    ``counts`` is in how many rows each is; it is changed.
+    ``counts`` is in how many rows each is; it is changed. ``n_others`` further rows have values so rare that they were
+    not counted.
     """
-    n = counts.total()
+    n = counts.total() + n_others
     common = _most_frequent(counts)
     gaps = counts[""]
     if missing == "mean" and common:
         counts[common] += counts.pop("", 0)
     levels = sorted(level for level, count in counts.items() if count)
     rare = tuple(level for level in _rare_levels(levels, counts, min(RARE, n // 100)) if level != common)
+    if n_others and not rare:  # values that were not counted are pooled with the rarest of the others
+        rare = tuple(sorted((each for each in levels if each not in ("", common)), key=lambda each: counts[each])[:1])
     return {"n_missing": gaps, "levels": tuple(levels), "rare": rare, "common": common}
 
 

@@ -6,16 +6,22 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from creases._engines import Engine
 from creases.errors import InputError
 from creases.tables._encoding.column_encoding import ColumnEncoding
 from creases.tables._encoding.transformer import Sum, add_exactly, column_numbers, fit_category, fit_means
 from creases.tables._reading.kinds import ColumnKind
 from creases.tables._streaming.cells import Cells, read_cells
+from creases.tables._streaming.counts import MOST_VALUES, ValueCounts
 from creases.tables._streaming.files import TableFiles
+from creases.tables._streaming.passes import sum_blocks
+
+Values = frozenset[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +77,7 @@ class ColumnSummary:
 
     n_missing: int
     sums: tuple[Sum, ...] = ()  #: of numbers
-    counts: Counter[Any] | None = None  #: of a category or a target: rows with each value
+    counts: ValueCounts | None = None  #: of a category or a target: rows with each value
     first: Any = None  #: of dates: the earliest
 
     def __add__(self, other: ColumnSummary) -> ColumnSummary:
@@ -94,20 +100,39 @@ class TableSummary:
         return TableSummary(self.n_rows + other.n_rows, self.n_dropped + other.n_dropped, columns)
 
 
-def summarize_block(has_classes: bool, block: RawBlock) -> TableSummary:
-    """Return the summary of a block; the values of the target are counted if they are classes."""
+def summarize(engine: Engine, raw: RawReader, has_classes: bool) -> TableSummary:
+    """Return the summary of a table; the values of the target are counted if they are classes.
+
+    Where a column has so many different values that counts are estimates, a second pass counts those that may be
+    frequent.
+    """
+    summary: TableSummary = sum_blocks(engine, partial(_summarize_block, has_classes, None), raw)
+    *inputs, target = summary.columns
+    if target.counts is not None and target.counts.n_others:
+        got, hint = f"more in column {raw.kinds[-1].name!r}", "predict another column"
+        raise InputError("target", f"have at most {MOST_VALUES:,} classes", got, hint)
+    candidates = [None if each.counts is None else each.counts.candidates for each in inputs]
+    if any(candidates):
+        summary = sum_blocks(engine, partial(_summarize_block, has_classes, candidates), raw)
+    return summary
+
+
+def _summarize_block(has_classes: bool, candidates: Sequence[Values | None] | None, block: RawBlock) -> TableSummary:
+    """Return the summary of a block, in which only the candidates of a column are counted, if it has any."""
     block.check()
     *inputs, (_, target) = zip(block.kinds, block.cells, strict=True)
-    columns = [_summarize(kind, cells) for kind, cells in inputs]
-    counts = _count(target, target.column.values.tolist()) if has_classes else None
+    chosen = candidates or [None] * len(inputs)
+    columns = [_summarize(*each, values) for each, values in zip(inputs, chosen, strict=True)]
+    counts = ValueCounts.from_values(_count(target, target.column.values.tolist())) if has_classes else None
     columns.append(ColumnSummary(0, counts=counts))
     return TableSummary(len(block.numbers), block.n_dropped, tuple(columns))
 
 
-def _summarize(kind: ColumnKind, cells: Cells) -> ColumnSummary:
+def _summarize(kind: ColumnKind, cells: Cells, values: Values | None) -> ColumnSummary:
     if kind.kind == "category":
-        counts = _count(cells, kind.texts(cells.column))
-        return ColumnSummary(counts[""], counts=counts)
+        rows = _count(cells, kind.texts(cells.column))
+        counts = ValueCounts.from_values(rows, values)
+        return ColumnSummary(counts.n_missing, counts=counts)
     numbers = cells.take(column_numbers(cells.column, kind))
     first = None
     if kind.date is not None:
@@ -135,7 +160,10 @@ def _add_sums(a: Sum, b: Sum) -> Sum:
 def column_encoding(kind: ColumnKind, summary: ColumnSummary, missing: str) -> ColumnEncoding:
     """Return how a column becomes numbers, by what a pass tells of it."""
     if summary.counts is not None:
-        return ColumnEncoding(kind, "input", **fit_category(Counter(summary.counts), missing))
+        counts = Counter(summary.counts.counts)
+        if summary.n_missing:
+            counts[""] = summary.n_missing
+        return ColumnEncoding(kind, "input", **fit_category(counts, missing, n_others=summary.counts.n_others))
     sums = list(summary.sums)
     if kind.date is not None and summary.first is not None:  # days were counted from the first of a sample
         shift = float((np.datetime64(kind.date.first, "D") - summary.first).astype(int))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +31,14 @@ from creases.tables._streaming.encoded import EncodedReader, encode_cells
 from creases.tables._streaming.files import TableFiles
 from creases.tables._streaming.head import Head, read_head
 from creases.tables._streaming.memory import MAX_MEMORY, MemoryLimit
-from creases.tables._streaming.passes import open_sums, sum_blocks, sum_task
+from creases.tables._streaming.passes import open_sums, sum_task
 from creases.tables._streaming.rows import StreamedRows, TrainReader
 from creases.tables._streaming.summary import (
     RawReader,
     TableSummary,
     column_encoding,
     gaps,
-    summarize_block,
+    summarize,
 )
 
 #: Bytes of files whose first pass is not worth the start of processes.
@@ -106,11 +105,11 @@ def _read_table(
     _, classes = encode_target(target, kinds[position], reading["task"])
     inputs = [k for k, use in enumerate(uses) if use == "input"]
     raw = RawReader(files, tuple(kinds[k] for k in [*inputs, position]), reading["missing"])
-    summary: TableSummary = sum_blocks(engine, partial(summarize_block, classes is not None), raw)
+    summary = summarize(engine, raw, classes is not None)
     _check_gaps(summary, raw, reading["missing"])
     levels: list[Any] = []
     if classes is not None:
-        seen = list(summary.columns[-1].counts or ())
+        seen = list(summary.columns[-1].counts.counts) if summary.columns[-1].counts else []
         target = replace(target, values=np.append(target.values, np.array(seen, target.values.dtype)))
         _, classes = encode_target(target, kinds[position], "classification")
         levels = target.levels()
