@@ -48,6 +48,17 @@ def test_importing_creases_loads_no_compiler_and_no_plotting():
     assert not loaded & {"numba", "llvmlite", "matplotlib", "networkx.classes", "onnx", "typer", "rich", "sklearn"}
 
 
+def test_the_process_that_serves_the_studio_loads_no_torch_and_no_plotting():
+    pytest.importorskip("uvicorn")
+    assert not loaded_by("import creases.show.studio") & {"torch", "sklearn", "matplotlib", "pandas", "numba"}
+
+
+def test_help_loads_no_library_that_it_does_not_show():
+    code = "from typer.testing import CliRunner\nfrom creases.cli import app\n"
+    code += "assert CliRunner().invoke(app, ['grow', '--help']).exit_code == 0"
+    assert not loaded_by(code) & {"torch", "sklearn", "pandas", "pydantic.main", "rich.progress"}
+
+
 @pytest.mark.slow
 def test_creases_can_be_imported_and_read_without_numba():
     code = "import sys; sys.modules['numba'] = None\nimport creases\ncreases.read([([[1.0]], [0.0])])"

@@ -92,6 +92,8 @@ def test_stages_of_growth_are_shown_with_both_losses(run, monkeypatch):
     assert [(step["kept"], step["undone"]) for step in summary["growth_steps"]] == [(True, False), (False, True)]
     assert (summary["stages"], summary["growth_ended"]) == (history.stages, history.growth_ended)
     assert summary["spent"]["epochs"] == pytest.approx(history.last["epochs"])
+    assert summary["epochs"] == pytest.approx(history.last["epochs"])
+    assert summary["epochs_in_history"] == len(history.epochs)
     assert history.last["epochs"] <= 201
 
 

@@ -4,6 +4,7 @@ import { About } from "./About";
 import { Card } from "./Card";
 import { ChangePanel } from "./ChangePanel";
 import { Curves } from "./Curves";
+import { draft } from "./draft";
 import { MethodPanel } from "./MethodPanel";
 import { isDrawn, NetworkDrawing } from "./NetworkDrawing";
 import { PicturePanel } from "./PicturePanel";
@@ -43,7 +44,7 @@ export function App() {
           <TablePage table={all.table} />
         </main>
       )}
-      {viewed && !all?.table && <main class={live ? "studio" : "report"}>
+      {viewed && !all?.table && <main class={!live ? "report" : draft.value.kind === "draw" ? "studio drawing" : "studio"}>
         <aside class="left" aria-label={live ? "Problem and controls" : "About this run"}>
           {live ? <><ProblemPanel /><MethodPanel /><RunPanel /><SlicePanel /></> : <About />}
           {!live && grows && <section aria-labelledby="curves-title"><h2 id="curves-title">Curves</h2><Curves /></section>}

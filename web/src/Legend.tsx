@@ -20,7 +20,7 @@ function goal({ classes, features, target }: Problem): string {
 
 export function Legend({ now, drawing }: { now: Frame | null; drawing: boolean }) {
   const problem = run.value?.problem;
-  if (drawing) return <figcaption class="legend"><p>Click or drag to add points. Choose another class on the left, then press {status.value === "idle" ? "Start" : "Restart"}.</p></figcaption>;
+  if (drawing) return <figcaption class="legend"><p>Click or drag to add points. Choose another class under Problem, then press {status.value === "idle" ? "Start" : "Restart"}.</p></figcaption>;
   if (!problem || !now) {
     if (!source.value!.live || !problem) return <figcaption class="legend">{busy.value || "Opening…"}</figcaption>;
     return (
@@ -47,7 +47,7 @@ function OfPlane({ now }: { now: PlaneFrame }) {
   const tones = paper(dark.value);
   return (
     <>
-      <p>Each patch is a region where the network is a single linear function. Hover over one to inspect it.</p>
+      <p>Each patch is a region where the network is a single linear function. Hover over one, or tap it, to inspect it.</p>
       <Classes />
       {now.layers.slice(0, 4).map((layer, k) => (
         <span key={layer.name}>

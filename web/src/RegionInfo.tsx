@@ -13,7 +13,7 @@ export function RegionInfo() {
   const problem = run.value?.problem;
   const chosen = looked.value ?? region.value;
   if (!now || !problem || chosen === null || chosen >= now.regions) {
-    return <p class="quiet">Hover over the map to inspect a region. Click to select it and see the smallest change that flips the prediction.</p>;
+    return <p class="quiet">Hover over the map to inspect a region. Click or tap to select it and see the smallest change that flips the prediction.</p>;
   }
   return (
     <dl class="facts" aria-live="polite">

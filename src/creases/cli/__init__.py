@@ -55,6 +55,14 @@ class LazyGroup(TyperGroup):
         """Return the names of all commands."""
         return [*COMMANDS, *sorted(_plugins())]
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options; flags that are not given are False, for which typer need not import pydantic."""
+        options = super().get_params(ctx)
+        for option in options:
+            if getattr(option, "is_flag", False) and option.default is None:
+                option.default = False
+        return options
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import a command; for the overview only its name and its summary are needed."""
         plugins = {} if cmd_name in COMMANDS else _plugins()

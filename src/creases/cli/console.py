@@ -15,7 +15,6 @@ from typing import Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from creases.errors import CreasesError, InputError
@@ -99,6 +98,8 @@ def show_progress(steps: int) -> Iterator[Callable[..., None]]:
     Call what it yields with each step's name as the step begins, or hand it to a function as its
     :data:`~creases._typing.Progress`: the same name again, with numbers, updates the step.
     """
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("", total=steps)

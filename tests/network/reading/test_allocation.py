@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import creases
 from creases.errors import CreasesError, LimitError, ReadError
-from creases.network._reading.allocation import AllocationLimit
+from creases.network._reading.allocation import AllocationLimit, _result_bytes
 
 #: By name: nodes from "x" (1, 1, 4, 4) to "y" with an attribute or a constant that asks for far too much.
 GREEDY = {
@@ -122,3 +122,32 @@ def test_onnx_of_a_convolution_reads_within_what_it_needs(tmp_path):
     path = net.save(tmp_path / "net.onnx")
     assert onnx.load(path).graph.node
     assert creases.read(path, max_memory=1e5).n_units == net.n_units
+
+
+def _computed_and_counted(function):
+    """The bytes of the results of a function's last operation, and what is counted for it."""
+
+    class Watch(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out = func(*args, **(kwargs or {}))
+            self.sizes = 8 * out.numel(), _result_bytes(func, args, kwargs or {})
+            return out
+
+    with Watch() as watch:
+        function()
+    return watch.sizes
+
+
+@pytest.mark.parametrize("options", [{}, {"stride": 2, "padding": (1, 0)}, {"dilation": (2, 1), "groups": 2}])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_the_size_of_a_convolution_is_that_of_its_result(options, transposed):
+    x, weight = torch.ones(3, 4, 9, 8), torch.ones(4, 4 // options.get("groups", 1), 3, 2)
+    convolve = torch.nn.functional.conv_transpose2d if transposed else torch.nn.functional.conv2d
+    computed, counted = _computed_and_counted(lambda: convolve(x, weight, **options))
+    assert computed == counted
+
+
+@pytest.mark.parametrize("numbers", [(7,), (2, 9), (2, 9, 3), (0.0, 1.0, 0.15), (9, 2, -2), (3, 3)])
+def test_the_size_of_a_range_is_that_of_its_result(numbers):
+    computed, counted = _computed_and_counted(lambda: torch.arange(*numbers))
+    assert computed == counted

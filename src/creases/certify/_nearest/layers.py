@@ -192,10 +192,13 @@ class _Builder:
     def affine(self, step: Step, inputs: list[Coefficients]) -> Coefficients:
         """Apply an affine step to coefficients, with a bound of what is rounded."""
         values = [self.pad(part.value) for part in inputs]
-        out, error = step.linear(values), None
-        if not _is_exact(step, inputs):
+        used = torch.stack([value.reshape(len(value), -1).any(dim=1) for value in values]).any(dim=0)  # variables
+        parts = [value[used] for value in values]
+        some, error = step.linear(parts), None
+        out = _spread(some, used)
+        if not _is_exact(step, parts, has_constant=bool(used[0])):
             terms = max(int(value[0].numel()) for value in values) * len(values) + 8
-            error = gamma(terms) * _magnitude(step, values, out)
+            error = gamma(terms) * _spread(_magnitude(step, parts, some), used)
         if any(part.error is not None for part in inputs):
             errors = [torch.zeros_like(part.value) if part.error is None else part.error for part in inputs]
             passed = _magnitude(step, [self.pad(part) for part in errors], out) * (1 + gamma(out[0].numel() + 8))
@@ -242,14 +245,25 @@ class _Builder:
         return _cut(z, 0, 1, squeeze=True)
 
 
-def _is_exact(step: Step, inputs: list[Coefficients]) -> bool:
-    """Whether a step rounds no coefficient: it moves entries, or each is one product with 1 or -1."""
+def _spread(rows: Tensor, used: Tensor) -> Tensor:
+    """Return rows as those of the variables that are used, and 0 for all others."""
+    if used.all():
+        return rows
+    out = rows.new_zeros(len(used), *rows.shape[1:])
+    out[used] = rows
+    return out
+
+
+def _is_exact(step: Step, parts: list[Tensor], *, has_constant: bool) -> bool:
+    """Whether a step rounds no coefficient: it moves entries, or each is one product with 1 or -1.
+
+    ``parts`` are the rows of its inputs that are not all 0.
+    """
     if step.op in _MOVES:
         return True
-    if step.op in _PRODUCTS and len(inputs) == 1:
-        value = inputs[0].value.flatten(1)
-        plain = bool(((value == 0) | (value.abs() == 1)).all()) and not bool(value[0].any())
-        return plain and int((value != 0).sum(dim=1).max()) <= 1
+    if step.op in _PRODUCTS and len(parts) == 1 and not has_constant:
+        (value,) = parts
+        return int(value.count_nonzero()) == len(value) and bool((value[value != 0].abs() == 1).all())
     return False
 
 

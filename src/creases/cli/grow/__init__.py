@@ -204,7 +204,8 @@ def grow_table(
         str | None,
         growth_option(
             metavar="COST",
-            help="How much to spend: epochs (100), time ('60 s', '5 min'), '2e12 multiply-adds', or auto.",
+            help="How much to spend on training and growth: epochs (100), time ('60 s', '5 min'; starting and writing "
+            "the files take seconds more), '2e12 multiply-adds', or auto.",
             show_default="auto",
         ),
     ] = None,

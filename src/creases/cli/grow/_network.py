@@ -12,7 +12,7 @@ from creases.cli._columns import print_columns
 from creases.cli.console import command, out, print_next
 from creases.cli.grow._report import Report, parts
 from creases.cli.grow._write import write
-from creases.tables import Experiment, RunFile, RunSettings, baselines, lock_folder, prepare_folder
+from creases.tables import Experiment, RunFile, RunSettings, TableSplit, baselines, lock_folder, prepare_folder
 
 
 def fit_into(
@@ -22,7 +22,8 @@ def fit_into(
     problem = settings.load_problem()
     if show_columns and problem.encoding is not None:
         print_columns(problem.encoding)
-    data = Experiment.from_problem(problem, settings.growth).data  # refuses what cannot start before writing anything
+    data = TableSplit.from_problem(problem, settings.growth)
+    Experiment(data, settings.growth, fit=False)  # refuses what cannot start before writing anything
     with lock_folder(home):
         if fresh:
             prepare_folder(home, force=force)

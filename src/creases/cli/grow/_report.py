@@ -80,7 +80,8 @@ class Report:
             "how": self.settings.growth.how,
             "budget": history.setting["budget"],
             "spent": {name: history.last[name] for name in ("epochs", "seconds", "multiply_adds")},
-            "epochs": len(history.epochs),
+            "epochs": round(history.last["epochs"], 6),  # of training, those of stages that were undone included
+            "epochs_in_history": len(history.epochs),
             "kept_epoch": self.experiment.best_epoch,
             "stages": history.stages,
             "growth_ended": history.growth_ended,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import ceil, isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -94,6 +94,10 @@ def _result_bytes(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> int
         return 8 * prod(tensors[-2].shape[:-1]) * tensors[-1].shape[-1]
     if func._overloadpacket in _JOINS:
         return 8 * sum(leaf.numel() for leaf in tensors)
+    if func._overloadpacket is torch.ops.aten.arange:
+        return 8 * _count_range(*args)
+    if func._overloadpacket is torch.ops.aten.convolution:
+        return 8 * prod(max(size, 0) for size in _convolution_shape(*args))
     try:
         meta_args, meta_kwargs = tree_map(_to_meta, (tuple(args), kwargs))
         out = func(*meta_args, **meta_kwargs)
@@ -102,6 +106,32 @@ def _result_bytes(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> int
     ):  # without a rule for sizes: torch says what is wrong, or its results are no larger than its inputs
         return 0
     return sum(leaf.numel() * leaf.element_size() for leaf in _tensors(out))
+
+
+def _count_range(start: float, end: float | None = None, step: float = 1) -> int:
+    """Return how many numbers a range has; 0 for one that torch refuses."""
+    low, high = (0, start) if end is None else (start, end)
+    count = (high - low) / step if step else 0.0
+    return max(ceil(count), 0) if isfinite(count) else 0
+
+
+def _convolution_shape(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    strides: Any,
+    pads: Any,
+    dilations: Any,
+    transposed: bool,
+    output_pads: Any,
+    groups: int,
+) -> tuple[int, ...]:
+    """Return the shape (b, channels, *sizes) of a convolution."""
+    reach = [d * (k - 1) for d, k in zip(dilations, weight.shape[2:], strict=True)]
+    axes = zip(x.shape[2:], reach, strides, pads, output_pads, strict=True)
+    if transposed:
+        return (len(x), weight.shape[1] * groups, *((n - 1) * s - 2 * p + r + o + 1 for n, r, s, p, o in axes))
+    return (len(x), len(weight), *((n + 2 * p - r - 1) // s + 1 for n, r, s, p, _ in axes))
 
 
 def _to_meta(leaf: Any) -> Any:

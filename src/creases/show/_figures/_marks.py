@@ -10,7 +10,6 @@ from matplotlib.collections import LineCollection
 from numpy.typing import ArrayLike, NDArray
 
 from creases.errors import InputError
-from creases.growth.methods.folding import fold_entries
 from creases.show import _style as style
 
 if TYPE_CHECKING:
@@ -44,6 +43,8 @@ def mark_growth_step(
     Axes
         The axes drawn on.
     """
+    from creases.growth.methods.folding import fold_entries  # maps of networks that did not grow need no growth
+
     theme = style.active_theme()
     handles = mark_units(ax, partition, new_units(partition.net, record))
     entry = next(iter(fold_entries(record.explanation)), record.explanation)  # of several folds, the strongest

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
 
 from creases.compare import Compression, coefficients, compress, decisions
 from creases.regions import PlanePartition
 from creases.show.report._formatting import Section, format_percent, pluralize
 from creases.show.report._rendering import render_themes
 from creases.show.report._subject import Subject
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Numbers of pieces for compression.
 KS = (1, 2, 3, 5, 10, 20, 50, 100)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
-
-from creases.show._save import reduce_colors
-from creases.show._style import THEMES, style_context, theme
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def render_themes(draw: Callable[[], Figure], *, dpi: int = 130) -> dict[str, str]:
     """Return the figure of ``draw`` as a PNG data URI for each theme."""
+    from creases.show._save import reduce_colors  # with matplotlib, which pages without pictures do not need
+    from creases.show._style import THEMES, style_context, theme
+
     images = {}
     for name in THEMES:
         with theme(name):

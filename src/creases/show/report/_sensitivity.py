@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from creases.compare import ActiveSubspace, Coefficients, active_subspace, coefficients
 from creases.show.report._formatting import Section, format_float, format_percent, pluralize
 from creases.show.report._rendering import render_themes
 from creases.show.report._subject import Subject
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Largest numbers of outputs listed, of inputs that describe a direction, and of coefficients.
 OUTPUTS, INPUTS, _NUMBERS = 20, 4, 2**23

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from creases import problems
-from creases.growth.methods import METHODS
 from creases.show.studio._problem_input import TOO_LARGE
 
 _PROBLEMS = {
-    "xor_circles": "Disc and ring, swapped by quadrant",
+    "xor_circles": "Disc and ring, by quadrant",
     "moons": "Two moons",
     "spirals": "Two spirals",
     "circle_annulus": "Disc inside a ring",
@@ -31,6 +30,7 @@ _PROBLEMS = {
     "breast_cancer": "Breast cancer (thirty inputs)",
     "digits": "Digits (64 inputs)",
 }
+#: All growth methods; not read from :mod:`creases.growth`, which would take seconds to import before a page can open.
 _METHODS = {
     "auto": "Auto: fold, or random units for wide layers",
     "fold": "Fold at a typical mistake",
@@ -55,7 +55,7 @@ def choices() -> dict[str, list[tuple[str, str]]]:
     """Return values and labels of what a page offers: problems, methods, where and when to grow."""
     return {
         "problems": _with_labels((name for name in problems.names() if name not in TOO_LARGE), _PROBLEMS),
-        "methods": _with_labels(METHODS, _METHODS),
+        "methods": list(_METHODS.items()),
         "where": list(_WHERE.items()),
         "when": list(_WHEN.items()),
     }

@@ -6,7 +6,7 @@ import json
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from creases.errors import CreasesError, RequestError
 from creases.problems import Problem
@@ -19,8 +19,10 @@ from creases.show.studio._live_run import ENDED, LiveRun
 from creases.show.studio._memory import is_out_of_memory
 from creases.show.studio._model_view import ModelView
 from creases.show.studio._problem_input import make_problem, render_error, table_name
-from creases.show.studio._table_view import TableView
 from creases.tables import RunSettings
+
+if TYPE_CHECKING:
+    from creases.show.studio._table_view import TableView
 
 State = Literal["idle", "running", "paused", "ended"]
 
@@ -106,6 +108,8 @@ class Controller:
         if shown is not None:
             self._say({"type": "run", "run": shown.to_json()})
         elif self._folder and self._problem is None:
+            from creases.show.studio._table_view import TableView
+
             return self._show_table(TableView.from_folder(self._folder, self._limits, self._sign))
         elif self._problem is not None:
             self._say({"type": "run", "run": _problem_only_json(self._problem)})
@@ -130,6 +134,8 @@ class Controller:
 
     def _fit(self, request: Mapping[str, Any]) -> None:
         """Fit curves to a table and show them."""
+        from creases.show.studio._table_view import TableView  # with matplotlib
+
         problem = make_problem(request.get("problem", {}), self._limits)
         self._show_table(TableView.from_problem(problem, self._limits, self._sign))
 

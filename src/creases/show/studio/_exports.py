@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from creases.errors import RequestError
 from creases.show.studio._scratch import scratch_folder
-from creases.show.studio._script import script
 
 if TYPE_CHECKING:
     from creases.show.studio._live_run import LiveRun
@@ -59,12 +58,15 @@ def _export_onnx(request: ExportRequest) -> bytes:
 
 
 def _export_code(request: ExportRequest) -> bytes:
+    from creases.show.studio._script import script
+
     return script(request.spec, request.live).encode()
 
 
 def _export_report(request: ExportRequest) -> bytes:
     """Return the report that ``creases report`` writes, as HTML."""
     from creases.show.report._growth import write_run_report
+    from creases.show.studio._script import script
     from creases.tables import SavedRun
 
     live = request.live

@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from typing import Any, cast
 
 from creases.show.studio._limits import Limits
-from creases.show.studio._worker import main
+from creases.show.studio._worker import LIBRARIES, main
 
 #: How often a process is started that is killed before it is ready, and the seconds between two attempts: a fork server
 #: that was killed refuses connections a moment before the system says that it has ended.
@@ -38,7 +38,7 @@ def start_context() -> Any:
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["creases.show.studio._worker"])
+    context.set_forkserver_preload([LIBRARIES])
     ensure_fork_server()
     return context
 

@@ -149,7 +149,8 @@ class Session:
             return False
         if worker is not None and worker.silent > limits.answer:
             self._discard_worker(
-                f"This took longer than {limits.answer / 60:.0f} minutes and was stopped. Use fewer rows or units."
+                f"This took longer than {limits.answer / 60:g} minutes and was stopped. Use fewer rows or units, or "
+                "start the studio with more time: creases studio --minutes N."
             )
         elif worker is not None and worker.silent > limits.slow:
             self._send_json({"type": "working", "seconds": int(worker.silent)})

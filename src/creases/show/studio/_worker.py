@@ -12,10 +12,12 @@ from importlib import import_module
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from creases.show.studio._controller import Controller
 from creases.show.studio._exports import Export
 from creases.show.studio._limits import Limits
 from creases.show.studio._memory import limit_memory
+
+#: The module that imports what every worker needs, and the studio's own process does not.
+LIBRARIES = "creases.show.studio._controller"
 
 
 def main(pipe: Connection, limits: Limits, folder: str = "") -> None:
@@ -25,6 +27,7 @@ def main(pipe: Connection, limits: Limits, folder: str = "") -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at the terminal ends the studio, which closes the pipe
     threading.Thread(target=_exit_with_studio, daemon=True).start()
+    import_module(LIBRARIES)  # before memory is limited
     _use_one_thread()
     limit_memory(limits.memory)
     try:
@@ -34,6 +37,8 @@ def main(pipe: Connection, limits: Limits, folder: str = "") -> None:
 
 
 def _serve(pipe: Connection, limits: Limits, folder: str) -> None:
+    from creases.show.studio._controller import Controller
+
     controller = Controller(
         lambda message: pipe.send(_pack(message)), limits, lambda: pipe.send(("worked", controller.state)), folder
     )
