@@ -13,6 +13,7 @@ from creases._validation import check_choice, check_number
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._model.table_model import TableModel
+from creases.tables._reading.files import is_stream
 from creases.tables._reading.table import read_table
 from creases.tables._split.options import CurveConfig
 from creases.tables._split.split import TableSplit
@@ -57,8 +58,10 @@ def fit_table(
     ----------
     table
         A DataFrame, a file, or a problem. A table larger than memory: a pattern such as ``"part-*.parquet"``, a folder
-        or a pyarrow dataset of Parquet, CSV or Feather files. Its stages, knots and penalties are chosen on a sample of
-        40,000 rows, as those of any table of more; all rows are then fitted, in sums over blocks of them.
+        or a pyarrow dataset of Parquet, CSV or Feather files; or a relation of DuckDB, or whatever else gives rows by
+        Arrow's ``__arrow_c_stream__``, which is written to a temporary Parquet file first. Its stages, knots and
+        penalties are chosen on a sample of 40,000 rows, as those of any table of more; all rows are then fitted, in
+        sums over blocks of them.
     target, task, missing, inputs, drop, categorical
         The column to predict, by default the last, whether it has classes or values, by default what it looks like, and
         what to do with missing values and columns; see :func:`creases.tables.read_table`. Not for a problem. Several
@@ -101,18 +104,29 @@ def fit_table(
     reading |= {"categorical": tuple(categorical), "missing": missing}
     if isinstance(target, list | tuple):
         return _fit_several(table, reading, config)
-    if files := find_table_files(table, max_memory=max_memory):
-        if not isinstance(config, CurveConfig):
-            got, hint = f"{files.label} in blocks", "use {0}, or one file and a higher {1}"
-            raise InputError("table", 'be read as a whole for kind="network"', got, hint, _WAYS)
-        from creases.tables._streaming.fit import fit_files  # imports scipy
+    where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "address": address, "max_memory": max_memory}
+    if is_stream(table):
+        from creases.tables._streaming.spool import spool  # imports pyarrow
 
-        where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "address": address, "max_memory": max_memory}
-        return fit_files(files, reading, config, **where)
+        with spool(table, engine) as files:
+            return _fit_files(files, reading, config, where)
+    if found := find_table_files(table, max_memory=max_memory):
+        return _fit_files(found, reading, config, where)
     problem = _read_problem(table, reading)
     if isinstance(config, CurveConfig):
         return fit_problem(problem, config)
     return _grow_network(problem, config, callbacks, progress)
+
+
+def _fit_files(
+    files: TableFiles, reading: Mapping[str, Any], config: CurveConfig | GrowthConfig, where: Mapping[str, Any]
+) -> TableModel:
+    if not isinstance(config, CurveConfig):
+        got, hint = f"{files.label} in blocks", "use {0}, or one file and a higher {1}"
+        raise InputError("table", 'be read as a whole for kind="network"', got, hint, _WAYS)
+    from creases.tables._streaming.fit import fit_files  # imports scipy
+
+    return fit_files(files, reading, config, **where)
 
 
 def find_table_files(table: Any, *, header: bool | None = None, max_memory: float | None = None) -> TableFiles | None:

@@ -301,9 +301,10 @@ class TableModel:
     def write_predictions(self, data: Any, out: str | Path, **options: Any) -> dict[str, Any]:
         """Write the table of :meth:`frame` for files of any size to a CSV or Parquet file, in constant memory.
 
-        ``data`` is a file, a pattern such as ``"part-*.parquet"``, a folder or a pyarrow dataset. The order of rows is
-        kept; a column ``row`` numbers them. ``options`` are ``n_jobs``, ``engine`` and ``address`` as for
-        :func:`creases.fit_table`, ``header`` of CSV files, and ``budget`` as for :meth:`frame`. Returned is a summary:
+        ``data`` is a file, a pattern such as ``"part-*.parquet"``, a folder, a pyarrow dataset or a stream of rows, as
+        a relation of DuckDB is (see :func:`creases.fit_table`). The order of rows is kept; a column ``row`` numbers
+        them. ``options`` are ``n_jobs``, ``engine`` and ``address`` as for :func:`creases.fit_table`, ``header`` of CSV
+        files, and ``budget`` as for :meth:`frame`. Returned is a summary:
         ``rows``, ``outside``, what was ``predicted``, and ``notes`` on unusual cells.
         """
         from creases.tables._streaming.predict import write_predictions

@@ -182,3 +182,8 @@ def _columns_of(path: Path, name: str, array: NDArray[Any], features: NDArray[An
             f"features in {path}", f"be {array.shape[1]} names, one for each column of {name}", f"{len(names)}"
         )
     return [from_values(feature, array[:, i]) for i, feature in enumerate(names)]
+
+
+def is_stream(table: Any) -> bool:
+    """Return whether a table is a stream of rows, such as a relation of DuckDB, and no DataFrame of pandas."""
+    return hasattr(table, "__arrow_c_stream__") and not hasattr(table, "iloc")

@@ -57,17 +57,22 @@ class TableFiles:
     has_header: bool = True
     encoding: str = "utf8"
     block: int = BLOCK  #: rows of a block at most
+    title: str = ""  #: what the table is called, if not by its files
     stamps: tuple[tuple[int, int], ...] = ()  #: size of each file and when it changed last, as they were when found
 
     @property
     def name(self) -> str:
         """What the table is called: the name of a file without its ending, or of the folder of several files."""
         first = Path(self.paths[0])
+        if self.title:
+            return self.title
         return first.stem if len(self.paths) == 1 else (Path(self.base) if self.base else first.parent).name
 
     @property
     def source(self) -> str:
         """Where its rows are: the name of a file, or the number of files."""
+        if self.title:
+            return self.title
         return Path(self.paths[0]).name if len(self.paths) == 1 else plural(len(self.paths), "file")
 
     @property

@@ -17,9 +17,11 @@ from creases._files import write_atomically
 from creases.errors import InputError
 from creases.tables._encoding.encoding import TableEncoding, find_unusual, number_encoding
 from creases.tables._model.predictions import PredictionSummary
+from creases.tables._reading.files import is_stream
 from creases.tables._streaming.cells import Cells, raw_cells
 from creases.tables._streaming.encoded import check_columns, encode_cells
 from creases.tables._streaming.files import TableFiles, find_files
+from creases.tables._streaming.spool import spool
 
 if TYPE_CHECKING:
     from creases.tables._model.table_model import TableModel
@@ -49,9 +51,20 @@ def write_predictions(
     if out.suffix not in ENDINGS:
         raise InputError("out", f"be a file name ending in {' or '.join(ENDINGS)}", repr(out.name))
     check_engine(engine, n_jobs, address)
-    files = find_files(data, header=header, always=True)
-    if files is None:
+    if is_stream(data):
+        with spool(data, engine) as files:
+            return _write_blocks(model, files, out, budget=budget, where=(n_jobs, engine, address))
+    found = find_files(data, header=header, always=True)
+    if found is None:
         raise InputError("data", "be a file, a pattern or a folder of Parquet, CSV or Feather files", repr(data))
+    return _write_blocks(model, found, out, budget=budget, where=(n_jobs, engine, address))
+
+
+def _write_blocks(
+    model: TableModel, files: TableFiles, out: Path, *, budget: float, where: tuple[int | None, str, str | None]
+) -> dict[str, Any]:
+    """Write the predictions for files; ``where`` are ``n_jobs``, ``engine`` and ``address``."""
+    n_jobs, engine, address = where
     if budget > 0:
         files = replace(files, block=min(files.block, SEARCHED))
     encoding = number_encoding(model.features, model.center) if model.encoding is None else model.encoding
