@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import creases
+from creases import certify
+from creases.certify import proofs
 
 ROOT = Path(__file__).parents[1]
 
@@ -46,6 +48,16 @@ def test_every_name_of_a_room_exists_and_is_documented(room):
 def test_importing_creases_loads_no_compiler_and_no_plotting():
     loaded = loaded_by("import creases")
     assert not loaded & {"numba", "llvmlite", "matplotlib", "networkx.classes", "onnx", "typer", "rich", "sklearn"}
+
+
+def test_a_proof_about_a_perceptron_is_checked_without_torch(tmp_path):
+    net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])
+    net.save(tmp_path / "net.onnx")
+    proofs.save_proof(certify.holds(net, (-0.5, 0.75), never=1).proof, tmp_path / "proof.json")
+    code = "from typer.testing import CliRunner\nfrom creases.cli import app\n"
+    code += f"assert CliRunner().invoke(app, ['check', {str(tmp_path / 'proof.json')!r}, "
+    code += f"{str(tmp_path / 'net.onnx')!r}]).exit_code == 0"
+    assert not loaded_by(code) & {"torch", "scipy", "sklearn", "pandas"}
 
 
 def test_the_process_that_serves_the_studio_loads_no_torch_and_no_plotting():

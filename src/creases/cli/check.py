@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from creases.certify.proofs import CheckResult
+    from creases.network import NetworkLike
 
 from creases._text import plural
 from creases.cli import _model as model
@@ -84,7 +86,7 @@ def check_proof_file(
                 raise typer.Exit(REFUSED)
         begin("reading the network")
         shape = parse_shape(input_shape)
-        net, second = model.load_model(model_, shape), None if other is None else model.load_model(other, shape)
+        net, second = _load(model_, shape), None if other is None else _load(other, shape)
         try:
             result = check_proof(loaded, net, second, progress=report)
         except KeyboardInterrupt:
@@ -92,6 +94,11 @@ def check_proof_file(
             raise typer.Exit(INTERRUPTED) from None
     _print(result, as_json)
     raise typer.Exit(0 if result else REFUSED)
+
+
+def _load(name: str, shape: Sequence[int] | None) -> NetworkLike:
+    """Return a network; the name of an ONNX file is left to the checker, which may read it without PyTorch."""
+    return Path(name) if shape is None and Path(name).suffix == ".onnx" else model.load_model(name, shape)
 
 
 def _print(result: CheckResult, as_json: bool) -> None:

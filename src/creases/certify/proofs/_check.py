@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,12 +16,15 @@ from creases.certify.proofs._checker.program import build_machine
 from creases.certify.proofs._checker.runs import join_runs
 from creases.certify.proofs._checker.statements import Subject, derive_claims
 from creases.certify.proofs._checker.trees import check_tree
-from creases.certify.proofs._digest import network_digest
+from creases.certify.proofs._digest import as_plain, network_digest
 from creases.certify.proofs._format import DecisionsStatement, DifferencesStatement, ModelMark, Proof
 from creases.certify.proofs._values import proof_from_json, proof_to_json
 from creases.certify.proofs._words import describe
 from creases.errors import InputError, RequestError
-from creases.network import Network, NetworkLike, as_network
+
+if TYPE_CHECKING:
+    from creases.certify.proofs._checker.plain import PlainNetwork
+    from creases.network import NetworkLike
 
 
 @dataclass(frozen=True)
@@ -94,13 +98,13 @@ def _check_rounding() -> None:
         raise RequestError("tiny numbers are flushed to zero in this process, so nothing can be checked; start another")
 
 
-def _networks(proof: Proof, net: NetworkLike, other: NetworkLike | None) -> tuple[Network, Network | None]:
+def _networks(proof: Proof, net: NetworkLike, other: NetworkLike | None) -> tuple[PlainNetwork, PlainNetwork | None]:
     is_pair = isinstance(proof.statement, DifferencesStatement | DecisionsStatement)
     if is_pair and other is None:
         raise InputError("other", "be given: the proof is about two networks")
     if not is_pair and other is not None:
         raise InputError("other", "be left out: the proof is about one network")
-    return as_network(net), None if other is None else as_network(other)
+    return as_plain(net), None if other is None else as_plain(other)
 
 
 class _Checker:
@@ -113,7 +117,7 @@ class _Checker:
         self.nodes += 1
         self.report("checking nodes", self.nodes, self.total)
 
-    def run(self, net: Network, other: Network | None) -> None:
+    def run(self, net: PlainNetwork, other: PlainNetwork | None) -> None:
         """Refuse the proof if anything is wrong with it."""
         _check_mark(self.proof.model, net, "the network")
         if other is not None:
@@ -139,7 +143,7 @@ class _Checker:
                 raise Refusal(f"claim {_name(key)}, {refusal}") from None
 
 
-def _check_mark(mark: ModelMark, net: Network, what: str) -> None:
+def _check_mark(mark: ModelMark, net: PlainNetwork, what: str) -> None:
     sizes = (net.n_in, net.n_out)
     shown = f"{plural(mark.n_in, 'input')} and {plural(mark.n_out, 'output')}"
     require(sizes == (mark.n_in, mark.n_out), f"{what} has {sizes[0]} and {sizes[1]}, the proof is about {shown}")

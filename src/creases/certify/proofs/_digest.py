@@ -5,25 +5,42 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import suppress
-from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from creases.certify.proofs._checker.dyadic import Dyadic
+from creases.certify.proofs._checker.onnx_perceptron import read_perceptron
 from creases.certify.proofs._checker.parts import to_fractions
+from creases.certify.proofs._checker.plain import PlainNetwork, to_plain
 from creases.certify.proofs._checker.program import Affine, Choice, Machine, Relu, build_machine
 from creases.certify.proofs._checker.runs import affine_forms
 from creases.certify.proofs._format import ClaimProof, ModelMark, Proof, Statement
 from creases.errors import InputError
-from creases.network import Network, NetworkLike, as_network
+
+if TYPE_CHECKING:
+    from creases.network import NetworkLike
 
 #: Most entries of all steps' matrices of a network whose affine parts are multiplied out.
 MAX_ENTRIES = 2**22
 
 
-def network_digest(net: NetworkLike) -> str:
+def as_plain(net: NetworkLike | PlainNetwork) -> PlainNetwork:
+    """Return a network as the checker reads it; files of perceptrons without importing PyTorch."""
+    if isinstance(net, PlainNetwork):
+        return net
+    if isinstance(net, str | Path) and Path(net).suffix.lower() == ".onnx" and Path(net).is_file():
+        plain = read_perceptron(Path(net))
+        if plain is not None and plain.entries <= MAX_ENTRIES:  # the digest of a larger one depends on its steps
+            return plain
+    from creases.network import as_network
+
+    return to_plain(as_network(net))
+
+
+def network_digest(net: NetworkLike | PlainNetwork) -> str:
     """Return the SHA-256 of a network's bends and of the affine functions between them, in exact arithmetic.
 
     So it does not depend on how affine parts are written as steps, as exported files write them otherwise. Of networks
@@ -36,10 +53,8 @@ def network_digest(net: NetworkLike) -> str:
     >>> network_digest(net) == network_digest(creases.read([([[1.0], [-1.0]], [0.0, 1e-9]), ([[1.0, 1.0]], [0.0])]))
     False
     """
-    work = as_network(net).to("cpu").to(torch.float64)
-    sizes = [prod(shape) for shape in work.shapes]
-    entries = sum(sizes[k + 1] * sum(sizes[i] for i in step.inputs) for k, step in enumerate(work.steps))
-    if entries <= MAX_ENTRIES:
+    work = as_plain(net)
+    if work.entries <= MAX_ENTRIES:
         with suppress(OverflowError, InputError):
             return _function_digest(build_machine(work))
     return _step_digest(work)
@@ -75,13 +90,13 @@ def _add_numbers(digest: hashlib._Hash, what: dict[str, object], numbers: Dyadic
         digest.update((floats + 0.0).astype("<f8").tobytes())  # -0 as 0
 
 
-def _step_digest(work: Network) -> str:
+def _step_digest(work: PlainNetwork) -> str:
     digest = hashlib.sha256()
     _add(digest, {"input_shape": list(work.input_shape), "steps": len(work.steps)})
     for step in work.steps:
         _add(digest, {"op": step.op, "inputs": list(step.inputs), "shape": list(step.shape), "options": step.options})
-        for name in sorted(step.tensors):
-            values = step.tensors[name].detach().contiguous().numpy()
+        for name in sorted(step.arrays):
+            values = step.arrays[name]
             little = values.astype(values.dtype.newbyteorder("<"), copy=False)
             _add(digest, {"name": name, "dtype": str(values.dtype), "shape": list(values.shape)})
             digest.update(little.tobytes())
@@ -94,7 +109,7 @@ def _add(digest: hashlib._Hash, part: dict[str, object]) -> None:
 
 def mark_model(net: NetworkLike) -> ModelMark:
     """Return what a proof says about the network it is for."""
-    work: Network = as_network(net)
+    work = as_plain(net)
     return ModelMark(network_digest(work), work.n_in, work.n_out)
 
 

@@ -13,17 +13,19 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from creases.certify.proofs._checker.dyadic import Dyadic
 from creases.certify.proofs._checker.parts import Array, Dense, Part, Pick, to_fractions
+from creases.certify.proofs._checker.plain import PlainNetwork, to_plain
 from creases.errors import InputError
-from creases.network import Network
+
+if TYPE_CHECKING:
+    from creases.network import Network
 
 #: Most entries of a step's matrix.
 MATRIX_ENTRIES = 2**26
@@ -126,16 +128,16 @@ class Machine:
         return values
 
 
-def build_machine(net: Network, other: Network | None = None) -> Machine:
+def build_machine(net: Network | PlainNetwork, other: Network | PlainNetwork | None = None) -> Machine:
     """Return a network, or two side by side: the outputs of the first, then those of the second.
 
     Steps of two networks that do the same to the same values occur once, as in ``join_networks``.
     """
-    builder = _Builder()
+    builder, net = _Builder(), to_plain(net)
     if other is None:
         builder.add(net, 0, merge=False)
         return Machine(net.n_in, tuple(builder.steps), builder.units)
-    start = 0
+    start, other = 0, to_plain(other)
     first = builder.add(net, 0, merge=True)
     if other.input_shape != net.input_shape:  # a step of its own, so that nothing is shared
         start = builder.append(Affine((0,), (Pick(net.n_in, np.arange(net.n_in)),), None, net.n_in))
@@ -157,22 +159,20 @@ class _Builder:
         self.steps.append(step)
         return len(self.steps)
 
-    def add(self, net: Network, start: int, *, merge: bool) -> int:
+    def add(self, net: PlainNetwork, start: int, *, merge: bool) -> int:
         """Add the steps of a network on the value ``start``; return the number of its output."""
-        work = net.to("cpu").to(torch.float64)
         numbers = [start]
-        for i, step in enumerate(work.steps):
+        for i, step in enumerate(net.steps):
             inputs = tuple(numbers[value] for value in step.inputs)
-            tensors = {name: tensor.detach().numpy() for name, tensor in step.tensors.items()}
-            if not all(np.isfinite(each).all() for each in tensors.values()):
+            if not all(np.isfinite(each).all() for each in step.arrays.values()):
                 raise InputError("net", "have finite weights", f"others at step {i} ({step.path})")
             mark = (step.op, inputs, step.shape, json.dumps(step.options, sort_keys=True))
-            number = self._find(mark, tensors) if merge else None
+            number = self._find(mark, step.arrays) if merge else None
             if number is None:
-                shapes = [work.shapes[value] for value in step.inputs]
-                number = self._translate(step.op, inputs, shapes, step.shape, step.options, tensors, step.path)
+                shapes = [net.shapes[value] for value in step.inputs]
+                number = self._translate(step.op, inputs, shapes, step.shape, step.options, step.arrays, step.path)
                 if merge:
-                    self._known.append((mark, tensors, number))
+                    self._known.append((mark, step.arrays, number))
             numbers.append(number)
         return numbers[-1]
 
@@ -288,6 +288,8 @@ def _moves(op: str, places: list[Ints], options: dict[str, Any], tensors: dict[s
             for k in range(len(places))
         ]
     if op == "interpolate" and options["mode"] in ("nearest", "nearest-exact"):
+        import torch
+
         picture = torch.from_numpy(first)[None].double()
         sizes = options.get("size"), options.get("scale")
         copied = torch.nn.functional.interpolate(picture, size=sizes[0], scale_factor=sizes[1], mode=options["mode"])
