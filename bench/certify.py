@@ -1,16 +1,18 @@
 """Certified answers: how tight and how quick, against the bounds of the whole box and the partition. One thread.
 
-    python bench/certify.py [--budget 10] [--part differences|ranges|properties]
+    python bench/certify.py [--budget 10] [--part differences|ranges|properties|processes]
 
 Differences: a network and its copy in float16 and in int8 weights; the bound of a - b as one network (linear bounds),
 the bound of both layer by layer, and what a search reaches. Ranges: linear bounds, linear programs and the search, as
 multiples of the range that is reached; the time of each. Properties: verdicts on random VNN-LIB files against the
-partition, and files in the form of ACAS Xu for a network of that shape.
+partition, and files in the form of ACAS Xu for a network of that shape. Processes: seconds and processor seconds of
+proofs by one, two and more processes, and the nodes of their trees.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -27,7 +29,7 @@ import creases
 from creases._program import Step
 from creases.certify import output_bounds, output_range
 from creases.certify.differences import compare_decisions, difference_bounds, largest_difference, subtract_networks
-from creases.certify.properties import parse_vnnlib, verify
+from creases.certify.properties import Case, Property, parse_vnnlib, verify
 
 
 def timed(work: Callable[..., Any], *arguments: Any, **options: Any) -> tuple[Any, float]:
@@ -157,11 +159,36 @@ def print_properties(budget: float) -> None:
         print(f"5-50x6-5, boxes of radius {radius}: {dict(done)}, {np.median(seconds):.2f} s at the median", flush=True)
 
 
+def processor_seconds() -> float:
+    """Of this process and of those that it started and that ended."""
+    times = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(time.ru_utime + time.ru_stime for time in times)
+
+
+def print_processes(most: int) -> None:
+    """Print what proofs take by one, two and more processes: of sides of units, and of boxes by the compiled search."""
+    for sizes, radius, above in (([20, 24, 24, 1], 0.5, 1.0), ([5, 40, 40, 40, 40, 1], 0.7, 0.08)):
+        net, n = random_network(sizes, 1), sizes[0]
+        box = np.tile([-radius, radius], (n, 1))
+        values = np.asarray(net(np.random.default_rng(0).uniform(*box.T, (100_000, n))))
+        limit = values.max() + above * np.ptp(values)
+        case = Case(box, np.zeros((0, n)), np.zeros(0), -np.ones((1, 1)), np.zeros((1, n)), np.array([-limit]))
+        for n_jobs in range(1, most + 1):
+            before = processor_seconds()
+            verdict, spent = timed(verify, net, Property(n, 1, (case,)), budget=600, proof=True, n_jobs=n_jobs)
+            nodes = sum(len(claim.tree) for claim in verdict.proof.proofs) if verdict.proof else 0
+            took = f"{spent:.1f} s, {processor_seconds() - before:.1f} processor seconds"
+            print(
+                f"{'-'.join(map(str, sizes))}, {n_jobs} processes: {verdict.status}, {nodes} nodes, {took}", flush=True
+            )
+
+
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", type=float, default=10.0, help="seconds for each range and each property")
-    parser.add_argument("--part", choices=["differences", "ranges", "properties"])
+    parser.add_argument("--part", choices=["differences", "ranges", "properties", "processes"])
+    parser.add_argument("--jobs", type=int, default=2, help="the most processes")
     options = parser.parse_args()
     torch.set_num_threads(1)
     small = random_network([2, 4, 1])
@@ -173,6 +200,8 @@ def main() -> None:
         print_ranges(options.budget)
     if options.part in (None, "properties"):
         print_properties(options.budget)
+    if options.part in (None, "processes"):
+        print_processes(options.jobs)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from creases.certify._boxes.chain import read_chain, read_stages
 from creases.certify._boxes.exact import exact_outputs
 from creases.certify._boxes.search import is_inside, search_cases
 from creases.certify.proofs import check_proof
-from creases.certify.properties import Case, Property, _verify, verify
+from creases.certify.properties import Case, Property, _case_search, verify
 from creases.network import Network
 
 
@@ -126,7 +126,7 @@ def lattice(rng: np.random.Generator, size: int, n: int) -> Network:
 @pytest.mark.parametrize(("n", "above"), [(1, 0.05), (2, 0.2)])
 def test_lattices_of_few_inputs_and_many_units_are_decided_with_a_proof(n: int, above: float) -> None:
     net = lattice(np.random.default_rng(n), 3, n)
-    assert net.unit_starts[-1] > _verify.MAX_UNITS
+    assert net.unit_starts[-1] > _case_search.MAX_UNITS
     box = np.tile([-1.0, 1.0], (n, 1))
     part = creases.plane(net, box) if n == 2 else creases.line(net, [-1.0], [1.0])
     most = float(np.max(part.values))
@@ -144,7 +144,7 @@ def test_bounds_carried_forwards_contain_all_values_at_any_scale() -> None:
     for leak in (0.0, 0.25, 1.0):
         scale = 10.0 ** rng.integers(-8, 9, size=2)
         net = random_network(rng, [2, 40, 40, 1], scale, leak)
-        search = few_inputs._Search(read_stages(net), [limit_case(np.stack([-scale, scale], axis=1), 0.0)], None, False)
+        search = few_inputs._Search(read_stages(net), [limit_case(np.stack([-scale, scale], axis=1), 0.0)], False)
         center = scale * rng.normal(size=(8, 2))
         for width in (1e-16, 1e-3, 1.0):
             boxes = np.stack([center - width * scale, center + width * scale], axis=2)
@@ -216,7 +216,7 @@ def test_rows_of_inputs_belong_to_a_case() -> None:
 @pytest.mark.slow
 def test_the_search_is_compiled_before_the_clock_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[str] = []
-    compile_search, clock = _verify.compile_search, time.monotonic
+    compile_search, clock = _case_search.compile_search, time.monotonic
 
     def compile_first(announce) -> None:
         events.append("compile")
@@ -229,8 +229,8 @@ def test_the_search_is_compiled_before_the_clock_starts(monkeypatch: pytest.Monk
 
     compile_search(lambda: None)
     monkeypatch.setattr("creases._compiled.is_cached", lambda module: False)
-    monkeypatch.setattr(_verify, "compile_search", compile_first)
-    monkeypatch.setattr(_verify, "time", SimpleNamespace(monotonic=tick))
+    monkeypatch.setattr(_case_search, "compile_search", compile_first)
+    monkeypatch.setattr(_case_search, "time", SimpleNamespace(monotonic=tick))
     net = random_network(np.random.default_rng(0), [2, 3, 1], np.ones(2))
     box = np.array([[0.0, 1.0], [0.0, 1.0]])
     verify(net, Property(2, 1, (limit_case(box, 1e3),)), progress=lambda what, done, total: events.append(what))

@@ -101,10 +101,25 @@ def test_what_a_library_prints_does_not_reach_stdout(capfd):
     assert "noise" in captured.err
 
 
-def test_a_proof_is_written_and_passes_the_check(files, tmp_path):
+@pytest.mark.parametrize("options", [(), ("--jobs", "2")])
+def test_a_proof_is_written_and_passes_the_check(files, tmp_path, options):
     for limit, code in (("3.5", 0), ("2.75", 1)):
         words = files(limit)
-        assert run(*words, "--proof", str(tmp_path / "proof.json")).exit_code == code
+        assert run(*words, "--proof", str(tmp_path / "proof.json"), *options).exit_code == code
         done = CliRunner().invoke(app, ["check", str(tmp_path / "proof.json"), words[0]])
         assert done.exit_code == 0, done.output
         assert done.stdout.startswith("verified")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--jobs", "0"), "--jobs must be"),
+        (("--engine", "serial", "--jobs", "2"), "--jobs must be 1 for the serial engine"),
+        (("--address", "auto"), "--address must be left out without a Ray cluster"),
+    ],
+)
+def test_engines_that_cannot_be_are_refused(files, options, message):
+    done = run(*files("3.5"), *options)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr

@@ -11,6 +11,7 @@ import typer
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
 from creases.cli._completion import complete_files, complete_model
+from creases.cli._engine import Engine
 from creases.cli.console import command, divert_stdout, err, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import InputError
 
@@ -39,6 +40,21 @@ def verify_property(
         Path | None,
         typer.Option(metavar="FILE", help="Write a proof of the answer (.json or .json.gz).", show_default=False),
     ] = None,
+    n_jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", metavar="N", help="Processes that share the search; default: this one alone."),
+    ] = None,
+    engine: Annotated[
+        Engine | None,
+        typer.Option(
+            metavar="NAME",
+            help="Where the search runs: serial (this process), local processes or ray; with --jobs local.",
+            show_default=False,
+        ),
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Address of a running Ray cluster; default: start one here.")
+    ] = None,
     input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
@@ -62,7 +78,8 @@ def verify_property(
         net = model.load_model(model_, parse_shape(input_shape))
         begin("checking cases")
         with divert_stdout():
-            verdict = verify(net, prop, budget=budget, proof=proof is not None, progress=begin)
+            where: dict[str, Any] = {"engine": engine and engine.value, "n_jobs": n_jobs, "address": address}
+            verdict = verify(net, prop, budget=budget, proof=proof is not None, progress=begin, **where)
         if proof is not None:
             _write_proof(verdict, proof, model_)
     if as_json:

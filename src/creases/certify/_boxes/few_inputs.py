@@ -11,7 +11,7 @@ All bounds hold in real arithmetic: what rounding may change is added to the con
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +28,19 @@ MAX_INPUTS = 3
 #: Numbers of a batch of boxes, and its most boxes.
 BATCH_SIZE, MAX_BATCH = 2**21, 256
 
+#: Batches of a part that another process searches, if it is small, and if not.
+SMALL_SHARE, SHARE = 8, 32
+
 #: Points in a case that are checked in exact arithmetic, at most: each takes as long as many boxes.
 MAX_CHECKS = 50
+
+
+class Boxes(NamedTuple):
+    """Boxes that wait."""
+
+    boxes: Floats  #: (p, n, 2)
+    is_open: Bools  #: (p, cases)
+    node: Ints  #: (p,) number in the tree
 
 
 class _Affine(NamedTuple):
@@ -76,11 +87,24 @@ def search_cases(
     cases: Sequence[CaseLike],
     until: float,
     *,
-    confirm: Callable[[Floats], bool] | None = None,
     keep_tree: bool = False,
 ) -> Answer:
     """Search cases with one box for an input in one of them; see :func:`creases.certify._boxes.search.search_cases`."""
-    return _Search(stages, cases, confirm, keep_tree).run(until)
+    return _Search(stages, cases, keep_tree).run(None, until)
+
+
+def search_part(
+    stages: Sequence[Stage],
+    cases: Sequence[CaseLike],
+    nodes: Boxes | None,
+    until: float,
+    number: int,  # of ascents, which there are none of
+    *,
+    is_small: bool,
+    keep_tree: bool,
+) -> Answer:
+    """Go on with a search from some boxes for a while; see :func:`creases.certify._boxes.search.search_part`."""
+    return _Search(stages, cases, keep_tree).run(nodes, until, SMALL_SHARE if is_small else SHARE)
 
 
 class _Search:
@@ -88,10 +112,9 @@ class _Search:
         self,
         stages: Sequence[Stage],
         cases: Sequence[CaseLike],
-        confirm: Callable[[Floats], bool] | None,
         keep_tree: bool,
     ) -> None:
-        self.stages, self.cases, self.confirm = stages, cases, confirm
+        self.stages, self.cases = stages, cases
         self.parts = [_Part.of(stage.W) for stage in stages]
         self.is_bent = [bool((stage.leak != 1).any()) for stage in stages]
         m = len(stages[-1].b)
@@ -106,23 +129,23 @@ class _Search:
         self.batch = int(np.clip(BATCH_SIZE // max(1, numbers), 1, MAX_BATCH))
         self.checks, self.done = 0, 0
 
-    def run(self, until: float) -> Answer:
-        boxes = np.ascontiguousarray(self.cases[0].box, np.float64)[None]
-        is_open = np.ones((1, len(self.cases)), bool)
-        nodes, next_node = np.zeros(1, np.int64), 1
-        while len(boxes):
+    def run(self, nodes: Boxes | None, until: float, max_batches: float = np.inf) -> Answer:
+        """Search from boxes whose nodes are 0, 1, ..., or from the whole box."""
+        boxes, is_open, numbers = self._root() if nodes is None else nodes
+        next_node, batches, is_stuck = len(numbers), 0, False
+        while len(boxes) and batches < max_batches:
             top = slice(-self.batch, None)
-            part, part_open, part_nodes = boxes[top], is_open[top], nodes[top]
+            part, part_open, part_nodes = boxes[top], is_open[top], numbers[top]
             still, axis, point = self._bound(part, part_open, part_nodes)
+            batches += 1
             self.done += len(part)
             if point is not None:
                 return Answer(point, [True] * len(self.cases), self.trees, self.done)
-            if time.monotonic() >= until:
-                break
             left = np.flatnonzero(still.any(axis=1))
-            middle, halves = _halve(part[left], axis[left])
-            if (axis[left] < 0).any():  # a point in float64 whose rows are not decided
+            is_stuck = bool((axis[left] < 0).any())  # a point in float64 whose rows are not decided
+            if time.monotonic() >= until or is_stuck:
                 break
+            middle, halves = _halve(part[left], axis[left])
             for i, j, at in zip(part_nodes[left].tolist(), axis[left].tolist(), middle.tolist(), strict=True):
                 if self.keep_tree:
                     self.trees.splits[i] = j, at, next_node
@@ -130,8 +153,13 @@ class _Search:
             first = next_node - 2 * len(left)
             boxes = np.concatenate([boxes[: -self.batch], halves])
             is_open = np.concatenate([is_open[: -self.batch], np.repeat(still[left], 2, axis=0)])
-            nodes = np.concatenate([nodes[: -self.batch], first + np.arange(2 * len(left))])
-        return Answer(None, [bool(is_open[:, case].any()) for case in range(len(self.cases))], self.trees, self.done)
+            numbers = np.concatenate([numbers[: -self.batch], first + np.arange(2 * len(left))])
+        open_cases = [bool(is_open[:, case].any()) for case in range(len(self.cases))]
+        return Answer(None, open_cases, self.trees, self.done, Boxes(boxes, is_open, numbers), is_stuck)
+
+    def _root(self) -> Boxes:
+        box = np.ascontiguousarray(self.cases[0].box, np.float64)
+        return Boxes(box[None], np.ones((1, len(self.cases)), bool), np.zeros(1, np.int64))
 
     def _bound(self, boxes: Floats, is_open: Bools, nodes: Ints) -> tuple[Bools, Ints, Floats | None]:
         """Return which cases (p, cases) are open in boxes (p, n, 2), the inputs to split (p,), and a violation."""
@@ -177,7 +205,7 @@ class _Search:
         if value.max() < -1e-9 * (1 + float(np.abs(self.e).max(initial=0.0))):
             return None
         self.checks += 1
-        if any(is_inside(self.stages, case, x) for case in self.cases) and (self.confirm is None or self.confirm(x)):
+        if any(is_inside(self.stages, case, x) for case in self.cases):
             return np.asarray(x)
         return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from creases._typing import Floats
+from creases._typing import Floats, Ints
 from creases.certify._boxes.attack import climb
 from creases.certify._boxes.chain import Chain, Stage
 from creases.certify._boxes.exact import dot, exact_outputs
@@ -26,11 +26,11 @@ PARTS = 8
 #: Boxes of the first round, which is not divided, and multiply-adds of a later part between two looks at the clock.
 FIRST, PART_COST = 100, 2 * 10**9
 
+#: Multiply-adds and most boxes of a part that another process searches; a small part has a quarter of it.
+SHARE_COST, SHARE = 10**8, 1000
+
 #: Ascents by gradients after each round.
 ASCENTS = 3
-
-#: Rounds after a point is in a case but not confirmed: a tie, where no proof is possible.
-TIE_ROUNDS = 20
 
 #: Room on a stack for boxes that are split: the most of them, and numbers that they take.
 ROOM, ROOM_SIZE = 200, 2**20
@@ -78,6 +78,8 @@ class Answer:
     is_open: list[bool]  #: for each case
     trees: TreeLog = field(default_factory=lambda: TreeLog(0))
     boxes: int = 0  #: that were bounded
+    left: Any = None  #: boxes that wait, a named tuple of arrays with a field ``node``; None with a point
+    is_stuck: bool = False  #: whether no box that is left can be split
 
 
 class TreeLog:
@@ -86,6 +88,20 @@ class TreeLog:
     def __init__(self, cases: int) -> None:
         self.splits: dict[int, tuple[int, float, int]] = {}  #: input, where, and number of the first half
         self.rows: list[dict[int, int]] = [{} for _ in range(cases)]  #: for each case: row by node
+        self.size = 1  #: numbers from here on are those of no node; only of grafted trees
+
+    def graft(self, part: TreeLog, roots: Sequence[int] | Ints, nodes: Ints) -> Ints:
+        """Put the trees of a part at nodes, one for each of its roots 0, 1, ...; return numbers here of its nodes."""
+        first = self.size - len(roots)
+
+        def number(node: int) -> int:
+            return int(roots[node]) if node < len(roots) else first + node
+
+        self.splits |= {number(node): (j, at, number(child)) for node, (j, at, child) in part.splits.items()}
+        for rows, more in zip(self.rows, part.rows, strict=True):
+            rows |= {number(node): row for node, row in more.items()}
+        self.size = max([self.size, *(first + child + 2 for _, _, child in part.splits.values())])
+        return np.array([number(node) for node in nodes.tolist()], np.int64)
 
     def add(self, log: Log, done: int) -> None:
         """Add the boxes of one call of the kernel."""
@@ -115,7 +131,6 @@ def search_cases(
     cases: Sequence[CaseLike],
     until: float,
     *,
-    confirm: Callable[[Floats], bool] | None = None,
     threads: int = 1,
     keep_tree: bool = False,
 ) -> Answer:
@@ -123,13 +138,35 @@ def search_cases(
 
     Parameters
     ----------
-    confirm
-        Further condition of a point.
     keep_tree
         Whether to keep the tree of boxes; cases are then closed with a little room, so that another order of
         operations closes them too.
     """
-    return _Search(chain, cases, confirm, threads, keep_tree).run(until)
+    return _Search(chain, cases, threads, keep_tree).run(until)
+
+
+def search_part(
+    chain: Chain,
+    cases: Sequence[CaseLike],
+    nodes: Stack | None,
+    until: float,
+    number: int,
+    *,
+    is_small: bool,
+    keep_tree: bool,
+) -> Answer:
+    """Go on with a search from some boxes for a while; from the whole box if there are none.
+
+    Parameters
+    ----------
+    nodes
+        Boxes that another part left, whose nodes have the numbers 0, 1, ...
+    number
+        Of the part: ascents of parts begin at different points.
+    is_small
+        Whether to return soon.
+    """
+    return _Search(chain, cases, 1, keep_tree).take_part(nodes, until, number, is_small=is_small)
 
 
 class _Search:
@@ -137,22 +174,20 @@ class _Search:
         self,
         chain: Chain,
         cases: Sequence[CaseLike],
-        confirm: Callable[[Floats], bool] | None,
         threads: int,
         keep_tree: bool,
     ) -> None:
-        self.chain, self.cases, self.confirm, self.threads, self.keep_tree = chain, cases, confirm, threads, keep_tree
+        self.chain, self.cases, self.threads, self.keep_tree = chain, cases, threads, keep_tree
         self.box = np.ascontiguousarray(cases[0].box, np.float64)
         self.net = _stages(chain, self.box)
         self.rows = _rows(chain, cases, self.net, keep_tree)
         self.trees = TreeLog(len(cases))
-        self.next_node, self.done, self.ascents, self.rounds_left = 1, 0, 0, np.inf
+        self.next_node, self.done, self.ascents = 1, 0, 0
         self.room = max(8, min(ROOM, ROOM_SIZE // (2 * chain.b.size)))
         self.cost = max(1, chain.W.shape[1] * chain.b.size * chain.b.size // 4)
 
     def run(self, until: float) -> Answer:
-        shape, cases = self.chain.b.shape, len(self.cases)
-        nodes = _stack(1, self.box, shape, cases)
+        cases, nodes = len(self.cases), self._root()
         parts, limit = 1, max(1, min(FIRST, PART_COST // self.cost))
         while len(nodes.node):
             stacks = [_deal(nodes, part, parts, self.room) for part in range(parts)]
@@ -163,15 +198,35 @@ class _Search:
             left = [_top(stack, count) for stack, (count, _, _, _) in zip(stacks, answers, strict=True)]
             nodes = _join(left)
             is_stuck = all(done == 0 for _, done, _, _ in answers)
-            self.rounds_left -= 1
-            if not len(nodes.node) or time.monotonic() >= until or is_stuck or self.rounds_left <= 0:
+            if not len(nodes.node) or time.monotonic() >= until or is_stuck:
                 break
             attack = self._attack(nodes)
             if attack is not None:
                 return Answer(attack, [True] * cases, self.trees, self.done)
             parts, limit = PARTS, max(1, min(FIRST, PART_COST // self.cost))
-        is_open = [bool(nodes.is_open[:, case].any()) for case in range(cases)]
-        return Answer(None, is_open, self.trees, self.done)
+        return self._answer(nodes)
+
+    def take_part(self, nodes: Stack | None, until: float, number: int, *, is_small: bool) -> Answer:
+        """Bound some of the boxes that wait, or the whole box first, and climb once."""
+        nodes = self._root() if nodes is None else nodes
+        self.next_node, self.ascents = len(nodes.node), number
+        limit = max(1, min(SHARE, SHARE_COST // self.cost) // (4 if is_small else 1))
+        stack = _deal(nodes, 0, 1, self.room)
+        count, done, best, point = self._round([stack], limit, until)[0]
+        if best >= -self.rows.near and self._is_violation(point, best):
+            return Answer(point, [True] * len(self.cases), self.trees, self.done)
+        left = _top(stack, count)
+        attack = self._attack(left, 1) if count else None
+        if attack is not None:
+            return Answer(attack, [True] * len(self.cases), self.trees, self.done)
+        return self._answer(left, is_stuck=count > 0 and done == 0)
+
+    def _root(self) -> Stack:
+        return _stack(1, self.box, self.chain.b.shape, len(self.cases))
+
+    def _answer(self, nodes: Stack, *, is_stuck: bool = False) -> Answer:
+        is_open = [bool(nodes.is_open[:, case].any()) for case in range(len(self.cases))]
+        return Answer(None, is_open, self.trees, self.done, nodes, is_stuck)
 
     def _round(self, stacks: list[Stack], limit: int, until: float) -> list[tuple[int, int, float, Floats]]:
         """Run the kernel on each stack; the boxes of a part count whether or not there is time for the others."""
@@ -203,9 +258,9 @@ class _Search:
                 self.trees.add(log, done)
         return answers
 
-    def _attack(self, nodes: Stack) -> Floats | None:
+    def _attack(self, nodes: Stack, ascents: int = ASCENTS) -> Floats | None:
         """Return a violation that ascents find, from the whole box and from some that are open."""
-        for _ in range(ASCENTS):
+        for _ in range(ascents):
             self.ascents += 1
             box = self.box if self.ascents % 2 else nodes.boxes[self.ascents % len(nodes.node)]
             best, point = climb(self.chain, self.rows, box, self.ascents)
@@ -215,9 +270,7 @@ class _Search:
 
     def _is_violation(self, x: Floats, best: float) -> bool:
         if any(is_inside(self.chain.stages, case, x) for case in self.cases):
-            if self.confirm is None or self.confirm(x):
-                return True
-            self.rounds_left = min(self.rounds_left, TIE_ROUNDS)
+            return True
         self.rows = self.rows._replace(near=-max(2 * best, 0.0) if best >= 0 else 0.0)  # a better one next time
         return False
 

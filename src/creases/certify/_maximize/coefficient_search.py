@@ -102,7 +102,7 @@ class CoefficientSearch(SideSearch):
                 self.close(number, bound, Leaf("gradient"))
                 continue
             unit = _unit_to_split(nodes, i, influence[i])
-            self.put(nodes, i, number, bound, unit, Leaf("gradient"))
+            self.queue_node(nodes, i, number, bound, unit, Leaf("gradient"))
 
     def _bound_exactly(self, nodes: Nodes, i: int, bound: float) -> float:
         """Return a bound without the rounding of terms that cancel, for a node whose open units do not matter."""

@@ -13,8 +13,9 @@ from creases._typing import Floats, Progress
 from creases.certify._maximize.coefficient_search import CoefficientSearch
 from creases.certify._maximize.dense import DenseForm, dense_form
 from creases.certify._maximize.domain import Domain, propose
-from creases.certify._maximize.extreme import Extreme, Limits
+from creases.certify._maximize.extreme import Limits
 from creases.certify._maximize.linear_program import Solver
+from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.tree_search import TreeSearch
 from creases.certify.propagation._gradients import gradient_bounds
 from creases.certify.propagation._linear import LinearBounds
@@ -49,8 +50,8 @@ class Objective(Protocol):
         """Return a better point near ``x``, or ``x``."""
         ...
 
-    def search_tree(self, domain: Domain, limits: Limits, start: Floats, progress: Progress) -> Extreme | None:
-        """Return the largest value by a search over sides of units; None if the network is not made for it."""
+    def side_search(self, domain: Domain, limits: Limits, progress: Progress) -> SideSearch | None:
+        """Return a search for the largest value over sides of units; None if the network is not made for it."""
         ...
 
 
@@ -118,11 +119,11 @@ class LeastRow:
             inside = best + 1e-6 * size * np.sign(direction)
         return x
 
-    def search_tree(self, domain: Domain, limits: Limits, start: Floats, progress: Progress) -> Extreme | None:
-        """Return the largest value by a search over sides of units; see :class:`Objective`."""
+    def side_search(self, domain: Domain, limits: Limits, progress: Progress) -> SideSearch | None:
+        """Return a search over sides of units; see :class:`Objective`."""
         if self.form is None:
             return None
-        search = TreeSearch(
+        return TreeSearch(
             self.net,
             self.form,
             self.rows,
@@ -133,7 +134,6 @@ class LeastRow:
             improve=lambda x: self.improve(domain, x),
             progress=progress,
         )
-        return search.run(start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,11 +184,11 @@ class Coefficient:
         """Return ``x``: a coefficient is the same all over a region."""
         return x
 
-    def search_tree(self, domain: Domain, limits: Limits, start: Floats, progress: Progress) -> Extreme | None:
-        """Return the largest value by a search over sides of units; see :class:`Objective`."""
+    def side_search(self, domain: Domain, limits: Limits, progress: Progress) -> SideSearch | None:
+        """Return a search over sides of units; see :class:`Objective`."""
         if self.form is None:
             return None
-        return CoefficientSearch(self.form, self.row, self.column, domain, limits, progress=progress).run(start)
+        return CoefficientSearch(self.form, self.row, self.column, domain, limits, progress=progress)
 
 
 def climb_region(net: Network, domain: Domain, x: Floats, rows: Floats, offsets: Floats) -> Floats:

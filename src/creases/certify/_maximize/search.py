@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
-from itertools import count
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -12,14 +11,11 @@ from creases._typing import Floats, Progress
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.extreme import Extreme, Limits
 from creases.certify._maximize.objectives import Objective
+from creases.certify._maximize.queue_search import QueueSearch
 from creases.certify.proofs._format import Leaf
-from creases.certify.proofs._record import TreeRecord
 from creases.certify.propagation._linear import LinearBounds
 
-__all__ = ["Extreme", "Limits", "maximize_objective", "sample_points"]
-
-#: Boxes that are split at a time.
-BATCH = 32
+__all__ = ["Extreme", "Limits", "maximize_objective", "open_search", "sample_points"]
 
 #: Points whose values are checked to be reached, from the largest value on.
 MAX_CHECKS = 8
@@ -47,8 +43,12 @@ def maximize_objective(
     """
     report = progress or (lambda what, done, total: None)
     points = sample_points(domain) if start is None else start
-    extreme = objective.search_tree(domain, limits, points, report)
-    return _BoxSearch(objective, domain, limits, report).run(points) if extreme is None else extreme
+    return open_search(objective, domain, limits, report).run(points)
+
+
+def open_search(objective: Objective, domain: Domain, limits: Limits, progress: Progress) -> QueueSearch:
+    """Return the search for the largest value of an objective: over sides of units if it is made for that."""
+    return objective.side_search(domain, limits, progress) or _BoxSearch(objective, domain, limits, progress)
 
 
 def sample_points(domain: Domain, n: int = SAMPLES, seed: int = 0) -> Floats:
@@ -70,34 +70,39 @@ def sample_points(domain: Domain, n: int = SAMPLES, seed: int = 0) -> Floats:
     return np.vstack([inside, corners, mixtures[domain.contains(mixtures)]])
 
 
-class _BoxSearch:
-    """Best-first branch and bound over boxes, for networks with choices and those too large for dense matrices."""
+@dataclass(frozen=True, eq=False)
+class _Box:
+    """A box that is not closed."""
+
+    number: int  #: in the record of the tree
+    bound: float
+    box: Floats  #: (n, 2)
+    axis: int  #: to split
+    leaf: Leaf  #: shows its bound
+    can_split: bool = True
+
+
+class _BoxSearch(QueueSearch):
+    """Branch and bound over boxes, for networks with choices and those too large for dense matrices."""
+
+    batch = 32
 
     def __init__(self, objective: Objective, domain: Domain, limits: Limits, progress: Progress) -> None:
-        self.objective, self.domain, self.limits, self.progress = objective, domain, limits, progress
-        self.lower, self.where = -np.inf, domain.middle
-        self.closed = -np.inf  # the largest bound of a box that is done
-        self.queue: list[tuple[float, int, Floats, int, int]] = []
-        self.numbers, self.record = count(), TreeRecord()
+        super().__init__(domain.middle, limits, progress)
+        self.objective, self.domain = objective, domain
         self.leaf = Leaf("gradient" if hasattr(objective, "column") else "bounds")
+        self.has_proof = domain.is_box
 
-    def run(self, start: Floats) -> Extreme:
+    def begin(self, start: Floats) -> None:
+        """Try points (p, n) and bound the whole box."""
         self._try(start)
         if np.isfinite(self.lower):
             self._try(self.objective.improve(self.domain, self.where)[None])
         self._push(self.domain.box[None], [0])
-        while self.queue and not self.limits.is_over(self.lower, -self.queue[0][0]):
-            self._step()
-        upper = max([self.closed, *(-item[0] for item in self.queue)])
-        for _, _, _, _, node in self.queue:
-            self.record.close(node, self.leaf)
-        tree = self.record.tree() if self.domain.is_box else None
-        return Extreme(self.lower, self.where, max(self.lower, upper), tree)
 
-    @property
-    def enough(self) -> float:
-        """A box whose bound is no larger needs no further search."""
-        return self.limits.enough(self.lower)
+    def proved_value(self) -> float:
+        """Return the value that the best point is proved to have."""
+        return self.lower
 
     def _try(self, X: Floats) -> None:
         """Evaluate points (p, n), keep the best by the value that is proved."""
@@ -113,7 +118,7 @@ class _BoxSearch:
                 self.lower, self.where = value, X[i]
                 break
 
-    def _push(self, boxes: Floats, nodes: list[int]) -> None:
+    def _push(self, boxes: Floats, numbers: list[int]) -> None:
         """Bound boxes (b, n, 2); what needs further search goes to the queue."""
         bounds = LinearBounds(self.objective.net, torch.from_numpy(boxes))
         upper, points, weights = self.objective.bound(bounds, self.domain)
@@ -121,25 +126,23 @@ class _BoxSearch:
         self._try(points)
         if self.lower > before and np.isfinite(before):
             self._try(self.objective.improve(self.domain, self.where)[None])
-        for i, (box, node) in enumerate(zip(boxes, nodes, strict=True)):
+        for i, (box, number) in enumerate(zip(boxes, numbers, strict=True)):
             axis = int(weights[i].argmax())
             width, whole = np.ptp(box[axis]), np.ptp(self.domain.box[axis])
             if upper[i] <= self.enough or width <= 1e-12 * whole:
-                self.closed = max(self.closed, float(upper[i]))
-                self.record.close(node, self.leaf)
+                self.close(number, float(upper[i]), self.leaf)
             else:
-                heapq.heappush(self.queue, (-float(upper[i]), next(self.numbers), box, axis, node))
+                self.put(_Box(number, float(upper[i]), box, axis, self.leaf))
         self.progress("bounding boxes", len(self.record), None)
 
-    def _step(self) -> None:
-        """Split the boxes with the largest bounds."""
+    def split(self, nodes: list[_Box]) -> None:
+        """Halve boxes."""
         halves: list[Floats] = []
-        nodes: list[int] = []
-        while self.queue and len(halves) < 2 * BATCH and -self.queue[0][0] > self.enough:
-            _, _, box, axis, node = heapq.heappop(self.queue)
-            middle = float(box[axis].mean())
-            left, right = box.copy(), box.copy()
-            left[axis, 1] = right[axis, 0] = middle
+        numbers: list[int] = []
+        for node in nodes:
+            middle = float(node.box[node.axis].mean())
+            left, right = node.box.copy(), node.box.copy()
+            left[node.axis, 1] = right[node.axis, 0] = middle
             halves += [left, right]
-            nodes += self.record.split(node, "input", axis, middle)
-        self._push(np.stack(halves), nodes)
+            numbers += self.record.split(node.number, "input", node.axis, middle)
+        self._push(np.stack(halves), numbers)

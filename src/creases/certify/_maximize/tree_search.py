@@ -15,7 +15,7 @@ from creases._typing import Floats, Progress
 from creases.certify._maximize.dense import DenseForm, round_up
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.exact_leaf import nearby_floats, solve_leaf
-from creases.certify._maximize.extreme import Extreme, Limits
+from creases.certify._maximize.extreme import Limits
 from creases.certify._maximize.multipliers import bound_sum
 from creases.certify._maximize.nodes import FREE, ON, Nodes
 from creases.certify._maximize.side_search import SideSearch
@@ -52,11 +52,10 @@ class TreeSearch(SideSearch):
         super().__init__(form, domain, limits, progress)
         self.net, self.rows, self.offsets, self.values, self.improve = net, rows, offsets, values, improve
 
-    def run(self, start: Floats) -> Extreme:
-        """Search from points (p, n)."""
+    def begin(self, start: Floats) -> None:
+        """Try points (p, n) and what they improve to, and bound the root."""
         self.try_points(start)
-        better = self.improve(self.where)[None] if np.isfinite(self.lower) else start[:0]
-        return super().run(better)
+        super().begin(self.improve(self.where)[None] if np.isfinite(self.lower) else start[:0])
 
     def proved_value(self) -> float:
         """Return the value that the best point is proved to have."""
@@ -153,4 +152,4 @@ class TreeSearch(SideSearch):
         unit = int(np.where(open_units, scores, -1.0).argmax()) if open_units.any() else -1
         if unit >= 0 and scores[unit] <= 0.0:
             unit = int(np.where(open_units, np.minimum(-nodes.low[i], nodes.high[i]), -1.0).argmax())
-        self.put(nodes, i, number, bound, unit, leaf)
+        self.queue_node(nodes, i, number, bound, unit, leaf)

@@ -12,6 +12,8 @@ from creases.errors import RequestError
 class TreeRecord:
     """A tree of splits that grows as a search runs; nodes are numbers, the root is 0.
 
+    A part of a search has a record of its own, with several roots: 0, 1, ...
+
     Examples
     --------
     >>> record = TreeRecord()
@@ -22,8 +24,8 @@ class TreeRecord:
     ['Split', 'Leaf', 'Leaf']
     """
 
-    def __init__(self) -> None:
-        self._nodes: list[Split | Leaf | None] = [None]
+    def __init__(self, roots: int = 1) -> None:
+        self._nodes: list[Split | Leaf | None] = [None] * roots
         self._children: dict[int, tuple[int, int]] = {}
 
     def __len__(self) -> int:
@@ -43,6 +45,17 @@ class TreeRecord:
     def close(self, node: int, leaf: Leaf) -> None:
         """Make an open node a leaf."""
         self._nodes[node] = leaf
+
+    def graft(self, part: TreeRecord, roots: Sequence[int]) -> list[int]:
+        """Put the trees of a part at open nodes, one for each of its roots; return the numbers here of its nodes."""
+        new = range(len(self), len(self) + len(part) - len(roots))
+        numbers = [*roots, *new]
+        self._nodes += [None] * len(new)
+        for number, node in zip(numbers, part._nodes, strict=True):
+            self._nodes[number] = node
+        for number, (first, second) in part._children.items():
+            self._children[numbers[number]] = numbers[first], numbers[second]
+        return numbers
 
     def open_nodes(self) -> list[int]:
         """Return the nodes that are neither split nor closed."""

@@ -4,7 +4,8 @@
 also live :func:`creases.certify.holds` and :func:`creases.certify.monotone`.
 """
 
-from creases.certify.properties._verify import Case, Property, verify
+from creases.certify.properties._property import Case, Property
+from creases.certify.properties._verify import verify
 from creases.certify.properties._vnnlib import parse_vnnlib, read_vnnlib
 
 __all__ = ["Case", "Property", "parse_vnnlib", "read_vnnlib", "verify"]

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from creases._typing import Floats
-from creases.certify.properties._verify import Case, Property
+from creases.certify.properties._property import Case, Property
 from creases.errors import FileError
 
 #: The most cases that assertions may multiply out to.

@@ -1,0 +1,151 @@
+"""What all searches for a largest value share: a queue of open nodes, the best point and the record of the tree.
+
+A search can be divided: :meth:`QueueSearch.take_part` goes on from some open nodes, for a while, and returns those that
+it leaves. Parts can be run in any process, one after another or at once.
+"""
+
+from __future__ import annotations
+
+import heapq
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from creases._typing import Floats, Progress
+from creases.certify._maximize.extreme import Extreme, Limits
+from creases.certify.proofs._format import Leaf
+from creases.certify.proofs._record import TreeRecord
+
+
+class OpenNode(Protocol):
+    """A node that is not closed; a frozen dataclass."""
+
+    @property
+    def number(self) -> int:
+        """In the record of the tree."""
+        ...
+
+    @property
+    def bound(self) -> float:
+        """Bound of the value in it from above."""
+        ...
+
+    @property
+    def leaf(self) -> Leaf:
+        """What shows the bound."""
+        ...
+
+    @property
+    def can_split(self) -> bool:
+        """Whether it can be divided."""
+        ...
+
+
+class Part(NamedTuple):
+    """What a part of a search did, and what it leaves."""
+
+    lower: float  #: the largest value that was reached
+    where: Floats  #: (n,)
+    closed: float  #: the largest bound of a node that was closed
+    left: list[Any]  #: open nodes, the largest bound first
+    record: TreeRecord  #: its first nodes are those that the part was given
+
+
+class QueueSearch(ABC):
+    """Branch and bound, nodes with the largest bounds first."""
+
+    #: Nodes that are split at a time, and whether the record is that of a proof.
+    batch: int
+    has_proof = True
+
+    def __init__(self, where: Floats, limits: Limits, progress: Progress) -> None:
+        self.limits, self.progress = limits, progress
+        self._reset(1, -np.inf, where)
+
+    def _reset(self, roots: int, lower: float, where: Floats) -> None:
+        self.record, self.lower, self.where = TreeRecord(roots), lower, where
+        self.closed = -np.inf  # the largest bound of a node that is done
+        self.queue: list[tuple[float, int, Any]] = []
+        self.order = count()
+
+    @abstractmethod
+    def begin(self, start: Floats) -> None:
+        """Try points (p, n) and bound the root."""
+
+    @abstractmethod
+    def split(self, nodes: list[Any]) -> None:
+        """Split nodes, and close their children or put them into the queue."""
+
+    @abstractmethod
+    def proved_value(self) -> float:
+        """Return the value that the best point is proved to have."""
+
+    def run(self, start: Floats) -> Extreme:
+        """Search from points (p, n)."""
+        self.begin(start)
+        self.advance()
+        upper = max([self.closed, *(node.bound for _, _, node in self.queue)])
+        for _, _, node in self.queue:
+            self.record.close(node.number, node.leaf)
+        lower = self.proved_value() if np.isfinite(self.lower) else -np.inf
+        return Extreme(lower, self.where, max(upper, lower), self.record.tree() if self.has_proof else None)
+
+    def take_part(
+        self, nodes: Sequence[Any] | None, start: Floats, max_nodes: int, until: float, best: tuple[float, Floats]
+    ) -> Part:
+        """Go on from open nodes, or from the root; what the search did before does not count.
+
+        Parameters
+        ----------
+        start
+            (p, n) points to try with the root.
+        max_nodes
+            About how many nodes are bounded at most.
+        until
+            When it ends, as of ``time.monotonic()``.
+        best
+            The largest value that other parts reached, and where (n,).
+        """
+        self.limits = replace(self.limits, deadline=until)
+        self._reset(1 if nodes is None else len(nodes), *best)
+        if nodes is None:
+            self.begin(start)
+        for number, node in enumerate(nodes or []):
+            self.put(replace(node, number=number))
+        self.advance(max_nodes)
+        lower = self.proved_value() if self.lower > self.limits.stop_above else self.lower
+        return Part(lower, self.where, self.closed, [node for _, _, node in sorted(self.queue)], self.record)
+
+    def advance(self, max_nodes: float = np.inf) -> None:
+        """Split nodes until none is left, the search is over or about so many were bounded."""
+        end = len(self.record) + max_nodes
+        while self.queue and len(self.record) < end and not self.limits.is_over(self.lower, -self.queue[0][0]):
+            nodes: list[OpenNode] = []
+            while self.queue and len(nodes) < self.batch and -self.queue[0][0] > self.enough:
+                node = heapq.heappop(self.queue)[2]
+                if node.can_split:
+                    nodes.append(node)
+                else:
+                    self.close(node.number, node.bound, node.leaf)
+                if len(self.record) + 2 * len(nodes) >= end:
+                    break
+            if nodes:
+                self.split(nodes)
+
+    @property
+    def enough(self) -> float:
+        """A node whose bound is no larger needs no further search."""
+        return self.limits.enough(self.lower)
+
+    def close(self, number: int, bound: float, leaf: Leaf) -> None:
+        """Close a node by its bound."""
+        self.closed = max(self.closed, bound)
+        self.record.close(number, leaf)
+
+    def put(self, node: OpenNode) -> None:
+        """Put a node into the queue."""
+        heapq.heappush(self.queue, (-node.bound, next(self.order), node))

@@ -1,0 +1,250 @@
+"""Cases decided by several processes: open subtrees wait in queues, and whoever is idle takes one.
+
+A task works on a subtree for a while and returns what it leaves, which waits again, in more parts while few wait. Tasks
+are taken, and results seen, in an order that does not depend on which process is first or how many there are, so the
+verdict, its proof and its counterexample do not either, unless time runs out.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from creases._engines import Engine, run_in_order, start_engine
+from creases._typing import Floats, Progress
+from creases.certify._boxes.proof import case_trees
+from creases.certify._boxes.search import TreeLog
+from creases.certify.proofs._format import ClaimProof
+from creases.certify.proofs._record import TreeRecord
+from creases.certify.properties._case_search import (
+    BOX_TIME,
+    Answers,
+    Tree,
+    conclude,
+    group_cases,
+    has_few_units,
+    open_boxes,
+)
+from creases.certify.properties._property import Case
+from creases.certify.properties._subtree_tasks import FIRST_TASKS, Question, Result, Subtree, work_on_subtree
+from creases.certify.properties._verdict import Verdict
+from creases.network import Network
+
+#: Tasks whose results were not seen, at least: the same for up to half as many processes.
+AHEAD = 32
+
+#: Into how many parts nodes are divided while few wait, and the most nodes of a part.
+PIECES, PIECE_SIZE = 8, 32
+
+
+def decide_in_parallel(
+    net: Network,
+    cases: Sequence[Case],
+    budget: float,
+    progress: Progress | None,
+    start: Callable[[Callable[..., Result]], AbstractContextManager[Engine]],
+    *,
+    keep_trees: bool,
+) -> tuple[Verdict, tuple[ClaimProof, ...] | None]:
+    """Return what :func:`decide_cases` does, with the work done by the engine that ``start`` starts for a function.
+
+    The first tasks, which are small, are done in this process: what they decide needs no other.
+    """
+    report = progress or (lambda what, done, total: None)
+    boxes = open_boxes(net, report)
+    begin = time.monotonic()
+    searches: list[_Subtrees] = [
+        _SideSubtrees(group) if boxes is None else _BoxSubtrees(group, [cases[k] for k in group])
+        for group in map(tuple, group_cases(cases, boxes))
+    ]
+    box_deadline = begin + BOX_TIME * budget if has_few_units(net) else np.inf
+    queue = _Queue(searches, begin + budget, box_deadline, keep_trees)
+    work = partial(work_on_subtree, Question.of(net, tuple(cases), keep_trees))
+    point = queue.run(start_engine("serial", work, 1, None, None), report, FIRST_TASKS)
+    if point is None and not queue.is_over:
+        with start(work) as engine:
+            point = queue.run(engine, report)
+    return conclude(net, cases, Answers(point, len(cases) - len(queue.trees), queue.trees), begin)
+
+
+class _Subtrees(ABC):
+    """The open nodes of a search, and its tree so far."""
+
+    by_boxes: bool
+
+    def __init__(self, cases: tuple[int, ...]) -> None:
+        self.cases = cases
+        self.waiting: list[Any] = [None]  # parts of the open nodes; None: the root
+        self.running = self.tasks = 0
+        self.is_open: set[int] = set()  # cases that stay undecided
+        self.best: tuple[float, Floats] | None = None
+
+    @abstractmethod
+    def number(self, nodes: Any) -> tuple[Any, Any]:
+        """Return nodes with the numbers 0, 1, ..., and their numbers in the tree."""
+
+    @abstractmethod
+    def graft(self, tree: Any, roots: Any, nodes: Any) -> Any:
+        """Put the trees of a task at the nodes that it began with; return those that it left, by their numbers here."""
+
+    @abstractmethod
+    def proof(self, case: int) -> Tree | None:
+        """Return the tree that proves that a case is empty."""
+
+    def take(self) -> tuple[Subtree, Any]:
+        """Return the next task, and the numbers in the tree of the nodes that it begins with."""
+        nodes = self.waiting.pop()
+        nodes, roots = (None, [0]) if nodes is None else self.number(nodes)
+        self.running, self.tasks = self.running + 1, self.tasks + 1
+        return Subtree(self.cases, self.by_boxes, nodes, self.tasks, self.best), roots
+
+    def add(self, result: Result, roots: Any, *, is_scarce: bool) -> None:
+        """Take what a task found; nodes that it left wait, in several parts if other tasks are scarce."""
+        self.running -= 1
+        self.is_open.update(result.is_open)
+        left = result.left if result.tree is None else self.graft(result.tree, roots, result.left)
+        if result.best is not None and (self.best is None or result.best[0] > self.best[0]):
+            self.best = result.best
+        size = count_nodes(left)
+        pieces = max(-(-size // PIECE_SIZE), min(size, PIECES) if is_scarce else min(size, 1))
+        self.waiting += [take_every(left, i, pieces) for i in reversed(range(pieces))]
+
+
+def count_nodes(nodes: Any) -> int:
+    """Return the number of nodes of a list, or of a named tuple of arrays."""
+    return len(nodes.node) if hasattr(nodes, "node") else len(nodes)
+
+
+def take_every(nodes: Any, start: int, step: int) -> Any:
+    """Return every so many-th node of a list, or of a named tuple of arrays."""
+    if hasattr(nodes, "node"):
+        return type(nodes)(*(part[start::step] for part in nodes))
+    return nodes[start::step]
+
+
+class _BoxSubtrees(_Subtrees):
+    """Boxes of the inputs of a group of cases."""
+
+    by_boxes = True
+
+    def __init__(self, numbers: tuple[int, ...], cases: Sequence[Case]) -> None:
+        super().__init__(numbers)
+        self.sets, self.log = cases, TreeLog(len(cases))
+
+    def number(self, nodes: Any) -> tuple[Any, Any]:
+        return nodes._replace(node=np.arange(len(nodes.node))), nodes.node
+
+    def graft(self, tree: TreeLog, roots: Any, nodes: Any) -> Any:
+        return nodes._replace(node=self.log.graft(tree, roots, nodes.node))
+
+    def proof(self, case: int) -> Tree | None:
+        at = self.cases.index(case)
+        return case_trees(self.log, self.sets, [k != at for k in range(len(self.cases))])[at]
+
+    def give_up(self) -> None:
+        """Leave the cases of all nodes that wait undecided."""
+        for nodes in self.waiting:
+            is_open = np.ones(len(self.cases), bool) if nodes is None else nodes.is_open.any(axis=0)
+            self.is_open.update(k for k, still in zip(self.cases, is_open, strict=True) if still)
+        self.waiting = []
+
+
+class _SideSubtrees(_Subtrees):
+    """Sides of units, or boxes that are bounded layer by layer, of one case."""
+
+    by_boxes = False
+
+    def __init__(self, numbers: tuple[int, ...]) -> None:
+        super().__init__(numbers)
+        self.record: TreeRecord | None = None
+
+    def number(self, nodes: Any) -> tuple[Any, Any]:
+        return nodes, [node.number for node in nodes]
+
+    def graft(self, tree: TreeRecord, roots: Any, nodes: Any) -> Any:
+        self.record = self.record or TreeRecord()
+        numbers = self.record.graft(tree, roots)
+        return [replace(node, number=numbers[node.number]) for node in nodes]
+
+    def proof(self, case: int) -> Tree | None:
+        return None if self.record is None else self.record.tree()
+
+
+class _Queue:
+    """The searches of all cases, which take turns."""
+
+    def __init__(self, searches: list[_Subtrees], deadline: float, box_deadline: float, keep_trees: bool) -> None:
+        self.searches, self.n_cases = deque(searches), sum(len(search.cases) for search in searches)
+        self.deadline, self.box_deadline, self.keep_trees = deadline, box_deadline, keep_trees
+        self.running: deque[tuple[_Subtrees, Any]] = deque()
+        self.trees: dict[int, Tree | None] = {}  # of cases that are empty
+        self.undecided: list[int] = []
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to do, or no time."""
+        return not self.searches or time.monotonic() >= self.deadline
+
+    def run(self, engine: Engine, report: Progress, max_tasks: float = np.inf) -> Floats | None:
+        """Work until all is decided, time is over or so many tasks are done; return an input in a case."""
+        ahead = max(AHEAD, 2 * engine.workers) if max_tasks == np.inf else 1
+        for done, result in enumerate(run_in_order(engine, self.take, ahead), 1):
+            if result.point is not None:
+                return np.asarray(result.point)
+            self.add(result, ahead)
+            if done == max_tasks or time.monotonic() >= self.deadline:
+                break
+            report("deciding cases", len(self.trees) + len(self.undecided), self.n_cases)
+        return None
+
+    def take(self) -> tuple[Subtree, float] | None:
+        """Return the next task and its time in seconds; None if there is none now."""
+        now = time.monotonic()
+        if now >= self.deadline:
+            return None
+        if now >= self.box_deadline:
+            self._leave_boxes()
+        for _ in range(len(self.searches)):
+            search = self.searches[0]
+            self.searches.rotate(-1)
+            if search.waiting:
+                subtree, roots = search.take()
+                self.running.append((search, roots))
+                end = min(self.deadline, self.box_deadline) if search.by_boxes else self.deadline
+                return subtree, end - now
+        return None
+
+    def add(self, result: Result, ahead: int) -> None:
+        """Take the result of the first task that was taken and not seen."""
+        search, roots = self.running.popleft()
+        waiting = sum(len(other.waiting) for other in self.searches)
+        search.add(result, roots, is_scarce=waiting < ahead)
+        self._finish(search)
+
+    def _leave_boxes(self) -> None:
+        """Go on with sides of units where boxes took their share of the time."""
+        for search in list(self.searches):
+            if isinstance(search, _BoxSubtrees):
+                search.give_up()
+                self._finish(search)
+
+    def _finish(self, search: _Subtrees) -> None:
+        """Take the answers of a search that has ended."""
+        if search.waiting or search.running or search not in self.searches:
+            return
+        self.searches.remove(search)
+        for k in search.cases:
+            if k not in search.is_open:
+                self.trees[k] = search.proof(k) if self.keep_trees else None
+            elif search.by_boxes and np.isfinite(self.box_deadline):
+                self.searches.append(_SideSubtrees((k,)))
+            else:
+                self.undecided.append(k)
