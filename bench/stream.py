@@ -17,6 +17,7 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -82,11 +83,14 @@ def make_table(n: int, seed: int) -> pa.Table:
 
 def write_files(folder: Path, n: int, seed: int = 0) -> None:
     """Write n rows as Parquet files."""
-    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = folder.with_name(f"{folder.name}-unfinished")  # a run that is stopped here leaves no table of fewer rows
+    unfinished.mkdir(parents=True, exist_ok=True)
     for k, start in enumerate(range(0, n, FILE)):
         table = make_table(min(FILE, n - start), 1_000 * seed + k)
-        name = folder / f"part-{k:03d}.parquet"
+        name = unfinished / f"part-{k:03d}.parquet"
         pq.write_table(table, name, row_group_size=GROUP, compression="none", use_dictionary=False)
+    shutil.rmtree(folder, ignore_errors=True)
+    unfinished.rename(folder)
 
 
 def fit(data: str, run: str, jobs: str, memory: str) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def fit_table(
         Bytes that the fit may take, 4e9 by default. A file that would take more in memory is read in blocks, by as many
         processes as keep to the limit together, this one included (up to 0.3e9 of what it held before the call count).
         A fit of the sample takes about 0.7e9, a process about 0.4e9. A limit that cannot be kept is refused. With
-        ``engine="ray"`` it does not count: limit the nodes.
+        ``engine="ray"`` it is not kept.
     n_jobs, engine, address
         Where blocks are read and summed: processes of this machine, at most as many as there are cores, or a Ray
         cluster, as in :meth:`creases.lab.Sweep.run`. The model is the same, bit for bit.
