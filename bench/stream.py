@@ -83,7 +83,7 @@ def make_table(n: int, seed: int) -> pa.Table:
 
 def write_files(folder: Path, n: int, seed: int = 0) -> None:
     """Write n rows as Parquet files."""
-    unfinished = folder.with_name(f"{folder.name}-unfinished")  # a run that is stopped here leaves no table of fewer rows
+    unfinished = folder.with_name(f"{folder.name}-unfinished")  # so that a run that is stopped leaves no shorter table
     unfinished.mkdir(parents=True, exist_ok=True)
     for k, start in enumerate(range(0, n, FILE)):
         table = make_table(min(FILE, n - start), 1_000 * seed + k)
