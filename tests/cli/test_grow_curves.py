@@ -110,3 +110,11 @@ def test_resuming_a_folder_that_is_not_there_says_so(tmp_path):
     result = CliRunner().invoke(app, ["grow", "--resume", str(tmp_path / "none")])
     assert result.exit_code == 2
     assert "there is no folder" in result.output
+
+
+@pytest.mark.slow
+def test_the_report_of_curves_is_called_that_of_a_model(run, trees):
+    assert run("grow", "trees.csv", "--out", "o").exit_code == 0
+    result = run("report", "o")
+    assert result.exit_code == 0, result.output
+    assert "Wrote report.html (model of a table, " in result.stdout

@@ -89,8 +89,17 @@ def write_report(
     if as_json:
         print_json({"kind": kind, "file": str(out), "bytes": out.stat().st_size, **details})
         return
-    stdout.print(f"Wrote {out} ({kind}, {out.stat().st_size / 1e6:.2g} MB)", soft_wrap=True)
+    stdout.print(f"Wrote {out} ({_describe(result, kind)}, {out.stat().st_size / 1e6:.2g} MB)", soft_wrap=True)
     print_next(f"python -m webbrowser {shlex.quote(str(out))}", "open it in a browser")
+
+
+def _describe(result: Path, kind: str) -> str:
+    """Return what a result is, in words: a folder of curves is no run that grew."""
+    if kind == "growth run":
+        from creases.tables import RunSettings
+
+        return kind if RunSettings.load(result).kind == "network" else "model of a table"
+    return kind
 
 
 def _growth(folder: Path, path: Path, **options: Any) -> dict[str, Any]:

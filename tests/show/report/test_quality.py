@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import precision_recall_fscore_support
 
 import creases
 from creases.show.report._effects import _category_chart, _chart, _number_chart
@@ -40,6 +41,17 @@ def test_the_confusion_matrix_counts_the_test_rows(birds):
         expected[problem.y[row], int(np.argmax(birds.net(problem.X[row])))] += 1
     assert matrix["values"] == expected.tolist()
     assert matrix["rows"] == list(problem.classes) == ["big", "small"]
+
+
+def test_the_scores_of_a_class_are_its_precision_recall_and_their_mean(birds):
+    problem, rows = birds.data.problem, birds.data.test
+    for found in (birds.net(problem.X).argmax(axis=1), np.zeros(len(problem.y), int)):
+        models = [Baseline(name, found, 1.0, 1.0, 1.0, None) for name in ("net", "line")]
+        sections = quality_sections(birds.data, models)
+        table = next(s for s in sections if s["title"] == "Scores by class")["table"]["rows"]
+        expected = precision_recall_fscore_support(problem.y[rows], found[rows], zero_division=0.0)
+        for k, row in enumerate(table):
+            assert [float(cell) for cell in row[1:]] == pytest.approx([part[k] for part in expected], abs=5e-4)
 
 
 def test_a_network_is_better_worse_or_level_by_the_standard_error_of_the_difference(birds):

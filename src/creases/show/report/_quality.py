@@ -93,15 +93,14 @@ def _scores(data: TableSplit, models: Sequence[Baseline]) -> Section:
 
 def _confusion(data: TableSplit, predictions: Ints) -> list[Section]:
     """Return the confusion matrix of the test rows, and precision, recall and F1 of each class."""
-    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
-
     problem, rows = data.problem, data.test
     assert problem.classes is not None
     if len(problem.classes) > MAX_CLASSES or not len(rows):
         return []
     numbers = list(range(len(problem.classes)))
     y, found = problem.y[rows], predictions[rows]
-    counts = confusion_matrix(y, found, labels=numbers)
+    counts = np.zeros((len(numbers), len(numbers)), np.int64)
+    np.add.at(counts, (y.astype(np.int64), found), 1)
     name = problem.target or "class"
     classes = list(short_names(problem.classes))
     matrix = {
@@ -111,8 +110,9 @@ def _confusion(data: TableSplit, predictions: Ints) -> list[Section]:
         "down": f"true {name}",
         "across": f"predicted {name}",
     }
-    scores = np.stack(precision_recall_fscore_support(y, found, labels=numbers, zero_division=0.0), axis=1)
-    table = [[classes[k], *map(format_score, scores[k, :3]), str(int(scores[k, 3]))] for k in numbers]
+    hits, predicted, true = np.diag(counts), counts.sum(axis=0), counts.sum(axis=1)
+    shares = [hits / np.maximum(rows_of, 1) for rows_of in (predicted, true, (predicted + true) / 2)]
+    table = [[classes[k], *(format_score(share[k]) for share in shares), str(true[k])] for k in numbers]
     wrong = int((y != found).sum())
     text = f"{wrong:,} of {pluralize(len(rows), 'test row')} misclassified. Correct predictions are on the diagonal."
     return [

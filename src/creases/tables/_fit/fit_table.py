@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 KINDS = ("curves", "network")
 
+#: Bytes of a file of text that fits into any memory.
+SMALL_TEXT = 2**20
+
 #: Ways to fit a table of many files.
 _WAYS = (("kind", "curves"), ("max_memory", 1e10))
 
@@ -135,9 +138,17 @@ def find_table_files(table: Any, *, header: bool | None = None, max_memory: floa
         check_number(max_memory, "max_memory", above=0)
     if not isinstance(table, str | Path) and not type(table).__module__.startswith("pyarrow"):
         return None
+    if max_memory is None and _is_small_text(table):
+        return None
     from creases.tables._streaming.files import find_files  # imports pyarrow
 
     return find_files(table, header=header, max_memory=max_memory)
+
+
+def _is_small_text(table: Any) -> bool:
+    """Return whether a table is a file of text that takes little memory, so that it is read as a whole."""
+    path = Path(table).expanduser() if isinstance(table, str | Path) else None
+    return path is not None and path.suffix.lower() == ".csv" and path.is_file() and path.stat().st_size <= SMALL_TEXT
 
 
 def make_config(kind: str, options: Mapping[str, Any]) -> CurveConfig | GrowthConfig:
