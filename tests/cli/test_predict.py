@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import creases
+from creases.certify import margins
 from creases.cli import app
 from creases.errors import FileError
 from creases.tables import read_table, shift_decision
@@ -114,6 +115,20 @@ def test_the_distance_to_the_boundary_is_that_of_a_tie(folder):
         outputs = np.asarray(model.network(X[0]))
         expected = abs(outputs[0] - outputs[1]) / np.linalg.norm((J[0] - J[1]) * model.spread)
         assert frame["boundary distance"][0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_distances_of_printed_rows_are_searched_where_the_options_say(folder, monkeypatch):
+    asked = []
+
+    def remember(net, X, **options):
+        asked.append({name: options.get(name) for name in ("engine", "n_jobs", "address")})
+        return margins(net, X, norm="l2", budget=options["budget"], weights=options["weights"])
+
+    monkeypatch.setattr("creases.certify.margins", remember)
+    homes(2, 3).to_csv(folder / "two.csv", index=False)
+    for words in ((), ("--jobs", 2)):
+        assert invoke("predict", folder / "run", folder / "two.csv", "--distance", 1, *words).exit_code == 0
+    assert asked == [dict.fromkeys(asked[0]), {"engine": "local", "n_jobs": 2, "address": None}]
 
 
 def test_the_threshold_decides_and_moves_the_boundary(folder):

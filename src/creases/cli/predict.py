@@ -64,7 +64,11 @@ def predict_rows(
     ] = 0.0,
     n_jobs: Annotated[
         int | None,
-        typer.Option("--jobs", metavar="N", help="Processes that predict blocks; default: the number of cores."),
+        typer.Option(
+            "--jobs",
+            metavar="N",
+            help="Processes that predict blocks, or search distances; default: the number of cores.",
+        ),
     ] = None,
     engine: Annotated[
         Engine, typer.Option(metavar="NAME", help="Where blocks are predicted: local processes, serial or ray.")
@@ -94,8 +98,8 @@ def predict_rows(
         if out.exists() and not force:
             raise InputError("out", "be a new file", str(out), "overwrite it with {0}", [("force", True)])
     is_parallel = n_jobs is not None or engine is not Engine.local
+    where: dict[str, Any] = {"n_jobs": n_jobs, "engine": engine.value, "address": address}
     if not data.is_file() or (out is not None and data.suffix != ".npz" and (is_parallel or _is_large(data))):
-        where = {"n_jobs": n_jobs, "engine": engine.value, "address": address}
         _predict_files(run, str(data), out, as_json, **where, header=header, budget=distance)
         return
     with show_progress(3) as begin:
@@ -104,7 +108,7 @@ def predict_rows(
         begin("reading the rows")
         encoded = model.encode(data, header=header)
         begin("predicting")
-        frame = model.encoded_frame(encoded.X, budget=distance)
+        frame = model.encoded_frame(encoded.X, budget=distance, **(where if is_parallel else {}))
     if out is not None:
         with write_atomically(out) as temporary:
             numbered = frame.rename_axis("row").reset_index()

@@ -11,20 +11,19 @@ if TYPE_CHECKING:
 
 
 def boundary_distances(
-    net: Network, X: Floats, *, threshold: float, spread: Floats, budget: float
+    net: Network, X: Floats, *, threshold: float, spread: Floats, budget: float, **where: Any
 ) -> dict[str, list[Any]]:
     """Return the distances of encoded rows X (n, d), in units of ``spread`` (d,), as columns of a table.
 
     ``threshold`` is the probability above which a network of two classes decides for the second, ``budget`` the time
-    for each row, in seconds.
+    for each row, in seconds; ``where`` has the engine, n_jobs and address of :func:`creases.certify.margins`.
     """
-    from creases.certify import nearest
+    from creases.certify import margins
     from creases.tables._fit.threshold import shift_decision
 
-    net = shift_decision(net, threshold)
-    changes = [nearest(net, x, weights=1 / spread, budget=budget) for x in X]
-    return {
-        "boundary distance": [change.distance for change in changes],
-        "boundary distance at least": [change.lower_bound for change in changes],
-        "distance proved": ["yes" if change.proved else "no" for change in changes],
-    }
+    names = ("boundary distance", "boundary distance at least", "distance proved")
+    if not len(X):
+        return {name: [] for name in names}
+    safe = margins(shift_decision(net, threshold), X, weights=1 / spread, budget=budget, **where)
+    proved = ["yes" if proved else "no" for proved in safe.proved]
+    return dict(zip(names, (safe.distance.tolist(), safe.lower_bound.tolist(), proved), strict=True))

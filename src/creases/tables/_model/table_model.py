@@ -273,8 +273,8 @@ class TableModel:
         """
         return self.encoded_frame(self.encode(rows).X, budget=budget)
 
-    def encoded_frame(self, X: Floats, *, budget: float = 0.0) -> pd.DataFrame:
-        """Return the table of :meth:`frame` for encoded rows X (n, d)."""
+    def encoded_frame(self, X: Floats, *, budget: float = 0.0, **where: Any) -> pd.DataFrame:
+        """Return the table of :meth:`frame` for encoded rows X (n, d); ``where`` distances are searched."""
         import pandas as pd
 
         outputs = self.outputs(X)
@@ -291,7 +291,7 @@ class TableModel:
         columns["outside in"] = [", ".join(beyond) for beyond in outside]
         if budget > 0 and self.classes is not None:
             options: dict[str, Any] = {"threshold": self.threshold, "spread": self.spread, "budget": budget}
-            columns |= boundary_distances(self.network, X, **options)
+            columns |= boundary_distances(self.network, X, **options, **where)
         return pd.DataFrame(columns)
 
     def summarize(self, frame: pd.DataFrame) -> dict[str, Any]:
