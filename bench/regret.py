@@ -22,6 +22,7 @@ over seeds; then the share of runs whose size (the geometric mean of the widths)
 smallest fixed width whose accuracy is within one standard error of the best (that of a mean of three seeds, pooled over
 widths; where that width is 16, the smallest, smaller networks count if they are within it too), and the share of the
 budget that was spent before the final size was there. ``--out`` takes several files of results.
+``--datasets gray`` runs a data set that was kept aside.
 """
 
 from __future__ import annotations
@@ -301,7 +302,7 @@ def show(results: Results, names: list[str], part: str) -> None:
     heads += [text for start in STARTS for text in (f"regret from {start}", f"found from {start}")]
     judged = [each for name in names if (each := judge(results, name, part))]
     rows, runs = [cells for cells, _ in judged], [run for _, each in judged for run in each]
-    note_table(part, heads, rows)
+    note_table(part if set(names) & set(DATASETS) else f"{part}_aside", heads, rows)
     print(*(f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *rows]), sep="\n")
     if not runs:
         return
@@ -315,8 +316,9 @@ def show(results: Results, names: list[str], part: str) -> None:
         "finding_most": f"{values['finding'].max():.0%}",
         "runs": f"{len(runs)}",
     }
+    label = part if set(names) & set(DATASETS) else f"{part}_aside"
     for key, value in lines.items():
-        note(f"{part}_{key}", value)
+        note(f"{label}_{key}", value)
     print(
         f"{part}: {lines['runs']} runs; regret {lines['mean']} points in the mean, {lines['worst']} for the worst "
         f"start of a data set, {lines['worst_run']} for the worst run; size within a factor of two in "

@@ -139,11 +139,13 @@ def test_what_a_users_method_explains_with_arrays_is_written_as_lists():
 
 def test_a_stage_that_paid_is_kept_only_if_its_network_is_the_result():
     history = History(epochs=epochs(0.5, 0.4), records=[record(1)], stages=[STAGE])
-    stage = {"epoch": history.records[0].epoch, "pays": True}
+    stage = {"records": [1], "pays": True}
     outcomes = {kept: replace(history, kept=kept, ended="enough").stage_outcome(stage) for kept in (0, 2)}
     assert outcomes == {0: "no: an earlier network is the result", 2: "yes"}
     assert history.stage_outcome(stage) == "yes"  # while it runs
-    assert history.stage_outcome({"epoch": 1, "pays": False}) == "no, undone"
+    assert history.stage_outcome({"records": [1], "pays": False}) == "no, undone"
+    history.records[0].replaced = True
+    assert history.stage_outcome(stage) == "yes, until a better size"
 
 
 def test_a_history_is_saved_whole_and_read_back(tmp_path):

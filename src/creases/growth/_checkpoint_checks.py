@@ -60,21 +60,32 @@ def _check_optimizer_state(state: Any, where: str) -> None:
 
 
 def _check_race(race: Mapping[str, Any], history: History, tensors: Mapping[str, Tensor]) -> None:
-    first, rival = race["epoch"], race["rival"]
+    first = race["epoch"]
     expect(_is_within(first, history.epochs) and _is_within(race["records"], history.records), "the race has not begun")
-    counts = ("steps", "flops", "parameters", "averaged")
-    expect(all(is_count(race[name]) for name in counts), "the race has an invalid count")
+    counts = [race[name] for name in ("steps", "averaged", "stage_records")]
+    expect(all(map(is_count, [*counts, *race["plan"]])), "the race has an invalid count")
     expect(is_number(race["factor"]) and race["factor"] > 0, "the race has no factor")
-    for number, epoch in enumerate(race["epochs"], first + 1):
-        check_epoch(epoch, number)
-    expect(all(map(is_number, race["losses"])), "the race has losses that are not numbers")
-    expect(all(map(is_number, race["errors"])), "the race has errors that are not numbers")
-    expect(rival is None or bool(race["losses"]), "the race has no losses of the network that was trained on")
+    expect(race["rival"] is None or race["rival"]["network"] is not None, "the race has no best network")
+    for trial in (race["rival"], race["trial"]):
+        if trial is not None:
+            _check_trial(trial, first)
     shapes = {name: value.shape for name, value in race["average"].items()}
     expect(all(tensors[name].shape == shape for name, shape in shapes.items()), "the race averages another network")
+    expect(all(map(is_count, race["widths"].values())), "the race has widths that are not counts")
     _check_network_state(race["before"], "the network before the race")
-    if rival is not None:
-        _check_network_state(rival, "the network that was trained on")
+    if race["start"] is not None:
+        _check_network_state(race["start"], "the network that began last")
+
+
+def _check_trial(trial: Mapping[str, Any], first: int) -> None:
+    losses = [loss for look in trial["losses"] for loss in look]
+    expect(all(map(is_number, losses)), "the race has losses that are not numbers")
+    expect(bool(losses) == (trial["network"] is not None), "a network of the race has no losses")
+    expect(is_count(trial["flops"]) and is_count(trial["parameters"]), "a network of the race has no size")
+    for number, epoch in enumerate(trial["epochs"], first + 1):
+        check_epoch(epoch, number)
+    if trial["network"] is not None:
+        _check_network_state(trial["network"], "a network of the race")
 
 
 def _check_refit(refit: Mapping[str, Any], history: History) -> None:

@@ -134,7 +134,7 @@ class GrowthConfig:
     keep
         ``"best"``: with validation data, return the network with the lowest validation loss, smoothed over epochs.
         ``"refit"``: the same, but if that loss is past its best half-way through the training after growth (and of
-        classes the accuracy too, by two standard errors), return to the network at the end of growth and train it on
+        classes the accuracy too), return to the network at the end of growth and train it on
         all samples, those held out included, for as long as the lowest loss took. Validation samples that you pass
         yourself are never trained on. Otherwise, the last network is returned if it classifies them as well as the
         one with the lowest loss.

@@ -12,7 +12,7 @@ from creases.errors import InputError
 from creases.growth._budget import Budget, Meter
 from creases.growth._config import GrowthConfig, GrowthOptions, config_of, takes_options
 from creases.growth._cost import count_cost
-from creases.growth._growth_steps import MAX_SAMPLES, grow_places, narrow_places, recycle_units, revive_layer
+from creases.growth._growth_steps import MAX_SAMPLES, grow_places, recycle_units, resize_places, revive_layer
 from creases.growth._loss_sum import Loss
 from creases.growth._objective import objective
 from creases.growth._outcomes import note_outcomes
@@ -237,8 +237,8 @@ class Grower(Racing):
         history.ended, self._progress = reason, state.meter.progress
         return state.record
 
-    def _grow_or_end(self, factor: float | None = None) -> None:
-        """Grow, and charge it to the budget; end growth if there is a reason to."""
+    def _grow_or_end(self, factor: float | None = None, widths: Mapping[str, int] | None = None) -> None:
+        """Grow, by a factor or to widths, and charge it to the budget; end growth if there is a reason to."""
         state, history = self.state, self.history
         limits = [stop for stop in self.stops if isinstance(stop, SizeLimit | NoImprovement)]
         nothing = [stop for stop in self.stops if isinstance(stop, NothingToAdd)]
@@ -246,8 +246,7 @@ class Grower(Racing):
             reason = _first_reason(limits, state)
             state.record = None if reason else revive_layer(state)  # to a dead layer nothing can be added
             if not reason and factor is not None:
-                narrow = factor < 1
-                state.record = narrow_places(state, factor) if narrow else grow_places(state, self.stops, factor)
+                state.record = grow_places(state, self.stops, factor) if not widths else resize_places(state, widths)
                 reason = "" if state.record else "no layer can grow within the size limits"
             elif not reason and state.record is None:
                 reason = _first_reason(nothing, state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
@@ -30,6 +30,9 @@ from creases.network.surgery import find_place
 #: Samples on which units are checked for being dead or redundant.
 MAX_SAMPLES = 5000
 
+#: Samples that are enough to see that most layers are alive.
+FEW_SAMPLES = 50
+
 #: Incoming weights of new units up to which a record holds them.
 MAX_WEIGHTS = 20_000
 
@@ -42,12 +45,10 @@ def grow_places(state: State, stops: Sequence[Stop], factor: float | None = None
     and where it supplies fewer, random units without effect are added (their outgoing weights are 0). Where the policy
     proposes a layer, that is inserted if it is worth adding and fits.
     """
-    together = isinstance(state.where, EveryPlace) or (isinstance(state.where, At) and factor is not None)
-    candidates = state.where(state)
-    if together and factor is not None:
-        factor = _fitting_factor(state, stops, candidates, factor)
+    if factor is not None and grows_together(state):
+        return resize_places(state, stage_widths(state, stops, factor))
     last = None
-    for candidate in candidates:
+    for candidate in state.where(state):
         if isinstance(candidate, DepthProposal):
             fits = available_units(stops, state, candidate) >= candidate.count
             record = insert_layer(state, candidate) if fits and is_worth_adding(stops, state, candidate) else None
@@ -55,39 +56,47 @@ def grow_places(state: State, stops: Sequence[Stop], factor: float | None = None
             place = find_place(state.model, candidate.name, X=state.samples.example())
             record = _grow_place(state, stops, place, factor)
         last = record or last
-        if record is not None and not together:
+        if record is not None and not isinstance(state.where, EveryPlace):
             break
     return last
 
 
-def narrow_places(state: State, factor: float) -> Record | None:
-    """Narrow the places that the policy ``where`` names by a factor below 1; return the last growth step's record.
+def grows_together(state: State) -> bool:
+    """Return whether a stage changes the widths of all places that the policy ``where`` names."""
+    return isinstance(state.where, EveryPlace | At)
 
-    The last units of a place are removed: those of an untrained network are all alike.
-    """
+
+def stage_widths(state: State, stops: Sequence[Stop], factor: float) -> dict[str, int]:
+    """Return the widths of the places that a stage changes by a factor, within the limits of size."""
+    places = [candidate for candidate in state.where(state) if isinstance(candidate, Place)]
+    factor = _fitting_factor(state, stops, places, factor) if factor > 1 else factor
+    return {place.name: _stage_width(state, place, factor) for place in places}
+
+
+def resize_places(state: State, widths: Mapping[str, int]) -> Record | None:
+    """Widen or narrow places to these widths; return the last growth step's record, if there was one."""
     last = None
-    for candidate in state.where(state):
-        if isinstance(candidate, DepthProposal):
-            continue
-        place = find_place(state.model, candidate.name, X=state.samples.example())
-        width = max(math.ceil(factor * place.width), 1)
-        if isinstance(state.model.get_submodule(place.name), nn.Linear):
-            width = min(max(width, state.n_outputs), place.width)
-        if width == place.width:
-            continue
-        units = list(range(width, place.width))
-        explanation = {"method": "narrow", "place": place.name, "reason": "", "units": len(units)}
-        nothing = torch.zeros(0)
-        proposal = Proposal("narrow", place, nothing, nothing, {}, 0.0, explanation)
-        edit = partial(remove, state.model, place, units, optimizer=state.optimizer)
-        last = _record_step(state, "narrow", proposal, units, edit)
+    for name, width in widths.items():
+        place = find_place(state.model, name, X=state.samples.example())
+        narrower = width < place.width
+        last = (_narrow_place(state, place, width) if narrower else _widen_place(state, place, width)) or last
     return last
+
+
+def _narrow_place(state: State, place: Place, width: int) -> Record:
+    """Narrow a place to a width. The last units are removed: those of an untrained network are all alike."""
+    units = list(range(width, place.width))
+    explanation = {"method": "narrow", "place": place.name, "reason": "", "units": len(units)}
+    nothing = torch.zeros(0)
+    proposal = Proposal("narrow", place, nothing, nothing, {}, 0.0, explanation)
+    edit = partial(remove, state.model, place, units, optimizer=state.optimizer)
+    return _record_step(state, "narrow", proposal, units, edit)
 
 
 def _grow_place(state: State, stops: Sequence[Stop], place: Place, factor: float | None) -> Record | None:
     room = available_units(stops, state, place)
     if factor is not None:
-        return _widen_place(state, place, min(room, _stage_width(state, place, factor) - place.width))
+        return _widen_place(state, place, min(place.width + room, _stage_width(state, place, factor)))
     proposal = state.propose(place)
     if not is_worth_adding(stops, state, proposal):
         return None
@@ -97,18 +106,15 @@ def _grow_place(state: State, stops: Sequence[Stop], place: Place, factor: float
     return _record_step(state, "grow", proposal, [], partial(apply, proposal, state.model, optimizer=state.optimizer))
 
 
-def _fitting_factor(
-    state: State, stops: Sequence[Stop], candidates: Sequence[Place | DepthProposal], factor: float
-) -> float:
+def _fitting_factor(state: State, stops: Sequence[Stop], places: Sequence[Place], factor: float) -> float:
     """Return a factor, at most the given one, by which all places can be widened within the limits of size.
 
     Without it the first places would get all there is room for, and the last nothing.
     """
     limits = [stop for stop in stops if isinstance(stop, SizeLimit)]
-    growing = [candidate for candidate in candidates if isinstance(candidate, Place)]
 
     def fits(trial: float) -> bool:
-        widths = {place.name: _stage_width(state, place, trial) for place in growing}
+        widths = {place.name: _stage_width(state, place, trial) for place in places}
         units = sum(widths.get(place.name, place.width) for place in state.places)
         return all(limit.admits(*state.size_at(widths), units) for limit in limits)
 
@@ -126,15 +132,20 @@ def _stage_width(state: State, place: Place, factor: float) -> int:
 
     With fewer its rank limits the outputs, and a race between such layers says nothing.
     """
+    is_dense = isinstance(state.model.get_submodule(place.name), nn.Linear)
+    if factor < 1:
+        width = max(math.ceil(factor * place.width), state.n_outputs if is_dense else 1)
+        return min(width, place.width)
     width = max(math.ceil(factor * place.width - 1e-9), place.width + 1)
-    return max(width, state.n_outputs) if isinstance(state.model.get_submodule(place.name), nn.Linear) else width
+    return max(width, state.n_outputs) if is_dense else width
 
 
-def _widen_place(state: State, place: Place, count: int) -> Record | None:
+def _widen_place(state: State, place: Place, width: int) -> Record | None:
     """Widen a place for a stage of growth: by units of the method, and random ones in place of those it lacks.
 
     The random units have no effect at first (their outgoing weights are 0); whether the stage pays is measured.
     """
+    count = width - place.width
     if count < 1 or refusal(state.how, state.model, place):
         return None
     how: Any = state.how
@@ -198,6 +209,9 @@ def revive_layer(state: State) -> Record | None:
     row = takewhile(lambda record: record.action == "revive", reversed(state.history.records))
     tried = Counter(record.place for record in row)
     for place in state.places:
+        few = [(x[:FEW_SAMPLES], y[:FEW_SAMPLES]) for x, y in batches[:1]]
+        if len(dead_units(state.model, place, few)) < place.width:  # most layers are active on a few samples
+            continue
         units = dead_units(state.model, place, batches)
         if len(units) < place.width or tried[place.name] >= 3:
             continue

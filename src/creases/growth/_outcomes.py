@@ -12,13 +12,14 @@ _NUMBERS = ("epoch", "loss", "score", "validation_loss", "validation_score")
 
 
 def note_outcomes(state: State, reviewed: int) -> None:
-    """Note the outcome of the last growth steps so far: of all those that came at once and were not undone.
+    """Note the outcome of the last growth steps so far: one for each place of those that came at once and are kept.
 
     The first ``reviewed`` growth steps were made for other samples, so their methods do not review them.
     """
-    records, last = state.history.records, state.history.epochs[-1:]
-    for record in records:
-        if last and record.epoch == records[-1].epoch and not record.undone:
+    records, last, places = state.history.records, state.history.epochs[-1:], set[str]()
+    for record in reversed(records):
+        if last and record.epoch == records[-1].epoch and not record.undone and record.place not in places:
+            places.add(record.place)
             record.later = {name: last[0][name] for name in _NUMBERS if last[0][name] is not None}
             if record.number > reviewed:
                 _review(state, record)

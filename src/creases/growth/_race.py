@@ -1,11 +1,12 @@
-"""A stage of growth against training on: both are trained for as many steps, and held-out data decide."""
+"""Networks of several sizes that begin alike are trained for as many steps, and held-out data decide between them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from statistics import fmean as mean
 from typing import Any
 
 import torch
@@ -24,10 +25,10 @@ from creases.network.surgery import without_side_effects
 MIN_GAIN = 1.0
 
 #: Blocks of held-out samples whose mean losses are compared in pairs.
-BLOCKS = 50
+BLOCKS = 20
 
-#: A race is judged by the weights averaged over this last part of it, at this many moments: at a high learning rate the
-#: loss of a single moment depends on the last few batches more than on the size of the network.
+#: A network is looked at with its weights averaged over this last part of its steps, at this many moments: at a high
+#: learning rate the loss of a single moment depends on the last few batches more than on the size of the network.
 AVERAGED_PART, MOMENTS = 1 / 4, 16
 
 
@@ -79,49 +80,88 @@ class NetworkState:
         state.clear()
 
 
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A network in a race: its held-out losses whenever they were looked at, and the network when they were lowest."""
+
+    losses: list[list[float]] = field(default_factory=list)  #: by look, then by block
+    network: NetworkState | None = None  #: at its best look
+    epochs: list[dict[str, Any]] = field(default_factory=list)  #: of the race until then
+    flops: int = 0  #: operations of a forward pass
+    parameters: int = 0
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Trial:
+        """Return what :meth:`to_dict` wrote."""
+        network = None if saved["network"] is None else NetworkState.from_dict(saved["network"])
+        return cls(**{**saved, "network": network})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as dicts, lists, numbers and tensors."""
+        network = None if self.network is None else self.network.to_dict()
+        rest = {"losses": self.losses, "epochs": self.epochs, "flops": self.flops, "parameters": self.parameters}
+        return {"network": network, **rest}
+
+    def add(self, losses: list[float], state: State, epochs: list[dict[str, Any]]) -> Trial:
+        """Return the trial after another look, with the run's network if that is the best one so far."""
+        is_best = not self.losses or mean(losses) < min(map(mean, self.losses))
+        network = NetworkState.from_state(state) if is_best else self.network
+        seen = [*self.losses, losses]
+        return Trial(seen, network, epochs if is_best else self.epochs, state.flops, state.parameters)
+
+    def lowest(self, looks: int) -> list[float]:
+        """Return the losses by block at the best of the first looks."""
+        return min(self.losses[:looks], key=mean)
+
+
 @dataclass(eq=False)
 class Race:
-    """A stage that is being judged: first the network is trained on, then it is grown instead and trained."""
+    """Networks of several sizes that begin alike: one is trained, then a wider or narrower one, and so on."""
 
-    before: NetworkState
+    before: NetworkState  #: the network with which all begin
     epoch: int  #: the last one before
     records: int  #: growth steps before
-    steps: int  #: of each network
-    factor: float = 2.0  #: by which the widths change
-    flops: int = 0  #: operations of a forward pass of the network before
-    parameters: int = 0  #: of the network before
-    rival: NetworkState | None = None  #: the network that was trained on; None while it is trained
-    epochs: list[dict[str, Any]] = field(default_factory=list)  #: of the rival
-    losses: list[float] = field(default_factory=list)  #: of the rival, by block
-    errors: list[float] = field(default_factory=list)  #: of the rival, by block: the fraction of wrong decisions
+    steps: int  #: of the first network
+    stage_records: int = 0  #: growth steps before the network that trains now
+    widths: dict[str, int] = field(default_factory=dict)  #: of the best network so far
+    factor: float = 1.0  #: by which the network that trains now is wider than the best so far
+    plan: list[int] = field(default_factory=list)  #: steps after which the network that trains now is looked at
+    rival: Trial | None = None  #: the best so far; None while the first network trains
+    trial: Trial = field(default_factory=Trial)  #: of the network that trains now
+    start: NetworkState | None = None  #: that network as it began, where the next one begins with it
     average: dict[str, Tensor] = field(default_factory=dict)  #: parameters of the network that trains now, averaged
     averaged: int = 0  #: moments
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Race:
         """Return the race that :meth:`to_dict` wrote."""
-        rival = None if saved["rival"] is None else NetworkState.from_dict(saved["rival"])
-        return cls(**{**saved, "before": NetworkState.from_dict(saved["before"]), "rival": rival})
+        rival = None if saved["rival"] is None else Trial.from_dict(saved["rival"])
+        start = None if saved["start"] is None else NetworkState.from_dict(saved["start"])
+        before, trial = NetworkState.from_dict(saved["before"]), Trial.from_dict(saved["trial"])
+        return cls(**{**saved, "before": before, "rival": rival, "start": start, "trial": trial})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the race as dicts, lists, numbers and tensors."""
+        content = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        parts = {name: content[name] for name in ("before", "rival", "start", "trial")}
+        return {**content, **{name: None if part is None else part.to_dict() for name, part in parts.items()}}
+
+    @property
+    def next_look(self) -> int | None:
+        """The steps after which the network that trains now is looked at next; None where all looks are done."""
+        done = len(self.trial.losses)
+        return self.plan[done] if done < len(self.plan) else None
 
     @torch.no_grad()
     def observe(self, model: nn.Module, steps_left: int) -> None:
         """Add the parameters of the network that trains to their average, if this is one of the moments to do so."""
-        part = AVERAGED_PART * self.steps
+        part = AVERAGED_PART * (self.next_look or 0)
         if not 0 <= steps_left <= part or steps_left % max(round(part / MOMENTS), 1):
             return
         self.averaged += 1
         now = {name: value.detach() for name, value in model.named_parameters()}
         before = self.average or now
         self.average = {name: torch.lerp(before[name], value, 1 / self.averaged) for name, value in now.items()}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the race as dicts, lists, numbers and tensors."""
-        rival = None if self.rival is None else self.rival.to_dict()
-        rest: dict[str, Any] = {"epochs": self.epochs, "losses": self.losses, "steps": self.steps}
-        rest |= {"errors": self.errors}
-        rest |= {"average": self.average, "averaged": self.averaged, "factor": self.factor}
-        rest |= {"flops": self.flops, "parameters": self.parameters}
-        return {"before": self.before.to_dict(), "rival": rival, "epoch": self.epoch, "records": self.records, **rest}
 
 
 @contextmanager
@@ -148,18 +188,10 @@ def average_weights(model: nn.Module, average: dict[str, Tensor], samples: Sampl
                 value.copy_(saved[name])
 
 
+@torch.no_grad()
 def block_losses(model: nn.Module, samples: Samples, objective: Objective) -> list[float]:
     """Return the mean losses in eval mode of samples in blocks, the same blocks at every call."""
-    return measure_blocks(model, samples, objective)[0]
-
-
-@torch.no_grad()
-def measure_blocks(model: nn.Module, samples: Samples, objective: Objective) -> tuple[list[float], list[float]]:
-    """Return the mean losses in eval mode of samples in blocks, the same blocks at every call; and the errors.
-
-    Errors are fractions of wrong decisions; there are none of values.
-    """
-    sums = torch.zeros(3, BLOCKS, dtype=torch.float64)
+    sums = torch.zeros(2, BLOCKS, dtype=torch.float64)
     number = 0
     with preserve_modes(model), without_side_effects(), closing(samples.parts()) as parts:
         model.eval()
@@ -171,19 +203,10 @@ def measure_blocks(model: nn.Module, samples: Samples, objective: Objective) -> 
                 loss = objective.loss_sum(outputs[rows], _take(target, rows), len(rows))
                 sums[0, number % BLOCKS] += float(loss)
                 sums[1, number % BLOCKS] += len(rows)
-                sums[2, number % BLOCKS] += _count_errors(outputs[rows], _take(target, rows), objective)
                 number += 1
     ranks.sum_over_ranks([sums])
     used = sums[1] > 0
-    losses, errors = ([float(value) for value in sums[row, used] / sums[1, used]] for row in (0, 2))
-    return losses, errors if objective.task == "classification" else []
-
-
-def _count_errors(outputs: Any, target: Any, objective: Objective) -> float:
-    """Return how many decisions are wrong; 0 where nothing is decided."""
-    decisions = objective.decisions(outputs, target)
-    y = target[0] if objective.weighted else target
-    return 0.0 if decisions is None else float((decisions != y.flatten().cpu()).sum())
+    return [float(value) for value in sums[0, used] / sums[1, used]]
 
 
 def _take(target: Any, rows: Tensor) -> Any:

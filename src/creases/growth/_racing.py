@@ -1,18 +1,18 @@
-"""The stages of a grower: each races the network that grows against the same network trained on."""
+"""The stages of a grower: each races a wider or narrower network against the best one so far."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from statistics import fmean as mean
-from typing import Any
 
 from creases.growth._cost import count_cost
-from creases.growth._race import MIN_GAIN, NetworkState, Race, average_weights, compare_losses, measure_blocks
+from creases.growth._growth_steps import grows_together, stage_widths
+from creases.growth._race import MIN_GAIN, NetworkState, Race, Trial, average_weights, block_losses, compare_losses
 from creases.growth._records import History
 from creases.growth._samples import Samples
 from creases.growth._state import State
-from creases.growth.policies._stages import SMALL, Stages, reducible_loss
+from creases.growth.policies._stages import Stages, reducible_loss
 
 
 class Racing(ABC):
@@ -29,8 +29,8 @@ class Racing(ABC):
         """The run's epochs and growth steps so far."""
 
     @abstractmethod
-    def _grow_or_end(self, factor: float | None = None) -> None:
-        """Grow, and charge it to the budget; end growth if there is a reason to."""
+    def _grow_or_end(self, factor: float | None = None, widths: Mapping[str, int] | None = None) -> None:
+        """Grow, by a factor or to widths, and charge it to the budget; end growth if there is a reason to."""
 
     @abstractmethod
     def _look_back(self) -> None:
@@ -42,106 +42,132 @@ class Racing(ABC):
             self.race.observe(self.state.model, self.state.stage_end - steps)
 
     def _close_stage(self, stages: Stages) -> None:
-        """At the end of a stage: train on, then grow instead, then judge which was better; or end growth."""
-        history, race = self.history, self.race
+        """At a look: note the held-out losses of the network that trains; after the last one, judge it."""
+        race, state = self.race, self.state
         if race is None:
             self._begin_race(stages)
             return
+        self._look(race)
+        if race.next_look is not None:
+            state.stage_end = self._steps_before(race) + race.next_look
+            return
         if race.rival is None:
-            self._grow_rival(stages, race)
+            race.rival = race.trial
         else:
-            self._close_race(stages)
-            if stages.failures(history.stages) >= stages.patience:
-                history.growth_ended = stages.explain_failure(history.stages)
-        if self.race is None and not history.growth_ended:
-            self._begin_race(stages)
+            self._judge(race, stages)
+        self._begin_stage(stages, race)
 
     def _begin_race(self, stages: Stages) -> None:
-        """Train the current network on, for as many steps as the grown one will get; or end growth."""
+        """Train the current network for as many steps as other sizes will get; or end growth."""
         state, history = self.state, self.history
         history.growth_ended = stages.over(state)
         if not history.growth_ended:
-            factor = stages.next_factor(state)
-            steps = stages.race_length(state, factor)
-            before, size = NetworkState.from_state(state), (state.flops, state.parameters)
-            self.race = Race(before, len(history.epochs), len(history.records), steps, factor, *size)
-            state.stage_end = history.last["steps"] + steps
+            steps = stages.race_length(state)
+            before = NetworkState.from_state(state)
+            self.race = Race(before, len(history.epochs), len(history.records), steps)
+            self.race.plan = stages.looks(state, steps)
+            state.stage_end = history.steps + self.race.plan[0]
 
-    def _grow_rival(self, stages: Stages, race: Race) -> None:
-        """Keep the network that was trained on, go back to before that, and grow instead."""
+    def _begin_stage(self, stages: Stages, race: Race) -> None:
+        """Begin again with other widths than those of the best network so far; or end growth.
+
+        Every network is the one before the race with more or fewer units. Where a policy names one place after the
+        other, or inserts layers, it is the best network so far as it began.
+        """
         state, history = self.state, self.history
-        race.rival, (race.losses, race.errors) = NetworkState.from_state(state), self._held_out_losses(race)
-        race.average, race.averaged = {}, 0
-        race.epochs = history.epochs[race.epoch :]
+        self._restore_rival(race)
+        failed = stages.failures(history.stages) >= stages.patience
+        history.growth_ended = stages.explain_failure(history.stages) if failed else stages.over(state, race.steps)
+        if history.growth_ended:
+            self.race = None
+            return
+        race.factor = stages.next_factor(state, race.steps)
+        race.plan = stages.looks(state, race.steps)[: stages.count_looks(state, race.factor, race.steps)]
+        race.trial, race.average, race.averaged = Trial(), {}, 0
+        widths = stage_widths(state, state.stops, race.factor) if grows_together(state) else None
+        race.widths, race.stage_records = {place.name: place.width for place in state.places}, len(history.records)
         del history.epochs[race.epoch :]
         race.before.restore(state)
         for hook in self.before_decision:  # the network that grows is this one
             hook(state)
-        state.stage_end = history.last["steps"] + race.steps
-        self._grow_or_end(race.factor)
-        if state.record is not None and not stages.has_room(state, race.steps):
+        state.stage_end = history.steps + race.plan[0]
+        self._grow_or_end(race.factor, widths)
+        if state.record is not None and not stages.has_room(state, race.plan[-1]):
             history.growth_ended = "a growth step costs more than growth's share of the budget leaves"
             self._undo(race)
         elif state.record is None:
-            self._restore_rival(race)
-            self.race = None
+            self._undo(race)
+        elif widths is None:
+            race.start = NetworkState.from_state(state)
 
     def _close_race(self, stages: Stages) -> None:
-        """Keep the better network, where both have been trained, and record the stage."""
+        """Keep the better network, where the budget ends in the middle of a race, and record the stage."""
         race, self.race = self.race, None
         if race is not None and race.rival is not None:
-            self._look_back()
-            self.history.stages.append(self._judge(race, stages))
+            self._look(race)
+            self._judge(race, stages)
+            self._restore_rival(race)
 
-    def _judge(self, race: Race, stages: Stages) -> dict[str, Any]:
-        """Keep the better network of a race, and return the stage's record."""
-        history = self.history
-        losses, errors = self._held_out_losses(race)
-        gain, error = compare_losses(race.losses, losses)
-        before, cost = mean(race.losses), stages.least_gain(self.state, race.flops, race.parameters)
-        needed = max(MIN_GAIN * error, cost * reducible_loss(before, history.epochs[0]["loss"]))
-        wider = race.factor > 1
-        needed = needed if wider else -needed  # a narrower network may lose what a wider one must gain
-        pays = gain > needed
-        if errors and race.errors:  # an overconfident network may decide better while its loss is higher
-            decided, spread = compare_losses(race.errors, errors)
-            least = max(MIN_GAIN * spread, cost * mean(race.errors))
-            small = max(race.before.network.widths.values()) < SMALL
-            pays = decided > least or (pays and small) if wider else pays and decided >= -least
+    def _look(self, race: Race) -> None:
+        """Note the held-out losses of the network that trains, with its weights averaged."""
+        state = self.state
+        with count_cost() as cost, average_weights(state.model, race.average, state.inspected):
+            losses = block_losses(state.model, self.validation or state.inspected, state.objective)
+        state.meter.charge(cost.multiply_adds)
+        race.average, race.averaged = {}, 0
+        race.trial = race.trial.add(losses, state, self.history.epochs[race.epoch :])
+
+    def _judge(self, race: Race, stages: Stages) -> None:
+        """Let the better network of two be the rival of the next one, and record the stage."""
+        self._look_back()
+        history, rival, trial = self.history, race.rival, race.trial
+        assert rival is not None
+        looks = min(len(rival.losses), len(trial.losses))
+        before, after = rival.lowest(looks), trial.lowest(looks)
+        gain, error = compare_losses(before, after)
+        cost = stages.least_gain(self.state, rival.flops, rival.parameters)
+        needed = max(MIN_GAIN * error, cost * reducible_loss(mean(before), history.epochs[0]["loss"]))
+        needed = needed if race.factor > 1 else -needed  # a narrower network may lose what a wider one must gain
         stage = {
             "epoch": race.epoch,
+            "records": [record.number for record in history.records[race.stage_records :]],
             "factor": race.factor,
-            "widths_before": dict(race.before.network.widths),
-            "steps": history.last["steps"],
+            "widths_before": race.widths,
+            "steps": history.steps,
             "widths": history.last["widths"],
-            "loss_grown": mean(losses),
-            "loss_training_on": before,
+            "loss_grown": mean(after),
+            "loss_training_on": mean(before),
             "gain": gain,
             "error": error,
             "needed": needed,
-            "pays": pays,
+            "pays": gain > needed,
         }
+        history.stages.append(stage)
         if not stage["pays"]:
-            self._undo(race)
-        return stage
+            self._mark_undone(race)
+            return
+        race.rival, race.before = trial, race.start or race.before
+        for record in history.records[race.records : race.stage_records]:
+            if race.start is None and not record.undone:
+                record.undone = record.replaced = True
 
     def _undo(self, race: Race) -> None:
-        """Undo the growth steps of a race, and go back to the network that was trained on."""
+        """Go back to the best network so far, and end the race."""
+        self._mark_undone(race)
         self._restore_rival(race)
-        for record in self.history.records[race.records :]:
-            record.undone = True
         self.race = None
 
-    def _restore_rival(self, race: Race) -> None:
-        """Go back to the network that was trained on."""
-        assert race.rival is not None
-        self.history.epochs[race.epoch :] = race.epochs
-        race.rival.restore(self.state)
+    def _mark_undone(self, race: Race) -> None:
+        for record in self.history.records[race.stage_records :]:
+            record.undone = True
 
-    def _held_out_losses(self, race: Race) -> tuple[list[float], list[float]]:
-        """Return the losses and errors by block of the network that was trained, with its weights averaged."""
-        state = self.state
-        with count_cost() as cost, average_weights(state.model, race.average, state.inspected):
-            losses = measure_blocks(state.model, self.validation or state.inspected, state.objective)
-        state.meter.charge(cost.multiply_adds)
-        return losses
+    def _restore_rival(self, race: Race) -> None:
+        """Go back to the best network so far, at its best look."""
+        assert race.rival is not None
+        assert race.rival.network is not None
+        self.history.epochs[race.epoch :] = race.rival.epochs
+        race.rival.network.restore(self.state)
+
+    def _steps_before(self, race: Race) -> int:
+        """Return the optimizer steps before the race, which every network in it has behind it."""
+        return int(self.history.epochs[race.epoch - 1]["steps"]) if race.epoch else 0

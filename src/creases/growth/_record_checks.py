@@ -77,6 +77,7 @@ def _check_stage(stage: Mapping[str, Any], where: str) -> None:
     expect(is_count(stage["epoch"]) and is_count(stage["steps"]), f"{where} has a time that is not a count")
     expect(all(is_number(stage[name]) for name in _STAGE_NUMBERS), f"{where} has an entry that is not a number")
     expect(isinstance(stage["pays"], bool), f"{where} does not say whether it pays")
+    expect(all(map(is_count, stage["records"])), f"{where} has growth steps that are not counts")
     _check_widths(stage["widths"], where)
     _check_widths(stage["widths_before"], where)
 

@@ -55,7 +55,8 @@ class Record:
     weights: dict[str, Any]  #: fan_in (k, ...), bias (k,), fan_out by consumer, as nested lists; {} for "deepen"
     explanation: dict[str, Any]  #: of the method
     later: dict[str, float | None] = field(default_factory=dict)
-    undone: bool = False  #: whether its stage did not pay, so that the network went back to what it was before
+    undone: bool = False  #: whether the network went back to what it was before
+    replaced: bool = False  #: whether it did so although its stage paid, because a better size began again from there
 
     def explain(self, **names: Unpack[NameOptions]) -> str:
         """Return the growth step as text; names as in :func:`creases.growth.explain`."""
@@ -72,7 +73,10 @@ class Record:
             kinds = (("loss", "loss"), ("score", "score"), ("validation_score", "validation score"))
             values = [f"{name} {self.later[key]:.4g}" for key, name in kinds if self.later.get(key) is not None]
             sentences.append(f"After training: {', '.join(values)}.")
-        sentences += ["It did no better than training without growth, so it was undone."] if self.undone else []
+        if self.replaced:
+            sentences.append("It was better than the network before, until one of a better size took its place.")
+        elif self.undone:
+            sentences.append("It did no better than the network before, so it was undone.")
         return " ".join(sentences)
 
     def why(self, **names: Unpack[NameOptions]) -> str:
@@ -111,8 +115,8 @@ class History:
     #: smoothed_loss, smoothed_score, parameters, widths
     records: list[Record] = field(default_factory=list)
     stages: list[dict[str, Any]] = field(default_factory=list)
-    #: of geometric growth: epoch, factor, widths_before, steps, widths, loss_grown, loss_training_on, gain, error,
-    #: needed, pays
+    #: of geometric growth: epoch, records (numbers of its growth steps), factor, widths_before, steps, widths,
+    #: loss_grown, loss_training_on, gain, error, needed, pays
     refit: dict[str, Any] = field(default_factory=dict)
     #: of retraining on all samples: after which epoch it began, epochs until the end of growth and until the lowest
     #: smoothed validation loss, epochs between them; empty where there was none
@@ -156,7 +160,9 @@ class History:
         """Say whether a stage is in the network that was kept: ``"yes"``, or ``"no"`` and why."""
         if not stage["pays"]:
             return "no, undone"
-        steps = [record for record in self.records if record.epoch == stage["epoch"]]
+        steps = [record for record in self.records if record.number in stage["records"]]
+        if any(record.replaced for record in steps):
+            return "yes, until a better size"
         is_kept = all(self.keeps(record) for record in steps)
         return "yes" if is_kept or self.kept is None else "no: an earlier network is the result"
 
@@ -232,6 +238,8 @@ class History:
             for stage in content.get("stages", ()):
                 stage.setdefault("factor", 2.0)
                 stage.setdefault("widths_before", {})
+                steps = [record for record in content["records"] if record["epoch"] == stage["epoch"]]
+                stage.setdefault("records", [record["number"] for record in steps])
             records = [Record(**_with_tuples(record)) for record in content.pop("records")]
             known = {entry.name for entry in fields(cls)}
             if version != _VERSION or set(content) - known:

@@ -16,9 +16,8 @@ WATCHED_SHARE = 0.5
 #: The validation loss is past its best if it was lowest before this share of the watched training.
 PAST_BEST = 0.9
 
-#: Validation samples from which their accuracy counts beside their loss, and by how many standard errors it must have
-#: fallen: at a high learning rate it varies, and it often rises again as the rate is annealed.
-MIN_SCORED, MAX_DROP = 100, 2.0
+#: Validation samples from which their accuracy counts beside their loss: it may rise while the loss does.
+MIN_SCORED = 100
 
 
 @dataclass(eq=False)

@@ -26,7 +26,7 @@ from creases.growth._loss_sum import Loss
 from creases.growth._race import NetworkState, Race
 from creases.growth._rate_test import lower_rate
 from creases.growth._records import History, Record, explain_refit
-from creases.growth._refit import MAX_DROP, Refit, score_change
+from creases.growth._refit import Refit, score_change
 from creases.growth._samples import Samples, as_samples
 from creases.growth._schedule import LearningRate
 from creases.growth._setting import MAY_CHANGE, check_ranks, check_setting
@@ -173,7 +173,7 @@ class Run:
             before_step=self._before_step,
             after_step=self._after_step,
         )
-        state.step_seconds[state.parameters] = median(self._durations)
+        state.step_seconds[state.flops] = median(self._durations)
         self.grower.note(metrics, steps=self.grower.steps + steps)
         self._keep()
         self.grower.decide(grow=grow)
@@ -235,7 +235,7 @@ class Run:
             self.refit = Refit(NetworkState.from_state(state), len(history.epochs), meter.spent, meter.epochs)
         elif self.best is not None and self.refit.is_time(meter):
             best = history.epochs[self.best[0] - 1]
-            if self._score_change(best) > -MAX_DROP:  # the loss may be past its best while decisions still improve
+            if self._score_change(best) >= 0:  # the loss may be past its best while decisions still improve
                 self.refit.decided = True
             elif self.refit.decide(best[meter.budget.unit.replace("-", "_")], meter):
                 self.refit.start.restore(state)
@@ -363,7 +363,8 @@ class Run:
     def _try_networks(self) -> None:
         """Restore the other networks of a checkpoint in a copy of the model, as the run may do later."""
         race, example = self.grower.race, self.grower.state.samples.example()
-        states = [] if race is None else [race.before, race.rival]
+        trials = [] if race is None else [trial for trial in (race.rival, race.trial) if trial is not None]
+        states = [] if race is None else [race.before, race.start, *(trial.network for trial in trials)]
         states += [] if self.refit is None else [self.refit.start]
         networks = [state.network for state in states if state is not None]
         networks += [] if self.best is None else [self.best[1]]

@@ -51,7 +51,7 @@ class State:
     batch_size: int = 0  #: samples in a training step; 0 where that is not known
     metered: bool = False  #: whether training steps are counted one by one; otherwise epochs are
     last_epoch: tuple[int, float] = (0, 0.0)  #: optimizer steps of the last epoch, and its share of the budget
-    step_seconds: dict[int, float] = field(default_factory=dict)  #: median of a training step, by number of parameters
+    step_seconds: dict[int, float] = field(default_factory=dict)  #: median of a training step, by ``flops``
     due: bool = False  #: whether it is time to grow, by the policy ``when``
     record: Record | None = None  #: of the growth step at the end of this epoch, for callbacks
     _results: dict[Hashable, Any] = field(default_factory=dict)  # of the current weights
@@ -104,8 +104,8 @@ class State:
         if self.batch_size and meter.n_samples and meter.budget.unit != "seconds":
             cost = PASSES_PER_STEP * (self.flops // 2) * meter.n_samples if meter.budget.unit != "epochs" else 1
             return cost / -(-meter.n_samples // self.batch_size) / meter.budget.amount  # batches are even
-        if meter.budget.unit == "seconds" and self.parameters in self.step_seconds:
-            return self.step_seconds[self.parameters] / meter.budget.amount
+        if meter.budget.unit == "seconds" and self.flops in self.step_seconds:
+            return self.step_seconds[self.flops] / meter.budget.amount
         steps, share = self.last_epoch
         return share / steps if steps > 0 else 0.0
 

@@ -17,9 +17,9 @@ from growth_runs import classes, epochs, mlp, state
 N, BATCH = 120, 10
 
 
-def at(progress: float = 0.0, model=None, *, budget=100, history=None, stops=(), batch=BATCH):
+def at(progress: float = 0.0, model=None, *, budget=100, history=None, stops=(), batch=BATCH, n=N):
     """The state of a run that has spent this share of its budget."""
-    run = state(model, classes(N), history=history, budget=budget, batch_size=batch, stops=stops, metered=True)
+    run = state(model, classes(n), history=history, budget=budget, batch_size=batch, stops=stops, metered=True)
     meter = run.meter
     if meter.budget.unit == "epochs":
         meter.epochs = progress * meter.budget.amount
@@ -30,32 +30,57 @@ def at(progress: float = 0.0, model=None, *, budget=100, history=None, stops=(),
 
 def stage(pays: bool, factor: float = 4.0, **widths: int) -> dict:
     losses = {"loss_grown": 0.25, "loss_training_on": 0.5, "error": 0.3, "needed": 0.15}
-    return {"pays": pays, "factor": factor, "widths": widths, **losses}
+    before = {name: int(width / factor) for name, width in widths.items()}
+    return {"pays": pays, "factor": factor, "widths": widths, "widths_before": before, **losses}
 
 
 # lengths
 
 
-def test_a_race_takes_a_part_of_what_growth_may_spend_and_not_more_steps_than_say_enough():
-    """Both networks of a race are trained."""
-    share = stages_.SHARE * stages_.PART_OF_REST
-    assert Stages().race_length(at(budget=100), 4.0) == int(share * 12 * 100 / 2)
-    assert Stages().race_length(at(budget=1000), 4.0) == int(stages_.RACE_PART * 1000 * 12) > stages_.RACE_STEPS
-    assert Stages().race_length(at(budget=500), 4.0) == stages_.RACE_STEPS
+def test_growth_has_room_for_every_size_that_the_samples_allow():
+    """Of a budget in epochs every network's step takes the same: 2, 8 and 32 units for 120 samples."""
+    run = at(budget=100, model=mlp(3, 2, 2))
+    assert Stages().race_length(run) == int(stages_.SHARE * 1200 / 3)
+    assert Stages().race_length(at(budget=100, model=mlp(3, 2, 2), n=1200)) == stages_.RACE_STEPS
 
 
-def test_in_a_short_run_races_are_shorter():
-    assert Stages(0.25).race_length(at(budget=20), 4.0) == 12 * 20 // 4 // 2 < stages_.MIN_STEPS
-    assert Stages(0.25).race_length(at(budget=40), 4.0) == stages_.MIN_STEPS
-    assert Stages(0.25).race_length(at(budget=10), 4.0) == 0
+def test_a_network_is_not_trained_for_more_steps_than_say_enough_nor_for_a_large_part_of_the_run():
+    wide = {"model": mlp(3, 40, 2), "n": 1000}  # of 40 and 160 units
+    assert Stages().race_length(at(budget=1000, **wide)) == int(stages_.RACE_PART * 1000 * 100) > stages_.RACE_STEPS
+    assert Stages().race_length(at(budget=50, **wide)) == stages_.RACE_STEPS
+    assert Stages().race_length(at(budget=20, **wide)) == stages_.MOST_PART * 20 * 100
+
+
+def test_in_a_short_run_races_are_shorter_and_in_a_shorter_one_there_is_none():
+    model = mlp(3, 2, 2)
+    assert Stages(0.25).race_length(at(budget=20, model=model)) == stages_.MIN_STEPS
+    assert Stages(0.25).race_length(at(budget=10, model=model)) == 0
+
+
+def test_a_network_is_looked_at_early_and_late():
+    run = at(budget=100)
+    assert Stages().looks(run, 320) == [80, 160, 320]
+    assert Stages().looks(run, 50) == [25, 50]  # the first would be too early
+    assert Stages().looks(run, 8) == [8]
+    run.batch_size, run.last_epoch = 0, (12, 0.01)  # in a loop of the user's own: at the ends of epochs
+    assert Stages().looks(run, 48) == [12, 24, 48]
+    assert Stages().looks(run, 12) == [12]
 
 
 def test_wider_networks_take_more_of_a_budget_of_multiply_adds():
     run = at(budget="1e8 multiply-adds", model=mlp(3, 4, 2))
     step = 3 * (3 * 4 + 4 * 2) * BATCH
-    for factor in (2.0, 4.0):  # one hidden layer: every product has the width once
-        steps = int(stages_.PART_OF_REST * int(stages_.SHARE * 1e8 / step / (1 + factor)))
-        assert Stages().race_length(run, factor) == min(steps, int(stages_.RACE_PART * 1e8 / step))
+    sizes = 1 + 4  # one hidden layer: every product has the width once; 64 units are too many for 120 samples
+    assert Stages().race_length(run) == min(
+        int(stages_.SHARE * 1e8 / step / sizes), int(stages_.RACE_PART * 1e8 / step)
+    )
+
+
+def test_a_network_that_costs_more_than_is_left_is_looked_at_less_often_or_not_at_all():
+    history = History(epochs=epochs(1.0), stages=[stage(True)])
+    for left, looks in [(0.2, 3), (0.1, 2), (0.05, 1), (0.02, 0)]:
+        run = at(stages_.SHARE - left, budget=200, history=history, model=mlp(3, 2, 2))
+        assert Stages().count_looks(run, 4.0, 320) == looks  # after 80, 160 and 320 of 2,400 steps
 
 
 # factors
@@ -77,19 +102,37 @@ def test_wider_networks_take_more_of_a_budget_of_multiply_adds():
 )
 def test_stages_narrow_a_wide_network_and_widen_by_four_until_one_does_not_pay(start, outcomes, factor):
     history = History(epochs=epochs(1.0), stages=[stage(*outcome) for outcome in outcomes])
-    run = at(budget=1000, model=mlp(3, start, start, 2), history=history)
-    assert Stages().next_factor(run) == factor
+    run = at(budget=1000, model=mlp(3, start, start, 2), history=history, n=2000)
+    assert Stages().next_factor(run, 100) == factor
 
 
 def test_a_factor_that_is_given_is_used_in_every_stage():
     for start, outcomes, factor in [(40, "", 3), (40, "p", 3), (40, "f", 3), (4, "f", 9), (4, "ff", 27)]:
         history = History(epochs=epochs(1.0), stages=[stage(letter == "p", 3.0) for letter in outcomes])
-        assert Stages(factor=3.0).next_factor(at(budget=1000, model=mlp(3, start, 2), history=history)) == factor
+        run = at(budget=1000, model=mlp(3, start, 2), history=history)
+        assert Stages(factor=3.0).next_factor(run, 100) == factor
 
 
 def test_a_run_with_room_for_one_race_widens_more():
-    assert Stages().next_factor(at(budget=20)) == 16
-    assert Stages().next_factor(at(budget=20, model=mlp(3, 500, 10))) == 1 / 4
+    assert Stages().next_factor(at(budget=16, model=mlp(3, 2, 2)), 20) == 16
+    assert Stages().next_factor(at(budget=16, model=mlp(3, 500, 10)), 20) == 1 / 4
+
+
+def test_a_stage_widens_by_two_where_four_would_be_too_many_units_for_the_samples():
+    """At most one for every three samples: 40."""
+    assert Stages().next_factor(at(budget=1000, model=mlp(3, 10, 2)), 100) == 4
+    assert Stages().next_factor(at(budget=1000, model=mlp(3, 11, 2)), 100) == 2
+    run = at(budget=1000, model=mlp(3, 21, 2), history=History(epochs=epochs(1.0), stages=[stage(False, 0.25)]))
+    assert Stages().over(run, 100) == "a wider network would have more than a unit for every 3 samples"
+    assert Stages(factor=4.0).over(run, 100) == ""  # a factor that was given is kept
+
+
+def test_a_network_that_the_rest_of_the_budget_could_not_train_is_not_tried():
+    """Ten epochs of it, at least."""
+    epoch = 3 * (3 * 4 + 4 * 2) * N
+    for epochs_, factor in [(10 * 4 / 0.72 + 1, 4), (10 * 4 / 0.72 - 1, 2)]:
+        run = at(budget=f"{epochs_ * epoch} multiply-adds", model=mlp(3, 4, 2))
+        assert Stages().next_factor(run, 20) == factor
 
 
 def test_a_product_between_two_layers_that_grow_gets_dearer_by_the_square():
@@ -156,7 +199,7 @@ def test_stages_grow_up_to_a_limit_of_units_and_no_further(limit, how, validated
 
 def test_growth_is_over_when_the_shortest_race_does_not_fit_into_its_share():
     policy = Stages(share=0.25)
-    shortest = 2 * stages_.SHORT_RUN_STEPS / (12 * 100)
+    shortest = 2 * stages_.MIN_STEPS / (12 * 100)
     assert policy.over(at(0.25 - shortest - 1e-6)) == ""
     assert policy.over(at(0.25 - shortest + 1e-6)) == "its share of the budget (25% of 100 epochs) is spent"
 
@@ -175,19 +218,22 @@ def test_growth_is_over_where_the_network_is_right(score, validation, is_over):
     entries = epochs(1.0, 0.01)
     entries[-1] |= {"score": score, "validation_score": validation[0], "validation_loss": validation[1]}
     run = at(budget=1000, history=History(epochs=entries, stages=[stage(True)]))
-    assert Stages().over(run) == ("the network is right on all samples" if is_over else "")
+    assert Stages().over(run, 100) == ("the network is right on all samples" if is_over else "")
 
 
 def test_growth_is_over_at_a_limit_of_size_and_says_which():
     run = at(budget=1000, model=mlp(3, 4, 2), stops=[SizeLimit(units=4)])
     run.due = True
-    assert Stages().over(run) == "no further unit fits: the network is limited to 4 units (it has 4)"
+    assert Stages().over(run, 100) == "no further unit fits: the network is limited to 4 units (it has 4)"
 
 
 def test_a_size_that_did_not_pay_is_not_tried_again():
     stages = [stage(False, 4.0, **{"0": 160}), stage(True, 2.0, **{"0": 80})]
-    run = at(budget=1000, model=mlp(3, 80, 2), history=History(epochs=epochs(1.0), stages=stages))
-    assert Stages().over(run) == "a network of 160 units did not pay before"
+    run = at(budget=1000, model=mlp(3, 80, 2), history=History(epochs=epochs(1.0), stages=stages), n=1000)
+    assert Stages().over(run, 100) == "a network of 160 units did not pay before"
+    stages = [stage(True, 0.25, **{"0": 16}), stage(False, 2.0, **{"0": 32})]
+    run = at(budget=1000, model=mlp(3, 16, 2), history=History(epochs=epochs(1.0), stages=stages), n=1000)
+    assert Stages().over(run, 100) == "a network of 64 units did not pay before"
 
 
 def test_failures_in_a_row_are_counted_from_the_end():

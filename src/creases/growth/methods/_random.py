@@ -53,9 +53,10 @@ def random_units(
 ) -> Proposal:
     """Propose units with random weights, at any place that can grow.
 
-    Incoming weights and biases are normal with variance 2 / inputs (Kaiming); outgoing weights are normal. Before a
-    batch norm, which undoes their size, incoming weights are about as long as those of the existing units, so that they
-    turn as fast in training; the norm's entries are the means of the existing ones, with the new units' own statistics.
+    Incoming weights and biases are normal with variance 1 / (3 inputs), that of PyTorch's layers; outgoing weights are
+    normal. Before a batch norm, which undoes their size, incoming weights are about as long as those of the existing
+    units, so that they turn as fast in training; the norm's entries are the means of the existing ones, with the new
+    units' own statistics.
     The gain is the exact first-order gain on the batches, along the new outgoing weights.
 
     Parameters
@@ -90,7 +91,7 @@ def random_units(
     weight = producer.weight
     assert isinstance(weight, Tensor)
     rows = weight.movedim(output_tensors(producer).weight_axis, 0)
-    length = row_length(model, target) if target.norm else math.sqrt(2)
+    length = row_length(model, target) if target.norm else math.sqrt(1 / 3)
     scale = length / math.sqrt(max(rows[0].numel(), 1))
     fan_in = _normal((count, *rows.shape[1:]), scale, generator, weight)
     outs = {}

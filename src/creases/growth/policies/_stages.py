@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from creases._text import plural
 from creases._validation import check_count, check_number
 from creases.errors import InputError
@@ -20,13 +22,18 @@ SHARE = 0.28
 #: Fraction of a budget in seconds that may be spent when the first network has grown, whose step takes unknown time.
 FIRST_RACE = 0.5
 
-#: Optimizer steps of a race: at most this many, or this part of all steps of the run if that is more. A race takes a
-#: part of what is left for growth, so that others can follow it. With fewer than 40 steps it would say little about
-#: sizes; where not even those fit, a run has one shorter race, of 20 steps or more.
-RACE_STEPS, RACE_PART, PART_OF_REST, MIN_STEPS, SHORT_RUN_STEPS = 200, 0.025, 0.4, 40, 20
+#: Optimizer steps of a network in a race: at most this many, or the first part of all steps of the run if that is more;
+#: never more than the second part. With fewer than 20 it would say nothing about sizes.
+RACE_STEPS, RACE_PART, MOST_PART, MIN_STEPS = 320, 0.025, 0.1, 20
 
-#: Optimizer steps of a race by the fast factor, at least; where the budget has not so many, the slow one is used.
-ENOUGH_STEPS = 80
+#: Parts of these steps after which a network is looked at: those of networks that overfit are best early.
+LOOKS = (1 / 4, 1 / 2, 1.0)
+
+#: Part of what is left of growth's share that one network may take; it trains for fewer steps, or not at all.
+PART_OF_REST = 0.7
+
+#: Sizes that a race is planned for, at most.
+SIZES = 8
 
 #: Optimizer steps before the first race, from which the time of a step is known.
 FIRST_STEPS = 10
@@ -44,7 +51,9 @@ WIDE, SMALL = 16, 32
 GAIN_PER_COST, GAIN_PER_SIZE = 0.015, 0.005
 
 #: Multiply-adds that a computer does in the time it takes to start a training step: small networks are no cheaper.
-STEP_OVERHEAD = 5_000_000
+#: Where the budget is in seconds they follow from the seconds of a step, at so many multiply-adds in a second, or for
+#: each thread of a processor.
+STEP_OVERHEAD, PER_SECOND, PER_THREAD_SECOND = 25_000_000, 1e13, 2.5e10
 
 #: A network whose score is perfect is right if its held-out loss is at most this fraction of the loss at the start.
 TINY = 0.02
@@ -52,32 +61,37 @@ TINY = 0.02
 #: Rounding of sums of shares of a budget.
 ROUNDING = 1e-7
 
-#: Epochs that the largest network has to have left; a larger one would not be trained.
-MIN_EPOCHS = 10
+#: Epochs, or optimizer steps if those are fewer, that the largest network has to have left; a larger one would not be
+#: trained.
+MIN_EPOCHS, ENOUGH_STEPS = 10, 1000
+
+#: Training samples for each hidden unit, at least, and units that any number of samples is enough for.
+SAMPLES_PER_UNIT, FREE_UNITS = 3, 16
 
 
 @dataclass(frozen=True)
 class Stages:
     """Growth by stages in the first part of the budget, to the smallest size that is as good as a larger one.
 
-    A stage is a race. The network is first trained without growth. It is then reset to the beginning of the stage,
-    every place (or the first of the policy ``where``) is widened by a factor, and it is trained for as many steps.
-    The stage pays if the held-out loss of the grown network, its weights averaged, is lower by more than a standard
-    error of the difference, and by more than the larger network costs: 1.5 % of the loss for each doubling of the cost
-    of a step and 0.5 % for each doubling of the parameters. Of classes it also pays if the errors are fewer by as much;
-    from 32 units a layer it must be the errors, because the loss of a wide network falls faster at first, whatever it
-    will be in the end. Otherwise growth is undone, and the network trained without it is kept.
+    The network is trained for a while and looked at several times: its held-out loss is measured with the weights
+    averaged over the last steps. Then it is reset to how it began, every place (or the first of the policy ``where``)
+    is widened by a factor, and that network is trained for as many steps, or as many as growth's share of the budget
+    has room for. The stage pays if its lowest loss is lower than that of the other network in as many looks, by more
+    than a standard error of the difference and by more than the larger network costs: 1.5 % of the loss for each
+    doubling of the cost of a step and 0.5 % for each doubling of the parameters. Then the wider network is the one to
+    beat, and the next stage widens it, again as it began. All networks begin alike, because units that are added to a
+    trained network say little about its size: what they could learn is learned already, or learned by heart.
 
     Stages widen by four. After one that does not pay, or where the budget has no time to judge it, the next widens by
-    two; in a small network by sixteen, because
-    some functions, such as parities, need several units before any of them helps. Growth ends after ``patience`` stages
-    in a row that do not pay, when the network is right on all samples, or when its share of the budget is spent. A
-    network that is wide at the start, 16 units or more a layer, is narrowed by four first, as long as the narrower one
-    is not worse by as much as a stage must gain. A ``factor`` is used in every stage, and nothing is narrowed then.
+    two; in a small network by sixteen, because some functions, such as parities, need several units before any of them
+    helps. Growth ends after ``patience`` stages in a row that do not pay, when the network is right on all samples,
+    when a wider one would have more than a unit for every three samples or could not be trained with what is left of
+    the budget, or when growth's share of that is spent. It goes on with the best network, at its best look. A network
+    that is wide at the start, 16 units or more a layer, is narrowed by four first, as long as the narrower one is not
+    worse by as much as a stage must gain. A ``factor`` is used in every stage, and nothing is narrowed then.
 
     The comparison is at equal steps, not equal compute: early in a run more steps always help more than more units, so
-    at equal compute the smaller network would always win. Races have about the same number of steps, so their costs are
-    in proportion to the networks, and all together cost little more than the last.
+    at equal compute the smaller network would always win.
     """
 
     share: float | str = "auto"  #: of the budget; "auto" is 0.28
@@ -105,8 +119,11 @@ class Stages:
         """The fraction of the budget for growth."""
         return SHARE if isinstance(self.share, str) else self.share
 
-    def next_factor(self, state: State) -> float:
-        """Return the factor by which the next stage changes the widths; below 1 it narrows the network."""
+    def next_factor(self, state: State, steps: int) -> float:
+        """Return the factor by which the next stage changes the widths; below 1 it narrows the network.
+
+        ``steps``: of the first network of the race.
+        """
         stages = state.history.stages
         automatic = isinstance(self.factor, str)
         fast, slow = (FAST, SLOW) if isinstance(self.factor, str) else (self.factor, self.factor)
@@ -116,56 +133,119 @@ class Stages:
         if may_narrow and min(widths) >= max(WIDE, 2 * state.n_outputs):
             return 1 / FAST
         failures, small = self.failures(stages), max(widths) < SMALL
+        factors = [fast, slow]
         if failures:
-            return float(fast ** (1 + failures)) if small else slow
-        if only_narrowed and any(stage["pays"] for stage in stages):
-            return slow
-        if not stages and small and self._race_steps(state, fast) < 2 * MIN_STEPS:
-            return float(fast**2)  # in a short run the first stage may be the only one
-        return slow if self.race_length(state, fast) < min(ENOUGH_STEPS, self.race_length(state, slow)) else fast
+            factors = [float(fast ** (1 + failures)), slow] if small else [slow]
+        elif only_narrowed and any(stage["pays"] for stage in stages):
+            factors = [slow]
+        elif not stages and small and self._affordable_steps(state) < 3 * steps:
+            factors = [float(fast**2), fast, slow]  # in a short run the first stage may be the only one
+        return next((factor for factor in factors if not self._obstacle(state, factor, steps)), slow)
 
-    def race_length(self, state: State, factor: float) -> int:
-        """Return the optimizer steps of each network in a race that begins now; 0 where none fits into the share."""
-        least, steps = self._min_steps(state), int(self._race_steps(state, factor))
+    def race_length(self, state: State) -> int:
+        """Return the optimizer steps of the first network in a race that begins now; 0 where none fits."""
+        least, steps = self._min_steps(state), self._affordable_steps(state)
         if not state.step_progress:
             return least
         total = 1 / state.step_progress
-        usual = min(int(max(RACE_STEPS, RACE_PART * total)), int(PART_OF_REST * steps))
-        if usual >= least:
-            return usual
-        return least if steps >= least else steps if SHORT_RUN_STEPS <= steps < least == MIN_STEPS else 0
+        usual = min(steps / self._ladder(state), max(RACE_STEPS, RACE_PART * total), MOST_PART * total)
+        if not _counts_steps(state):
+            usual = round(usual / least) * least  # whole epochs
+        length = max(int(usual), least)
+        return length if 2 * length <= steps else 0
 
-    def _race_steps(self, state: State, factor: float) -> float:
-        """Return how many steps of both networks of a race the rest of growth's share has room for."""
+    def _ladder(self, state: State) -> float:
+        """Return what a step of every size that growth may reach costs together, in steps of the current network."""
+        factor = FAST if isinstance(self.factor, str) else self.factor
+        costs = [1.0]
+        while len(costs) < SIZES and not self._too_large(state, factor ** len(costs)):
+            costs.append(self._cost(state, factor ** len(costs)))
+        return max(sum(costs), 2.0)
+
+    def _cost(self, state: State, factor: float) -> float:
+        """Return by what factor a step of a network costs more that is wider by a factor."""
+        in_epochs = state.meter.budget.unit == "epochs"  # where every network's step takes the same of the budget
+        return 1.0 if in_epochs else _step_ratio(state, state.flops, state.cost_ratio(factor))
+
+    def looks(self, state: State, steps: int) -> list[int]:
+        """Return after how many optimizer steps a network that is trained for so many is looked at."""
+        if not _counts_steps(state):
+            epoch = self._min_steps(state)
+            return sorted({max(math.ceil(part * steps / epoch), 1) * epoch for part in LOOKS})
+        looks = {round(part * steps) for part in LOOKS}
+        return sorted(look for look in looks if look >= min(MIN_STEPS, steps))
+
+    def count_looks(self, state: State, factor: float, steps: int) -> int:
+        """Return how many looks at a network that is wider by a factor fit into growth's share; 0 where it is over."""
+        looks = self.looks(state, steps)
+        if not state.step_progress:
+            return len(looks)
+        room = self._affordable_steps(state) / self._cost(state, factor)
+        part = PART_OF_REST * room if state.history.stages else room
+        least = self._min_steps(state)
+        fitting = [count for count, look in enumerate(looks, 1) if look <= part and look >= min(least, steps)]
+        last = [len(looks)] if looks[-1] <= room and looks[-1] <= least else []  # one more of the shortest length
+        return max([*fitting, *last], default=0)
+
+    def _affordable_steps(self, state: State) -> float:
+        """Return how many steps of the current network the rest of growth's share has room for."""
         if not state.step_progress:
             return math.inf
-        in_epochs = state.meter.budget.unit == "epochs"  # where every network's step takes the same of the budget
-        costs = 2.0 if in_epochs else 1 + _step_ratio(state, state.flops, state.cost_ratio(factor))
-        return max(self.share_of_budget - state.meter.progress + ROUNDING, 0.0) / (state.step_progress * costs)
+        return max(self.share_of_budget - state.meter.progress + ROUNDING, 0.0) / state.step_progress
 
-    def over(self, state: State) -> str:
-        """Return why growth is over; "" if another stage fits into its share."""
-        last, factor = state.history.last if state.history.epochs else None, self.next_factor(state)
+    def over(self, state: State, steps: int | None = None) -> str:
+        """Return why growth is over; "" if another stage fits into its share.
+
+        ``steps``: of the first network of the race; None before it begins.
+        """
+        spent = f"its share of the budget ({self.share_of_budget:.0%} of {state.meter.budget}) is spent"
+        if steps is None:
+            return "" if self.race_length(state) else spent
+        last, factor = state.history.last if state.history.epochs else None, self.next_factor(state, steps)
         if last is not None and state.history.stages and _is_right(last, state.history.epochs[0]["loss"]):
             return "the network is right on all samples"
-        if factor > 1 and _room(state, factor) < 1:
+        if factor > 1 and _room(state) < 1:
             limits = (stop(state) for stop in state.stops if isinstance(stop, SizeLimit))
             return next(filter(None, limits), "the largest network that the budget can train is reached")
         if factor > 1 and (losers := self._lost_before(state, factor)):
             return f"a network of {losers} did not pay before"
-        if not self.race_length(state, factor):
+        return self._obstacle(state, factor, steps)
+
+    def _obstacle(self, state: State, factor: float, steps: int) -> str:
+        """Return why a network that is wider by a factor cannot be tried; "" where it can."""
+        if factor > 1 and isinstance(self.factor, str) and (why := self._too_large(state, factor)):
+            return why
+        if not self.count_looks(state, factor, steps):
             return f"its share of the budget ({self.share_of_budget:.0%} of {state.meter.budget}) is spent"
         return ""
 
+    def _too_large(self, state: State, factor: float) -> str:
+        """Return why a network that is wider by a factor would be too large for the samples or the budget, or ""."""
+        meter, step = state.meter, state.step_progress
+        units = factor * sum(place.width for place in state.places)
+        if meter.n_samples and units > max(meter.n_samples / SAMPLES_PER_UNIT, FREE_UNITS):
+            return f"a wider network would have more than a unit for every {SAMPLES_PER_UNIT} samples"
+        if meter.budget.unit == "epochs" or not (step and meter.n_samples and state.batch_size):
+            return ""
+        needed = min(MIN_EPOCHS * -(-meter.n_samples // state.batch_size), ENOUGH_STEPS)
+        if (1 - self.share_of_budget) / (step * self._cost(state, factor)) < needed:
+            return "a wider network could not be trained with the rest of the budget"
+        return ""
+
     def _lost_before(self, state: State, factor: float) -> str:
-        """Return the widths of an earlier stage that lost, if the next one would try them, or fewer units, again."""
-        if not isinstance(self.factor, str) or self.failures(state.history.stages):
+        """Return the widths of an earlier network that lost, if the next one would have as many units or more."""
+        if not isinstance(self.factor, str):
             return ""
         widths = {place.name: factor * place.width for place in state.places}
+        failed = self.failures(state.history.stages)
         for stage in state.history.stages:
-            is_tried = all(widths.get(name, 0) >= width for name, width in stage["widths"].items())
-            if is_tried and not stage["pays"] and stage["factor"] > 1:
-                return " and ".join(str(width) for width in stage["widths"].values()) + " units"
+            narrowed = stage["factor"] < 1
+            loser = stage["widths_before"] if narrowed else stage["widths"]
+            lost = stage["pays"] if narrowed else not (stage["pays"] or failed)
+            is_wider = all(widths.get(name, 0) >= width for name, width in loser.items())
+            is_again = failed and not stage["pays"] and all(widths.get(name) == loser[name] for name in loser)
+            if (lost and is_wider) or is_again:
+                return " and ".join(map(str, loser.values())) + " units"
         return ""
 
     def has_room(self, state: State, steps: int) -> bool:
@@ -183,7 +263,7 @@ class Stages:
         return state.meter.progress + planned * step <= share + ROUNDING
 
     def _min_steps(self, state: State) -> int:
-        """Return the optimizer steps of a race, at least; an epoch where a stage cannot end within one."""
+        """Return the optimizer steps of a network in a race, at least; an epoch where a race cannot end within one."""
         return MIN_STEPS if _counts_steps(state) else max(state.last_epoch[0], 1)
 
     def least_gain(self, state: State, flops: int, parameters: int) -> float:
@@ -246,20 +326,26 @@ def _step_ratio(state: State, flops: int, ratio: float) -> float:
     """Return by what factor a step costs more when a pass of so many operations costs more by a ratio."""
     if state.meter.budget.unit == "multiply-adds":
         return float(ratio)
-    fixed = STEP_OVERHEAD / (PASSES_PER_STEP * max(state.batch_size, 1) * max(flops // 2, 1))
+    work = PASSES_PER_STEP * max(state.batch_size, 1) * max(flops // 2, 1)
+    fixed = max(_step_overhead(state, flops, work) / work, 0.0)
     return float((ratio + fixed) / (1 + fixed))
 
 
-def _room(state: State, factor: float) -> float:
-    """Return by what factor the network of the next stage may be larger, within limits of size and of the budget."""
+def _step_overhead(state: State, flops: int, work: float) -> float:
+    """Return the multiply-adds that take as long as what is the same for all sizes in a training step."""
+    seconds = state.step_seconds
+    if state.meter.budget.unit != "seconds" or flops not in seconds:
+        return STEP_OVERHEAD
+    rate = PER_THREAD_SECOND * torch.get_num_threads() if next(state.model.parameters()).is_cpu else PER_SECOND
+    return seconds[flops] * rate - work
+
+
+def _room(state: State) -> float:
+    """Return by what factor the network may be larger within the limits of size."""
     ratios = [float(UNBOUNDED)]
     units = sum(place.width for place in state.places)
     for stop in state.stops:
         if isinstance(stop, SizeLimit):
             sizes = ((stop.units, units), (stop.parameters, state.parameters), (stop.flops, state.flops))
             ratios += [limit / max(size + 1, 1) for limit, size in sizes if limit is not None]
-    meter = state.meter
-    if meter.budget.unit == "multiply-adds" and meter.n_samples:
-        affordable = meter.budget.amount / (MIN_EPOCHS * PASSES_PER_STEP * meter.n_samples)
-        ratios.append(2 * affordable / max(state.flops * state.cost_ratio(factor), 1))
     return min(ratios)
