@@ -60,6 +60,15 @@ def test_a_proof_about_a_perceptron_is_checked_without_torch(tmp_path):
     assert not loaded_by(code) & {"torch", "scipy", "sklearn", "pandas"}
 
 
+@pytest.mark.slow
+def test_growth_does_not_load_the_compiler_of_torch():
+    code = "from creases import problems, tables\nfrom creases.growth import GrowthConfig\n"
+    code += "tables.Experiment.from_problem(problems.get('moons', n=40), GrowthConfig(budget=12, when=4)).run()"
+    loaded = loaded_by(code)
+    assert "torch" in loaded
+    assert not loaded & {"torch._dynamo", "sympy"}
+
+
 def test_the_process_that_serves_the_studio_loads_no_torch_and_no_plotting():
     pytest.importorskip("uvicorn")
     assert not loaded_by("import creases.show.studio") & {"torch", "sklearn", "matplotlib", "pandas", "numba"}

@@ -14,6 +14,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
 from creases.errors import InputError
 from creases.growth._budget import Budget, check_budget
+from creases.growth._optimizers import Adam, AdamW
 from creases.growth._rates import fitting_decay, fitting_rate
 from creases.growth._samples import Samples
 from creases.growth._schedule import MakeScheduler, check_schedule
@@ -273,12 +274,12 @@ class GrowthConfig:
             return self.optimizer(model.parameters())
         lr = self.learning_rate(model, places(model, X=samples.example()) if self.fits_rate else ())
         if self.optimizer == "adam":
-            return optim.Adam(model.parameters(), lr=lr, fused=_can_fuse(model))
+            return Adam(model.parameters(), lr=lr, fused=_can_fuse(model))
         decay = fitting_decay(samples.size) if isinstance(self.weight_decay, str) else self.weight_decay
         weights = [parameter for parameter in model.parameters() if parameter.ndim > 1]
         biases = [parameter for parameter in model.parameters() if parameter.ndim <= 1]
         groups = [{"params": weights, "weight_decay": decay}, {"params": biases, "weight_decay": 0.0}]
-        return optim.AdamW([group for group in groups if group["params"]], lr=lr, fused=_can_fuse(model))
+        return AdamW([group for group in groups if group["params"]], lr=lr, fused=_can_fuse(model))
 
     def stops(self) -> list[Stop]:
         """Return the reasons to stop before the budget is spent: those given, limits of size, no improvement."""

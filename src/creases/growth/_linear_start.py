@@ -106,8 +106,8 @@ def _draw_weights(count: int, reading: Tensor, variance: float, numbers: torch.G
 
 
 def _make_layer(weight: Tensor, bias: Tensor | None = None) -> nn.Linear:
-    layer = nn.Linear(weight.shape[1], weight.shape[0], dtype=torch.float64, device="meta")  # draws no numbers
-    layer.to_empty(device="cpu")
+    with torch.random.fork_rng(devices=()):  # the numbers that it draws are replaced
+        layer = nn.Linear(weight.shape[1], weight.shape[0], dtype=torch.float64)
     with torch.no_grad():
         layer.weight.copy_(weight)
         layer.bias.copy_(torch.zeros(len(weight)) if bias is None else bias)
