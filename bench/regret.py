@@ -302,7 +302,8 @@ def show(results: Results, names: list[str], part: str) -> None:
     heads += [text for start in STARTS for text in (f"regret from {start}", f"found from {start}")]
     judged = [each for name in names if (each := judge(results, name, part))]
     rows, runs = [cells for cells, _ in judged], [run for _, each in judged for run in each]
-    note_table(part if set(names) & set(DATASETS) else f"{part}_aside", heads, rows)
+    label = part if set(names) & set(DATASETS) else f"{part}_aside"
+    note_table(label, heads, rows)
     print(*(f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *rows]), sep="\n")
     if not runs:
         return
@@ -316,7 +317,11 @@ def show(results: Results, names: list[str], part: str) -> None:
         "finding_most": f"{values['finding'].max():.0%}",
         "runs": f"{len(runs)}",
     }
-    label = part if set(names) & set(DATASETS) else f"{part}_aside"
+    if label == "grow":
+        note("seconds", f"{SECONDS:g}")
+        note("starts", ", ".join(map(str, STARTS)))
+        note("widths", ", ".join(map(str, WIDTHS)))
+        note("fixed_runs", f"{sum('/fixed/' in key and 'accuracy' in run for key, run in results.items())}")
     for key, value in lines.items():
         note(f"{label}_{key}", value)
     print(

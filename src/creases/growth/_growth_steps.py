@@ -21,6 +21,8 @@ from creases.growth._revive import dead_units, revive_units
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
 from creases.growth.integrations import _ranks as ranks
+from creases.growth.methods._auto import MAX_FOLDS
+from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._registry import filler, refusal
 from creases.growth.policies._stop import SizeLimit, Stop, available_units, is_worth_adding
 from creases.growth.policies._where import At, EveryPlace
@@ -150,7 +152,8 @@ def _widen_place(state: State, place: Place, width: int) -> Record | None:
         return None
     how: Any = state.how
     counted = "count" in getattr(how, "__dataclass_fields__", ())
-    proposal = state.call_method(state.model, place, replace(how, count=count) if counted else how)
+    asked = min(count, MAX_FOLDS) if isinstance(how, Fold) else count  # more would answer the same errors
+    proposal = state.call_method(state.model, place, replace(how, count=asked) if counted else how)
     proposal = _fit_budget(state, state.model, proposal, count)
     missing = count - proposal.count
     if not proposal.count:

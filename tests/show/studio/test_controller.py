@@ -179,7 +179,7 @@ def test_a_page_follows_stages_that_pay_and_stages_that_do_not(judged):
         phases.add(page.run["phase"])
         assert page.as_told()
     assert min(np.diff(lengths)) < 0  # it goes back to the beginning of a stage
-    on, grown = "training without growth, for comparison.", "training the grown network for as long"
+    on, grown = "training the network as it is, for comparison.", "training a network of another size that began alike"
     assert {f"Stage {number}: {on}" for number in (1, 2)} < phases
     assert all(any(phase.startswith(f"Stage {number}: {grown}") for phase in phases) for number in (1, 2))
     assert [stage["pays"] for stage in page.live.history.stages][:2] == [True, False]

@@ -81,7 +81,7 @@ def test_a_moments_network_takes_the_datas_own_units(data, whole):
 def test_where_it_was_time_to_grow_and_nothing_was_added_there_is_no_moment(data):
     moments = Snapshots(data.scaling)
     model = start(data)
-    state = SimpleNamespace(model=model, due=True, record=None, history=SimpleNamespace(epochs=[{}] * 7, records=[]))
+    state = SimpleNamespace(model=model, due=True, record=None, history=SimpleNamespace(stages=[], epochs=[{}] * 7, records=[]))
     moments.start(model)
     moments.before(state)
     moments.after(state)
@@ -95,7 +95,7 @@ def step(number, epoch):
 def told(model, epoch, record=None, records=0):
     """What a run's state tells moments at the end of an epoch."""
     made = [step(number, number) for number in range(1, records + 1)]
-    history = SimpleNamespace(epochs=range(epoch), records=made)
+    history = SimpleNamespace(stages=[], epochs=range(epoch), records=made)
     return SimpleNamespace(model=model, due=record is not None, record=record, history=history)
 
 
@@ -199,7 +199,7 @@ def test_the_network_before_the_first_growth_step_is_told_from_one_before_a_revi
     actions = []
     for epoch, action in ((3, "revive"), (6, "grow"), (9, "grow")):
         actions.append(SimpleNamespace(action=action, number=len(actions) + 1, epoch=epoch, undone=False))
-        history = SimpleNamespace(epochs=range(epoch), records=actions)
+        history = SimpleNamespace(stages=[], epochs=range(epoch), records=actions)
         state = SimpleNamespace(model=model, due=True, record=actions[-1], history=history)
         moments.before(state)
         moments.after(state)
@@ -212,7 +212,7 @@ def test_networks_of_a_stage_that_is_undone_are_dropped(monkeypatch):
     verdicts = iter([(1.0, 0.0), (0.0, 1.0), (1.0, 0.0), *[(0.0, 1.0)] * 9])  # the first and the third stage pay
     monkeypatch.setattr("creases.growth._racing.compare_losses", lambda *losses: next(verdicts))
     config = GrowthConfig(how="random", budget=100, growth_share=0.3, batch_size=10, lr=0.01, weight_decay=1.0)
-    data = TableSplit.from_problem(problems.get("iris"), config)
+    data = TableSplit.from_problem(problems.get("moons"), config)
     moments, seen = Snapshots(data.scaling), {}
     experiment = Experiment(data, config, snapshots=moments)
     history = experiment.run(progress=False, callbacks=[lambda state: seen.update({one.id: one for one in moments})])

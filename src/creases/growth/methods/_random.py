@@ -20,6 +20,10 @@ from creases.growth.methods._first_order.statistics import sample_size
 from creases.network import Place, widen
 from creases.network.surgery import find_place, input_tensors, output_tensors, unwrap_module, without_side_effects
 
+#: Inputs below which units have larger weights: in few dimensions there are units enough for creases everywhere, and
+#: sharp ones learn faster; with many inputs networks of smaller weights generalize better.
+FEW_INPUTS = 8
+
 
 @dataclass(frozen=True)
 class Random:
@@ -53,10 +57,10 @@ def random_units(
 ) -> Proposal:
     """Propose units with random weights, at any place that can grow.
 
-    Incoming weights and biases are normal with variance 1 / (3 inputs), that of PyTorch's layers; outgoing weights are
-    normal. Before a batch norm, which undoes their size, incoming weights are about as long as those of the existing
-    units, so that they turn as fast in training; the norm's entries are the means of the existing ones, with the new
-    units' own statistics.
+    Incoming weights and biases are normal with variance 1 / (3 inputs), that of PyTorch's layers, or 2 / inputs for
+    fewer than eight inputs; outgoing weights are normal. Before a batch norm, which undoes their size, incoming weights
+    are about as long as those of the existing units, so that they turn as fast in training; the norm's entries are the
+    means of the existing ones, with the new units' own statistics.
     The gain is the exact first-order gain on the batches, along the new outgoing weights.
 
     Parameters
@@ -91,7 +95,8 @@ def random_units(
     weight = producer.weight
     assert isinstance(weight, Tensor)
     rows = weight.movedim(output_tensors(producer).weight_axis, 0)
-    length = row_length(model, target) if target.norm else math.sqrt(1 / 3)
+    usual = math.sqrt(2 if rows[0].numel() < FEW_INPUTS else 1 / 3)
+    length = row_length(model, target) if target.norm else usual
     scale = length / math.sqrt(max(rows[0].numel(), 1))
     fan_in = _normal((count, *rows.shape[1:]), scale, generator, weight)
     outs = {}

@@ -152,12 +152,11 @@ def _stages(run: SavedRun) -> Section:
         for number, stage in enumerate(run.history.stages, 1)
     ]
     text = (
-        "In each stage two copies are trained for the same number of steps: the grown network, and the same network "
-        "without growth. Growth is kept if it lowers the validation loss by more than half the standard error, and "
-        "enough for what it costs; "
-        "otherwise it is undone."
+        "In each stage a wider or narrower network is trained that begins as the others did. It is kept if its lowest "
+        "validation loss is below that of the best network so far by more than a standard error, and by enough for "
+        "what it costs (a narrower one may lose as much); otherwise it is undone."
     )
-    heads = ["stage", "epoch", "hidden units", "loss with growth", "loss without", "improvement", "kept"]
+    heads = ["stage", "epoch", "hidden units", "loss", "loss before", "improvement", "kept"]
     return {"title": "Growth stages", "text": text, "table": {"columns": heads, "rows": rows}}
 
 
@@ -166,7 +165,8 @@ def _ledger(run: SavedRun) -> Section:
     rows = []
     changes = _changes(run)
     for record in run.history.records:
-        tag = " (undone: no improvement)" if record.undone else "" if _is_included(record, run) else " (not kept)"
+        undone = " (until a better size)" if record.replaced else " (undone: no improvement)"
+        tag = undone if record.undone else "" if _is_included(record, run) else " (not kept)"
         later = record.later.get("loss")
         rows.append(
             [

@@ -110,8 +110,8 @@ class LiveRun:
             return ""
         stage = f"Stage {len(self.history.stages) + 1}"
         if race.rival is None:
-            return f"{stage}: training without growth, for comparison."
-        return f"{stage}: training the grown network for as long; the better of the two is kept."
+            return f"{stage}: training the network as it is, for comparison."
+        return f"{stage}: training a network of another size that began alike; the better of the two is kept."
 
     def epoch(self) -> None:
         """Train for one epoch; grow, or end, if it is time."""

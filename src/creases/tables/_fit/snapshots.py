@@ -102,6 +102,7 @@ class Snapshots:
         self._next = 0
         self._pending: Network | None = None  #: the network as it was before what may become a growth step
         self._undone: dict[int, int] = {}  #: growth steps that were undone before the end of this epoch
+        self._aside: list[Snapshot] = []  #: of the best network so far, while one of another size trains
         if folder is not None and folder.is_dir():
             for path in filter(_half_written, folder.iterdir()):
                 path.unlink()
@@ -129,7 +130,10 @@ class Snapshots:
 
     def before(self, state: State) -> None:
         """Hold the network that may grow now; called at the end of an epoch, before growth."""
-        epoch = len(state.history.epochs)
+        epoch, stages = len(state.history.epochs), state.history.stages
+        further = [snapshot for snapshot in self if snapshot.epoch >= epoch and snapshot.kind != "end"]
+        if further and (not stages or stages[-1]["pays"]):
+            self._aside = further
         self.keep_only(lambda snapshot: snapshot.epoch < epoch and snapshot.kind != "end")  # it got further once
         self._pending, self._undone = None, _undone(state)
         if state.due:
@@ -145,6 +149,9 @@ class Snapshots:
         if new := _undone(state).keys() - self._undone.keys():  # the networks since then are undone too
             first = min(_undone(state)[number] for number in new)
             self.keep_only(lambda snapshot: snapshot.epoch < first)
+            for snapshot in self._aside if record is None else ():
+                if snapshot.epoch <= epoch:
+                    self._add(snapshot)
         step = _count_steps(state)
         if record is not None:
             if self._pending is not None:
@@ -181,12 +188,14 @@ class Snapshots:
         return read(self._scaling.fold_into(model))
 
     def _take(self, kind: Kind, epoch: int, record: int | None, net: Network, step: int) -> None:
-        snapshot = Snapshot(self._next, epoch, kind, record, net, step)
+        self._add(Snapshot(self._next, epoch, kind, record, net, step))
         self._next += 1
+
+    def _add(self, snapshot: Snapshot) -> None:
         self._all.append(snapshot)
         if self._folder is not None:
             self._folder.mkdir(exist_ok=True)
-            net.save(self._folder / _name(snapshot))
+            snapshot.net.save(self._folder / _name(snapshot))
 
     def _thin(self, epoch: int, steps: int) -> None:
         """Drop snapshots of low levels: half of the limit is for training, half for growth steps."""
@@ -241,8 +250,8 @@ def _count_steps(state: State) -> int:
 
 
 def _undone(state: State) -> dict[int, int]:
-    """Return numbers and epochs of the growth steps that were undone."""
-    return {record.number: record.epoch for record in state.history.records if record.undone}
+    """Return numbers and epochs of the growth steps that were undone, but for those that a better size replaced."""
+    return {record.number: record.epoch for record in state.history.records if record.undone and not record.replaced}
 
 
 def _level(number: int) -> int:
