@@ -142,7 +142,7 @@ STAGES = {"epochs": 200, "batch": 5, "how": "random"}  # growth takes a few doze
 @pytest.fixture
 def judged(monkeypatch):
     """Stages pay in turn: the first does, the second does not, ..."""
-    gains = itertools.cycle([1.0, 1.0, -1.0, -1.0])  # of the loss and of the errors in each stage
+    gains = itertools.cycle([1.0, -1.0])
     monkeypatch.setattr("creases.growth._racing.compare_losses", lambda *losses: (next(gains), 0.0))
 
 
@@ -180,7 +180,7 @@ def test_a_page_follows_stages_that_pay_and_stages_that_do_not(judged):
         assert page.as_told()
     assert min(np.diff(lengths)) < 0  # it goes back to the beginning of a stage
     on, grown = "training the network as it is, for comparison.", "training a network of another size that began alike"
-    assert {f"Stage {number}: {on}" for number in (1, 2)} < phases
+    assert f"Stage 1: {on}" in phases
     assert all(any(phase.startswith(f"Stage {number}: {grown}") for phase in phases) for number in (1, 2))
     assert [stage["pays"] for stage in page.live.history.stages][:2] == [True, False]
     tags = [(record["undone"], record["tag"]) for record in page.run["records"]]
@@ -211,14 +211,17 @@ def test_growing_by_hand_ends_a_stage_with_the_present_network(is_reached):
 
 
 @pytest.mark.slow
-def test_undoing_a_stage_keeps_the_network_that_was_trained_on():
+def test_undoing_a_stage_keeps_the_network_that_was_trained_on(monkeypatch):
+    losses = itertools.count(100, -1)  # every look is the best so far
+    monkeypatch.setattr("creases.growth._racing.block_losses", lambda *arguments: [float(next(losses))])
     page = step_until(paused(), has_grown)
-    rival, trained_on = page.live.run.grower.race.rival, len(page.live.run.grower.race.epochs)
+    rival = page.live.run.grower.race.rival
+    trained_on = len(rival.epochs)
     began = page.live.run.grower.race.epoch
     page.steps(1)
     page.send("undo")
     tensors = page.model.state_dict()
-    assert all(torch.equal(value, tensors[name]) for name, value in rival.network.tensors.items())
+    assert all(torch.equal(value, tensors[name]) for name, value in rival.network.network.tensors.items())
     assert page.run["records"] == []
     assert page.run["epochs"]["epoch"] == list(range(1, began + trained_on + 1))
     assert page.run["moments"][-1]["epoch"] == began + trained_on

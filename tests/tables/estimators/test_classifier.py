@@ -131,11 +131,13 @@ def test_growth_steps_that_were_not_kept_are_told_apart(moons: Any, short: Any) 
     for model in (short, GrowingClassifier("network", **SHORT).fit(X, noise)):
         records, kept = model.history_.records, model.history_.kept
         for record in records:
-            assert ("so it was undone." in model.explain(record.number)) == record.undone
+            assert ("so it was undone." in model.explain(record.number)) == (record.undone and not record.replaced)
+            assert ("took its place." in model.explain(record.number)) == record.replaced
             lost = not record.undone and record.epoch >= kept
             assert ("is not in the final network" in model.explain(record.number)) == lost
             seen.add(record.undone)
-        assert model.hidden_[0] == 2 * 4 ** sum(map(model.history_.keeps, records))
+        widths = [record.width[1] for record in records if model.history_.keeps(record)]
+        assert [model.hidden_[0]] == (widths or [2])
     assert seen == {False, True}
 
 
@@ -289,7 +291,8 @@ def test_the_run_ends_with_its_budget_and_growth_with_its_share_of_it(moons: Any
     patient = GrowingClassifier("network", growth_patience=9, **SHORT).fit(*moons)  # stages that do not pay end nothing
     history = patient.history_
     assert history.ended.startswith("the budget of 60 epochs is spent")
-    assert history.growth_ended == "its share of the budget (50% of 60 epochs) is spent"
+    assert history.growth_ended == "a wider network would have more than a unit for every 3 samples"
+    assert history.growth_spent <= 0.5
     assert history.last["epochs"] == pytest.approx(60, abs=0.5)
     assert all(record.epoch < 30 for record in history.records)
 

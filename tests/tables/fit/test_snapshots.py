@@ -81,7 +81,8 @@ def test_a_moments_network_takes_the_datas_own_units(data, whole):
 def test_where_it_was_time_to_grow_and_nothing_was_added_there_is_no_moment(data):
     moments = Snapshots(data.scaling)
     model = start(data)
-    state = SimpleNamespace(model=model, due=True, record=None, history=SimpleNamespace(stages=[], epochs=[{}] * 7, records=[]))
+    history = SimpleNamespace(stages=[], epochs=[{}] * 7, records=[])
+    state = SimpleNamespace(model=model, due=True, record=None, history=history)
     moments.start(model)
     moments.before(state)
     moments.after(state)
@@ -223,8 +224,8 @@ def test_networks_of_a_stage_that_is_undone_are_dropped(monkeypatch):
     for one in moments:
         if one.kind == "training":
             assert one.net.n_units == by_epoch[one.epoch]
-    dropped = [one for one in seen.values() if one.id not in {one.id for one in moments}]
-    assert {record.number for record in undone} == {one.record for one in dropped} - {None}
+    dropped = {one.record for one in seen.values()} - {one.record for one in moments}
+    assert dropped == {record.number for record in undone}
     steps = [one.step for one in moments if one.kind == "grown"]
     assert steps == list(range(1, len({record.epoch for record in history.records if not record.undone}) + 1))
 

@@ -127,7 +127,7 @@ def parts(report: Report, *, max_reasons: int = PRINTED) -> Iterator[RenderableT
     yield from _opening(report)
     yield ""
     if report.experiment.history.stages:
-        yield "[bold]Stages of growth[/] [dim](validation loss: grown, or only trained for as many steps)[/]"
+        yield "[bold]Stages of growth[/] [dim](validation loss: of this size, and of the best before it)[/]"
         yield _stages(report)
         yield ""
     if report.experiment.history.records:
@@ -187,7 +187,7 @@ def _widths(widths: Iterable[int]) -> str:
 def _stages(report: Report) -> Table:
     """Return a table with a row for each stage of growth."""
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for head in ("stage", "epoch", "units", "grown", "not grown", "improvement"):
+    for head in ("stage", "epoch", "units", "loss", "before", "improvement"):
         table.add_column(head, justify="right")
     table.add_column("kept")
     for number, stage in enumerate(report.experiment.history.stages, 1):
@@ -259,7 +259,7 @@ def _numbered(number: int, text: str) -> Table:
 
 def _ending(report: Report) -> str:
     history = report.experiment.history
-    undone = [record.number for record in history.records if record.undone]
+    undone = [record.number for record in history.records if record.undone and not record.replaced]
     left_out = [record.number for record in history.records if not record.undone and not report.includes(record)]
     sentences = [f"Growth stopped: {history.growth_ended}."] if history.growth_ended else []
     sentences += filter(None, [history.explain_size()])

@@ -106,7 +106,8 @@ def record_json(
         marks["fold_point"] = data.scaling.point(explanation["where"]["fold_point"])
     same = ("number", "action", "epoch", "place", "method", "units", "removed", "width", "parameters")
     is_kept = kept_epoch is None or record.epoch < kept_epoch
-    tag = "undone: no improvement" if record.undone else "" if is_kept else "not kept"
+    undone = "until a better size" if record.replaced else "undone: no improvement"
+    tag = undone if record.undone else "" if is_kept else "not kept"
     step: dict[str, Any] = to_json(
         {
             **{name: getattr(record, name) for name in (*same, "before", "after", "later", "changed")},

@@ -151,7 +151,7 @@ class Snapshots:
             self.keep_only(lambda snapshot: snapshot.epoch < first)
             for snapshot in self._aside if record is None else ():
                 if snapshot.epoch <= epoch:
-                    self._add(snapshot)
+                    self._take(snapshot.kind, snapshot.epoch, snapshot.record, snapshot.net, snapshot.step)
         step = _count_steps(state)
         if record is not None:
             if self._pending is not None:
@@ -188,14 +188,12 @@ class Snapshots:
         return read(self._scaling.fold_into(model))
 
     def _take(self, kind: Kind, epoch: int, record: int | None, net: Network, step: int) -> None:
-        self._add(Snapshot(self._next, epoch, kind, record, net, step))
+        snapshot = Snapshot(self._next, epoch, kind, record, net, step)
         self._next += 1
-
-    def _add(self, snapshot: Snapshot) -> None:
         self._all.append(snapshot)
         if self._folder is not None:
             self._folder.mkdir(exist_ok=True)
-            snapshot.net.save(self._folder / _name(snapshot))
+            net.save(self._folder / _name(snapshot))
 
     def _thin(self, epoch: int, steps: int) -> None:
         """Drop snapshots of low levels: half of the limit is for training, half for growth steps."""
