@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from creases.growth import Grower, GrowthConfig, Proposal, Run
+from creases.growth import Grower, GrowthConfig, Proposal, Run, grow
 from creases.growth._growth_steps import grow_places
 from creases.growth._training import Metrics
 from creases.growth.methods import Random, Split
@@ -157,3 +157,22 @@ def test_a_stage_widens_all_layers_evenly_where_not_all_of_it_fits(limit):
     widths = [place.width for place in run.grower.state.places]
     assert min(widths) > 2
     assert max(widths) <= min(widths) + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("limit", "sizes"),
+    [({"max_units": 8}, (5, 2, 10)), ({"max_parameters": 120}, (5, 2, 10)), ({"max_units": 11}, (3, 2, 2, 2))],
+)
+def test_no_network_of_a_race_exceeds_the_limits_of_size(limit, sizes):
+    x = torch.randn(120, sizes[0], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    y = (10 * x[:, 0].abs()).long() % sizes[-1]
+    seen = []
+
+    def watch(state):
+        units = sum(place.width for place in state.places)
+        seen.append(units if "max_units" in limit else state.parameters)
+
+    grow(mlp(*sizes), (x, y), "classification", budget=120, callbacks=[watch], progress=False, **limit)
+    assert len(set(seen)) > 1  # larger networks were tried
+    assert max(seen) <= next(iter(limit.values()))

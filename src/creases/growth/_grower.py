@@ -146,7 +146,7 @@ class Grower(Racing):
         self.state = State(
             model, optimizer, samples, goal, method, where, history, config.seed, meter, followers, self.stops
         )
-        self.race: Race | None = None  #: of a stage of growth against training on
+        self.race: Race | None = None  #: of networks of several sizes
         if not self.state.places:
             raise InputError(
                 "model",
@@ -224,6 +224,8 @@ class Grower(Racing):
             reason = f"the budget of {state.meter.budget} is spent"
             if isinstance(self.when, Stages):
                 self._close_race(self.when)
+        elif reason:
+            self.leave_stage()
         if state.due and not reason:
             if isinstance(self.when, Stages):
                 self._close_stage(self.when)
@@ -240,7 +242,8 @@ class Grower(Racing):
     def _grow_or_end(self, factor: float | None = None, widths: Mapping[str, int] | None = None) -> None:
         """Grow, by a factor or to widths, and charge it to the budget; end growth if there is a reason to."""
         state, history = self.state, self.history
-        limits = [stop for stop in self.stops if isinstance(stop, SizeLimit | NoImprovement)]
+        kinds = SizeLimit | NoImprovement if factor is None else SizeLimit  # stages have a patience of their own
+        limits = [stop for stop in self.stops if isinstance(stop, kinds) and not (factor is not None and factor < 1)]
         nothing = [stop for stop in self.stops if isinstance(stop, NothingToAdd)]
         with count_cost() as cost:
             reason = _first_reason(limits, state)
@@ -278,6 +281,9 @@ class Grower(Racing):
 
     def leave_stage(self) -> None:
         """End a stage in progress with the current network, unjudged; the next stage is planned from there."""
+        race = self.race
+        if race is not None and race.rival is not None and race.start is None:
+            self._mark_replaced(race)
         self.race, self.state.stage_end = None, None
 
     def _idle(self) -> str:

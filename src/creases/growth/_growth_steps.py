@@ -76,12 +76,15 @@ def stage_widths(state: State, stops: Sequence[Stop], factor: float) -> dict[str
 
 
 def resize_places(state: State, widths: Mapping[str, int]) -> Record | None:
-    """Widen or narrow places to these widths; return the last growth step's record, if there was one."""
+    """Widen or narrow places to these widths, within the limits of size; return the last growth step's record."""
     last = None
     for name, width in widths.items():
         place = find_place(state.model, name, X=state.samples.example())
-        narrower = width < place.width
-        last = (_narrow_place(state, place, width) if narrower else _widen_place(state, place, width)) or last
+        if width < place.width:
+            last = _narrow_place(state, place, width)
+        else:
+            room = available_units(state.stops, state, place)
+            last = _widen_place(state, place, min(width, place.width + room)) or last
     return last
 
 

@@ -92,7 +92,11 @@ class Racing(ABC):
             hook(state)
         state.stage_end = history.steps + race.plan[0]
         self._grow_or_end(race.factor, widths)
-        if state.record is not None and not stages.has_room(state, race.plan[-1]):
+        places = state.places if widths else ()
+        if race.factor > 1 and places and all(place.width <= race.widths[place.name] for place in places):
+            history.growth_ended = history.growth_ended or "no layer can grow within the size limits"
+            self._undo(race)
+        elif state.record is not None and not stages.has_room(state, race.plan[-1]):
             history.growth_ended = "a growth step costs more than growth's share of the budget leaves"
             self._undo(race)
         elif state.record is None:
@@ -134,6 +138,7 @@ class Racing(ABC):
             "factor": race.factor,
             "widths_before": race.widths,
             "steps": history.steps,
+            "compared_steps": race.plan[min(looks, len(race.plan)) - 1],
             "widths": history.last["widths"],
             "loss_grown": mean(after),
             "loss_training_on": mean(before),
@@ -147,15 +152,20 @@ class Racing(ABC):
             self._mark_undone(race)
             return
         race.rival, race.before = trial, race.start or race.before
-        for record in history.records[race.records : race.stage_records]:
-            if race.start is None and not record.undone:
-                record.undone = record.replaced = True
+        if race.start is None:
+            self._mark_replaced(race)
 
     def _undo(self, race: Race) -> None:
         """Go back to the best network so far, and end the race."""
         self._mark_undone(race)
         self._restore_rival(race)
-        self.race = None
+        self.race = self.state.record = None
+
+    def _mark_replaced(self, race: Race) -> None:
+        """Mark the growth steps of earlier stages that paid, whose networks another one that began again replaced."""
+        for record in self.history.records[race.records : race.stage_records]:
+            if not record.undone:
+                record.undone = record.replaced = True
 
     def _mark_undone(self, race: Race) -> None:
         for record in self.history.records[race.stage_records :]:

@@ -115,8 +115,8 @@ class History:
     #: smoothed_loss, smoothed_score, parameters, widths
     records: list[Record] = field(default_factory=list)
     stages: list[dict[str, Any]] = field(default_factory=list)
-    #: of geometric growth: epoch, records (numbers of its growth steps), factor, widths_before, steps, widths,
-    #: loss_grown, loss_training_on, gain, error, needed, pays
+    #: of geometric growth: epoch, records (numbers of its growth steps), factor, widths_before, steps,
+    #: compared_steps, widths, loss_grown, loss_training_on, gain, error, needed, pays
     refit: dict[str, Any] = field(default_factory=dict)
     #: of retraining on all samples: after which epoch it began, epochs until the end of growth and until the lowest
     #: smoothed validation loss, epochs between them; empty where there was none
@@ -183,7 +183,7 @@ class History:
 
         "" before growth has ended, and where it had no stages.
         """
-        if not self.growth_ended:
+        if not self.growth_ended or self.kept == 0:  # the network at the start is the result
             return ""
         return explain_size(self.stages, self.last["widths"], self.growth_spent)
 

@@ -20,14 +20,13 @@ def explain_size(stages: Sequence[Mapping[str, Any]], widths: Mapping[str, int],
         stage = smaller[-1]
         wide, narrow = ("loss_grown", "loss_training_on") if stage["pays"] else ("loss_training_on", "loss_grown")
         other = stage["widths_before"] if stage["pays"] else stage["widths"]
-        sentences.append(
-            f"With {_text(other)} the held-out loss was {stage[narrow]:.4g}, with these {stage[wide]:.4g}."
-        )
+        losses = f"the held-out loss was {stage[narrow]:.4g}, with these {stage[wide]:.4g}"
+        sentences.append(f"With {_text(other)} {losses}{_when(stage)}.")
     if larger:
         stage = larger[-1]
         wide, narrow = ("loss_grown", "loss_training_on") if not stage["pays"] else ("loss_training_on", "loss_grown")
         other = stage["widths"] if not stage["pays"] else stage["widths_before"]
-        losses = f"{stage[wide]:.4g}, with these {stage[narrow]:.4g}"
+        losses = f"{stage[wide]:.4g}, with these {stage[narrow]:.4g}{_when(stage)}"
         sentences.append(f"With {_text(other)} it was {losses}: too little gained for a larger network.")
     if spent is not None:
         sentences.append(f"Finding the size took {spent:.0%} of the budget.")
@@ -46,6 +45,12 @@ def _beats_larger(stage: Mapping[str, Any], widths: Mapping[str, int]) -> bool:
     if stage["factor"] > 1:
         return not stage["pays"] and stage["widths_before"] == widths
     return bool(stage["pays"]) and stage["widths"] == widths
+
+
+def _when(stage: Mapping[str, Any]) -> str:
+    """Return until when both networks were looked at, where the stage says it."""
+    steps = stage.get("compared_steps")
+    return f", at best within {steps} steps" if steps else ""
 
 
 def _text(widths: Mapping[str, int]) -> str:

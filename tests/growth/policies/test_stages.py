@@ -11,6 +11,7 @@ from creases.errors import InputError
 from creases.growth import GrowthConfig, History, grow
 from creases.growth.policies import SizeLimit, Stages
 from creases.growth.policies import _stages as stages_
+from creases.growth.policies._where import EveryPlace
 from growth_runs import classes, epochs, mlp, state
 
 #: Samples, and samples in a batch: 12 steps in an epoch.
@@ -20,6 +21,7 @@ N, BATCH = 120, 10
 def at(progress: float = 0.0, model=None, *, budget=100, history=None, stops=(), batch=BATCH, n=N):
     """The state of a run that has spent this share of its budget."""
     run = state(model, classes(n), history=history, budget=budget, batch_size=batch, stops=stops, metered=True)
+    run.where = EveryPlace()
     meter = run.meter
     if meter.budget.unit == "epochs":
         meter.epochs = progress * meter.budget.amount
@@ -201,7 +203,10 @@ def test_growth_is_over_when_the_shortest_race_does_not_fit_into_its_share():
     policy = Stages(share=0.25)
     shortest = 2 * stages_.MIN_STEPS / (12 * 100)
     assert policy.over(at(0.25 - shortest - 1e-6)) == ""
-    assert policy.over(at(0.25 - shortest + 1e-6)) == "its share of the budget (25% of 100 epochs) is spent"
+    assert (
+        policy.over(at(0.25 - shortest + 1e-6))
+        == "its share of the budget (25% of 100 epochs) has no room for another network"
+    )
 
 
 @pytest.mark.parametrize(
@@ -234,6 +239,20 @@ def test_a_size_that_did_not_pay_is_not_tried_again():
     stages = [stage(True, 0.25, **{"0": 16}), stage(False, 2.0, **{"0": 32})]
     run = at(budget=1000, model=mlp(3, 16, 2), history=History(epochs=epochs(1.0), stages=stages), n=1000)
     assert Stages().over(run, 100) == "a network of 64 units did not pay before"
+
+
+def test_after_a_larger_size_that_paid_smaller_ones_that_did_not_end_nothing():
+    """Such as eight units of a parity that needs more."""
+    stages = [stage(False, 4.0, **{"0": 8}), stage(True, 16.0, **{"0": 32})]
+    run = at(budget=1000, model=mlp(3, 32, 2), history=History(epochs=epochs(1.0), stages=stages), n=1000)
+    assert Stages().over(run, 100) == ""
+
+
+def test_only_places_that_change_together_are_narrowed():
+    run = at(budget=1000, model=mlp(3, 40, 40, 2), n=2000)
+    assert Stages().next_factor(run, 100) == 1 / 4
+    run.where = lambda state: state.places
+    assert Stages().next_factor(run, 100) == 4
 
 
 def test_failures_in_a_row_are_counted_from_the_end():

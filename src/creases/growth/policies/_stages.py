@@ -15,6 +15,7 @@ from creases.errors import InputError
 from creases.growth._cost import PASSES_PER_STEP
 from creases.growth._state import State
 from creases.growth.policies._stop import UNBOUNDED, SizeLimit
+from creases.growth.policies._where import At, EveryPlace
 
 #: Fraction of the budget for growth.
 SHARE = 0.28
@@ -129,7 +130,8 @@ class Stages:
         fast, slow = (FAST, SLOW) if isinstance(self.factor, str) else (self.factor, self.factor)
         widths = [place.width for place in state.places]
         only_narrowed = all(stage["factor"] < 1 for stage in stages)
-        may_narrow = automatic and only_narrowed and all(stage["pays"] for stage in stages)
+        together = isinstance(state.where, EveryPlace | At)
+        may_narrow = automatic and together and only_narrowed and all(stage["pays"] for stage in stages)
         if may_narrow and min(widths) >= max(WIDE, 2 * state.n_outputs):
             return 1 / FAST
         failures, small = self.failures(stages), max(widths) < SMALL
@@ -198,9 +200,8 @@ class Stages:
 
         ``steps``: of the first network of the race; None before it begins.
         """
-        spent = f"its share of the budget ({self.share_of_budget:.0%} of {state.meter.budget}) is spent"
         if steps is None:
-            return "" if self.race_length(state) else spent
+            return "" if self.race_length(state) else self._no_room(state)
         last, factor = state.history.last if state.history.epochs else None, self.next_factor(state, steps)
         if last is not None and state.history.stages and _is_right(last, state.history.epochs[0]["loss"]):
             return "the network is right on all samples"
@@ -216,8 +217,12 @@ class Stages:
         if factor > 1 and isinstance(self.factor, str) and (why := self._too_large(state, factor)):
             return why
         if not self.count_looks(state, factor, steps):
-            return f"its share of the budget ({self.share_of_budget:.0%} of {state.meter.budget}) is spent"
+            return self._no_room(state)
         return ""
+
+    def _no_room(self, state: State) -> str:
+        share = f"{self.share_of_budget:.0%} of {state.meter.budget}"
+        return f"its share of the budget ({share}) has no room for another network"
 
     def _too_large(self, state: State, factor: float) -> str:
         """Return why a network that is wider by a factor would be too large for the samples or the budget, or ""."""
@@ -236,7 +241,8 @@ class Stages:
         """Return the widths of an earlier network that lost, if the next one would have as many units or more."""
         if not isinstance(self.factor, str):
             return ""
-        widths = {place.name: factor * place.width for place in state.places}
+        current = {place.name: place.width for place in state.places}
+        widths = {name: factor * width for name, width in current.items()}
         failed = self.failures(state.history.stages)
         for stage in state.history.stages:
             narrowed = stage["factor"] < 1
@@ -244,7 +250,8 @@ class Stages:
             lost = stage["pays"] if narrowed else not (stage["pays"] or failed)
             is_wider = all(widths.get(name, 0) >= width for name, width in loser.items())
             is_again = failed and not stage["pays"] and all(widths.get(name) == loser[name] for name in loser)
-            if (lost and is_wider) or is_again:
+            is_larger = any(width > current.get(name, 0) for name, width in loser.items())
+            if is_larger and ((lost and is_wider) or is_again):
                 return " and ".join(map(str, loser.values())) + " units"
         return ""
 
