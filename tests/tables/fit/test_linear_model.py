@@ -144,7 +144,7 @@ def test_the_penalty_is_about_as_good_as_any_also_where_rows_are_sorted(columns:
 SHORT: dict[str, Any] = {"budget": 30, "batch_size": 10, "growth_share": 0.5, "random_state": 0}
 
 #: Steps so large that training spoils the network.
-SPOILT: dict[str, Any] = {**SHORT, "lr": 0.5, "weight_decay": 0.0}
+SPOILT: dict[str, Any] = {**SHORT, "lr": 3.0, "weight_decay": 0.0}
 
 
 @pytest.mark.slow
