@@ -18,6 +18,9 @@ from creases.errors import CreasesError, InputError
 
 ENGINES = ("local", "serial", "ray")
 
+#: Number of tasks where it is not known before: more than any engine has workers.
+MANY = 10**9
+
 #: How often a task may lose its worker before the whole is given up.
 MAX_LOSSES = 3
 

@@ -25,7 +25,7 @@ from creases.growth.methods._auto import MAX_FOLDS
 from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._registry import filler, refusal
 from creases.growth.policies._stop import SizeLimit, Stop, available_units, is_worth_adding
-from creases.growth.policies._where import At, EveryPlace
+from creases.growth.policies._where import EveryPlace, grows_together
 from creases.network import Place, remove
 from creases.network.surgery import find_place
 
@@ -61,11 +61,6 @@ def grow_places(state: State, stops: Sequence[Stop], factor: float | None = None
         if record is not None and not isinstance(state.where, EveryPlace):
             break
     return last
-
-
-def grows_together(state: State) -> bool:
-    """Return whether a stage changes the widths of all places that the policy ``where`` names."""
-    return isinstance(state.where, EveryPlace | At)
 
 
 def stage_widths(state: State, stops: Sequence[Stop], factor: float) -> dict[str, int]:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from statistics import fmean as mean
 
 from creases.growth._cost import count_cost
-from creases.growth._growth_steps import grows_together, stage_widths
+from creases.growth._growth_steps import stage_widths
 from creases.growth._race import MIN_GAIN, NetworkState, Race, Trial, average_weights, block_losses, compare_losses
 from creases.growth._records import History
 from creases.growth._samples import Samples
 from creases.growth._state import State
 from creases.growth.policies._stages import Stages, reducible_loss
+from creases.growth.policies._where import grows_together
 
 
 class Racing(ABC):

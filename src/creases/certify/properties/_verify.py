@@ -7,7 +7,7 @@ from functools import partial
 
 import torch
 
-from creases._engines import choose_engine, open_engine
+from creases._engines import MANY, choose_engine, open_engine
 from creases._text import plural
 from creases._typing import Progress
 from creases._validation import check_number
@@ -19,9 +19,6 @@ from creases.certify.properties._subtrees import decide_in_parallel
 from creases.certify.properties._verdict import Verdict
 from creases.errors import InputError
 from creases.network import NetworkLike, as_network
-
-#: More tasks than any engine has workers.
-MANY = 2**20
 
 
 def verify(

@@ -15,7 +15,7 @@ from creases.errors import InputError
 from creases.growth._cost import PASSES_PER_STEP
 from creases.growth._state import State
 from creases.growth.policies._stop import UNBOUNDED, SizeLimit
-from creases.growth.policies._where import At, EveryPlace
+from creases.growth.policies._where import grows_together
 
 #: Fraction of the budget for growth.
 SHARE = 0.28
@@ -130,8 +130,7 @@ class Stages:
         fast, slow = (FAST, SLOW) if isinstance(self.factor, str) else (self.factor, self.factor)
         widths = [place.width for place in state.places]
         only_narrowed = all(stage["factor"] < 1 for stage in stages)
-        together = isinstance(state.where, EveryPlace | At)
-        may_narrow = automatic and together and only_narrowed and all(stage["pays"] for stage in stages)
+        may_narrow = automatic and grows_together(state) and only_narrowed and all(stage["pays"] for stage in stages)
         if may_narrow and min(widths) >= max(WIDE, 2 * state.n_outputs):
             return 1 / FAST
         failures, small = self.failures(stages), max(widths) < SMALL

@@ -40,6 +40,11 @@ class At:
         return [by_name[name] for name in names]
 
 
+def grows_together(state: State) -> bool:
+    """Return whether a stage changes the widths of all places that the policy ``where`` names."""
+    return isinstance(state.where, EveryPlace | At)
+
+
 def proposal_worth(proposal: Proposal | DepthProposal) -> float:
     """Return the predicted gain, or the squared gradient of units that start without one."""
     return proposal.gain or float(proposal.explanation.get("gradient", 0.0))

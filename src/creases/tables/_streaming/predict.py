@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from creases._engines import check_engine, map_in_order, open_engine
+from creases._engines import MANY, check_engine, map_in_order, open_engine
 from creases._files import write_atomically
 from creases.errors import InputError
 from creases.tables._encoding.encoding import TableEncoding, find_unusual, number_encoding
@@ -31,9 +31,6 @@ ENDINGS = (".csv", ".parquet")
 #: Rows of a block where the nearest change of each decision is searched, which takes long: a process takes the next one
 #: when it is free.
 SEARCHED = 16
-
-#: More blocks than any table has: how many there are shows at the end.
-MANY = 10**9
 
 
 def write_predictions(
