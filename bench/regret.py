@@ -1,9 +1,11 @@
-"""Measure how much accuracy ``creases.grow`` with nothing set loses against the best fixed width: its regret.
+"""Measure how much accuracy growth with nothing set loses against the best fixed width: its regret.
 
     python bench/regret.py prepare --folder out/regret
     python bench/regret.py run --folder out/regret --out out/regret/fixed.json --part fixed --jobs 16
     python bench/regret.py run --folder out/regret --out out/regret/grow.json --part grow --jobs 16
+    python bench/regret.py run --folder out/regret --out out/regret/loop.json --part loop --jobs 16
     python bench/regret.py show --out out/regret/fixed.json,out/regret/grow.json
+    python bench/regret.py show --out out/regret/fixed.json,out/regret/loop.json --part loop
 
 Eight data sets (``bench/regret_sets.py``), networks of two hidden layers, three seeds, and the same CPU-seconds for
 every run (15 by default: 432 fixed runs are 6,500). Accuracies are of test rows that no run sees.
@@ -11,18 +13,21 @@ every run (15 by default: 432 fixed runs are 6,500). Accuracies are of test rows
 fixed  Widths 16, 32, ..., 512, each with three learning rates. AdamW with weight decay 0.01 and a cosine over the
        seconds; the weights with the best accuracy on 15 % of the training rows (of equal ones the lowest loss), looked
        at up to 40 times, are kept. The rate of a width is the one with the best mean accuracy over the seeds on those
-       rows. Needs torch and scikit-learn
-       alone.
+       rows. Needs torch and scikit-learn alone.
 grow   ``creases.grow(model, rows, "classification", budget="15 s")`` and nothing else, from layers of 1, 8 and 64
        units. Its seconds are of the clock: run no more jobs than there are idle cores.
-gromo  gromo 0.1 from the same starts, as in ``growth_mnist.py``, without cifar10 (``pip install gromo``).
+loop   ``Grower`` in a training loop of one's own, with defaults, from the same starts: AdamW with a learning rate of
+       0.003 for all data sets and widths, weight decay 0.01, batches and a cosine over the seconds as for fixed widths,
+       and ``grower.step()`` after every epoch; of the epochs after growth, the weights with the best accuracy on the
+       rows held out are kept.
+gromo  gromo 0.1 from the same starts, as in ``growth_mnist.py``, without convolutions (``pip install gromo``).
 
 ``show`` prints the regret in points: the mean accuracy of the best fixed width less that of growth from a start, mean
 over seeds; then the share of runs whose size (the geometric mean of the widths) is within a factor of two of the
 smallest fixed width whose accuracy is within one standard error of the best (that of a mean of three seeds, pooled over
 widths; where that width is 16, the smallest, smaller networks count if they are within it too), and the share of the
 budget that was spent before the final size was there. ``--out`` takes several files of results.
-``--datasets gray`` runs a data set that was kept aside.
+``--datasets gray`` runs a data set that was kept aside, ``--datasets residual`` a residual network with batch norm.
 """
 
 from __future__ import annotations
@@ -33,173 +38,23 @@ import math
 import multiprocessing
 import os
 import time
-import traceback
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy: a process has one thread
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from record import describe_run, note, note_table
-from regret_sets import DATASETS, Part, load, make_network, prepare_images
+from regret_runs import measure
+from regret_sets import CONVOLUTIONAL, DATASETS, OTHERS, prepare_images
 
 WIDTHS, RATES, STARTS, SEEDS = (16, 32, 64, 128, 256, 512), (0.01, 0.003, 0.001), (1, 8, 64), 3
-SECONDS, DECAY, HELD_OUT, LOOKS = 15.0, 0.01, 0.15, 40
-GROMO_SAMPLES, GROMO_SHARE = 10_000, 0.5
+SECONDS = 15.0
 
 Results = dict[str, dict[str, Any]]
-
-
-# -- the runs ---------------------------------------------------------------------------------------------------------
-
-
-@torch.no_grad()
-def evaluate(model: nn.Module, part: Part) -> tuple[float, float]:
-    """Return the mean cross-entropy and the accuracy."""
-    model.eval()
-    outputs = torch.cat([model(rows) for rows in part[0].split(1000)])
-    model.train()
-    return float(nn.functional.cross_entropy(outputs, part[1])), float((outputs.argmax(1) == part[1]).double().mean())
-
-
-def hidden_widths(model: nn.Module) -> list[int]:
-    """Return the widths of the hidden layers."""
-    return [len(weight) for weight in model.parameters() if weight.ndim > 1][:-1]
-
-
-def split_rows(train: Part, seed: int) -> tuple[Part, Part]:
-    """Return the rows to train with and those held out."""
-    X, y = train
-    order = torch.randperm(len(X), generator=torch.Generator().manual_seed(seed))
-    held = round(HELD_OUT * len(X))
-    return (X[order[held:]], y[order[held:]]), (X[order[:held]], y[order[:held]])
-
-
-def batches(n: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """Return the rows of one batch after another, for ever: an eighth of them, from 32 to 200."""
-    while True:
-        yield from torch.randperm(n, generator=generator).split(min(max(n // 8, 32), 200))
-
-
-def train_fixed(train: Part, name: str, width: int, rate: float, seed: int, seconds: float) -> tuple[nn.Module, dict]:
-    """Train a network of a width; return the one with the lowest held-out loss, and what was measured of it."""
-    (X, y), held = split_rows(train, seed)
-    model, generator = make_network(name, width, seed, train), torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=DECAY, fused=True)
-    begin, steps, look = time.process_time(), 0, seconds / LOOKS
-    best: tuple[float, float, dict[str, Tensor]] = (-math.inf, -math.inf, {})  # accuracy, - loss, weights
-    rows_of = batches(len(X), generator)
-    while True:
-        spent = time.process_time() - begin
-        if spent >= min(look, seconds):
-            loss, score = evaluate(model, held)
-            if (score, -loss) > best[:2]:
-                best = (score, -loss, deepcopy(model.state_dict()))
-            now = time.process_time() - begin
-            look = now + max(seconds / LOOKS, 9 * (now - spent))
-        if spent >= seconds:
-            break
-        optimizer.param_groups[0]["lr"] = rate * (1 + math.cos(math.pi * spent / seconds)) / 2
-        rows = next(rows_of)
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(model(X[rows]), y[rows]).backward()
-        optimizer.step()
-        steps += 1
-    if best[2]:
-        model.load_state_dict(best[2])
-    return model, {"held_out_loss": -best[1], "held_out_accuracy": best[0], "steps": steps}
-
-
-def train_growing(train: Part, name: str, start: int, seed: int, seconds: float) -> tuple[nn.Module, dict]:
-    """Grow a network with nothing set; return it, and what was spent before its size was final."""
-    import creases
-
-    sizes: list[tuple[float, list[int], bool]] = []
-
-    def watch(state: Any) -> None:
-        sizes.append((state.meter.progress, hidden_widths(state.model), bool(state.history.growth_ended)))
-
-    model = make_network(name, start, seed, train)
-    model, history = creases.grow(
-        model, train, "classification", budget=f"{seconds:g} s", seed=seed, callbacks=[watch], progress=False
-    )
-    final = hidden_widths(model)
-    searching = [share for share, widths, ended in sizes if widths != final or not ended]
-    last = history.last
-    notes = {"finding": max(searching, default=0.0), "steps": last["steps"], "growth_ended": history.growth_ended}
-    return model, {**notes, "ended": history.ended, "stages": history.stages}
-
-
-def train_gromo(train: Part, name: str, start: int, seed: int, seconds: float) -> tuple[nn.Module, dict]:
-    """Grow a network by gromo: an epoch, then one of the layers in turn, until half of the seconds are spent."""
-    from gromo.containers.growing_mlp import GrowingMLP
-
-    from growth_mnist import grow_gromo_layer
-
-    (X, y), _ = split_rows(train, seed)
-    torch.manual_seed(seed)
-    generator = torch.Generator().manual_seed(seed)
-    model = GrowingMLP(X.shape[1], int(y.max()) + 1, start, 2, activation=nn.ReLU(), device=torch.device("cpu"))
-    begin, epoch, found, steps = time.process_time(), 0, 0.0, 0
-    share, size = 0.0, hidden_widths(model)
-    rows_of = batches(len(X), generator)
-    while share < 1:
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=DECAY)
-        for _ in range(max(len(X) // 200, 8)):
-            share = (time.process_time() - begin) / seconds
-            if share >= 1:
-                break
-            optimizer.param_groups[0]["lr"] = 1e-3 * (1 + math.cos(math.pi * share)) / 2
-            rows = next(rows_of)
-            optimizer.zero_grad()
-            nn.functional.cross_entropy(model(X[rows]), y[rows]).backward()
-            optimizer.step()
-            steps += 1
-        if share < GROMO_SHARE:
-            chosen = torch.randperm(len(X), generator=generator)[:GROMO_SAMPLES]
-            grow_gromo_layer(model, (X[chosen], y[chosen]), epoch % 2)
-            share = (time.process_time() - begin) / seconds
-            if hidden_widths(model) != size:
-                size, found = hidden_widths(model), share
-        epoch += 1
-    return model, {"finding": found, "steps": steps}
-
-
-def warm_up(part: str) -> None:
-    """Import what a run needs before its clock starts."""
-    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2))
-    torch.optim.AdamW(model.parameters(), fused=True)
-    if part == "grow":
-        import creases
-
-        X = torch.randn(200, 2, generator=torch.Generator().manual_seed(0))
-        creases.grow(model, (X, (X[:, 0] > 0).long()), "classification", budget=200, progress=False)
-
-
-def measure(part: str, folder: Path, name: str, choice: tuple, seed: int, seconds: float) -> dict[str, Any]:
-    """Make one run; return its test accuracy and what else is known of it, or the error."""
-    torch.set_num_threads(1)
-    try:
-        train, test = load(name, folder, seed)
-        warm_up(part)
-        begin = time.process_time()
-        run = {"fixed": train_fixed, "grow": train_growing, "gromo": train_gromo}[part]
-        model, notes = run(train, name, *choice, seed, seconds)
-        took = time.process_time() - begin
-        return {
-            "accuracy": evaluate(model, test)[1],
-            "widths": hidden_widths(model),
-            "cpu_seconds": round(took, 2),
-            **notes,
-        }
-    except Exception:
-        return {"error": traceback.format_exc()[-2000:]}
 
 
 # -- all of them ------------------------------------------------------------------------------------------------------
@@ -207,7 +62,7 @@ def measure(part: str, folder: Path, name: str, choice: tuple, seed: int, second
 
 def plan(part: str, names: list[str]) -> Iterator[tuple[str, str, tuple, int]]:
     """Return (key, data set, choice, seed) of every run, all of a seed before the next."""
-    names = [name for name in names if part != "gromo" or name != "cifar10"]
+    names = [name for name in names if part != "gromo" or name not in CONVOLUTIONAL]
     choices = [(w, r) for w in WIDTHS for r in RATES] if part == "fixed" else [(start,) for start in STARTS]
     for seed in range(SEEDS):
         for name in names:
@@ -302,7 +157,7 @@ def show(results: Results, names: list[str], part: str) -> None:
     heads += [text for start in STARTS for text in (f"regret from {start}", f"found from {start}")]
     judged = [each for name in names if (each := judge(results, name, part))]
     rows, runs = [cells for cells, _ in judged], [run for _, each in judged for run in each]
-    label = part if set(names) & set(DATASETS) else f"{part}_aside"
+    label = "_".join([part, *(OTHERS[name] for name in names if name in OTHERS)])
     note_table(label, heads, rows)
     print(*(f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *rows]), sep="\n")
     if not runs:
@@ -337,7 +192,7 @@ def main() -> None:
     parser.add_argument("what", choices=["prepare", "run", "show"])
     parser.add_argument("--folder", type=Path, default=Path("out/regret"), help="of the pictures")
     parser.add_argument("--out", default="out/regret/results.json", help="file of results; of show, several")
-    parser.add_argument("--part", choices=["fixed", "grow", "gromo"], default="grow")
+    parser.add_argument("--part", choices=["fixed", "grow", "loop", "gromo"], default="grow")
     parser.add_argument("--datasets", type=lambda text: text.split(","), default=list(DATASETS))
     parser.add_argument("--seconds", type=float, default=SECONDS, help="CPU-seconds of a run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
