@@ -1,22 +1,23 @@
-"""Train MNIST networks that grow, and fixed ones of the sizes they found, at equal compute; and gromo 0.1.
+"""Grow MNIST networks with nothing set but a budget, beside fixed ones of the sizes they found, and gromo.
 
-    OMP_NUM_THREADS=1 python bench/growth_mnist.py equal
-    OMP_NUM_THREADS=1 python bench/growth_mnist.py minute
+    OMP_NUM_THREADS=1 python bench/growth_mnist.py equal --jobs 2 --out out/mnist.json
+    OMP_NUM_THREADS=1 python bench/growth_mnist.py minute --jobs 2 --out out/mnist.json
 
-54,000 pictures to train with, 6,000 to validate with, 10,000 to test. Every network has two hidden layers of ReLU and
-is trained by AdamW (learning rate 1e-3 annealed to zero by a cosine over the budget, weight decay 0.01, batches of
-128; "creases" of ``minute`` has nothing set but its budget). The accuracies are of the test pictures; ± is the standard
-error over the seeds. Measuring them is not charged.
+60,000 pictures to train with, of which ``creases.grow`` holds out its own share, and 10,000 to test. Every network has
+two hidden layers of ReLU. creases has nothing set but its budget and its seed (and ``how``, where methods are
+compared). Fixed networks and gromo are trained on all 60,000 by AdamW: learning rate 1e-3 annealed to zero by a cosine
+over the budget, weight decay 0.01, batches of 128. Accuracies are of the test pictures; ± is the standard error over
+the seeds.
 
-equal   From 784-64-64-10 by each growth method, for 6.5e11 multiply-adds (15 epochs of 784-256-256-10; three forward
-        passes for a training step; growth steps as counted). Its twin has the widths found from the start, for the
-        same multiply-adds. The columns are shares of the budget. 5 seeds: about 20 minutes of one core.
-minute  From 784-1-1-10 for 60 processor seconds: the defaults of creases, gromo, and a fixed 784-128-128-10 for
-        information. 3 seeds: 9 minutes. Run it on an idle core: the budget of creases is in seconds of the clock.
+equal   From 784-64-64-10 for 6.5e11 multiply-adds (three forward passes for a training step; growth steps as counted):
+        "creases" (here random units), other methods by ``how``, and gromo. The twin of a run has the widths that it
+        found from the start, for the same multiply-adds.
+minute  From 784-1-1-10 for 60 seconds of one core: creases, gromo, and a fixed 784-128-128-10. The seconds of creases
+        are of the clock: run no more jobs than there are idle cores.
 
 gromo (pip install gromo, or --target a folder on the PYTHONPATH) runs as its tutorial does: an epoch of training, then
 growth of one of the layers in turn: statistics of 10,000 pictures, all units above its threshold, a line search over
-0, 0.1, 0.5 and 1. Growth ends at half of the budget, and the learning rate is annealed as for all.
+0, 0.1, 0.5 and 1. Growth ends at half of the budget.
 """
 
 from __future__ import annotations
@@ -26,11 +27,9 @@ import importlib.util
 import math
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from multiprocessing import get_context
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,37 +38,26 @@ from torch import Tensor, nn
 import creases
 from creases.growth._cost import count_cost
 from creases.problems import mnist
+from record import note, note_table
+from tasks import add_options, run_tasks
 
-LR, DECAY, BATCH, VALIDATION = 1e-3, 0.01, 128, 6000
-START, COMPUTE, SECONDS = (64, 64), 6.5e11, 60.0
-MARKS = (1 / 8, 1 / 4, 1 / 2, 1.0)
-HOWS = ("random", "gradmax", "tiny", "fold")
+LR, DECAY, BATCH = 1e-3, 0.01, 128
+COMPUTE, SECONDS, SEEDS = 6.5e11, 60.0, 5
+LABELS = {"creases": "nothing set", "tiny": "TINY", "gradmax": "GradMax", "fold": "fold", "gromo": "gromo"}
 GROMO_SAMPLES, GROMO_SCALES, GROMO_SHARE = 10_000, (0.0, 0.1, 0.5, 1.0), 0.5
+
+Pictures = tuple[Tensor, Tensor]
+Widths = tuple[int, ...]
 
 loss = nn.CrossEntropyLoss()
 
 
-@dataclass(frozen=True)
-class Data:
-    """Pictures (n, 784) and classes (n,): to train, to validate and to test with."""
-
-    train: tuple[Tensor, Tensor]
-    validation: tuple[Tensor, Tensor]
-    test: tuple[Tensor, Tensor]
-
-
 @cache
-def load(rows: int | None) -> Data:
-    torch.set_num_threads(1)
-    parts = []
-    for split in ("train", "test"):
-        images = mnist(split)
-        X = torch.from_numpy(images.images.reshape(len(images.images), -1)).float() / 255
-        parts.append((X, torch.from_numpy(images.labels).long()))
-    (X, y), test = parts
-    order = torch.randperm(len(X), generator=torch.Generator().manual_seed(0))
-    held, train = order[:VALIDATION], order[VALIDATION:][:rows]
-    return Data((X[train], y[train]), (X[held], y[held]), test)
+def load(split: str, pictures: int | None = None) -> Pictures:
+    """Return pictures (n, 784) from 0 to 1 and their classes (n,)."""
+    images = mnist(split)
+    X = torch.from_numpy(images.images[:pictures].reshape(-1, 784)).float() / 255
+    return X, torch.from_numpy(images.labels[:pictures]).long()
 
 
 def perceptron(widths: Sequence[int], seed: int) -> nn.Sequential:
@@ -80,9 +68,9 @@ def perceptron(widths: Sequence[int], seed: int) -> nn.Sequential:
     return nn.Sequential(*layers[:-1])
 
 
-def hidden(model: nn.Module) -> tuple[int, ...]:
+def hidden(model: nn.Module) -> list[int]:
     """Return the widths of the hidden layers."""
-    return tuple(len(weight) for weight in model.parameters() if weight.ndim == 2)[:-1]
+    return [len(weight) for weight in model.parameters() if weight.ndim == 2][:-1]
 
 
 def forward_cost(model: nn.Module) -> int:
@@ -90,124 +78,58 @@ def forward_cost(model: nn.Module) -> int:
     return sum(weight.numel() for weight in model.parameters() if weight.ndim == 2)
 
 
-@torch.no_grad()
-def accuracy(model: nn.Module, data: tuple[Tensor, Tensor]) -> float:
-    return float((model(data[0]).argmax(1) == data[1]).double().mean())
+class Budget:
+    """What a fixed network or gromo may spend: multiply-adds or processor seconds."""
 
-
-@dataclass
-class Trial:
-    """A run with its budget, of multiply-adds or of processor seconds, and its test accuracies on the way."""
-
-    rows: int | None  #: training pictures, all by default
-    limit: float
-    timed: bool = False
-    multiply_adds: float = 0.0
-    curve: list[tuple[float, float]] = field(default_factory=list)  #: share of the budget, accuracy
-    widths: tuple[int, ...] = ()
-    final: float = float("nan")  #: accuracy of the model that the run returns
-    took: float = float("nan")  #: processor seconds
-    aside: float = 0.0  #: processor seconds of measuring
-    begin: float = 0.0
-
-    @property
-    def data(self) -> Data:
-        return load(self.rows)
-
-    @property
-    def seconds(self) -> float:
-        return time.process_time() - self.begin - self.aside
+    def __init__(self, limit: float, timed: bool) -> None:
+        self.limit, self.timed, self.multiply_adds, self.begin = limit, timed, 0.0, time.process_time()
 
     @property
     def share(self) -> float:
-        return (self.seconds if self.timed else self.multiply_adds) / self.limit
-
-    @property
-    def lr(self) -> float:
-        return LR * (1 + math.cos(math.pi * min(self.share, 1.0))) / 2
-
-    def note(self, model: nn.Module) -> None:
-        """Measure a model at this point of the run."""
-        start, share = time.process_time(), self.share
-        self.curve.append((share, accuracy(model, self.data.test)))
-        self.aside += time.process_time() - start
-
-    def finish(self, model: nn.Module) -> Trial:
-        """Set what the run ends with: the accuracy of the model it returns, which may be an earlier one."""
-        self.took, self.widths, self.final = self.seconds, hidden(model), accuracy(model, self.data.test)
-        return self
-
-    def at(self, mark: float) -> float:
-        """Return the accuracy at a share of the budget, interpolated; at its end that of the model returned."""
-        return self.final if mark >= 1 else float(np.interp(mark, *zip(*self.curve, strict=True)))
+        return (time.process_time() - self.begin if self.timed else self.multiply_adds) / self.limit
 
 
 # -- the competitors --------------------------------------------------------------------------------------------------
 
 
-def train_epoch(model: nn.Module, optimizer: torch.optim.Optimizer, trial: Trial, order: Tensor) -> None:
+def train_epoch(model: nn.Module, optimizer: torch.optim.Optimizer, budget: Budget, train: Pictures) -> None:
     """Train for one epoch, or to the end of the budget; every step is charged."""
-    X, y = trial.data.train
+    X, y = train
     cost = 3 * forward_cost(model)
-    for rows in order.split(BATCH):
-        if trial.share >= 1:
+    for rows in torch.randperm(len(X)).split(BATCH):
+        share = budget.share
+        if share >= 1:
             return
-        optimizer.param_groups[0]["lr"] = trial.lr
+        optimizer.param_groups[0]["lr"] = LR * (1 + math.cos(math.pi * share)) / 2
         optimizer.zero_grad()
         loss(model(X[rows]), y[rows]).backward()
         optimizer.step()
-        trial.multiply_adds += cost * len(rows)
+        budget.multiply_adds += cost * len(rows)
 
 
-def train_fixed(trial: Trial, widths: Sequence[int], seed: int) -> Trial:
+def train_fixed(train: Pictures, widths: Widths, seed: int, budget: Budget) -> nn.Module:
     model = perceptron(widths, seed)
-    trial.note(model)
     optimizer = torch.optim.AdamW(model.parameters(), lr=LR, weight_decay=DECAY)
-    while trial.share < 1:
-        train_epoch(model, optimizer, trial, torch.randperm(len(trial.data.train[0])))
-        trial.note(model)
-    return trial.finish(model)
+    while budget.share < 1:
+        train_epoch(model, optimizer, budget, train)
+    return model
 
 
-def grow_creases(trial: Trial, widths: Sequence[int], seed: int, **options: object) -> Trial:
-    model = perceptron(widths, seed)
-    trial.note(model)
-
-    def note(state: creases.growth.State) -> None:
-        trial.multiply_adds = state.history.last["multiply_adds"]
-        trial.note(state.model)
-
-    model, _ = creases.grow(
-        model,
-        trial.data.train,
-        "classification",
-        budget=f"{trial.limit:g} {'s' if trial.timed else 'multiply-adds'}",
-        validation=trial.data.validation,
-        seed=seed,
-        callbacks=[note],
-        progress=False,
-        **options,
-    )
-    return trial.finish(model)
-
-
-def grow_gromo(trial: Trial, widths: Sequence[int], seed: int) -> Trial:
+def grow_gromo(train: Pictures, widths: Widths, seed: int, budget: Budget) -> nn.Module:
     from gromo.containers.growing_mlp import GrowingMLP
 
     torch.manual_seed(seed)
     model = GrowingMLP(784, 10, widths[0], len(widths), activation=nn.ReLU(), device=torch.device("cpu"))
-    trial.note(model)
     epoch = 0
-    while trial.share < 1:
-        order = torch.randperm(len(trial.data.train[0]))
-        train_epoch(model, torch.optim.AdamW(model.parameters(), lr=LR, weight_decay=DECAY), trial, order)
-        if trial.share < GROMO_SHARE:
+    while budget.share < 1:
+        train_epoch(model, torch.optim.AdamW(model.parameters(), lr=LR, weight_decay=DECAY), budget, train)
+        if budget.share < GROMO_SHARE:
+            chosen = torch.randperm(len(train[0]))[:GROMO_SAMPLES]
             with count_cost() as cost:
-                grow_gromo_layer(model, [part[order[:GROMO_SAMPLES]] for part in trial.data.train], epoch % len(widths))
-            trial.multiply_adds += cost.multiply_adds
+                grow_gromo_layer(model, [part[chosen] for part in train], epoch % len(widths))
+            budget.multiply_adds += cost.multiply_adds
         epoch += 1
-        trial.note(model)
-    return trial.finish(model)
+    return model
 
 
 def grow_gromo_layer(model: nn.Module, samples: Sequence[Tensor], layer: int) -> None:
@@ -235,26 +157,25 @@ def grow_gromo_layer(model: nn.Module, samples: Sequence[Tensor], layer: int) ->
         model.currently_updated_layer.delete_update()
 
 
-def run_trial(
-    method: str, options: argparse.Namespace, limit: float, timed: bool, widths: Sequence[int], seed: int
-) -> Trial:
-    """Run one competitor: "fixed", "gromo", "creases" with its defaults, or a growth method of creases."""
-    load(options.limit)  # before the clock starts
-    trial = Trial(options.limit, limit, timed)
-    trial.begin = time.process_time()
+def measure(method: str, widths: Widths, seed: int, limit: float, timed: bool, pictures: int | None) -> dict[str, Any]:
+    """Run one competitor: "fixed", "gromo", "creases" with nothing set, or a growth method of creases."""
+    torch.set_num_threads(1)
+    train, (X, y) = load("train", pictures), load("test")
+    begin, spent = time.process_time(), Budget(limit, timed)
     if method in ("fixed", "gromo"):
-        return (train_fixed if method == "fixed" else grow_gromo)(trial, widths, seed)
-    same = {"optimizer": "adamw", "lr": LR, "weight_decay": DECAY, "batch_size": BATCH}
-    choices = {} if method == "creases" else {"how": method, **same}
-    if options.growth_share is not None:
-        choices["growth_share"] = options.growth_share
-    return grow_creases(trial, widths, seed, **choices)
-
-
-def run_trials(arguments: Sequence[tuple], jobs: int) -> list[Trial]:
-    """Run competitors, several at a time, each on one core."""
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        return list(pool.map(run_trial, *zip(*arguments, strict=True)))
+        model = (train_fixed if method == "fixed" else grow_gromo)(train, widths, seed, spent)
+        multiply_adds = spent.multiply_adds
+    else:
+        how = {} if method == "creases" else {"how": method}
+        budget = f"{limit:g} {'s' if timed else 'multiply-adds'}"
+        model, history = creases.grow(
+            perceptron(widths, seed), train, "classification", budget=budget, seed=seed, progress=False, **how
+        )
+        multiply_adds = history.last["multiply_adds"]
+    seconds = time.process_time() - begin
+    with torch.no_grad():
+        right = float((model(X).argmax(1) == y).double().mean())
+    return {"accuracy": right, "widths": hidden(model), "multiply_adds": multiply_adds, "cpu_seconds": seconds}
 
 
 # -- the two comparisons ----------------------------------------------------------------------------------------------
@@ -266,68 +187,77 @@ def describe(values: Sequence[float]) -> str:
     return f"{100 * np.mean(values):.2f} ± {error:.2f}"
 
 
-def line(name: str, trials: Sequence[Trial], marks: Sequence[float]) -> str:
-    cells = "".join(f"{describe([trial.at(mark) for trial in trials]):>15}" for mark in marks)
-    spent = np.mean([trial.multiply_adds for trial in trials])
-    took = np.mean([trial.took for trial in trials])
-    widths = " ".join("-".join(map(str, trial.widths)) for trial in trials)
-    return f"{name:<14}{cells}{spent:>12.2e}{took:>8.1f}  {widths}"
+def describe_sizes(runs: Sequence[dict[str, Any]]) -> str:
+    """Return the sizes that were found, from small to large, each once: "160-160, 320-320 (4)"."""
+    sizes = sorted(tuple(run["widths"]) for run in runs)
+    counts = {size: sizes.count(size) for size in sizes}
+    return ", ".join("-".join(map(str, size)) + (f" ({n})" if n > 1 else "") for size, n in counts.items())
 
 
-def equal(options: argparse.Namespace, methods: Sequence[str], seeds: Sequence[int]) -> None:
-    compute = options.compute
-    print(f"from {'-'.join(map(str, START))} for {compute:.2e} multiply-adds, seeds {', '.join(map(str, seeds))}")
-    print(f"{'':<14}{''.join(f'{mark:>15.3g}' for mark in MARKS)}{'spent':>12}{'CPU-s':>8}  widths")
-    jobs = [(method, seed) for method in methods for seed in seeds]
-    results = run_trials([(how, options, compute, False, START, seed) for how, seed in jobs], options.jobs)
-    trials = dict(zip(jobs, results, strict=True))
-    sizes = sorted({(trial.widths, seed) for (_, seed), trial in trials.items()})
-    results = run_trials([("fixed", options, compute, False, *size) for size in sizes], options.jobs)
-    twins = dict(zip(sizes, results, strict=True))
+def run_all(
+    jobs: Sequence[tuple[str, Widths, int]], limit: float, timed: bool, options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Return the results of (method, widths at the start, seed), in order."""
+    settings = f"{limit:g} {'s' if timed else 'multiply-adds'}, {options.pictures or 'all'} pictures"
+    names = [f"{settings}/{method}/{'-'.join(map(str, widths))}/{seed}" for method, widths, seed in jobs]
+    tasks = {name: (*job, limit, timed, options.pictures) for name, job in zip(names, jobs, strict=True)}
+    results = run_tasks(measure, tasks, options.jobs, options.out)
+    return [results[name] for name in names]
+
+
+def equal(methods: Sequence[str], options: argparse.Namespace) -> None:
+    """Compare growth with twins at equal multiply-adds."""
+    seeds, compute = range(options.seeds), options.compute
+    jobs = [(method, (64, 64), seed) for method in methods for seed in seeds]
+    growths = dict(zip(jobs, run_all(jobs, compute, False, options), strict=True))
+    sizes = sorted({("fixed", tuple(run["widths"]), seed) for (_, _, seed), run in growths.items()})
+    twins = dict(zip(sizes, run_all(sizes, compute, False, options), strict=True))
+    rows = []
     for method in methods:
-        grown = [trials[method, seed] for seed in seeds]
-        pairs = [twins[trial.widths, seed] for trial, seed in zip(grown, seeds, strict=True)]
-        leads = [trial.final - twin.final for trial, twin in zip(grown, pairs, strict=True)]
-        print(line(method, grown, MARKS))
-        print(line("  its twin", pairs, MARKS))
-        print(f"{'  difference':<14}{describe(leads):>{15 * len(MARKS)}}", flush=True)
+        runs = [growths[method, (64, 64), seed] for seed in seeds]
+        pairs = [twins["fixed", tuple(run["widths"]), seed] for run, seed in zip(runs, seeds, strict=True)]
+        scores, others = ([run["accuracy"] for run in each] for each in (runs, pairs))
+        differences = list(np.subtract(scores, others))
+        cells = [describe(scores), describe(others), describe(differences), describe_sizes(runs)]
+        rows.append([LABELS[method], *cells])
+        print(*rows[-1], f"CPU-s {np.mean([run['cpu_seconds'] for run in runs]):.0f}", sep=" | ", flush=True)
+    note("compute", f"{compute:.1e}".replace("e+", "e"))
+    note("epochs", f"{compute / (3 * forward_cost(perceptron((256, 256), 0)) * len(load('train')[0])):.1f}")
+    note("seeds", str(options.seeds))
+    note_table("equal", ["", "growth", "its twin", "difference", "sizes found"], rows)
 
 
-def minute(options: argparse.Namespace, methods: Sequence[str], seeds: Sequence[int]) -> None:
-    print(f"from 1-1 for {options.seconds:g} s, seeds {', '.join(map(str, seeds))}")
-    print(f"{'':<14}{''.join(f'{mark:>15.3g}' for mark in MARKS)}{'spent':>12}{'CPU-s':>8}  widths")
+def minute(methods: Sequence[str], options: argparse.Namespace) -> None:
+    """Compare what is reached from two units in a minute."""
+    seeds = range(options.seeds)
     jobs = [(method, (128, 128) if method == "fixed" else (1, 1), seed) for method in methods for seed in seeds]
-    trials = run_trials([(how, options, options.seconds, True, at, seed) for how, at, seed in jobs], options.jobs)
-    finals = {}
+    results = run_all(jobs, options.seconds, True, options)
+    note("minute", f"{options.seconds:g}")
+    note("minute_seeds", str(options.seeds))
     for method in methods:
-        these = [trial for trial, job in zip(trials, jobs, strict=True) if job[0] == method]
-        finals[method] = float(np.mean([trial.final for trial in these]))
-        print(line(method, these, MARKS), flush=True)
-    if {"creases", "gromo"} <= finals.keys():
-        print(f"creases at least gromo: {'yes' if finals['creases'] >= finals['gromo'] else 'no'}")
-    if "creases" in finals:
-        print(f"creases at least 97.8 %: {'yes' if finals['creases'] >= 0.978 else 'no'}")
+        runs = [run for run, job in zip(results, jobs, strict=True) if job[0] == method]
+        score, sizes = describe([run["accuracy"] for run in runs]), describe_sizes(runs)
+        note(f"minute_{method}", f"{score} %")
+        if method != "fixed":
+            note(f"minute_{method}_sizes", sizes)
+        print(method, score, sizes, f"CPU-s {np.mean([run['cpu_seconds'] for run in runs]):.0f}", sep=" | ", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("equal", "minute"))
-    parser.add_argument("--methods", help="default: all, gromo if it can be imported")
-    parser.add_argument("--seeds", type=int, help="number of seeds")
-    parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--growth-share", type=float, help="of the budget; by default that of creases.grow")
+    parser.add_argument("--methods", type=lambda text: text.split(","), help="default: all, gromo if it is installed")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="number of seeds")
     parser.add_argument("--compute", type=float, default=COMPUTE, help="multiply-adds of a run of equal")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of a run of minute")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time; of minute, no more than idle cores")
-    parser.add_argument("--limit", type=int, help="pictures to train with, for a trial")
+    parser.add_argument("--pictures", type=int, help="to train with, for a trial")
+    add_options(parser)
     options = parser.parse_args()
-    gromo = ("gromo",) if importlib.util.find_spec("gromo") else ()
+    without = set() if importlib.util.find_spec("gromo") else {"gromo"}
     if options.what == "equal":
-        methods = options.methods.split(",") if options.methods else (*HOWS, *gromo)
-        equal(options, methods, range(options.first, options.first + (options.seeds or 5)))
+        equal(options.methods or [method for method in LABELS if method not in without], options)
     else:
-        methods = options.methods.split(",") if options.methods else ("creases", *gromo, "fixed")
-        minute(options, methods, range(options.first, options.first + (options.seeds or 3)))
+        minute(options.methods or [m for m in ("creases", "gromo", "fixed") if m not in without], options)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Count how often small networks solve a problem: grown by three methods, and fixed, at equal compute.
 
-    OMP_NUM_THREADS=1 python bench/growth_small.py
-    OMP_NUM_THREADS=1 python bench/growth_small.py --problems sine,spirals --networks 50 --n-jobs 1
+    OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 python bench/growth_small.py --jobs 2 --out out/growth-small.json
+    OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 python bench/growth_small.py --problems sine,spirals --networks 50
 
 Seven problems in the plane of 400 points each, networks of one hidden layer, 200 of each kind (seeds seed .. seed +
 199). Training is full-batch Adam with the learning rate annealed by a cosine from 0.02 to 0 over the run's compute.
@@ -24,14 +24,12 @@ from __future__ import annotations
 import argparse
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from torch import nn
@@ -43,6 +41,7 @@ from creases.lab import Batch, train
 from creases.network import places
 from creases.problems import Problem, get, make_problem
 from record import note, note_table
+from tasks import add_options, run_tasks
 
 #: Widths of the hidden layer from the start to the end of growth.
 WIDTHS = {
@@ -59,6 +58,8 @@ SHARES = (1 / 20, 1 / 10, 1 / 5)
 STEPS, LR, PHASES, NEAR = 2000, 0.02, 40, 0.05
 FIXED: dict[str, Literal["torch", "he"]] = {"fixed": "torch", "fixed he": "he"}  # with its initialisation
 METHODS = (*FIXED, "random", "tiny", "fold")
+#: Methods and problems as the page names them, where that differs.
+LABELS = {"fixed he": "fixed, He weights", "tiny": "TINY", "overlapping_quadratic": "overlapping quadratic"}
 
 loss = nn.CrossEntropyLoss()
 
@@ -132,10 +133,9 @@ def widen(method: str, problem: Problem, count: int, model: nn.Sequential, seed:
     return model, missing, cost.multiply_adds
 
 
-def widen_all(batch: Batch, change: Callable[..., tuple[nn.Sequential, int, int]], seed: int, n_jobs: int) -> tuple:
+def widen_all(batch: Batch, change: Callable[..., tuple[nn.Sequential, int, int]], seed: int) -> tuple:
     """Return the batch with more units, the number of fillers, and the multiply-adds for one network."""
-    jobs = (delayed(change)(batch.module(n), seed + n) for n in range(batch.count))
-    models, missing, costs = zip(*Parallel(n_jobs=n_jobs)(jobs), strict=True)
+    models, missing, costs = zip(*(change(batch.module(n), seed + n) for n in range(batch.count)), strict=True)
     return Batch.from_modules(models), sum(missing), costs[0]
 
 
@@ -160,23 +160,26 @@ def train_to(batch: Batch, problem: Problem, width: int, spent: float, goal: flo
     return batch, spent
 
 
-def run(method: str, problem: Problem, widths: Sequence[int], options: argparse.Namespace) -> tuple:
-    """Return the final losses (networks,) of a method, and the share of its units that are fillers."""
-    budget = float(options.steps * step_cost(widths[-1], problem))
-    outputs = len(problem.classes)
+def measure(name: str, method: str, networks: int, steps: int, seed: int) -> dict[str, Any]:
+    """Return the final losses (networks,) of a method, the share of its units that are fillers, and its seconds."""
+    torch.set_num_threads(1)
+    start = time.process_time()
+    problem, widths = load(name), WIDTHS[name]
+    budget, outputs, fillers = float(steps * step_cost(widths[-1], problem)), len(problem.classes), 0
     if method in FIXED:
-        batch = Batch.initial(options.networks, [2, widths[-1], outputs], seed=options.seed, init=FIXED[method])
-        batch, _ = train_to(batch, problem, widths[-1], 0.0, budget, budget)
-        return batch.losses(problem.X, problem.y), 0.0
-    batch = Batch.initial(options.networks, [2, widths[0], outputs], seed=options.seed)
-    spent, fillers, stages = 0.0, 0, len(widths) - 1
-    for share, width, wider in zip(SHARES[-stages:], widths[:-1], widths[1:], strict=True):
-        batch, spent = train_to(batch, problem, width, spent, share * budget, budget)
-        change = partial(widen, method, problem, wider - width)
-        batch, missing, cost = widen_all(batch, change, options.seed + 1000 * width, options.n_jobs)
-        spent, fillers = spent + cost, fillers + missing
+        batch = Batch.initial(networks, [2, widths[-1], outputs], seed=seed, init=FIXED[method])
+        spent = 0.0
+    else:
+        batch, spent = Batch.initial(networks, [2, widths[0], outputs], seed=seed), 0.0
+        for share, width, wider in zip(SHARES[1 - len(widths) :], widths[:-1], widths[1:], strict=True):
+            batch, spent = train_to(batch, problem, width, spent, share * budget, budget)
+            change = partial(widen, method, problem, wider - width)
+            batch, missing, cost = widen_all(batch, change, seed + 1000 * width)
+            spent, fillers = spent + cost, fillers + missing
     batch, _ = train_to(batch, problem, widths[-1], spent, budget, budget)
-    return batch.losses(problem.X, problem.y), fillers / (options.networks * (widths[-1] - widths[0]))
+    losses = batch.losses(problem.X, problem.y).tolist()
+    filled = fillers / (networks * (widths[-1] - widths[0]))
+    return {"filled": filled, "cpu_seconds": time.process_time() - start, "losses": losses}
 
 
 def linear_loss(problem: Problem) -> float:
@@ -185,30 +188,35 @@ def linear_loss(problem: Problem) -> float:
     return float(log_loss(problem.y, model.predict_proba(problem.X)))
 
 
-def report(name: str, methods: Sequence[str], options: argparse.Namespace) -> dict[str, float]:
-    """Run all methods on a problem, print a line for each, and return the rates of success."""
-    problem, widths = load(name), WIDTHS[name]
-    ends: dict[str, NDArray[np.float64]] = {}
-    lines: dict[str, str] = {}
-    for method in methods:
-        start = time.perf_counter()
-        ends[method], filled = run(method, problem, widths, options)
-        lines[method] = f"{filled:>8.0%}{time.perf_counter() - start:>9.1f}"
-    best, linear = min(float(losses.min()) for losses in ends.values()), linear_loss(problem)
+def report(name: str, results: dict[str, dict[str, Any]]) -> dict[str, float]:
+    """Print a line for each method on a problem, and return the rates of success."""
+    ends = {method: np.array(result["losses"]) for method, result in results.items()}
+    best, linear = min(float(losses.min()) for losses in ends.values()), linear_loss(load(name))
     solved = best + NEAR * (linear - best)
-    print(
-        f"\n{name}: widths {' -> '.join(map(str, widths))}, {options.steps} steps of the last, {options.networks} "
-        f"networks each, seed {options.seed}; loss: best {best:.4f}, linear {linear:.4f}, solved below {solved:.4f}"
-    )
-    print(f"  {'':<9}{'success':>9} ± {'error':<7}{'median loss':>11}{'quartiles':>17}{'filled':>8}{'seconds':>9}")
+    print(f"\n{name}: loss: best {best:.4f}, linear {linear:.4f}, solved below {solved:.4f}")
+    print(f"  {'':<9}{'success':>9} ± {'error':<7}{'median loss':>11}{'quartiles':>17}{'filled':>8}{'CPU-s':>9}")
     rates = {}
     for method, losses in ends.items():
         rates[method] = rate = float((losses <= solved).mean())
         error = math.sqrt(rate * (1 - rate) / len(losses))
         low, median, high = np.quantile(losses, [0.25, 0.5, 0.75])
-        spread = f"{low:.4f} - {high:.4f}"
-        print(f"  {method:<9}{rate:>9.1%} ± {error:<7.1%}{median:>11.4f}{spread:>17}{lines[method]}", flush=True)
+        spread, filled, took = f"{low:.4f} - {high:.4f}", results[method]["filled"], results[method]["cpu_seconds"]
+        print(f"  {method:<9}{rate:>9.1%} ± {error:<7.1%}{median:>11.4f}{spread:>17}{filled:>8.0%}{took:>9.1f}")
     return rates
+
+
+def note_rates(rates: dict[str, dict[str, float]], networks: int) -> None:
+    """Give names to what the page quotes, rates in percent."""
+    rows = [
+        [LABELS.get(name, name), f"{WIDTHS[name][0]} to {WIDTHS[name][-1]}", *(f"{100 * rate[m]:.1f}" for m in METHODS)]
+        for name, rate in rates.items()
+    ]
+    note_table("problems", ["", "widths", *(LABELS.get(method, method) for method in METHODS)], rows)
+    errors = [math.sqrt(rate * (1 - rate) / networks) for each in rates.values() for rate in each.values()]
+    note("points", str(len(load("sine").X)))
+    note("networks", str(networks))
+    note("near", f"{NEAR:.0%}".replace("%", " %"))
+    note("error", f"{100 * max(errors):.1f}")
 
 
 def main() -> None:
@@ -218,17 +226,15 @@ def main() -> None:
     parser.add_argument("--networks", type=int, default=200)
     parser.add_argument("--steps", type=int, default=STEPS, help="of the fixed network")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--n-jobs", type=int, default=2, help="processes that make the proposals")
+    add_options(parser)
     options = parser.parse_args()
-    methods = options.methods.split(",")
-    names = options.problems.split(",")
-    rates = [report(name, methods, options) for name in names]
-    note("networks", str(options.networks))
-    rows = [
-        [name, f"{WIDTHS[name][0]} to {WIDTHS[name][-1]}", *(f"{100 * rate[method]:.0f}" for method in methods)]
-        for name, rate in zip(names, rates, strict=True)
-    ]
-    note_table("problems", ["", "widths", *methods], rows)
+    methods, names = options.methods.split(","), options.problems.split(",")
+    settings = (options.networks, options.steps, options.seed)
+    keys = {(name, method): "/".join(map(str, (name, method, *settings))) for name in names for method in methods}
+    results = run_tasks(measure, {key: (*at, *settings) for at, key in keys.items()}, options.jobs, options.out)
+    rates = [report(name, {method: results[keys[name, method]] for method in methods}) for name in names]
+    if set(methods) == set(METHODS):
+        note_rates(dict(zip(names, rates, strict=True)), options.networks)
     print(f"\nmean over {len(rates)} problems")
     for method in methods:
         each = np.array([rate[method] for rate in rates])

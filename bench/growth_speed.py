@@ -5,8 +5,9 @@
 
 All on one thread, in processor seconds, in one run, after a short fit of each that loads their libraries:
 
-- 10,000 x 50 (scikit-learn's make_classification, 4 classes): a fit of each with its default parameters (MLPClassifier
-  on standardized columns) and the accuracy on 5,000 other rows, three seeds in turn; ± is the standard error.
+- 10,000 x 50 (scikit-learn's make_classification, 4 classes): a fit of each with nothing set but its seed
+  (GrowingClassifier("network"); MLPClassifier on standardized columns) and the accuracy on 5,000 other rows, three
+  seeds in turn; ± is the standard error.
 - 100,000 x 50: a fit of GrowingClassifier.
 - 54,000 x 784 (MNIST): one proposal of at most 10 units by fold, and one by tiny, for the first layer of 784-64-64-10
   after one epoch, all pictures given, beside the epoch of training itself.
@@ -18,6 +19,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -38,15 +40,16 @@ from creases.network import places
 from creases.problems import mnist
 from record import note
 
-TEST = 5000
+TEST, COLUMNS, CLASSES = 5000, 50, 4
 
 loss = nn.CrossEntropyLoss()
 
 
 def table(rows: int, seed: int) -> tuple[NDArray[Any], ...]:
     """Return X, y to train with, and X, y of other rows to test with."""
-    options = {"n_features": 50, "n_informative": 15, "n_redundant": 10, "n_classes": 4, "random_state": seed}
-    X, y = make_classification(rows + TEST, **options)
+    X, y = make_classification(
+        rows + TEST, n_features=COLUMNS, n_informative=15, n_redundant=10, n_classes=CLASSES, random_state=seed
+    )
     return X[TEST:], y[TEST:], X[:TEST], y[:TEST]
 
 
@@ -58,9 +61,10 @@ def seconds(run: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def describe(values: list[float]) -> str:
+def describe(values: list[float], digits: int) -> str:
+    """Return the mean with its standard error."""
     error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
-    return f"{np.mean(values):.3f} ± {error:.3f}"
+    return f"{np.mean(values):.{digits}f} ± {error:.{digits}f}"
 
 
 def compare_fits(rows: int, seeds: int) -> None:
@@ -82,17 +86,19 @@ def compare_fits(rows: int, seeds: int) -> None:
             scores[name].append(float(model.score(X_test, y_test)))
             if isinstance(model, GrowingClassifier):
                 widths.append("-".join(map(str, model.hidden_)))
-    print(f"{rows} x 50, seeds 0 to {seeds - 1}")
+    print(f"{rows} x {COLUMNS}, seeds 0 to {seeds - 1}")
     for name in makers:
-        print(f"  {name:<8} fit {describe(took[name])} CPU-s, accuracy {describe(scores[name])}")
+        print(f"  {name:<8} fit {describe(took[name], 1)} CPU-s, accuracy {describe(scores[name], 3)}")
     ratio = np.divide(took["growing"], took["mlp"])
     note("rows", f"{rows:,}")
+    note("columns", str(COLUMNS))
+    note("classes", str(CLASSES))
     note("seeds", str(seeds))
     for name, suffix in {"growing": "", "mlp": "_mlp"}.items():
-        note("grown" if name == "growing" else name, f"{describe(took[name])} s")
-        note(f"accuracy{suffix}", describe(scores[name]))
-    note("ratio", describe(list(ratio)))
-    print(f"  growing takes {describe(list(ratio))} times as long; hidden widths {', '.join(widths)}", flush=True)
+        note("grown" if name == "growing" else name, f"{describe(took[name], 1)} s")
+        note(f"accuracy{suffix}", describe(scores[name], 3))
+    note("ratio", describe(list(ratio), 2))
+    print(f"  growing takes {describe(list(ratio), 2)} times as long; hidden widths {', '.join(widths)}", flush=True)
 
 
 def fit_large(rows: int) -> None:
@@ -102,7 +108,7 @@ def fit_large(rows: int) -> None:
     note("more_rows", f"{rows:,}")
     note("more_grown", f"{took:.1f} s")
     note("more_accuracy", f"{model.score(X_test, y_test):.3f}")
-    print(f"{rows} x 50, seed 0")
+    print(f"{rows} x {COLUMNS}, seed 0")
     print(
         f"  growing  fit {took:.1f} CPU-s, accuracy {model.score(X_test, y_test):.4f}, hidden {model.hidden_}",
         flush=True,
@@ -123,8 +129,10 @@ def time_proposals(pictures: int) -> None:
     y = torch.from_numpy(images.labels[:pictures]).long()
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(784, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
+    train_epoch(deepcopy(model), X[:128], y[:128])  # imports what the optimizer needs
     epoch = seconds(lambda: train_epoch(model, X, y))
     print(f"{pictures} x 784, MNIST, seed 0\n  an epoch of training {epoch:.2f} CPU-s")
+    note("images", f"{pictures:,}")
     place = places(model)[0]
     batches = list(zip(X.split(1000), y.split(1000), strict=True))
     proposals: dict[str, Callable[[], Proposal]] = {

@@ -1,11 +1,11 @@
-"""Score GrowingClassifier and GrowingRegressor, as they come, on 13 tables: against linear models, MLPs and trees.
+"""Score networks of GrowingClassifier and GrowingRegressor, with nothing set, on 13 tables beside other models.
 
-    OMP_NUM_THREADS=1 python bench/growth_tables.py
+    OMP_NUM_THREADS=1 python bench/growth_tables.py --jobs 2 --out out/growth-tables.json
     OMP_NUM_THREADS=1 python bench/growth_tables.py --tables iris,linear --folds 3 --models growing,linear
 
-Every model sees the same five folds in the same run, on one thread. Scores are accuracy, or R^2 for a regression.
+Every model sees the same five folds, each on one thread. Scores are accuracy, or R^2 for a regression.
 
-- growing: the default parameters.
+- growing: ``GrowingClassifier("network")`` or ``GrowingRegressor("network")`` with nothing set but the seed.
 - linear: LogisticRegressionCV (10 values of C, 5 folds) or RidgeCV (13 values of alpha), columns standardized.
 - mlp: MLPClassifier or MLPRegressor with default parameters; columns, and targets of a regression, standardized.
 - tuned mlp: the same, with hidden sizes, alpha and early stopping chosen by 3 folds of the training rows; its time
@@ -21,34 +21,38 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn import datasets
-from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegressionCV, RidgeCV
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid, StratifiedKFold
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from creases import GrowingClassifier, GrowingRegressor
+from record import note, note_table
+from tasks import add_options, run_tasks
 
 Array = NDArray[np.float64]
+INNER_FOLDS = 3
 HIDDEN = [(32,), (100,), (100, 100)]
 #: The search of the tuned MLP: 9 settings without early stopping, 3 with it.
 GRID = [
     {"hidden_layer_sizes": HIDDEN, "alpha": [1e-4, 1e-2, 1.0], "early_stopping": [False]},
     {"hidden_layer_sizes": HIDDEN, "alpha": [1e-4], "early_stopping": [True]},
 ]
-LINEAR, GROWING, BOOSTING = "linear", "growing", "boosting"
-MODELS = (GROWING, LINEAR, "mlp", "tuned mlp", BOOSTING)
+LINEAR, GROWING, TUNED, BOOSTING = "linear", "growing", "tuned mlp", "boosting"
+MODELS = (GROWING, LINEAR, "mlp", TUNED, BOOSTING)
 
 
 def moons() -> tuple[Array, Array]:
@@ -112,7 +116,7 @@ TABLES = CLASSIFICATION | REGRESSION
 
 def make_model(name: str, classification: bool, seed: int) -> object:
     if name == GROWING:
-        return (GrowingClassifier if classification else GrowingRegressor)(random_state=seed)
+        return (GrowingClassifier if classification else GrowingRegressor)("network", random_state=seed)
     if name == LINEAR:
         model = LogisticRegressionCV(l1_ratios=(0,), use_legacy_attributes=False, max_iter=1000, random_state=seed)
         return make_pipeline(StandardScaler(), model if classification else RidgeCV(np.logspace(-3, 3, 13)))
@@ -120,8 +124,8 @@ def make_model(name: str, classification: bool, seed: int) -> object:
         trees = HistGradientBoostingClassifier if classification else HistGradientBoostingRegressor
         return trees(random_state=seed)
     net = (MLPClassifier if classification else MLPRegressor)(random_state=seed)
-    if name == "tuned mlp":
-        split = (StratifiedKFold if classification else KFold)(3, shuffle=True, random_state=seed)
+    if name == TUNED:
+        split = (StratifiedKFold if classification else KFold)(INNER_FOLDS, shuffle=True, random_state=seed)
         net = GridSearchCV(net, GRID, cv=split, n_jobs=1)
     pipe = make_pipeline(StandardScaler(), net)
     return pipe if classification else TransformedTargetRegressor(pipe, transformer=StandardScaler())
@@ -139,31 +143,53 @@ def count_parameters(model: object) -> int | None:
     return np.size(last.coef_) + np.size(last.intercept_) if hasattr(last, "coef_") else None
 
 
-@dataclass
-class Result:
-    """A model's scores on the folds of a table, its sizes and processor times."""
+@cache
+def import_all() -> None:
+    """Import what growth needs before a clock starts, once in a process."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    GrowingClassifier("network", budget=2).fit(X, X[:, 0] > 0)
 
-    scores: list[float] = field(default_factory=list)
-    parameters: list[int | None] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
 
-    def add(self, model: object, X: Array, y: Array, train: Array, test: Array) -> None:
+def measure(name: str, fold: int, folds: int, model: str, seed: int) -> dict[str, Any]:
+    """Fit a model to a fold of a table; return its score, its parameters and the processor seconds of the fit."""
+    classification = name in CLASSIFICATION
+    X, y = TABLES[name]()
+    split = (StratifiedKFold if classification else KFold)(folds, shuffle=True, random_state=seed)
+    train, test = list(split.split(X, y))[fold]
+    torch.set_num_threads(1)
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MLPs that have not converged within 200 iterations say so
+        import_all()
+        fitted = make_model(model, classification, seed + fold)
         start = time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # MLPs that have not converged within 200 iterations say so
-            model.fit(X[train], y[train])
-        self.seconds.append(time.process_time() - start)
-        self.scores.append(float(model.score(X[test], y[test])))
-        self.parameters.append(count_parameters(model))
+        fitted.fit(X[train], y[train])
+        seconds = time.process_time() - start
+        score = float(fitted.score(X[test], y[test]))
+    return {"score": score, "parameters": count_parameters(fitted), "seconds": seconds}
+
+
+@dataclass(frozen=True)
+class Result:
+    """A model's scores on the folds of a table, its mean size and its processor seconds."""
+
+    scores: list[float]
+    parameters: float | None
+    seconds: float
 
     @property
     def mean(self) -> float:
         return float(np.mean(self.scores))
 
-    def row(self) -> str:
-        known = [count for count in self.parameters if count is not None]
-        size = f"{np.mean(known):>9.0f}" if known else f"{'':>9}"
-        return f"{self.mean:>8.4f} ± {standard_error(self.scores):<7.4f}{size}{np.mean(self.seconds):>10.2f}"
+    @property
+    def text(self) -> str:
+        return f"{self.mean:.3f} ± {standard_error(self.scores):.3f}"
+
+
+def collect(folds: list[dict[str, Any]]) -> Result:
+    """Return the result of a model from its folds."""
+    known = [fold["parameters"] for fold in folds if fold["parameters"] is not None]
+    seconds = sum(fold["seconds"] for fold in folds)
+    return Result([fold["score"] for fold in folds], float(np.mean(known)) if known else None, seconds)
 
 
 def standard_error(values: list[float] | Array) -> float:
@@ -179,28 +205,14 @@ def is_below(lead: Array) -> bool:
     return bool(lead.mean() < -standard_error(lead) - 1e-12)  # equal up to rounding is not below
 
 
-def score_table(name: str, models: list[str], folds: int, seed: int) -> dict[str, Result]:
-    classification = name in CLASSIFICATION
-    X, y = TABLES[name]()
-    split = (StratifiedKFold if classification else KFold)(folds, shuffle=True, random_state=seed)
-    results = {model: Result() for model in models}
-    for fold, (train, test) in enumerate(split.split(X, y)):
-        for model, result in results.items():
-            result.add(clone(make_model(model, classification, seed + fold)), X, y, train, test)
-    kind = "accuracy" if classification else "R^2"
-    print(f"\n{name}: {X.shape[0]} x {X.shape[1]}, {kind}, {folds} folds, seed {seed}")
-    print(f"  {'':<11}{'mean':>8} ± {'error':<7}{'parameters':>10}{'CPU-s':>9}")
+def print_table(name: str, results: dict[str, Result]) -> None:
+    print(f"\n{name}\n  {'':<11}{'mean':>8} ± {'error':<7}{'parameters':>10}{'CPU-s':>9}")
     for model, result in results.items():
-        print(f"  {model:<11}{result.row()}")
+        size = "" if result.parameters is None else f"{result.parameters:.0f}"
+        print(f"  {model:<11}{result.text:>18}{size:>10}{result.seconds:>9.1f}")
     if {GROWING, LINEAR} <= results.keys():
         lead = lead_over_linear(results)
-        below = is_below(lead)
-        print(
-            f"  growing - linear: {lead.mean():+.4f} ± {standard_error(lead):.4f}; "
-            f"below linear by more than its standard error: {'yes' if below else 'no'}",
-            flush=True,
-        )
-    return results
+        print(f"  growing - linear: {lead.mean():+.4f} ± {standard_error(lead):.4f}", flush=True)
 
 
 def print_summary(results: dict[str, dict[str, Result]]) -> None:
@@ -209,14 +221,40 @@ def print_summary(results: dict[str, dict[str, Result]]) -> None:
     print(f"\nmean over {len(results)} tables (without boosting: mean rank, 1 is best)")
     for column, model in enumerate(models):
         mean = np.mean([table[model].mean for table in results.values()])
-        seconds = np.sum([table[model].seconds for table in results.values()])
+        seconds = sum(table[model].seconds for table in results.values())
         error = standard_error(ranks[:, column])
         print(
             f"  {model:<11} rank {ranks[:, column].mean():.2f} ± {error:.2f}   score {mean:.4f}   {seconds:.0f} CPU-s"
         )
-    if {GROWING, LINEAR} <= set(models):
-        below = [name for name, table in results.items() if is_below(lead_over_linear(table))]
-        print(f"  below linear by more than its standard error: {', '.join(below) or 'none'}")
+
+
+def note_results(results: dict[str, dict[str, Result]], folds: int) -> None:
+    """Give names to what the page quotes."""
+    rows = []
+    for name, table in results.items():
+        X, _ = TABLES[name]()
+        scores = [table[GROWING].text, f"{table[LINEAR].mean:.3f}", table[TUNED].text, f"{table[BOOSTING].mean:.3f}"]
+        sizes = [f"{table[model].parameters:,.0f}" for model in (GROWING, TUNED)]
+        rows.append([name, f"{len(X):,} x {X.shape[1]}", *scores, *sizes])
+    columns = ["table", "rows x columns", "growth", "linear", "tuned MLP", "boosting", "growth", "tuned MLP"]
+    note_table("tables", columns, rows)
+    leads = [round(table[GROWING].mean, 3) - round(table[TUNED].mean, 3) for table in results.values()]
+    smaller = [table[TUNED].parameters / table[GROWING].parameters for table in results.values()]
+    below = [name for name, table in results.items() if is_below(lead_over_linear(table))]
+    note("count", str(len(results)))
+    note("folds", str(folds))
+    note("inner_folds", str(INNER_FOLDS))
+    note("choices", str(len(ParameterGrid(GRID))))
+    note("ahead", str(sum(lead > 0 for lead in leads)))
+    note("level", str(sum(lead == 0 for lead in leads)))
+    note("behind", str(sum(lead < 0 for lead in leads)))
+    for model, suffix in {GROWING: "", TUNED: "_mlp"}.items():
+        note(f"mean{suffix}", f"{np.mean([table[model].mean for table in results.values()]):.3f}")
+        note(f"seconds{suffix}", f"{sum(table[model].seconds for table in results.values()):.0f}")
+    note("fewer_least", f"{min(smaller):.1f}")
+    note("fewer_median", f"{np.median(smaller):.0f}")
+    note("fewer_most", f"{max(smaller):.0f}")
+    note("below_linear", ", ".join(below) or "none of them")
 
 
 def main() -> None:
@@ -225,11 +263,22 @@ def main() -> None:
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
+    add_options(parser)
     options = parser.parse_args()
-    torch.set_num_threads(1)
-    with threadpool_limits(1):
-        names, models = options.tables.split(","), options.models.split(",")
-        print_summary({name: score_table(name, models, options.folds, options.seed) for name in names})
+    names, models, folds = options.tables.split(","), options.models.split(","), range(options.folds)
+    tasks = {
+        f"{name}/{fold} of {options.folds}/{model}/{options.seed}": (name, fold, options.folds, model, options.seed)
+        for name in names
+        for model in models
+        for fold in folds
+    }
+    each = iter(run_tasks(measure, tasks, options.jobs, options.out).values())  # in the order of the tasks
+    results = {name: {model: collect([next(each) for _ in folds]) for model in models} for name in names}
+    for name, table in results.items():
+        print_table(name, table)
+    print_summary(results)
+    if set(models) == set(MODELS):
+        note_results(results, options.folds)
 
 
 if __name__ == "__main__":
