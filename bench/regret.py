@@ -48,7 +48,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy: a process has one
 import numpy as np
 
 from record import describe_run, note, note_table
-from regret_runs import measure
+from regret_runs import LOOP_RATE, measure
 from regret_sets import CONVOLUTIONAL, DATASETS, OTHERS, prepare_images
 
 WIDTHS, RATES, STARTS, SEEDS = (16, 32, 64, 128, 256, 512), (0.01, 0.003, 0.001), (1, 8, 64), 3
@@ -177,6 +177,8 @@ def show(results: Results, names: list[str], part: str) -> None:
         note("starts", ", ".join(map(str, STARTS)))
         note("widths", ", ".join(map(str, WIDTHS)))
         note("fixed_runs", f"{sum('/fixed/' in key and 'accuracy' in run for key, run in results.items())}")
+    if label == "loop":
+        note("loop_rate", f"{LOOP_RATE:g}")
     for key, value in lines.items():
         note(f"{label}_{key}", value)
     print(
