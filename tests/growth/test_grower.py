@@ -106,6 +106,20 @@ def test_what_the_loop_has_measured_itself_is_put_down():
     }
 
 
+def test_steps_of_the_optimizer_are_counted_also_where_the_loop_does_not_say_them():
+    (x, y), model = classes(60), mlp(3, 2, 2)
+    optimizer = adam(model)
+    grower = Grower(model, optimizer, (x, y), "classification", when=1, recycle=False, how="random")
+    for epoch in range(1, 4):
+        for rows in torch.arange(60).split(15):
+            optimizer.zero_grad()
+            F.cross_entropy(model(x[rows]), y[rows]).backward()
+            optimizer.step()
+        grower.step()
+        assert grower.history.last["steps"] == 4 * epoch
+    assert grower.history.records
+
+
 def test_without_an_optimizer_a_model_grows_too():
     model = mlp(3, 2, 2)
     grower = Grower(model, None, classes(), "classification", how="random", when=1, recycle=False)

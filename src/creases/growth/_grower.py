@@ -22,6 +22,7 @@ from creases.growth._records import History, Record, smooth
 from creases.growth._samples import as_samples
 from creases.growth._setting import describe_setting
 from creases.growth._state import State
+from creases.growth._step_count import StepCount
 from creases.growth._training import Metrics, measure
 from creases.growth.integrations._autocast import full_precision
 from creases.growth.integrations._followers import Followers
@@ -154,6 +155,7 @@ class Grower(Racing):
                 hint="creases.places(model, refused=True) lists why each layer cannot",
             )
         check_optimizer(optimizer, model)
+        self._counted = StepCount(optimizer)
         self._has_begun = False
         self.steps = 0  #: of the optimizer, in the loop's own count, which never goes back
         self._progress = 0.0  #: at the beginning of the epoch
@@ -197,7 +199,7 @@ class Grower(Racing):
         """Measure at the end of an epoch and grow if it is time; return the record of the growth step, if any.
 
         ``measured``: the epoch's own training loss and score, where the loop has them; ``steps``: how often the
-        optimizer stepped so far.
+        optimizer stepped so far, where its own count does not say so.
         """
         if self.history.ended:
             return None
@@ -314,7 +316,8 @@ class Grower(Racing):
             meter.train(meter.n_samples or 0, state.flops // 2)
         if not meter.n_samples:
             meter.epochs += 1
-        steps = self.steps + 1 if steps is None else steps
+        counted = self._counted.take() or 1  # an optimizer that the grower does not have steps unseen
+        steps = self.steps + counted if steps is None else steps
         state.last_epoch = steps - self.steps, meter.progress - self._progress
         self.steps = steps
         validation_loss = None if held is None else held.loss
@@ -342,11 +345,11 @@ class Grower(Racing):
         self.state.history, self._has_begun = history, True
         self._reviewed = len(history.records) if other_data else 0
         self.state.clear()
+        self._counted.take()
+        self.steps, self._progress = 0, 0.0
         if history.epochs:
             self.state.meter.resume(history.last)
             self.steps, self._progress = history.last["steps"], self.state.meter.progress
-        else:
-            self.steps, self._progress = 0, 0.0
 
     def extend(self, budget: str | float | Budget) -> None:
         """Raise the total budget; a run that has ended continues."""
