@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import weakref
 
 import pytest
 import torch
@@ -118,6 +120,31 @@ def test_steps_of_the_optimizer_are_counted_also_where_the_loop_does_not_say_the
         grower.step()
         assert grower.history.last["steps"] == 4 * epoch
     assert grower.history.records
+
+
+def test_in_a_loop_of_the_users_own_races_are_judged_by_averaged_weights_and_true_costs():
+    (x, y), model = classes(400), mlp(3, 8, 2)
+    optimizer, averaged = adam(model), []
+    grower = Grower(model, optimizer, (x, y), "classification", budget=100, how="random")
+    while not grower.history.growth_ended:
+        for rows in torch.arange(400).split(40):
+            optimizer.zero_grad()
+            F.cross_entropy(model(x[rows]), y[rows]).backward()
+            optimizer.step()
+        averaged += [] if grower.race is None else [grower.race.averaged]
+        grower.step()
+        assert grower.state.batch_size == 40
+    assert grower.history.stages
+    assert max(averaged) > 1
+
+
+def test_an_optimizer_does_not_keep_its_grower_alive():
+    model = mlp(3, 2, 2)
+    optimizer = adam(model)
+    grower = weakref.ref(Grower(model, optimizer, classes(), "classification"))
+    gc.collect()
+    assert grower() is None
+    optimizer.step()
 
 
 def test_without_an_optimizer_a_model_grows_too():

@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from creases.growth import Grower, GrowthConfig, Proposal, Run, grow
-from creases.growth._growth_steps import grow_places
+from creases.growth._growth_steps import grow_places, resize_places
 from creases.growth._training import Metrics
 from creases.growth.methods import Random, Split
 from creases.growth.policies import NothingToAdd, SizeLimit
@@ -176,3 +176,20 @@ def test_no_network_of_a_race_exceeds_the_limits_of_size(limit, sizes):
     grow(mlp(*sizes), (x, y), "classification", budget=120, callbacks=[watch], progress=False, **limit)
     assert len(set(seen)) > 1  # larger networks were tried
     assert max(seen) <= next(iter(limit.values()))
+
+
+@pytest.mark.parametrize(("untrained", "size"), [(True, (2 / 32) ** 0.5), (False, 1e-3)])
+def test_units_of_an_untrained_network_get_outgoing_weights_as_large_as_its_layers_would_have(untrained, size):
+    x, y = classes(300)
+    wide = torch.nn.functional.pad(x, (0, 20))  # too many inputs for folds
+    run = Run(mlp(23, 2, 2, seed=1), (wide, y), "classification", GrowthConfig())
+    run.start()
+    state = run.grower.state
+    assert state.untrained
+    state.untrained = untrained
+    before = state.model[2].weight.detach().square().mean().sqrt()
+    record = resize_places(state, {"0": 32})
+    new = state.model[2].weight.detach()[:, 2:]
+    assert float(new.square().mean().sqrt() / before) == pytest.approx(size, rel=0.3)
+    assert record.explanation["fan_out"] == pytest.approx(size)
+    assert ("their weights are as in an untrained network" in record.explain()) == untrained

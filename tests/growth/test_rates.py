@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 import creases
 from creases.growth import GrowthConfig
+from creases.growth._rate_test import is_untrained
 from creases.growth._rates import LEAST_DECAY, LEAST_RATE, MOST_DECAY, MOST_RATE, fitting_decay, fitting_rate
-from growth_runs import classes, mlp
+from growth_runs import classes, mlp, normed, state
 
 
 def rate(*widths: int) -> float:
@@ -52,3 +54,40 @@ def test_the_optimizer_has_both():
     weights, biases = run.optimizer.param_groups
     assert weights["lr"] == biases["lr"] == rate(3, 64, 64, 2)
     assert (weights["weight_decay"], biases["weight_decay"]) == (MOST_DECAY, 0.0)
+
+
+def test_a_rate_at_which_the_loss_does_not_rise_is_kept_even_if_nothing_is_learned():
+    """A network whose only unit is dead: its loss stays where it is, whatever the rate."""
+    x, _ = classes(400)
+    model = mlp(3, 1, 2)
+    with torch.no_grad():
+        model[0].bias.fill_(-100.0)
+        model[2].bias.zero_()
+    run = creases.growth.Run(model, (x, torch.arange(400) % 2), "classification", GrowthConfig(budget=200))
+    run.start()
+    assert run.grower.state.rate_scale == 1.0
+
+
+def test_a_network_is_untrained_if_it_does_no_better_than_with_new_weights():
+    for model in (mlp(3, 8, 2), normed()):
+        assert is_untrained(state(model, classes(100)))
+    x, y = classes(100)
+    model = mlp(3, 8, 2)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    for _ in range(100):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    assert not is_untrained(state(model, (x, y)))
+
+
+def test_a_layer_that_cannot_be_initialised_anew_counts_as_trained():
+    class Scale(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.size = torch.nn.Parameter(torch.ones(2, dtype=torch.float64))
+
+        def forward(self, x):
+            return self.size * x
+
+    assert not is_untrained(state(mlp(3, 8, 2).append(Scale()), classes(100)))

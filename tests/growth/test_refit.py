@@ -96,6 +96,38 @@ def test_a_network_that_does_not_overfit_is_trained_on() -> None:
     assert run.history.ended.startswith("the budget of 12 epochs is spent")
 
 
+def test_from_half_way_on_all_samples_are_trained_on_where_training_goes_on() -> None:
+    run = run_to_the_end(halves(), budget=60, lr=0.002)
+    history = run.history
+    assert not history.refit
+    assert history.growth_spent is not None
+    assert run.grower.state.samples.size == 600
+    share = history.epochs[history.joined - 1]["progress"]
+    assert share == pytest.approx((1 + history.growth_spent) / 2, abs=2 / 60)
+    assert [epoch["validation_loss"] is None for epoch in history.epochs].index(True) == history.joined
+    assert history.kept == len(history.epochs)
+    assert f"all samples, those held out too, were trained on after epoch {history.joined}" in history.ended
+
+
+def test_where_few_epochs_follow_growth_all_samples_are_trained_on_at_once() -> None:
+    run = run_to_the_end(halves(), budget=12, lr=0.002)
+    grown = next(k for k, epoch in enumerate(run.history.epochs) if epoch["progress"] >= run.history.growth_spent)
+    assert run.history.joined == grown + 1
+    assert History.from_json(run.history.to_json()).joined == run.history.joined
+
+
+def test_samples_that_a_caller_divided_are_held_out_to_the_end_where_training_goes_on() -> None:
+    X, y = halves()
+    config = GrowthConfig(**{**OPTIONS, "budget": 12, "lr": 0.002})
+    run = Run(make(), (X[100:], y[100:]), "classification", config, validation=(X[:100], y[:100]), all_samples=(X, y))
+    with torch.random.fork_rng():
+        run.start()
+        while not run.history.ended:
+            run.epoch()
+    assert run.history.joined is None
+    assert run.history.last["validation_loss"] is not None
+
+
 def test_samples_that_the_user_validates_with_are_never_trained_on() -> None:
     X, y = flipped()
     run = run_to_the_end((X[30:], y[30:]), validation=(X[:30], y[:30]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
@@ -18,13 +18,14 @@ from creases.network import Place, deepen, places, remove, widen
 from creases.network.surgery import (
     AFFINE_LAYERS,
     InsertedLayer,
+    count_outputs,
     find_place,
     inserted_layers,
     output_tensors,
     remove_layer,
 )
 
-_VERSION = 2
+_VERSION = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +101,40 @@ def drop_layer(
 
 
 def resize(
-    model: nn.Module, widths: dict[str, int], example: Tensor | None, optimizer: optim.Optimizer | None = None
+    model: nn.Module,
+    widths: Mapping[str, int],
+    example: Tensor | None,
+    optimizer: optim.Optimizer | None = None,
+    known: Sequence[Place] | None = None,
 ) -> None:
-    """Give the places of a model these widths; new units are zero, the last units are removed."""
+    """Give the places of a model these widths; new units are zero, the last units are removed.
+
+    ``known``: all places of the model as it is now, where they are known already.
+    """
+    if all(_has_width(model, name, width) for name, width in widths.items()):
+        return
+    present = places(model, X=example) if known is None else known
+    alone = are_independent(present)
     for name, width in widths.items():
-        place = next((place for place in places(model, X=example) if place.name == name), None)
+        place = next((place for place in present if place.name == name), None)
         if place is None:
             raise InputError(
                 "checkpoint", "come from the same model", f"one that grew {name!r}, which this model cannot"
             )
-        resize_place(model, place, width, optimizer)
+        if place.width != width:
+            resize_place(model, place, width, optimizer)
+            present = present if alone else places(model, X=example)
+
+
+def _has_width(model: nn.Module, name: str, width: int) -> bool:
+    layers = dict(model.named_modules())
+    return isinstance(layers.get(name), AFFINE_LAYERS) and count_outputs(layers[name]) == width
+
+
+def are_independent(present: Sequence[Place]) -> bool:
+    """Return whether no layer reads the units of two places: then the others stay as they are when one changes."""
+    paths = [link.path for place in present for link in (*place.carriers, *place.consumers)]
+    return len(paths) == len(set(paths))
 
 
 def resize_place(model: nn.Module, place: Place, width: int, optimizer: optim.Optimizer | None = None) -> None:

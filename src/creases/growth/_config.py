@@ -134,11 +134,12 @@ class GrowthConfig:
         Samples in a batch; ``"auto"`` is an eighth of them, between 32 and 200; None is all.
     keep
         ``"best"``: with validation data, return the network with the lowest validation loss, smoothed over epochs.
-        ``"refit"``: the same, but if that loss is past its best half-way through the training after growth (and of
-        classes the accuracy too), return to the network at the end of growth and train it on
-        all samples, those held out included, for as long as the lowest loss took. Validation samples that you pass
-        yourself are never trained on. Otherwise, the last network is returned if it classifies them as well as the
-        one with the lowest loss.
+        ``"refit"``: half-way through the training after growth, if that loss is past its best (and of classes the
+        accuracy too), return to the network at the end of growth and train it on all samples, those held out included,
+        for as long as the lowest loss took. Otherwise train on, with all samples from there, and return the last
+        network; if no more than 15 epochs follow growth, all samples are trained on at once. Where samples are held out
+        by the table's own division, or passed by you, they are never trained on without retraining: the network is the
+        one with the lowest loss, or the last one if it classifies them as well.
         ``"last"``: return the last network.
     hidden
         Widths of the hidden layers of a new network; ``"auto"`` is one layer with two units per class or target (two

@@ -18,6 +18,7 @@ from creases.growth._objective import objective
 from creases.growth._outcomes import note_outcomes
 from creases.growth._race import Race
 from creases.growth._racing import Racing
+from creases.growth._rate_test import is_untrained
 from creases.growth._records import History, Record, smooth
 from creases.growth._samples import as_samples
 from creases.growth._setting import describe_setting
@@ -155,7 +156,7 @@ class Grower(Racing):
                 hint="creases.places(model, refused=True) lists why each layer cannot",
             )
         check_optimizer(optimizer, model)
-        self._counted = StepCount(optimizer)
+        self._counted = StepCount(optimizer, self._after_step)
         self._has_begun = False
         self.steps = 0  #: of the optimizer, in the loop's own count, which never goes back
         self._progress = 0.0  #: at the beginning of the epoch
@@ -193,6 +194,7 @@ class Grower(Racing):
                     prepare_method(state.how, state.model, place, state.evidence)
         while revive_layer(state):
             pass
+        state.untrained = is_untrained(state)
 
     @full_precision()
     def step(self, measured: Metrics | None = None, *, steps: int | None = None) -> Record | None:
@@ -249,7 +251,9 @@ class Grower(Racing):
         nothing = [stop for stop in self.stops if isinstance(stop, NothingToAdd)]
         with count_cost() as cost:
             reason = _first_reason(limits, state)
-            state.record = None if reason else revive_layer(state)  # to a dead layer nothing can be added
+            state.record = None
+            if not reason and factor is None:
+                state.record = revive_layer(state)  # to a dead layer nothing can be added
             if not reason and factor is not None:
                 state.record = grow_places(state, self.stops, factor) if not widths else resize_places(state, widths)
                 reason = "" if state.record else "no layer can grow within the size limits"
@@ -272,6 +276,7 @@ class Grower(Racing):
         if not self._has_begun:
             self.begin()
         state = self.state
+        state.clear_proposals()  # the network may be trained since
         self._look_back()
         with count_cost() as cost:
             state.record = revive_layer(state) or grow_places(state, self.stops)
@@ -280,13 +285,6 @@ class Grower(Racing):
         if state.record is not None:
             self.leave_stage()
         return state.record
-
-    def leave_stage(self) -> None:
-        """End a stage in progress with the current network, unjudged; the next stage is planned from there."""
-        race = self.race
-        if race is not None and race.rival is not None and race.start is None:
-            self._mark_replaced(race)
-        self.race, self.state.stage_end = None, None
 
     def _idle(self) -> str:
         """Nothing was added: return why growth ends with that, "" where it is tried again."""
@@ -301,7 +299,7 @@ class Grower(Racing):
         """Record the metrics of the epoch."""
         state, history = self.state, self.history
         state.clear_proposals()
-        measured = measured or measure(state.model, state.samples, state.objective)
+        measured = measured or measure(state.model, state.inspected, state.objective)
         if not math.isfinite(measured.loss):
             raise InputError(
                 "loss",
@@ -319,6 +317,8 @@ class Grower(Racing):
         counted = self._counted.take() or 1  # an optimizer that the grower does not have steps unseen
         steps = self.steps + counted if steps is None else steps
         state.last_epoch = steps - self.steps, meter.progress - self._progress
+        if not state.metered and meter.n_samples:
+            state.batch_size = -(-meter.n_samples // max(steps - self.steps, 1))
         self.steps = steps
         validation_loss = None if held is None else held.loss
         history.epochs.append(
@@ -367,13 +367,14 @@ class Grower(Racing):
         """Return what a checkpoint needs in addition to the model and the optimizer, for :meth:`load_state_dict`."""
         race = None if self.race is None else self.race.to_dict()
         spent = {**self.state.meter.numbers, "steps": self.steps}
-        return {"history": self.history.to_json(), "spent": spent, "race": race, "stage_end": self.state.stage_end}
+        more = {"stage_end": self.state.stage_end, "untrained": self.state.untrained}
+        return {"history": self.history.to_json(), "spent": spent, "race": race, **more}
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Resume after the epochs of a checkpoint, with the model and the optimizer as they were then."""
         self.resume(History.from_json(saved["history"]))
         self.race = None if saved["race"] is None else Race.from_dict(saved["race"])
-        self.state.stage_end = saved["stage_end"]
+        self.state.stage_end, self.state.untrained = saved["stage_end"], saved["untrained"]
         self.state.meter.resume(saved["spent"])
         self.steps, self._progress = saved["spent"]["steps"], self.state.meter.progress
 

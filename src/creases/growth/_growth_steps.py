@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from creases.growth._checkpoint import are_independent
 from creases.growth._proposal import DepthProposal, Proposal, apply, first_units
 from creases.growth._records import History, Record
 from creases.growth._recycle import RedundantUnit, redundant_units, remove_redundant
@@ -21,13 +22,13 @@ from creases.growth._revive import dead_units, revive_units
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
 from creases.growth.integrations import _ranks as ranks
-from creases.growth.methods._auto import MAX_FOLDS
+from creases.growth.methods._auto import MAX_FOLDS, Auto
 from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._registry import filler, refusal
 from creases.growth.policies._stop import SizeLimit, Stop, available_units, is_worth_adding
 from creases.growth.policies._where import EveryPlace, grows_together
 from creases.network import Place, remove
-from creases.network.surgery import find_place
+from creases.network.surgery import count_outputs, find_place
 
 #: Samples on which units are checked for being dead or redundant.
 MAX_SAMPLES = 5000
@@ -73,8 +74,10 @@ def stage_widths(state: State, stops: Sequence[Stop], factor: float) -> dict[str
 def resize_places(state: State, widths: Mapping[str, int]) -> Record | None:
     """Widen or narrow places to these widths, within the limits of size; return the last growth step's record."""
     last = None
+    present = {place.name: place for place in state.places}
+    alone = are_independent(state.places)
     for name, width in widths.items():
-        place = find_place(state.model, name, X=state.samples.example())
+        place = present[name] if alone else find_place(state.model, name, X=state.samples.example())
         if width < place.width:
             last = _narrow_place(state, place, width)
         else:
@@ -153,6 +156,8 @@ def _widen_place(state: State, place: Place, width: int) -> Record | None:
     asked = min(count, MAX_FOLDS) if isinstance(how, Fold) else count  # more would answer the same errors
     proposal = state.call_method(state.model, place, replace(how, count=asked) if counted else how)
     proposal = _fit_budget(state, state.model, proposal, count)
+    if state.untrained and isinstance(how, Auto) and proposal.method == "random":
+        proposal = _usual_weights(proposal, width)
     missing = count - proposal.count
     if not proposal.count:
         why = proposal.explanation.get("reason", "")
@@ -163,6 +168,17 @@ def _widen_place(state: State, place: Place, width: int) -> Record | None:
         note = {"supplied": proposal.count, "filled": missing}
         proposal = replace(proposal, explanation={**proposal.explanation, **note})
     return _record_step(state, "grow", proposal, [], partial(_add_units, state, proposal, missing))
+
+
+def _usual_weights(proposal: Proposal, width: int) -> Proposal:
+    """Return random units of which the outgoing weights are as large as in an untrained network of a width.
+
+    Otherwise networks that began with fewer units would learn more slowly than those that began with more.
+    """
+    explanation = proposal.explanation
+    size = math.sqrt(proposal.place.width / width)  # relative to those of the existing units
+    scaled = proposal.scale(1.0, size / explanation["fan_out"])
+    return replace(scaled, gain=0.0, explanation={**explanation, "fan_out": size, "gain": 0.0})
 
 
 def _add_units(state: State, proposal: Proposal, missing: int) -> None:
@@ -286,7 +302,7 @@ def _record_step(
     place, history = proposal.place, state.history
     name, old_width = (proposal.name, 0) if isinstance(proposal, DepthProposal) else (place.name, place.width)
     count = proposal.count + proposal.explanation.get("filled", 0)
-    before, size = measure(state.model, state.inspected, state.objective), state.parameters
+    before, size = state.once("metrics", partial(_measure, state)), state.parameters
     if isinstance(proposal, DepthProposal):
         follow = state.followers.follow_layer(state.model, proposal, state.samples.example())
     else:
@@ -294,8 +310,7 @@ def _record_step(
     with follow:
         edit()
         ranks.broadcast(list(state.model.state_dict().values()))
-    after = measure(state.model, state.inspected, state.objective)
-    width = find_place(state.model, name, X=state.samples.example()).width
+    after, width = _measure(state), count_outputs(state.model.get_submodule(name))
     record = Record(
         number=len(history.records) + 1,
         action=action,
@@ -320,7 +335,12 @@ def _record_step(
     history.records.append(record)
     history.idle = 0
     state.clear()
+    state.once("metrics", lambda: after)
     return record
+
+
+def _measure(state: State) -> Metrics:
+    return measure(state.model, state.inspected, state.objective)
 
 
 def _changed_decisions(before: Metrics, after: Metrics) -> int | None:

@@ -24,6 +24,9 @@ from creases.network.surgery import without_side_effects
 #: Standard errors by which a loss must be lower to count as lower: with none, luck decides.
 MIN_GAIN = 1.0
 
+#: Standard deviation of a gain around what is expected, in units of that.
+SPREAD = 1.5
+
 #: Blocks of held-out samples whose mean losses are compared in pairs.
 BLOCKS = 20
 
@@ -131,6 +134,7 @@ class Race:
     start: NetworkState | None = None  #: that network as it began, where the next one begins with it
     average: dict[str, Tensor] = field(default_factory=dict)  #: parameters of the network that trains now, averaged
     averaged: int = 0  #: moments
+    reason: str = ""  #: why no wider network is tried any more
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Race:
@@ -158,8 +162,10 @@ class Race:
         part = AVERAGED_PART * (self.next_look or 0)
         if not 0 <= steps_left <= part or steps_left % max(round(part / MOMENTS), 1):
             return
-        self.averaged += 1
         now = {name: value.detach() for name, value in model.named_parameters()}
+        if any(now[name].shape != value.shape for name, value in self.average.items()):
+            self.average, self.averaged = {}, 0  # the network has another size
+        self.averaged += 1
         before = self.average or now
         self.average = {name: torch.lerp(before[name], value, 1 / self.averaged) for name, value in now.items()}
 
@@ -211,6 +217,14 @@ def block_losses(model: nn.Module, samples: Samples, objective: Objective) -> li
 
 def _take(target: Any, rows: Tensor) -> Any:
     return tuple(part[rows] for part in target) if isinstance(target, tuple | list) else target[rows]
+
+
+def shrink_gain(gain: float, error: float, expected: float) -> float:
+    """Return a gain that was measured with an error as it is most likely, given what was expected."""
+    if not expected or not error:
+        return gain
+    measured, prior = 1 / error**2, 1 / (SPREAD * expected) ** 2
+    return (measured * gain + prior * expected) / (measured + prior)
 
 
 def compare_losses(training_on: list[float], grown: list[float]) -> tuple[float, float]:

@@ -7,12 +7,22 @@ from collections.abc import Callable, Mapping
 from statistics import fmean as mean
 
 from creases.growth._cost import count_cost
-from creases.growth._growth_steps import stage_widths
-from creases.growth._race import MIN_GAIN, NetworkState, Race, Trial, average_weights, block_losses, compare_losses
+from creases.growth._growth_steps import revive_layer, stage_widths
+from creases.growth._race import (
+    MIN_GAIN,
+    NetworkState,
+    Race,
+    Trial,
+    average_weights,
+    block_losses,
+    compare_losses,
+    shrink_gain,
+)
 from creases.growth._records import History
 from creases.growth._samples import Samples
 from creases.growth._state import State
-from creases.growth.policies._stages import Stages, reducible_loss
+from creases.growth._step_count import StepCount
+from creases.growth.policies._stages import Stages, is_right, reducible_loss
 from creases.growth.policies._where import grows_together
 
 
@@ -23,6 +33,7 @@ class Racing(ABC):
     race: Race | None
     validation: Samples | None
     before_decision: list[Callable[[State], None]]
+    _counted: StepCount
 
     @property
     @abstractmethod
@@ -41,6 +52,18 @@ class Racing(ABC):
         """Add the present weights to the average by which a race is judged, after this many steps of the history."""
         if self.race is not None and self.state.stage_end is not None:
             self.race.observe(self.state.model, self.state.stage_end - steps)
+
+    def _after_step(self) -> None:
+        """In a loop of the user's own, average the weights of a race over its last steps."""
+        if not self.state.metered:
+            self.observe_race(self.history.steps + self._counted.steps)
+
+    def leave_stage(self) -> None:
+        """End a stage in progress with the current network, unjudged; the next stage is planned from there."""
+        race = self.race
+        if race is not None and race.rival is not None and race.start is None:
+            self._mark_replaced(race)
+        self.race, self.state.stage_end = None, None
 
     def _close_stage(self, stages: Stages) -> None:
         """At a look: note the held-out losses of the network that trains; after the last one, judge it."""
@@ -63,6 +86,9 @@ class Racing(ABC):
         state, history = self.state, self.history
         history.growth_ended = stages.over(state)
         if not history.growth_ended:
+            with count_cost() as cost:
+                revive_layer(state)  # once for all networks of the race: to a dead layer nothing can be added
+            state.meter.charge(cost.multiply_adds)
             steps = stages.race_length(state)
             before = NetworkState.from_state(state)
             self.race = Race(before, len(history.epochs), len(history.records), steps)
@@ -77,12 +103,14 @@ class Racing(ABC):
         """
         state, history = self.state, self.history
         self._restore_rival(race)
-        failed = stages.failures(history.stages) >= stages.patience
-        history.growth_ended = stages.explain_failure(history.stages) if failed else stages.over(state, race.steps)
-        if history.growth_ended:
-            self.race = None
+        if not race.reason:
+            failed = stages.failures(history.stages) >= stages.patience
+            race.reason = stages.explain_failure(history.stages) if failed else stages.over(state, race.steps)
+        halving = stages.next_halving(state, race.steps) if race.reason else None
+        if race.reason and halving is None:
+            history.growth_ended, self.race = race.reason, None
             return
-        race.factor = stages.next_factor(state, race.steps)
+        race.factor = stages.next_factor(state, race.steps) if halving is None else halving
         race.plan = stages.looks(state, race.steps)[: stages.count_looks(state, race.factor, race.steps)]
         race.trial, race.average, race.averaged = Trial(), {}, 0
         widths = stage_widths(state, state.stops, race.factor) if grows_together(state) else None
@@ -93,11 +121,12 @@ class Racing(ABC):
             hook(state)
         state.stage_end = history.steps + race.plan[0]
         self._grow_or_end(race.factor, widths)
+        race.plan = [look for look in race.plan if stages.has_room(state, look)]
         places = state.places if widths else ()
         if race.factor > 1 and places and all(place.width <= race.widths[place.name] for place in places):
             history.growth_ended = history.growth_ended or "no layer can grow within the size limits"
             self._undo(race)
-        elif state.record is not None and not stages.has_room(state, race.plan[-1]):
+        elif state.record is not None and not race.plan:
             history.growth_ended = "a growth step costs more than growth's share of the budget leaves"
             self._undo(race)
         elif state.record is None:
@@ -131,8 +160,12 @@ class Racing(ABC):
         before, after = rival.lowest(looks), trial.lowest(looks)
         gain, error = compare_losses(before, after)
         cost = stages.least_gain(self.state, rival.flops, rival.parameters)
-        needed = max(MIN_GAIN * error, cost * reducible_loss(mean(before), history.epochs[0]["loss"]))
-        needed = needed if race.factor > 1 else -needed  # a narrower network may lose what a wider one must gain
+        start = history.epochs[0]["loss"]
+        needed = cost * reducible_loss(min(mean(before), mean(after)), start)
+        expected = stages.expected_gain(history.stages, race.widths, race.factor)
+        needed = needed if expected else max(MIN_GAIN * error, needed)
+        if race.factor < 1:  # a narrower network may lose what a wider one must gain; half of it, once wider ones won
+            needed = -needed / 2 if race.reason else -needed
         stage = {
             "epoch": race.epoch,
             "records": [record.number for record in history.records[race.stage_records :]],
@@ -145,8 +178,9 @@ class Racing(ABC):
             "loss_training_on": mean(before),
             "gain": gain,
             "error": error,
+            "expected": expected,
             "needed": needed,
-            "pays": gain > needed,
+            "pays": shrink_gain(gain, error, expected) > needed or (race.factor < 1 and is_right(history.last, start)),
         }
         history.stages.append(stage)
         if not stage["pays"]:

@@ -1,9 +1,11 @@
-"""A short test of the learning rate at the start of a run."""
+"""Short tests at the start of a run: of the learning rate, and whether the network was trained before."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 
+import torch
 from torch import optim
 
 from creases.growth._race import NetworkState
@@ -13,9 +15,15 @@ from creases.growth._training import measure, train_epoch
 #: Optimizer steps of the test, the fraction of the budget that it may take, and the factors of the rate that it tries.
 STEPS, SHARE, SCALES = 20, 0.01, (1 / 3, 1 / 9, 1 / 27)
 
+#: Fraction of the loss by which it must rise for the rate to be lowered: of a network of few units it may hardly move.
+RISE = 0.02
+
+#: A network whose loss is at least this fraction of a new one's is untrained.
+UNTRAINED = 0.95
+
 
 def lower_rate(state: State, optimizer: optim.Optimizer, batch_size: int, set_rate: Callable[[], None]) -> None:
-    """Lower a run's ``rate_scale`` until the loss falls in a few steps with the rate that ``set_rate`` sets.
+    """Lower a run's ``rate_scale`` until the loss does not rise in a few steps with the rate that ``set_rate`` sets.
 
     The steps count towards the budget, and are undone. A run in which they would take more than a hundredth of the
     budget has no test.
@@ -40,6 +48,20 @@ def lower_rate(state: State, optimizer: optim.Optimizer, batch_size: int, set_ra
         )
         after = measure(state.model, state.inspected, state.objective).loss
         before.restore(state)
-        if after < loss or steps < STEPS:  # fewer steps, where the budget has no more, say nothing
+        if after <= loss + RISE * abs(loss) or steps < STEPS:  # fewer steps, where the budget has no more, say nothing
             return
         state.rate_scale = scale
+
+
+def is_untrained(state: State) -> bool:
+    """Return whether a network does no better than a copy whose layers are initialised anew."""
+    copy = deepcopy(state.model)
+    layers = [module for module in copy.modules() if any(True for _ in module.parameters(recurse=False))]
+    with torch.random.fork_rng():
+        torch.manual_seed(state.seed)
+        for layer in layers:
+            if not callable(reset := getattr(layer, "reset_parameters", None)):
+                return False
+            reset()
+    loss, anew = (measure(model, state.inspected, state.objective).loss for model in (state.model, copy))
+    return loss >= UNTRAINED * anew

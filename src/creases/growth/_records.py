@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -120,6 +120,7 @@ class History:
     refit: dict[str, Any] = field(default_factory=dict)
     #: of retraining on all samples: after which epoch it began, epochs until the end of growth and until the lowest
     #: smoothed validation loss, epochs between them; empty where there was none
+    joined: int | None = None  #: epoch after which samples that were held out are trained on too; None where never
     growth_spent: float | None = None  #: fraction of the budget that was spent when growth ended; None before
     growth_ended: str = ""  #: why growth ended; "" while the network may grow
     ended: str = ""  #: why the run ended; "" while it runs
@@ -149,6 +150,11 @@ class History:
     def steps(self) -> int:
         """Return the optimizer steps so far."""
         return int(self.last["steps"]) if self.epochs else 0
+
+    def copy(self) -> History:
+        """Return a copy that further epochs do not change."""
+        records = [replace(record) for record in self.records]
+        return replace(self, epochs=list(self.epochs), records=records, stages=list(self.stages))
 
     def keeps(self, record: Record) -> bool:
         """Return whether a growth step is in the network that was kept, or is the best so far."""

@@ -16,6 +16,13 @@ WATCHED_SHARE = 0.5
 #: The validation loss is past its best if it was lowest before this share of the watched training.
 PAST_BEST = 0.9
 
+#: Epochs after growth, at most, in which a network hardly overfits: it is trained on all samples at once.
+FEW_EPOCHS = 15
+
+#: Standard errors by which accuracy must have risen since the lowest loss to train on: retraining anneals the rate and
+#: has more samples, so the network at the lowest loss is not yet what it can be.
+CLEARLY = 1.5
+
 #: Validation samples from which their accuracy counts beside their loss: it may rise while the loss does.
 MIN_SCORED = 100
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
 from copy import copy, deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -26,9 +25,9 @@ from creases.growth._loss_sum import Loss
 from creases.growth._race import NetworkState, Race
 from creases.growth._rate_test import lower_rate
 from creases.growth._records import History, Record, explain_refit
-from creases.growth._refit import Refit, score_change
+from creases.growth._refit import CLEARLY, FEW_EPOCHS, Refit, score_change
 from creases.growth._samples import Samples, as_samples
-from creases.growth._schedule import LearningRate
+from creases.growth._schedule import LearningRate, schedule_name
 from creases.growth._setting import MAY_CHANGE, check_ranks, check_setting
 from creases.growth._state import State, combine_seeds
 from creases.growth._training import train_epoch
@@ -107,6 +106,7 @@ class Run:
         self._divided: tuple[Samples, Samples | None] = (train, held)
         undivided = samples if isinstance(validation, float) else None
         self._all_samples: Samples | None = undivided if all_samples is None else as_samples(all_samples, model)
+        self._holds_out = undivided is not None and all_samples is None  # otherwise the caller needs those held out
         ranks.broadcast(list(model.state_dict().values()))
         self.config = config
         self.optimizer = config.make_optimizer(model, train)
@@ -122,7 +122,7 @@ class Run:
         self._steps = 0  # of the optimizer, in the history's count
         self._durations: list[float] = []  # of the epoch's steps, in seconds
         self._resumed = False  # whether from the checkpoint
-        more = {"budget": self.grower.state.meter.budget, "schedule": _schedule_name(config.schedule)}
+        more = {"budget": self.grower.state.meter.budget, "schedule": schedule_name(config.schedule)}
         more |= {"data": fingerprint(train), "batch_size": self.batch_size}
         more |= {"validation": "none" if held is None else fingerprint(held)}
         more |= {"optimizer": type(self.optimizer).__name__, "keep": config.keep}
@@ -233,19 +233,26 @@ class Run:
             return
         if self.refit is None:
             self.refit = Refit(NetworkState.from_state(state), len(history.epochs), meter.spent, meter.epochs)
+            self.refit.decided = self._holds_out and 0 < state.epochs_left <= FEW_EPOCHS
         elif self.best is not None and self.refit.is_time(meter):
             best = history.epochs[self.best[0] - 1]
-            if self._score_change(best) >= 0:  # the loss may be past its best while decisions still improve
+            if self._score_change(best) >= CLEARLY:  # the loss may be past its best while decisions still improve
                 self.refit.decided = True
             elif self.refit.decide(best[meter.budget.unit.replace("-", "_")], meter):
                 self.refit.start.restore(state)
                 numbers = {"begun": len(history.epochs), "growth": self.refit.epoch, "best": best["epoch"]}
                 history.refit = {**numbers, "epochs": best["epochs"] - self.refit.epochs}
+        if self._trains_on_all and history.joined is None:
+            history.joined = len(history.epochs)
+
+    @property
+    def _trains_on_all(self) -> bool:
+        """Whether the samples that were held out are trained on too, as nothing is left to choose by them."""
+        return self.is_retrained or (self._holds_out and self.refit is not None and self.refit.decided)
 
     def _score_change(self, before: Mapping[str, Any]) -> float:
-        """Return by how many standard errors validation data are classified better than before; -inf if unknown."""
         held, classes = self._divided[1], self.grower.state.objective.task == "classification"
-        return score_change(before, self.history.last, held.size) if held is not None and classes else -math.inf
+        return score_change(before, self.history.last, held.size if held is not None and classes else None)
 
     @property
     def is_retrained(self) -> bool:
@@ -263,7 +270,7 @@ class Run:
         state = self.grower.state
         train, held = self._divided
         ended = self.config.keep == "last" and bool(state.history.growth_ended)
-        if self._all_samples is not None and (ended or self.is_retrained):
+        if self._all_samples is not None and (ended or self._trains_on_all):
             train, held = self._all_samples, None
         if state.samples is not train:
             state.samples, self.grower.validation = train, held
@@ -280,7 +287,7 @@ class Run:
     def snapshot(self) -> RunState:
         """Return the run as it is now, to :meth:`restore` later."""
         network = ModelState.from_model(self.grower.state.model, self.grower.widths)
-        optimizer, history = deepcopy(self.optimizer.state_dict()), _copy(self.history)
+        optimizer, history = deepcopy(self.optimizer.state_dict()), self.history.copy()
         race, state = copy(self.grower.race), self.grower.state
         schedule = deepcopy(self.rate.state())
         spent = state.meter.numbers
@@ -292,7 +299,7 @@ class Run:
         model, example = self.grower.state.model, self.grower.state.samples.example()
         state.network.restore(model, example, self.optimizer)
         checkpoints.load_optimizer_state(self.optimizer, deepcopy(state.optimizer))
-        self.grower.resume(_copy(state.history))
+        self.grower.resume(state.history.copy())
         self.best, self.grower.race, self.refit = state.best, copy(state.race), copy(state.refit)
         self.grower.state.stage_end = state.stage_end
         self.grower.state.meter.resume(state.spent)
@@ -374,22 +381,18 @@ class Run:
     def finish(self) -> None:
         """Restore the best network, if ``keep`` asks for it and it is not the last one."""
         state, history = self.grower.state, self.grower.history
-        is_last = self.best is None or self.is_retrained
+        is_last = self.best is None or self._trains_on_all
         if self.best is not None and not is_last and self.config.keep == "refit":
             is_last = self._score_change(history.epochs[self.best[0] - 1]) >= 0
         history.kept = len(history.epochs) if is_last or self.best is None else self.best[0]
+        if self._trains_on_all and not self.is_retrained and history.joined is not None:
+            _add_note(history, f"; all samples, those held out too, were trained on after epoch {history.joined}")
         if self.best is None or history.kept == len(history.epochs):
             return
         self.best[1].restore(state.model, state.samples.example(), self.optimizer)
-        note = f"; the network is from epoch {self.best[0]}, with the lowest smoothed validation loss"
-        if note not in history.ended:
-            history.ended += note
+        _add_note(history, f"; the network is from epoch {self.best[0]}, with the lowest smoothed validation loss")
 
 
-def _copy(history: History) -> History:
-    records = [replace(record) for record in history.records]
-    return replace(history, epochs=list(history.epochs), records=records, stages=list(history.stages))
-
-
-def _schedule_name(schedule: Any) -> str:
-    return schedule if isinstance(schedule, str) else type(schedule).__name__
+def _add_note(history: History, note: str) -> None:
+    if note not in history.ended:
+        history.ended += note

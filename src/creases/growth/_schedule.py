@@ -25,6 +25,11 @@ def check_schedule(schedule: Any) -> None:
         raise InputError("schedule", expected, repr(schedule))
 
 
+def schedule_name(schedule: Any) -> str:
+    """Return a schedule's name, or that of its class."""
+    return schedule if isinstance(schedule, str) else type(schedule).__name__
+
+
 class LearningRate:
     """The learning rate of an optimizer's groups during a run."""
 

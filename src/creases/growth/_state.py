@@ -12,7 +12,7 @@ from torch import Tensor, nn, optim
 
 from creases.errors import InputError, ReadError
 from creases.growth._budget import Meter
-from creases.growth._checkpoint import resize_place
+from creases.growth._checkpoint import resize
 from creases.growth._cost import PASSES_PER_STEP, count_cost
 from creases.growth._objective import Objective
 from creases.growth._proposal import DepthProposal, Proposal
@@ -22,7 +22,7 @@ from creases.growth.integrations import _ranks as ranks
 from creases.growth.integrations._followers import Followers
 from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.network import Place, places
-from creases.network.surgery import copy_sharing_parameters, count_parameters, find_place, without_side_effects
+from creases.network.surgery import copy_sharing_parameters, count_parameters, without_side_effects
 
 T = TypeVar("T")
 
@@ -47,6 +47,7 @@ class State:
     stops: Sequence[Callable[[State], str]] = ()
     stage_end: int | None = None  #: optimizer steps at which the current stage ends, once it is planned
     rate_scale: float = 1.0  #: of the learning rate that fits the network, by the test at the start
+    untrained: bool = False  #: whether the network was untrained when the run began
     batch_size: int = 0  #: samples in a training step; 0 where that is not known
     metered: bool = False  #: whether training steps are counted one by one; otherwise epochs are
     last_epoch: tuple[int, float] = (0, 0.0)  #: optimizer steps of the last epoch, and its share of the budget
@@ -108,6 +109,12 @@ class State:
         steps, share = self.last_epoch
         return share / steps if steps > 0 else 0.0
 
+    @property
+    def epochs_left(self) -> float:
+        """Return the epochs of the current network that the rest of the budget has room for; 0 where not known."""
+        meter, step = self.meter, self.step_progress
+        return (1 - meter.progress) / step * self.batch_size / meter.n_samples if step and meter.n_samples else 0.0
+
     def cost_ratio(self, factor: float) -> float:
         """Return the factor by which a forward pass costs more when every place is widened by a factor."""
         if factor not in self._cost_ratios:
@@ -118,8 +125,7 @@ class State:
     def size_at(self, widths: Mapping[str, int]) -> tuple[int, int]:
         """Return the parameters, and the operations of a forward pass for one sample, with other widths at places."""
         twin, x = copy_sharing_parameters(self.model), self.samples.example()[:1]
-        for name, width in widths.items():
-            resize_place(twin, find_place(twin, name, X=x), width)
+        resize(twin, widths, x, known=self.places)
         return count_parameters(twin), count_flops(twin, x)
 
     @property

@@ -40,21 +40,21 @@ def stage(pays: bool, factor: float = 4.0, **widths: int) -> dict:
 
 
 def test_growth_has_room_for_every_size_that_the_samples_allow():
-    """Of a budget in epochs every network's step takes the same: 2, 8 and 32 units for 120 samples."""
-    run = at(budget=100, model=mlp(3, 2, 2))
+    """Of a budget in epochs every network's step takes the same: 4, 16 and 32 units for 120 samples."""
+    run = at(budget=100, model=mlp(3, 4, 2))
     assert Stages().race_length(run) == int(stages_.SHARE * 1200 / 3)
-    assert Stages().race_length(at(budget=100, model=mlp(3, 2, 2), n=1200)) == stages_.RACE_STEPS
+    assert Stages().race_length(at(budget=100, model=mlp(3, 4, 2), n=1200)) == stages_.RACE_STEPS
 
 
 def test_a_network_is_not_trained_for_more_steps_than_say_enough_nor_for_a_large_part_of_the_run():
-    wide = {"model": mlp(3, 40, 2), "n": 1000}  # of 40 and 160 units
+    wide = {"model": mlp(3, 60, 2), "n": 1000}  # of 60 and 240 units
     assert Stages().race_length(at(budget=1000, **wide)) == int(stages_.RACE_PART * 1000 * 100) > stages_.RACE_STEPS
     assert Stages().race_length(at(budget=50, **wide)) == stages_.RACE_STEPS
     assert Stages().race_length(at(budget=20, **wide)) == stages_.MOST_PART * 20 * 100
 
 
 def test_in_a_short_run_races_are_shorter_and_in_a_shorter_one_there_is_none():
-    model = mlp(3, 2, 2)
+    model = mlp(3, 4, 2)
     assert Stages(0.25).race_length(at(budget=20, model=model)) == stages_.MIN_STEPS
     assert Stages(0.25).race_length(at(budget=10, model=model)) == 0
 
@@ -72,7 +72,7 @@ def test_a_network_is_looked_at_early_and_late():
 def test_wider_networks_take_more_of_a_budget_of_multiply_adds():
     run = at(budget="1e8 multiply-adds", model=mlp(3, 4, 2))
     step = 3 * (3 * 4 + 4 * 2) * BATCH
-    sizes = 1 + 4  # one hidden layer: every product has the width once; 64 units are too many for 120 samples
+    sizes = 1 + 4 + 8  # one hidden layer: every product has the width once; 64 units are too many for 120 samples
     assert Stages().race_length(run) == min(
         int(stages_.SHARE * 1e8 / step / sizes), int(stages_.RACE_PART * 1e8 / step)
     )
@@ -91,6 +91,8 @@ def test_a_network_that_costs_more_than_is_left_is_looked_at_less_often_or_not_a
 @pytest.mark.parametrize(
     ("start", "outcomes", "factor"),
     [
+        (2, [], 16),  # four units are seldom enough
+        (2, [(False, 16)], 64),
         (4, [], 4),
         (4, [(True, 4)], 4),
         (4, [(False, 4)], 16),  # a small network may need several units before any of them helps
@@ -110,9 +112,43 @@ def test_stages_narrow_a_wide_network_and_widen_by_four_until_one_does_not_pay(s
 
 def test_a_factor_that_is_given_is_used_in_every_stage():
     for start, outcomes, factor in [(40, "", 3), (40, "p", 3), (40, "f", 3), (4, "f", 9), (4, "ff", 27)]:
-        history = History(epochs=epochs(1.0), stages=[stage(letter == "p", 3.0) for letter in outcomes])
+        history = History(epochs=epochs(1.0), stages=[stage(o == "p", 3.0**k) for k, o in enumerate(outcomes, 1)])
         run = at(budget=1000, model=mlp(3, start, 2), history=history)
         assert Stages(factor=3.0).next_factor(run, 100) == factor
+
+
+def judged(before: int, after: int, pays: bool, gain: float) -> dict:
+    widths = {"widths_before": {"0": before}, "widths": {"0": after}}
+    return {**widths, "factor": after / before, "pays": pays, "gain": gain}
+
+
+def test_the_gain_of_a_stage_is_expected_to_fall_in_inverse_proportion_to_the_width():
+    """By 1 / width, from 4 to 16 units 3 / 16 is gained, from 16 to 64 3 / 64, from 16 to 8 1 / 16 is lost."""
+    stages = [judged(4, 16, True, 3 / 16)]
+    for factor, gain in [(4, 3 / 64), (2, 1 / 32), (1 / 2, -1 / 16)]:
+        assert Stages().expected_gain(stages, {"0": 16}, factor) == pytest.approx(gain)
+    narrowed = [judged(16, 4, False, -3 / 16)]  # was worse: the same is known
+    assert Stages().expected_gain(narrowed, {"0": 16}, 4) == pytest.approx(3 / 64)
+    for nothing in [[], [judged(16, 64, False, 0.1)], [judged(4, 8, True, 0.1)]]:
+        assert Stages().expected_gain(nothing, {"0": 16}, 4) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("stages", "factor"),
+    [
+        ([], None),
+        ([judged(1, 16, True, 1.0)], 1 / 4),
+        ([judged(4, 16, True, 1.0)], 1 / 2),
+        ([judged(1, 16, True, 1.0), judged(16, 4, False, -1.0)], 1 / 2),
+        ([judged(8, 16, True, 1.0)], None),
+        ([judged(4, 16, True, 1.0), judged(16, 8, False, -1.0)], None),
+        ([judged(16, 64, False, 1.0)], None),
+    ],
+)
+def test_a_size_half_way_to_the_next_smaller_one_that_was_worse_is_tried_at_the_end(stages, factor):
+    run = at(budget=1000, model=mlp(3, 16, 2), history=History(epochs=epochs(1.0), stages=stages))
+    assert Stages().next_halving(run, 100) == (factor and pytest.approx(factor))
+    assert Stages(factor=2.0).next_halving(run, 100) is None
 
 
 def test_a_run_with_room_for_one_race_widens_more():
@@ -130,11 +166,13 @@ def test_a_stage_widens_by_two_where_four_would_be_too_many_units_for_the_sample
 
 
 def test_a_network_that_the_rest_of_the_budget_could_not_train_is_not_tried():
-    """Ten epochs of it, at least."""
-    epoch = 3 * (3 * 4 + 4 * 2) * N
-    for epochs_, factor in [(10 * 4 / 0.72 + 1, 4), (10 * 4 / 0.72 - 1, 2)]:
-        run = at(budget=f"{epochs_ * epoch} multiply-adds", model=mlp(3, 4, 2))
+    """Six epochs of it, at least; but 16 units are always tried, or the start would be a trap."""
+    epoch = 3 * (3 * 8 + 8 * 2) * N
+    for epochs_, factor in [(6 * 4 / 0.72 + 1, 4), (6 * 4 / 0.72 - 1, 2)]:
+        run = at(budget=f"{epochs_ * epoch} multiply-adds", model=mlp(3, 8, 2))
         assert Stages().next_factor(run, 20) == factor
+    for factor, why in [(2, ""), (4, "a wider network could not be trained with the rest of the budget")]:
+        assert Stages()._too_large(at(budget=f"{epoch} multiply-adds", model=mlp(3, 8, 2)), factor) == why
 
 
 def test_a_product_between_two_layers_that_grow_gets_dearer_by_the_square():
@@ -203,10 +241,7 @@ def test_growth_is_over_when_the_shortest_race_does_not_fit_into_its_share():
     policy = Stages(share=0.25)
     shortest = 2 * stages_.MIN_STEPS / (12 * 100)
     assert policy.over(at(0.25 - shortest - 1e-6)) == ""
-    assert (
-        policy.over(at(0.25 - shortest + 1e-6))
-        == "its share of the budget (25% of 100 epochs) has no room for another network"
-    )
+    assert policy.over(at(0.25 - shortest + 1e-6)) == "its share (25% of 100 epochs) has no room for another network"
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,8 @@ def _gradmax(e: Mapping[str, Any]) -> str:
 
 
 def _random(e: Mapping[str, Any]) -> str:
-    return f"random units were requested (seed {e['seed']}); {_predicted(e['gain'])}"
+    effect = "at first they have no effect" if not e.get("fan_out") else "their weights are as in an untrained network"
+    return f"random units were requested (seed {e['seed']}); {_predicted(e['gain']) if e['gain'] != 0 else effect}"
 
 
 def _split(e: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from creases._validation import check_count, check_number
 from creases.errors import InputError
 from creases.growth._cost import PASSES_PER_STEP
 from creases.growth._state import State
-from creases.growth.policies._stop import UNBOUNDED, SizeLimit
+from creases.growth.policies._stop import SizeLimit, size_room
 from creases.growth.policies._where import grows_together
 
 #: Fraction of the budget for growth.
@@ -64,7 +64,7 @@ ROUNDING = 1e-7
 
 #: Epochs, or optimizer steps if those are fewer, that the largest network has to have left; a larger one would not be
 #: trained.
-MIN_EPOCHS, ENOUGH_STEPS = 10, 1000
+MIN_EPOCHS, ENOUGH_STEPS = 6, 1000
 
 #: Training samples for each hidden unit, at least, and units that any number of samples is enough for.
 SAMPLES_PER_UNIT, FREE_UNITS = 3, 16
@@ -77,17 +77,22 @@ class Stages:
     The network is trained for a while and looked at several times: its held-out loss is measured with the weights
     averaged over the last steps. Then it is reset to how it began, every place (or the first of the policy ``where``)
     is widened by a factor, and that network is trained for as many steps, or as many as growth's share of the budget
-    has room for. The stage pays if its lowest loss is lower than that of the other network in as many looks, by more
-    than a standard error of the difference and by more than the larger network costs: 1.5 % of the loss for each
-    doubling of the cost of a step and 0.5 % for each doubling of the parameters. Then the wider network is the one to
-    beat, and the next stage widens it, again as it began. All networks begin alike, because units that are added to a
-    trained network say little about its size: what they could learn is learned already, or learned by heart.
+    has room for. The stage pays if its lowest loss is lower than that of the other network in as many looks by more
+    than the larger network costs: 1.5 % of the loss for each doubling of the cost of a step and 0.5 % for each doubling
+    of the parameters. What the stage gained is its measured gain, corrected by what the stage before lets expect, if
+    the loss falls in inverse proportion to the width; for the first stage it must also be more than a standard error.
+    If the stage pays, the wider network is the one to beat, and the next stage widens it, again as it began. All
+    networks begin alike, because units that are added to a trained network say little about its size: what they could
+    learn is learned already, or learned by heart.
 
-    Stages widen by four. After one that does not pay, or where the budget has no time to judge it, the next widens by
-    two; in a small network by sixteen, because some functions, such as parities, need several units before any of them
-    helps. Growth ends after ``patience`` stages in a row that do not pay, when the network is right on all samples,
-    when a wider one would have more than a unit for every three samples or could not be trained with what is left of
-    the budget, or when growth's share of that is spent. It goes on with the best network, at its best look. A network
+    Stages widen by four, those of fewer than four units by sixteen. After one that does not pay, or where the budget
+    has no time to judge it, the next widens by two; in a small network by sixteen, because some functions, such as
+    parities, need several units before any of them helps. Growth ends after ``patience`` stages in a row that do not
+    pay, when the network is right on all samples, when a wider one would have more than a unit for every three samples
+    or could not be trained with what is left of the budget, or when growth's share of that is spent. Then narrower
+    networks are tried: half-way between the best one and the next smaller one that was worse, as long as a size between
+    them is left and growth's share has room; the narrower one is taken if it loses less than half of what a wider one
+    must gain, or is right on all samples too. Growth goes on with the best network, at its best look. A network
     that is wide at the start, 16 units or more a layer, is narrowed by four first, as long as the narrower one is not
     worse by as much as a stage must gain. A ``factor`` is used in every stage, and nothing is narrowed then.
 
@@ -120,14 +125,18 @@ class Stages:
         """The fraction of the budget for growth."""
         return SHARE if isinstance(self.share, str) else self.share
 
+    @property
+    def _factors(self) -> tuple[float, float]:
+        """The factors of a stage, as long as stages pay and after one that does not."""
+        return (FAST, SLOW) if isinstance(self.factor, str) else (self.factor, self.factor)
+
     def next_factor(self, state: State, steps: int) -> float:
         """Return the factor by which the next stage changes the widths; below 1 it narrows the network.
 
         ``steps``: of the first network of the race.
         """
         stages = state.history.stages
-        automatic = isinstance(self.factor, str)
-        fast, slow = (FAST, SLOW) if isinstance(self.factor, str) else (self.factor, self.factor)
+        automatic, (fast, slow) = isinstance(self.factor, str), self._factors
         widths = [place.width for place in state.places]
         only_narrowed = all(stage["factor"] < 1 for stage in stages)
         may_narrow = automatic and grows_together(state) and only_narrowed and all(stage["pays"] for stage in stages)
@@ -136,11 +145,11 @@ class Stages:
         failures, small = self.failures(stages), max(widths) < SMALL
         factors = [fast, slow]
         if failures:
-            factors = [float(fast ** (1 + failures)), slow] if small else [slow]
+            factors = [fast * stages[-1]["factor"], slow] if small else [slow]
         elif only_narrowed and any(stage["pays"] for stage in stages):
             factors = [slow]
-        elif not stages and small and self._affordable_steps(state) < 3 * steps:
-            factors = [float(fast**2), fast, slow]  # in a short run the first stage may be the only one
+        elif not stages and (self._is_tiny(widths) or (small and self._affordable_steps(state) < 3 * steps)):
+            factors = [float(fast**2), fast, slow]  # few units are seldom enough; a short run may have one stage
         return next((factor for factor in factors if not self._obstacle(state, factor, steps)), slow)
 
     def race_length(self, state: State) -> int:
@@ -155,13 +164,34 @@ class Stages:
         length = max(int(usual), least)
         return length if 2 * length <= steps else 0
 
+    def next_halving(self, state: State, steps: int) -> float | None:
+        """Return the factor of a narrower network to try once wider ones are not worth it; None where none is left.
+
+        It is half-way, by factors, between the best network and the largest smaller one that was worse.
+        """
+        widths = {place.name: place.width for place in state.places}
+        worse = [other for stage in state.history.stages if (other := _smaller_loser(stage, widths))]
+        if not isinstance(self.factor, str) or not grows_together(state) or not worse:
+            return None
+        ratio = min(max(widths[name] / other[name] for name in other) for other in worse)
+        factor = 1 / math.sqrt(ratio)
+        return factor if ratio > SLOW**1.5 and self.count_looks(state, factor, steps) else None
+
+    def _is_tiny(self, widths: Sequence[int]) -> bool:
+        """Return whether layers are so narrow that the first stage passes a size over."""
+        return isinstance(self.factor, str) and FAST * max(widths) < WIDE
+
     def _ladder(self, state: State) -> float:
         """Return what a step of every size that growth may reach costs together, in steps of the current network."""
-        factor = FAST if isinstance(self.factor, str) else self.factor
-        costs = [1.0]
-        while len(costs) < SIZES and not self._too_large(state, factor ** len(costs)):
-            costs.append(self._cost(state, factor ** len(costs)))
-        return max(sum(costs), 2.0)
+        fast, slow = self._factors
+        factors = [1.0]
+        while len(factors) < SIZES and not self._too_large(state, fast * factors[-1]):
+            factors.append(fast * factors[-1])
+        if slow < fast and not self._too_large(state, slow * factors[-1]):
+            factors.append(slow * factors[-1])
+        if fast**2 in factors and self._is_tiny([place.width for place in state.places]):
+            factors.remove(fast)
+        return max(sum(self._cost(state, factor) for factor in factors), 2.0)
 
     def _cost(self, state: State, factor: float) -> float:
         """Return by what factor a step of a network costs more that is wider by a factor."""
@@ -202,9 +232,9 @@ class Stages:
         if steps is None:
             return "" if self.race_length(state) else self._no_room(state)
         last, factor = state.history.last if state.history.epochs else None, self.next_factor(state, steps)
-        if last is not None and state.history.stages and _is_right(last, state.history.epochs[0]["loss"]):
+        if last is not None and state.history.stages and is_right(last, state.history.epochs[0]["loss"]):
             return "the network is right on all samples"
-        if factor > 1 and _room(state) < 1:
+        if factor > 1 and size_room(state) < 1:
             limits = (stop(state) for stop in state.stops if isinstance(stop, SizeLimit))
             return next(filter(None, limits), "the largest network that the budget can train is reached")
         if factor > 1 and (losers := self._lost_before(state, factor)):
@@ -220,8 +250,7 @@ class Stages:
         return ""
 
     def _no_room(self, state: State) -> str:
-        share = f"{self.share_of_budget:.0%} of {state.meter.budget}"
-        return f"its share of the budget ({share}) has no room for another network"
+        return f"its share ({self.share_of_budget:.0%} of {state.meter.budget}) has no room for another network"
 
     def _too_large(self, state: State, factor: float) -> str:
         """Return why a network that is wider by a factor would be too large for the samples or the budget, or ""."""
@@ -230,6 +259,8 @@ class Stages:
         if meter.n_samples and units > max(meter.n_samples / SAMPLES_PER_UNIT, FREE_UNITS):
             return f"a wider network would have more than a unit for every {SAMPLES_PER_UNIT} samples"
         if meter.budget.unit == "epochs" or not (step and meter.n_samples and state.batch_size):
+            return ""
+        if factor * max(place.width for place in state.places) <= WIDE:  # so few units are trained in few epochs
             return ""
         needed = min(MIN_EPOCHS * -(-meter.n_samples // state.batch_size), ENOUGH_STEPS)
         if (1 - self.share_of_budget) / (step * self._cost(state, factor)) < needed:
@@ -280,6 +311,17 @@ class Stages:
         ratio = _step_ratio(state, min(flops, state.flops), _ratio(state.flops, flops))
         return GAIN_PER_COST * math.log2(ratio) + GAIN_PER_SIZE * math.log2(_ratio(state.parameters, parameters))
 
+    def expected_gain(self, stages: Sequence[dict[str, Any]], widths: Mapping[str, int], factor: float) -> float:
+        """Return what a change of these widths by a factor should gain, by an earlier stage; 0 where none tells.
+
+        A network's loss is taken to fall in inverse proportion to its width. Below 1, a factor loses, by the same law.
+        """
+        for stage in reversed(stages):
+            if smaller := _smaller_loser(stage, widths):
+                ratio = max(widths[name] / width for name, width in smaller.items())
+                return float(abs(stage["gain"]) * (1 - 1 / factor) / (ratio - 1))
+        return 0.0
+
     def failures(self, stages: Sequence[dict[str, Any]]) -> int:
         """Return how many stages at the end widened the network and did not pay."""
         count = 0
@@ -293,6 +335,13 @@ class Stages:
         losses = f"{last['loss_grown']:.4g} with growth, {last['loss_training_on']:.4g} without"
         count = plural(self.failures(stages), "growth stage")
         return f"{count} in a row did not lower the held-out loss enough ({losses}, {last['needed']:.2g} less needed)"
+
+
+def _smaller_loser(stage: Mapping[str, Any], widths: Mapping[str, int]) -> Mapping[str, int]:
+    """Return the widths of a smaller network that lost against one of these widths in a stage; none otherwise."""
+    small, large = sorted((stage["widths"], stage["widths_before"]), key=lambda each: sum(each.values()))
+    has_won = stage["pays"] == (stage["factor"] > 1) and large == widths
+    return {name: width for name, width in small.items() if width < widths[name]} if has_won else {}
 
 
 def reducible_loss(loss: float, start: float) -> float:
@@ -312,10 +361,10 @@ def _check_automatic(value: object, name: str, **limits: float) -> None:
 
 def _counts_steps(state: State) -> bool:
     """Return whether stages can end within an epoch."""
-    return bool(state.batch_size and state.meter.n_samples)
+    return bool(state.metered and state.batch_size and state.meter.n_samples)
 
 
-def _is_right(last: dict[str, Any], start: float) -> bool:
+def is_right(last: dict[str, Any], start: float) -> bool:
     """Return whether a network predicts all samples, those held out included, with hardly any loss."""
     scores = [last[name] for name in ("score", "validation_score") if last[name] is not None]
     if not scores or min(scores) < 1 - 1e-6:
@@ -344,14 +393,3 @@ def _step_overhead(state: State, flops: int, work: float) -> float:
         return STEP_OVERHEAD
     rate = PER_THREAD_SECOND * torch.get_num_threads() if next(state.model.parameters()).is_cpu else PER_SECOND
     return seconds[flops] * rate - work
-
-
-def _room(state: State) -> float:
-    """Return by what factor the network may be larger within the limits of size."""
-    ratios = [float(UNBOUNDED)]
-    units = sum(place.width for place in state.places)
-    for stop in state.stops:
-        if isinstance(stop, SizeLimit):
-            sizes = ((stop.units, units), (stop.parameters, state.parameters), (stop.flops, state.flops))
-            ratios += [limit / max(size + 1, 1) for limit, size in sizes if limit is not None]
-    return min(ratios)

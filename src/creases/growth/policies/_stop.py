@@ -217,3 +217,14 @@ def is_worth_adding(stops: Sequence[Stop], state: State, proposal: Proposal | De
 def available_units(stops: Sequence[Stop], state: State, place: Place | DepthProposal) -> int:
     """Return how many more units fit at a place within all budgets; of a proposed layer all of its units or none."""
     return min((stop.available_units(state, place) for stop in stops if isinstance(stop, SizeLimit)), default=UNBOUNDED)
+
+
+def size_room(state: State) -> float:
+    """Return by what factor the network may be larger within the limits of size."""
+    ratios = [float(UNBOUNDED)]
+    units = sum(place.width for place in state.places)
+    for stop in state.stops:
+        if isinstance(stop, SizeLimit):
+            sizes = ((stop.units, units), (stop.parameters, state.parameters), (stop.flops, state.flops))
+            ratios += [limit / max(size + 1, 1) for limit, size in sizes if limit is not None]
+    return min(ratios)
