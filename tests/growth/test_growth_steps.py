@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from creases.growth import Grower, GrowthConfig, Proposal, Run, grow
-from creases.growth._growth_steps import grow_places, resize_places
+from creases.growth._growth_steps import grow_places, remove_dead, resize_places
 from creases.growth._training import Metrics
 from creases.growth.methods import Random, Split
 from creases.growth.policies import NothingToAdd, SizeLimit
@@ -193,3 +193,31 @@ def test_units_of_an_untrained_network_get_outgoing_weights_as_large_as_its_laye
     assert float(new.square().mean().sqrt() / before) == pytest.approx(size, rel=0.3)
     assert record.explanation["fan_out"] == pytest.approx(size)
     assert ("their weights are as in an untrained network" in record.explain()) == untrained
+
+
+def test_dead_units_are_removed_and_the_function_stays():
+    x, y = classes(200)
+    run = Run(mlp(3, 6, 4, 2, seed=1), (x, y), "classification", GrowthConfig())
+    state = run.grower.state
+    with torch.no_grad():
+        state.model[0].bias[[1, 4]] = -1000.0
+        before = state.model(x)
+    remove_dead(state)
+    assert run.grower.widths["0"] == 4
+    torch.testing.assert_close(state.model(x), before, rtol=0, atol=1e-12)
+    assert "Units 1, 4 of '0' were dead (0 on every sample) and were removed." in state.history.records[0].explain()
+    remove_dead(state)
+    assert len([record for record in state.history.records if record.place == "0"]) == 1
+
+
+@pytest.mark.parametrize("pays", [True, False])
+def test_dead_units_are_removed_when_growth_has_found_a_larger_size(pays):
+    x, y = classes(200)
+    grower = Grower(mlp(3, 6, 2, seed=1), None, (x, y), "classification")
+    with torch.no_grad():
+        grower.state.model[0].bias[1] = -1000.0
+    grower.history.stages.append({"pays": pays, "factor": 4.0, "widths": {"0": 6}, "widths_before": {"0": 1}})
+    grower.note()
+    grower.history.growth_ended = "there is a reason"
+    grower.decide()
+    assert grower.widths == {"0": 5 if pays else 6}

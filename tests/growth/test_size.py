@@ -28,3 +28,10 @@ def test_a_network_that_was_narrowed_is_compared_with_the_wider_one():
 
 def test_without_stages_nothing_is_said():
     assert explain_size([], {"0": 4}, 0.1) == ""
+
+
+def test_where_dead_units_were_removed_the_size_that_was_chosen_is_explained():
+    said = explain_size([stage(4.0, 8, 32, True, (0.4, 0.2))], {"0": 31}, None)
+    assert said.startswith(
+        "The network has 31 hidden units: 32 were chosen, and dead ones removed. With 8 the held-out"
+    )

@@ -239,7 +239,7 @@ class Grower(Racing):
         if reason:
             self._look_back()
         if history.growth_ended and history.growth_spent is None:
-            history.growth_spent = state.meter.progress
+            self._end_growth(is_over=bool(reason))
         history.ended, self._progress = reason, state.meter.progress
         return state.record
 

@@ -79,17 +79,27 @@ def resize_places(state: State, widths: Mapping[str, int]) -> Record | None:
     for name, width in widths.items():
         place = present[name] if alone else find_place(state.model, name, X=state.samples.example())
         if width < place.width:
-            last = _narrow_place(state, place, width)
+            units = list(range(width, place.width))  # those of an untrained network are all alike
+            last = _remove_units(state, place, units)
         else:
             room = available_units(state.stops, state, place)
             last = _widen_place(state, place, min(width, place.width + room)) or last
     return last
 
 
-def _narrow_place(state: State, place: Place, width: int) -> Record:
-    """Narrow a place to a width. The last units are removed: those of an untrained network are all alike."""
-    units = list(range(width, place.width))
-    explanation = {"method": "narrow", "place": place.name, "reason": "", "units": len(units)}
+def remove_dead(state: State) -> None:
+    """Remove units that are active on no training sample, of 5,000 at most: without them the network is the same."""
+    batches, _ = state.evidence.draw(MAX_SAMPLES)
+    few = [(x[:FEW_SAMPLES], y[:FEW_SAMPLES]) for x, y in batches[:1]]
+    for name in [place.name for place in state.places]:
+        place = next(place for place in state.places if place.name == name)
+        units = dead_units(state.model, place, batches) if dead_units(state.model, place, few) else []
+        if 0 < len(units) < place.width:
+            _remove_units(state, place, units, dead=True)
+
+
+def _remove_units(state: State, place: Place, units: list[int], **why: bool) -> Record:
+    explanation = {"method": "narrow", "place": place.name, "reason": "", "units": len(units), **why}
     nothing = torch.zeros(0)
     proposal = Proposal("narrow", place, nothing, nothing, {}, 0.0, explanation)
     edit = partial(remove, state.model, place, units, optimizer=state.optimizer)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from statistics import fmean as mean
 
 from creases.growth._cost import count_cost
-from creases.growth._growth_steps import revive_layer, stage_widths
+from creases.growth._growth_steps import remove_dead, revive_layer, stage_widths
 from creases.growth._race import (
     MIN_GAIN,
     NetworkState,
@@ -189,6 +189,15 @@ class Racing(ABC):
         race.rival, race.before = trial, race.start or race.before
         if race.start is None:
             self._mark_replaced(race)
+
+    def _end_growth(self, *, is_over: bool) -> None:
+        """Remove dead units of a size that stages have chosen, unless the run is over, and note what is spent."""
+        state, history = self.state, self.history
+        if not is_over and any(stage["pays"] for stage in history.stages):
+            with count_cost() as cost:
+                remove_dead(state)
+            state.meter.charge(cost.multiply_adds)
+        history.growth_spent = state.meter.progress
 
     def _undo(self, race: Race) -> None:
         """Go back to the best network so far, and end the race."""

@@ -54,7 +54,7 @@ def lower_rate(state: State, optimizer: optim.Optimizer, batch_size: int, set_ra
 
 
 def is_untrained(state: State) -> bool:
-    """Return whether a network does no better than a copy whose layers are initialised anew."""
+    """Return whether a network does no better than a copy whose layers are initialised again."""
     copy = deepcopy(state.model)
     layers = [module for module in copy.modules() if any(True for _ in module.parameters(recurse=False))]
     with torch.random.fork_rng():
@@ -63,5 +63,5 @@ def is_untrained(state: State) -> bool:
             if not callable(reset := getattr(layer, "reset_parameters", None)):
                 return False
             reset()
-    loss, anew = (measure(model, state.inspected, state.objective).loss for model in (state.model, copy))
-    return loss >= UNTRAINED * anew
+    loss, again = (measure(model, state.inspected, state.objective).loss for model in (state.model, copy))
+    return loss >= UNTRAINED * again

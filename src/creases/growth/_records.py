@@ -98,6 +98,8 @@ class Record:
             increase = self.explanation["recycled"]["cost"]
             cost = f"raising the loss by {increase:.2g}" if increase > 1e-6 else "at no cost"
             return [f"{units} {were} removed, {cost}."]
+        if self.explanation.get("dead"):
+            return [f"{units} {were} dead (0 on every {names.get('instance', 'sample')}) and {were} removed."]
         if self.action == "narrow":
             return [f"{units} {were} removed, to see whether fewer are enough."]
         if self.action == "revive":

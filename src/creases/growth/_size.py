@@ -14,6 +14,12 @@ def explain_size(stages: Sequence[Mapping[str, Any]], widths: Mapping[str, int],
     if not stages:
         return ""
     sentences = [f"The network has {_text(widths)} hidden units."]
+    chosen = stages[-1]["widths" if stages[-1]["pays"] else "widths_before"]
+    if all(width <= chosen.get(name, 0) for name, width in widths.items()) and widths != chosen:
+        sentences = [
+            f"The network has {_text(widths)} hidden units: {_text(chosen)} were chosen, and dead ones removed."
+        ]
+        widths = chosen
     smaller = [stage for stage in stages if _beats_smaller(stage, widths)]
     larger = [stage for stage in stages if _beats_larger(stage, widths)]
     if smaller:
