@@ -23,7 +23,8 @@ loop   ``Grower`` in a training loop of one's own, with defaults, from the same 
 gromo  gromo 0.1 from the same starts, as in ``growth_mnist.py``, without convolutions (``pip install gromo``).
 
 ``show`` prints the regret in points: the mean accuracy of the best fixed width less that of growth from a start, mean
-over seeds; then the share of runs whose size (the geometric mean of the widths) is within a factor of two of the
+over seeds; then the share of runs whose size (the geometric mean of the widths that growth has chosen, or of those that
+are left when dead units are removed; fixed networks keep theirs) is within a factor of two of the
 smallest fixed width whose accuracy is within one standard error of the best (that of a mean of three seeds, pooled over
 widths; where that width is 16, the smallest, smaller networks count if they are within it too), and the share of the
 budget that was spent before the final size was there. ``--out`` takes several files of results.
@@ -118,6 +119,36 @@ def fixed_accuracies(results: Results, name: str) -> dict[int, list[float]]:
     return found
 
 
+def chosen_widths(run: dict[str, Any]) -> list[int]:
+    """Return the widths that growth has chosen, before dead units were removed."""
+    stages = run.get("stages")
+    return list(stages[-1]["widths" if stages[-1]["pays"] else "widths_before"].values()) if stages else run["widths"]
+
+
+def is_right_size(widths: list[int], enough: int, is_good: bool) -> bool:
+    """Return whether a size is within a factor of two of what is enough; below the smallest, whether it is as good."""
+    size = float(np.exp(np.mean(np.log(widths))))
+    within = enough / 2 * (1 - 1e-9) <= size <= 2 * enough * (1 + 1e-9)
+    return within or (enough == WIDTHS[0] and size < enough and is_good)
+
+
+def relative_speed(results: Results, names: list[str], part: str) -> float:
+    """Return how many more steps per second runs made after growth than fixed networks of the same width: a median.
+
+    Other than 1 says that the machines, or what else they did, differed. Steps of the race are among those of a run, so
+    that it is too high by up to a tenth; networks that were retrained say nothing.
+    """
+    ratios = []
+    for key, run in results.items():
+        name, kind, *_ = key.split("/")
+        if name not in names or kind != part or "stages" not in run or "retrained" in run["ended"]:
+            continue
+        fixed = [results.get(f"{name}/fixed/{chosen_widths(run)[0]}/{rate}/0", {}).get("steps") for rate in RATES]
+        if all(fixed):
+            ratios.append(run["steps"] / (1 - run["finding"]) / float(np.mean(fixed)))
+    return float(np.median(ratios)) if ratios else float("nan")
+
+
 def judge(results: Results, name: str, part: str) -> tuple[list[str], list[dict[str, float]]] | None:
     """Return the cells of a data set in the table, and regret, size and share of every run of a part."""
     fixed = fixed_accuracies(results, name)
@@ -138,13 +169,14 @@ def judge(results: Results, name: str, part: str) -> tuple[list[str], list[dict[
         accuracy = float(np.mean([run["accuracy"] for run in each]))
         cells += [f"{100 * (means[best] - accuracy):+.2f}", " ".join("-".join(map(str, r["widths"])) for r in each)]
         for run in each:
-            size = float(np.exp(np.mean(np.log(run["widths"]))))
-            small = enough == WIDTHS[0] and size < enough and run["accuracy"] >= means[best] - error
+            is_good = run["accuracy"] >= means[best] - error
+            chosen, left = (is_right_size(widths, enough, is_good) for widths in (chosen_widths(run), run["widths"]))
             runs.append(
                 {
                     "regret": 100 * (means[best] - run["accuracy"]),
                     "mean": 100 * (means[best] - accuracy),
-                    "right": float(enough / 2 <= size <= 2 * enough or small),
+                    "right": float(chosen),
+                    "right_left": float(left),
                     "finding": run["finding"],
                 }
             )
@@ -168,9 +200,11 @@ def show(results: Results, names: list[str], part: str) -> None:
         "worst": f"{values['mean'].max():.2f}",
         "worst_run": f"{values['regret'].max():.2f}",
         "right": f"{values['right'].mean():.0%}",
+        "right_left": f"{values['right_left'].mean():.0%}",
         "finding": f"{values['finding'].mean():.0%}",
         "finding_most": f"{values['finding'].max():.0%}",
         "runs": f"{len(runs)}",
+        "speed": f"{relative_speed(results, names, part):.1f}",
     }
     if label == "grow":
         note("seconds", f"{SECONDS:g}")
@@ -184,7 +218,8 @@ def show(results: Results, names: list[str], part: str) -> None:
     print(
         f"{part}: {lines['runs']} runs; regret {lines['mean']} points in the mean, {lines['worst']} for the worst "
         f"start of a data set, {lines['worst_run']} for the worst run; size within a factor of two in "
-        f"{lines['right']}; {lines['finding']} of the budget before the final size, {lines['finding_most']} at most"
+        f"{lines['right']} ({lines['right_left']} without dead units); {lines['finding']} of the budget before the "
+        f"final size, {lines['finding_most']} at most; {lines['speed']} times the steps per second of fixed networks"
     )
 
 

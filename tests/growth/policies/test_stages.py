@@ -166,9 +166,9 @@ def test_a_stage_widens_by_two_where_four_would_be_too_many_units_for_the_sample
 
 
 def test_a_network_that_the_rest_of_the_budget_could_not_train_is_not_tried():
-    """Ten epochs of it, at least; but 16 units are always tried, or the start would be a trap."""
+    """Six epochs of it, at least; but 16 units are always tried, or the start would be a trap."""
     epoch = 3 * (3 * 8 + 8 * 2) * N
-    for epochs_, factor in [(10 * 4 / 0.72 + 1, 4), (10 * 4 / 0.72 - 1, 2)]:
+    for epochs_, factor in [(6 * 4 / 0.72 + 1, 4), (6 * 4 / 0.72 - 1, 2)]:
         run = at(budget=f"{epochs_ * epoch} multiply-adds", model=mlp(3, 8, 2))
         assert Stages().next_factor(run, 20) == factor
     for factor, why in [(2, ""), (4, "a wider network could not be trained with the rest of the budget")]:

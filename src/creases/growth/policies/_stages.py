@@ -64,7 +64,7 @@ ROUNDING = 1e-7
 
 #: Epochs, or optimizer steps if those are fewer, that the largest network has to have left; a larger one would not be
 #: trained.
-MIN_EPOCHS, ENOUGH_STEPS = 10, 1000
+MIN_EPOCHS, ENOUGH_STEPS = 6, 1000
 
 #: Training samples for each hidden unit, at least, and units that any number of samples is enough for.
 SAMPLES_PER_UNIT, FREE_UNITS = 3, 16
