@@ -205,7 +205,9 @@ def test_dead_units_are_removed_and_the_function_stays():
     remove_dead(state)
     assert run.grower.widths["0"] == 4
     torch.testing.assert_close(state.model(x), before, rtol=0, atol=1e-12)
-    assert "Units 1, 4 of '0' were dead (0 on every sample) and were removed." in state.history.records[0].explain()
+    assert (
+        "Units 1, 4 of '0' were dead (0 on every sample drawn) and were removed." in state.history.records[0].explain()
+    )
     remove_dead(state)
     assert len([record for record in state.history.records if record.place == "0"]) == 1
 
@@ -221,3 +223,46 @@ def test_dead_units_are_removed_when_growth_has_found_a_larger_size(pays):
     grower.history.growth_ended = "there is a reason"
     grower.decide()
     assert grower.widths == {"0": 5 if pays else 6}
+
+
+class Reads(torch.nn.Module):
+    """A layer whose units something else reads too, or that are shifted before they bend."""
+
+    def __init__(self, read):
+        super().__init__()
+        torch.manual_seed(0)
+        self.a, self.b, self.d = (torch.nn.Linear(3, 6), torch.nn.Linear(6, 2), torch.nn.Linear(6, 2))
+        self.read = read
+        self.double()
+
+    def forward(self, x):
+        return self.read(self, self.a(x))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda m, h: m.b(F.relu(h)) + m.d(h),
+        lambda m, h: m.b(F.relu(h)) + m.d(F.relu(-h)),
+        lambda m, h: m.b(F.relu(h) + 1),
+        lambda m, h: m.b(F.relu(h + 10)),
+    ],
+)
+def test_units_that_something_else_reads_are_not_removed(read):
+    x, y = classes(200)
+    grower = Grower(Reads(read), None, (x, y), "classification")
+    model = grower.state.model
+    with torch.no_grad():
+        model.a.weight[1], model.a.bias[1] = 0.0, -3.0
+        before = model(x)
+    remove_dead(grower.state)
+    assert torch.equal(model(x), before)
+
+
+def test_dead_units_stay_at_places_that_do_not_grow_and_where_a_companion_may_use_them():
+    for options in ({"where": "2"}, {"companions": [torch.optim.swa_utils.AveragedModel(mlp(3, 6, 4, 2, seed=1))]}):
+        grower = Grower(mlp(3, 6, 4, 2, seed=1), None, classes(200), "classification", **options)
+        with torch.no_grad():
+            grower.state.model[0].bias[1] = -1000.0
+        remove_dead(grower.state)
+        assert grower.widths["0"] == 6

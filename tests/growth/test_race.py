@@ -137,6 +137,20 @@ def test_a_narrower_network_that_is_right_on_all_samples_is_enough(right, units,
     assert run.history.growth_ended == "a wider network would have more than a unit for every 3 samples"
 
 
+def test_no_size_is_tried_again_where_a_layer_has_as_few_units_as_the_model_has_outputs(monkeypatch):
+    gains = iter([1.0])
+    monkeypatch.setattr(growing, "compare_losses", lambda *losses: (next(gains, 0.0), 0.0))
+    x, _ = classes(300)
+    run = begun(mlp(3, 2, 24, seed=1), (x, torch.arange(300) % 24), budget=60)
+    for _ in epochs(run):
+        if run.history.growth_ended:
+            break
+    widths = [(stage["widths_before"]["0"], stage["widths"]["0"]) for stage in run.history.stages]
+    assert widths[0] == (2, 32)
+    assert len(set(widths)) == len(widths)
+    assert all(before != after for before, after in widths)
+
+
 @pytest.mark.slow
 def test_both_networks_of_every_race_are_judged_by_averaged_weights(monkeypatch):
     judged = []

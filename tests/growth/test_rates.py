@@ -91,3 +91,15 @@ def test_a_layer_that_cannot_be_initialised_anew_counts_as_trained():
             return self.size * x
 
     assert not is_untrained(state(mlp(3, 8, 2).append(Scale()), classes(100)))
+
+
+def test_a_model_that_cannot_be_copied_counts_as_trained_and_negative_losses_are_compared_too():
+    model = mlp(3, 8, 2)
+    model.features = model(classes(10)[0])  # deepcopy refuses what has a gradient
+    assert not is_untrained(state(model, classes(100)))
+
+    def shifted(outputs, y):
+        return torch.nn.functional.cross_entropy(outputs, y) - 100
+
+    run = creases.growth.Grower(mlp(3, 8, 2), None, classes(100), shifted)
+    assert run.state.untrained

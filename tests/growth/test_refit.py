@@ -116,6 +116,21 @@ def test_where_few_epochs_follow_growth_all_samples_are_trained_on_at_once() -> 
     assert History.from_json(run.history.to_json()).joined == run.history.joined
 
 
+@pytest.mark.parametrize("keep", ["refit", "last"])
+def test_samples_that_were_trained_on_are_not_held_out_again_when_the_network_grows(keep: str) -> None:
+    run = Run(
+        make(), halves(), "classification", GrowthConfig(**{**OPTIONS, "keep": keep, "lr": 0.002}), validation=HELD
+    )
+    with torch.random.fork_rng():
+        run.start()
+        while run.history.joined is None:
+            run.epoch()
+        assert run.grow_now() is not None
+        run.epoch()
+    assert run.grower.state.samples.size == 600
+    assert run.history.last["validation_loss"] is None
+
+
 def test_samples_that_a_caller_divided_are_held_out_to_the_end_where_training_goes_on() -> None:
     X, y = halves()
     config = GrowthConfig(**{**OPTIONS, "budget": 12, "lr": 0.002})

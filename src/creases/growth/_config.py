@@ -105,8 +105,9 @@ class GrowthConfig:
         stages that are undone, count towards it.
     growth_share, growth_factor
         For ``when="stages"``: the fraction of the budget for growth (``"auto"``: 0.28 at most), and the factor by
-        which a stage widens the layers (``"auto"``: four, and two after a stage that does not pay; a network whose
-        layers have 16 units or more at the start is narrowed by four first, if held-out data do not speak against it).
+        which a stage widens the layers (``"auto"``: four, sixteen for fewer than four units, two after a stage that
+        does not pay; a network whose layers have 16 units or more at the start is narrowed by four first, if held-out
+        data do not speak against it, and sizes between those that were tried follow at the end).
     max_units, max_parameters
         Maximum size of the network; None for no limit.
     patience
@@ -123,7 +124,7 @@ class GrowthConfig:
     lr
         Learning rate of the optimizer, if that is given by name. ``"auto"`` falls with the cube root of the inputs of
         layers and the square root of their number, from 0.01 for 16 inputs; it follows the network as that grows, and
-        is lowered at the start where a short test shows that the loss does not fall with it.
+        is lowered at the start where a short test shows that the loss rises with it.
     schedule
         ``"cosine"`` anneals the learning rate to zero over the budget, ``"constant"`` leaves it; or a torch scheduler
         of your optimizer, or a function that makes one, which is stepped after every optimizer step.
@@ -134,12 +135,13 @@ class GrowthConfig:
         Samples in a batch; ``"auto"`` is an eighth of them, between 32 and 200; None is all.
     keep
         ``"best"``: with validation data, return the network with the lowest validation loss, smoothed over epochs.
-        ``"refit"``: half-way through the training after growth, if that loss is past its best (and of classes the
-        accuracy too), return to the network at the end of growth and train it on all samples, those held out included,
-        for as long as the lowest loss took. Otherwise train on, with all samples from there, and return the last
-        network; if no more than 15 epochs follow growth, all samples are trained on at once. Where samples are held out
-        by the table's own division, or passed by you, they are never trained on without retraining: the network is the
-        one with the lowest loss, or the last one if it classifies them as well.
+        ``"refit"``, with stages and a cosine: half-way through the training after growth, if that loss is past its best
+        and the accuracy of classes has not risen since by 1.5 standard errors, return to the network at the end of
+        growth and train it on all samples, those held out included, for as long as the lowest loss took. Otherwise
+        train on, with all samples from there, and return the last network; if no more than 15 epochs follow growth, all
+        samples are trained on at once. Samples that you pass for validation are never trained on, those of a table that
+        are held out only by retraining: otherwise the network is the one with the lowest loss, or the last one if it
+        classifies them as well.
         ``"last"``: return the last network.
     hidden
         Widths of the hidden layers of a new network; ``"auto"`` is one layer with two units per class or target (two

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Unpack
 
 from torch import Tensor, nn, optim
@@ -104,6 +105,8 @@ class Grower(Racing):
     ) -> None:
         config = config_of(options, GrowthOptions, "Grower")
         self._prepare(model, optimizer, data, loss, config, validation, companions)
+        with suppress(Exception):  # data that the model does not take are refused by begin
+            self.state.untrained = is_untrained(self.state)
 
     @classmethod
     def from_config(
@@ -194,7 +197,7 @@ class Grower(Racing):
                     prepare_method(state.how, state.model, place, state.evidence)
         while revive_layer(state):
             pass
-        state.untrained = is_untrained(state)
+        state.untrained = is_untrained(state) if state.metered else state.untrained  # a loop has trained it by now
 
     @full_precision()
     def step(self, measured: Metrics | None = None, *, steps: int | None = None) -> Record | None:
@@ -374,7 +377,7 @@ class Grower(Racing):
         """Resume after the epochs of a checkpoint, with the model and the optimizer as they were then."""
         self.resume(History.from_json(saved["history"]))
         self.race = None if saved["race"] is None else Race.from_dict(saved["race"])
-        self.state.stage_end, self.state.untrained = saved["stage_end"], saved["untrained"]
+        self.state.stage_end, self.state.untrained = saved["stage_end"], saved.get("untrained", False)
         self.state.meter.resume(saved["spent"])
         self.steps, self._progress = saved["spent"]["steps"], self.state.meter.progress
 

@@ -19,6 +19,7 @@ from creases.growth._proposal import DepthProposal, Proposal, apply, first_units
 from creases.growth._records import History, Record
 from creases.growth._recycle import RedundantUnit, redundant_units, remove_redundant
 from creases.growth._revive import dead_units, revive_units
+from creases.growth._samples import Pair
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
 from creases.growth.integrations import _ranks as ranks
@@ -28,13 +29,16 @@ from creases.growth.methods._registry import filler, refusal
 from creases.growth.policies._stop import SizeLimit, Stop, available_units, is_worth_adding
 from creases.growth.policies._where import EveryPlace, grows_together
 from creases.network import Place, remove
-from creases.network.surgery import count_outputs, find_place
+from creases.network.surgery import copy_sharing_parameters, count_outputs, find_place, without_side_effects
 
 #: Samples on which units are checked for being dead or redundant.
 MAX_SAMPLES = 5000
 
 #: Samples that are enough to see that most layers are alive.
 FEW_SAMPLES = 50
+
+#: Change of an output that is rounding, in units of the last place of the largest one.
+ROUNDING = 1000
 
 #: Incoming weights of new units up to which a record holds them.
 MAX_WEIGHTS = 20_000
@@ -88,14 +92,35 @@ def resize_places(state: State, widths: Mapping[str, int]) -> Record | None:
 
 
 def remove_dead(state: State) -> None:
-    """Remove units that are active on no training sample, of 5,000 at most: without them the network is the same."""
+    """Remove units, of the places that stages change, that are 0 on all samples that are drawn: 5,000 at most.
+
+    Units stay where outputs on these samples would change without them, as something else reads them, where the model
+    has companions, in which they may be active, and with a loss of the user's own, whose outputs may be anything.
+    """
+    if not grows_together(state) or state.followers.companions or state.objective.task is None:
+        return
     batches, _ = state.evidence.draw(MAX_SAMPLES)
-    few = [(x[:FEW_SAMPLES], y[:FEW_SAMPLES]) for x, y in batches[:1]]
-    for name in [place.name for place in state.places]:
+    first = [(x[:FEW_SAMPLES], y[:FEW_SAMPLES]) for x, y in batches[:1]]
+    for name in [place.name for place in state.where(state) if isinstance(place, Place)]:
         place = next(place for place in state.places if place.name == name)
-        units = dead_units(state.model, place, batches) if dead_units(state.model, place, few) else []
-        if 0 < len(units) < place.width:
+        units = dead_units(state.model, place, batches) if dead_units(state.model, place, first) else []
+        if 0 < len(units) < place.width and _is_same_without(state, place, units, batches):
             _remove_units(state, place, units, dead=True)
+
+
+@torch.no_grad()
+def _is_same_without(state: State, place: Place, units: list[int], batches: Sequence[Pair]) -> bool:
+    """Return whether the outputs on samples stay the same, up to rounding, without some units of a place."""
+    model, smaller = (copy_sharing_parameters(state.model).eval() for _ in range(2))
+    remove(smaller, place, units)
+    changed = torch.zeros(())
+    with without_side_effects():
+        for x, _ in (pair for pair in batches if len(pair[0])):
+            before, after = model(x), smaller(x)
+            allowed = ROUNDING * torch.finfo(before.dtype).eps * before.abs().max()
+            changed += float(((before - after).abs() > allowed).any())
+    ranks.sum_over_ranks([changed])
+    return not changed
 
 
 def _remove_units(state: State, place: Place, units: list[int], **why: bool) -> Record:

@@ -16,12 +16,14 @@ def note_outcomes(state: State, reviewed: int) -> None:
 
     The first ``reviewed`` growth steps were made for other samples, so their methods do not review them.
     """
-    records, last, places = state.history.records, state.history.epochs[-1:], set[str]()
+    last, places = state.history.epochs[-1:], set[str]()
+    records = [record for record in state.history.records if not record.explanation.get("dead")]
+    narrowed = {record.place for record in state.history.records if record.explanation.get("dead")}
     for record in reversed(records):
         if last and record.epoch == records[-1].epoch and not record.undone and record.place not in places:
             places.add(record.place)
             record.later = {name: last[0][name] for name in _NUMBERS if last[0][name] is not None}
-            if record.number > reviewed:
+            if record.number > reviewed and record.place not in narrowed:  # where units have other numbers now
                 _review(state, record)
 
 

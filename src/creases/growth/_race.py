@@ -167,7 +167,9 @@ class Race:
             self.average, self.averaged = {}, 0  # the network has another size
         self.averaged += 1
         before = self.average or now
-        self.average = {name: torch.lerp(before[name], value, 1 / self.averaged) for name, value in now.items()}
+        self.average = {
+            name: torch.lerp(before[name].to(value), value, 1 / self.averaged) for name, value in now.items()
+        }
 
 
 @contextmanager

@@ -107,6 +107,9 @@ class Racing(ABC):
             failed = stages.failures(history.stages) >= stages.patience
             race.reason = stages.explain_failure(history.stages) if failed else stages.over(state, race.steps)
         halving = stages.next_halving(state, race.steps) if race.reason else None
+        present = {place.name: place.width for place in state.places}
+        if halving is not None and stage_widths(state, state.stops, halving) == present:
+            halving = None  # a layer has no fewer units than the model has outputs
         if race.reason and halving is None:
             history.growth_ended, self.race = race.reason, None
             return
@@ -114,7 +117,7 @@ class Racing(ABC):
         race.plan = stages.looks(state, race.steps)[: stages.count_looks(state, race.factor, race.steps)]
         race.trial, race.average, race.averaged = Trial(), {}, 0
         widths = stage_widths(state, state.stops, race.factor) if grows_together(state) else None
-        race.widths, race.stage_records = {place.name: place.width for place in state.places}, len(history.records)
+        race.widths, race.stage_records = present, len(history.records)
         del history.epochs[race.epoch :]
         race.before.restore(state)
         for hook in self.before_decision:  # the network that grows is this one
@@ -194,9 +197,12 @@ class Racing(ABC):
         """Remove dead units of a size that stages have chosen, unless the run is over, and note what is spent."""
         state, history = self.state, self.history
         if not is_over and any(stage["pays"] for stage in history.stages):
+            seconds = state.step_seconds.get(state.flops)
             with count_cost() as cost:
                 remove_dead(state)
             state.meter.charge(cost.multiply_adds)
+            if seconds is not None:
+                state.step_seconds[state.flops] = seconds  # a step takes about as long as before
         history.growth_spent = state.meter.progress
 
     def _undo(self, race: Race) -> None:

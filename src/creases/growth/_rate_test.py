@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from typing import Any
 
 import torch
 from torch import optim
 
+from creases.growth._cost import count_cost
 from creases.growth._race import NetworkState
-from creases.growth._state import State, combine_seeds
+from creases.growth._samples import InMemorySamples
+from creases.growth._state import MAX_INSPECTED, State, combine_seeds
 from creases.growth._training import measure, train_epoch
 
 #: Optimizer steps of the test, the fraction of the budget that it may take, and the factors of the rate that it tries.
@@ -54,14 +57,23 @@ def lower_rate(state: State, optimizer: optim.Optimizer, batch_size: int, set_ra
 
 
 def is_untrained(state: State) -> bool:
-    """Return whether a network does no better than a copy whose layers are initialised again."""
-    copy = deepcopy(state.model)
-    layers = [module for module in copy.modules() if any(True for _ in module.parameters(recurse=False))]
-    with torch.random.fork_rng():
-        torch.manual_seed(state.seed)
-        for layer in layers:
-            if not callable(reset := getattr(layer, "reset_parameters", None)):
-                return False
-            reset()
-    loss, again = (measure(model, state.inspected, state.objective).loss for model in (state.model, copy))
-    return loss >= UNTRAINED * again
+    """Return whether a network does no better than a copy whose layers are initialised again.
+
+    False where that cannot be said: of a model that cannot be copied, or has a layer that cannot be initialised.
+    """
+    try:
+        copy = deepcopy(state.model)
+        layers = [module for module in copy.modules() if any(True for _ in module.parameters(recurse=False))]
+        with torch.random.fork_rng():
+            torch.manual_seed(state.seed)
+            for layer in layers:
+                reset: Any = layer.reset_parameters
+                reset()
+    except Exception:  # of any module
+        return False
+    arrays = state.samples.arrays(MAX_INSPECTED)
+    some = InMemorySamples(arrays.X, arrays.y, arrays.weight)
+    with count_cost() as cost:
+        loss, reset_loss = (measure(model, some, state.objective).loss for model in (state.model, copy))
+    state.meter.charge(cost.multiply_adds)
+    return loss >= reset_loss - (1 - UNTRAINED) * abs(reset_loss)

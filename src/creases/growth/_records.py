@@ -31,8 +31,9 @@ _MEMORY = 0.7
 class Record:
     """One growth step: when, where, what, why, and its effect.
 
-    ``before`` and ``after`` are loss and score on all training samples around the step itself; ``later`` the same after
-    further training, just before the next growth step or at the end (with ``validation_`` if there are such data).
+    ``before`` and ``after`` are loss and score on training samples, 2,000 at most, around the step itself; ``later``
+    the same after further training, just before the next growth step or at the end (with ``validation_`` if there are
+    such data).
     ``predicted`` is the proposal's gain, ``before["loss"] - after["loss"]`` the immediate one.
     """
 
@@ -99,7 +100,7 @@ class Record:
             cost = f"raising the loss by {increase:.2g}" if increase > 1e-6 else "at no cost"
             return [f"{units} {were} removed, {cost}."]
         if self.explanation.get("dead"):
-            return [f"{units} {were} dead (0 on every {names.get('instance', 'sample')}) and {were} removed."]
+            return [f"{units} {were} dead (0 on every {names.get('instance', 'sample')} drawn) and {were} removed."]
         if self.action == "narrow":
             return [f"{units} {were} removed, to see whether fewer are enough."]
         if self.action == "revive":
@@ -118,7 +119,7 @@ class History:
     records: list[Record] = field(default_factory=list)
     stages: list[dict[str, Any]] = field(default_factory=list)
     #: of geometric growth: epoch, records (numbers of its growth steps), factor, widths_before, steps,
-    #: compared_steps, widths, loss_grown, loss_training_on, gain, error, needed, pays
+    #: compared_steps, widths, loss_grown, loss_training_on, gain, error, expected, needed, pays
     refit: dict[str, Any] = field(default_factory=dict)
     #: of retraining on all samples: after which epoch it began, epochs until the end of growth and until the lowest
     #: smoothed validation loss, epochs between them; empty where there was none

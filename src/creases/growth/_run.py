@@ -242,8 +242,6 @@ class Run:
                 self.refit.start.restore(state)
                 numbers = {"begun": len(history.epochs), "growth": self.refit.epoch, "best": best["epoch"]}
                 history.refit = {**numbers, "epochs": best["epochs"] - self.refit.epochs}
-        if self._trains_on_all and history.joined is None:
-            history.joined = len(history.epochs)
 
     @property
     def _trains_on_all(self) -> bool:
@@ -272,15 +270,15 @@ class Run:
         ended = self.config.keep == "last" and bool(state.history.growth_ended)
         if self._all_samples is not None and (ended or self._trains_on_all):
             train, held = self._all_samples, None
+            state.history.joined = state.history.joined or len(state.history.epochs)
         if state.samples is not train:
-            state.samples, self.grower.validation = train, held
-            state.meter.n_samples = train.size
-            state.clear()
+            state.change_samples(train)
+            self.grower.validation = held
 
     def grow_now(self) -> Record | None:
         """Grow now, whatever the policies say; return None if nothing can be added."""
         record = self.grower.grow_now()
-        if record is not None and not self.is_retrained:
+        if record is not None and not self._trains_on_all:
             self.refit = None  # growth ends now
         return record
 

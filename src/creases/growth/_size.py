@@ -33,7 +33,8 @@ def explain_size(stages: Sequence[Mapping[str, Any]], widths: Mapping[str, int],
         wide, narrow = ("loss_grown", "loss_training_on") if not stage["pays"] else ("loss_training_on", "loss_grown")
         other = stage["widths"] if not stage["pays"] else stage["widths_before"]
         losses = f"{stage[wide]:.4g}, with these {stage[narrow]:.4g}{_when(stage)}"
-        sentences.append(f"With {_text(other)} it was {losses}: too little gained for a larger network.")
+        was = "it was" if smaller else "the held-out loss was"
+        sentences.append(f"With {_text(other)} {was} {losses}: too little gained for a larger network.")
     if spent is not None:
         sentences.append(f"Finding the size took {spent:.0%} of the budget.")
     return " ".join(sentences)

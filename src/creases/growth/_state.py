@@ -177,6 +177,11 @@ class State:
         """Forget proposals, and what else :meth:`once` computed: training makes it obsolete."""
         self._results = {}
 
+    def change_samples(self, samples: Samples) -> None:
+        """Go on with other training samples."""
+        self.samples, self.meter.n_samples, self._inspected = samples, samples.size, None
+        self.clear()
+
     def clear(self) -> None:
         """Forget all that was computed for the model before it changed its size."""
         self.clear_proposals()

@@ -129,7 +129,7 @@ def test_the_gain_of_a_stage_is_expected_to_fall_in_inverse_proportion_to_the_wi
         assert Stages().expected_gain(stages, {"0": 16}, factor) == pytest.approx(gain)
     narrowed = [judged(16, 4, False, -3 / 16)]  # was worse: the same is known
     assert Stages().expected_gain(narrowed, {"0": 16}, 4) == pytest.approx(3 / 64)
-    for nothing in [[], [judged(16, 64, False, 0.1)], [judged(4, 8, True, 0.1)]]:
+    for nothing in [[], [judged(16, 64, False, 0.1)], [judged(4, 8, True, 0.1)], [judged(4, 16, True, -0.1)]]:
         assert Stages().expected_gain(nothing, {"0": 16}, 4) == 0.0
 
 

@@ -86,22 +86,23 @@ class Stages:
     learn is learned already, or learned by heart.
 
     Stages widen by four, those of fewer than four units by sixteen. After one that does not pay, or where the budget
-    has no time to judge it, the next widens by two; in a small network by sixteen, because some functions, such as
-    parities, need several units before any of them helps. Growth ends after ``patience`` stages in a row that do not
-    pay, when the network is right on all samples, when a wider one would have more than a unit for every three samples
-    or could not be trained with what is left of the budget, or when growth's share of that is spent. Then narrower
-    networks are tried: half-way between the best one and the next smaller one that was worse, as long as a size between
-    them is left and growth's share has room; the narrower one is taken if it loses less than half of what a wider one
-    must gain, or is right on all samples too. Growth goes on with the best network, at its best look. A network
-    that is wide at the start, 16 units or more a layer, is narrowed by four first, as long as the narrower one is not
-    worse by as much as a stage must gain. A ``factor`` is used in every stage, and nothing is narrowed then.
+    has no time to judge it, the next widens by two; in a small network by four times as much as before, because some
+    functions, such as parities, need several units before any of them helps. Growth ends after ``patience`` stages in a
+    row that do not pay, when the network is right on all samples, when a wider one would have more than a unit for
+    every three samples or could not be trained with what is left of the budget, or when growth's share of that is
+    spent. Then narrower networks are tried: half-way between the best one and the next smaller one that was worse, as
+    long as a size between them is left and growth's share has room; the narrower one is taken if it loses less than
+    half of what a wider one must gain, or is right on all samples too. Growth goes on with the best network, at its
+    best look. A network that is wide at the start, 16 units or more a layer, is narrowed by four first, as long as the
+    narrower one is not worse by as much as a stage must gain. With a ``factor`` of yours stages widen by it (small
+    networks by its powers after stages that do not pay), and nothing is narrowed.
 
     The comparison is at equal steps, not equal compute: early in a run more steps always help more than more units, so
     at equal compute the smaller network would always win.
     """
 
     share: float | str = "auto"  #: of the budget; "auto" is 0.28
-    factor: float | str = "auto"  #: of the widths; "auto" is four, and two after a stage that does not pay
+    factor: float | str = "auto"  #: of the widths; "auto" is four or sixteen, and two after a stage that does not pay
     patience: int = 2  #: stages
 
     def __post_init__(self) -> None:
@@ -319,7 +320,8 @@ class Stages:
         for stage in reversed(stages):
             if smaller := _smaller_loser(stage, widths):
                 ratio = max(widths[name] / width for name, width in smaller.items())
-                return float(abs(stage["gain"]) * (1 - 1 / factor) / (ratio - 1))
+                gain = max(stage["gain"] if stage["factor"] > 1 else -stage["gain"], 0.0)
+                return float(gain * (1 - 1 / factor) / (ratio - 1))
         return 0.0
 
     def failures(self, stages: Sequence[dict[str, Any]]) -> int:
