@@ -77,7 +77,7 @@ def test_a_linear_model_that_was_kept_has_the_size_of_the_start(grown):
 
 def test_the_network_is_drawn_with_its_fold_points_in_the_data_s_units(grown):
     X, y, model, history = grown
-    partition = creases.plane(creases.read(model), [(-2, 2), (-2, 2)])
+    partition = creases.plane(creases.read(model), [(4, 16), (-3, 3)])
     view = GrowthView(partition, partition, X, y, ("width", "height"), ("out", "in"))
     scaling = Scaling(np.array([10.0, 0.0]), np.array([2.0, 1.0]))
     figure = plot_growth(history, view=view, scaling=scaling)
@@ -90,6 +90,11 @@ def test_the_network_is_drawn_with_its_fold_points_in_the_data_s_units(grown):
     for number, (x, height) in drawn.items():
         fold = history.records[number - 1].explanation["where"]["fold_point"]
         assert (x, height) == pytest.approx((10 + 2 * fold[0], fold[1]))
+    far = creases.plane(creases.read(model), [(100, 101), (100, 101)])
+    view = GrowthView(None, far, X, y, ("width", "height"), ("out", "in"))
+    (after,) = plot_growth(history, view=view, scaling=scaling).subfigs[0].axes
+    assert not after.texts  # a fold outside the view is not drawn, and no number is announced
+    assert "number" not in after.get_title()
 
 
 def test_a_fold_is_not_marked_once_its_unit_was_replaced_unless_that_was_undone(grown):

@@ -195,12 +195,14 @@ def _add_step_legend(ax: Axes, history: History, kept_epoch: int | None) -> None
             [], [], _MARKS[action], color=style.active_theme().crease_last, markersize=4.5, label=_LABELS[action]
         )
         handles.append(mark)
-    if not all(_is_included(record, kept_epoch) for record in history.records):
+    left_out = [record for record in history.records if not _is_included(record, kept_epoch)]
+    if left_out:
         look: dict[str, Any] = {
             "color": style.active_theme().paper,
             "markeredgecolor": style.active_theme().crease_last,
         }
-        handles.append(ax.plot([], [], "v", markersize=4.5, label="undone: no improvement", **look)[0])
+        why = "until a better size" if all(record.replaced for record in left_out) else "undone: no improvement"
+        handles.append(ax.plot([], [], "v", markersize=4.5, label=why, **look)[0])
     if kept_epoch is not None and kept_epoch < len(history.epochs):
         dashed: dict[str, Any] = {
             "linewidth": 1.0,
@@ -215,7 +217,7 @@ def _add_step_legend(ax: Axes, history: History, kept_epoch: int | None) -> None
 def _draw_view(
     figure: Any, view: GrowthView, history: History, kept_epoch: int | None, scaling: Scaling | None
 ) -> None:
-    points = _fold_points(history, kept_epoch, scaling)
+    points = _fold_points(history, kept_epoch, scaling, _limits(view.after))
     partitions = [(view.after, "After")] if view.before is None else [(view.before, "Before"), (view.after, "After")]
     on_line = isinstance(view.after, LinePartition)
     axes = figure.subplots(1, len(partitions), squeeze=False, sharey=on_line)[0]
@@ -232,22 +234,36 @@ def _draw_view(
         ax.set_title(f"{name}: {plural(units, 'unit')}{more}{note}")
 
 
-def _fold_points(history: History, kept_epoch: int | None, scaling: Scaling | None) -> Marks:
-    """Return number and fold point of the growth steps that folded the input space and are still in the network."""
+def _limits(partition: PlanePartition | LinePartition) -> NDArray[np.float64]:
+    """Return the lowest and highest inputs of a view, (inputs, 2)."""
+    if isinstance(partition, LinePartition):
+        return np.sort(np.stack([partition.a, partition.b], axis=1), axis=1)
+    return np.asarray(partition.box, dtype=np.float64)
+
+
+def _fold_points(
+    history: History, kept_epoch: int | None, scaling: Scaling | None, limits: NDArray[np.float64]
+) -> Marks:
+    """Return number and fold point of the growth steps that folded the input space and are still in the network.
+
+    Of several folds the strongest within the limits of the view, (inputs, 2).
+    """
     records = [record for record in history.records if _is_included(record, kept_epoch)]
     points = []
     for k, record in enumerate(records):
-        strongest = next(iter(fold_entries(record.explanation)), {})
-        where = strongest.get("where")
-        if where and where["space"] == "input" and not _is_replaced(record, records[k + 1 :]):
-            point = np.asarray(where["fold_point"])
-            points.append((record.number, point if scaling is None else scaling.point(point)))
+        for unit, fold in zip(record.units, fold_entries(record.explanation), strict=False):
+            if "where" not in fold or fold["where"]["space"] != "input" or _is_replaced(record, unit, records[k + 1 :]):
+                continue
+            point = np.asarray(fold["where"]["fold_point"])
+            point = point if scaling is None else scaling.point(point)
+            if len(point) == len(limits) and ((limits[:, 0] <= point) & (point <= limits[:, 1])).all():
+                points.append((record.number, point))
+                break
     return points
 
 
-def _is_replaced(record: Record, later: Sequence[Record]) -> bool:
-    """Return whether a later step replaced the unit of a growth step; removals shift the unit numbers."""
-    unit = record.units[0]
+def _is_replaced(record: Record, unit: int, later: Sequence[Record]) -> bool:
+    """Return whether a later step replaced a unit of a growth step; removals shift the unit numbers."""
     for step in later:
         if step.place != record.place or step.action not in ("narrow", "recycle"):
             continue
