@@ -72,12 +72,12 @@ def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp
 
 @pytest.mark.slow
 def test_stages_of_growth_are_shown_with_both_losses(run, monkeypatch):
-    gains = itertools.cycle([(1.0, 0.1), (0.1, 0.2)])  # the first stage pays, the second does not
+    gains = itertools.chain([(1.0, 0.1)], itertools.repeat((-9.0, 0.0)))  # the first stage pays, no other does
     monkeypatch.setattr("creases.growth._racing.compare_losses", lambda *losses: next(gains))
     result = run("grow", "circle", "--out", "o", "--budget", 200, "--batch-size", 40, "--growth-patience", 1)
     assert result.exit_code == 0, result.output
     history = History.load("o/history.json")
-    paid, failed = history.stages
+    paid, failed = history.stages[:2]
     for number, stage, pays in ((1, paid, "yes"), (2, failed, "no, undone")):
         losses = rf"{stage['loss_grown']:.4f} +{stage['loss_training_on']:.4f}"
         row = rf"{number} +{stage['epoch']} +{stage['widths']['hidden1']} +{losses} +-?[\d.]+ ± [\d.]+ +{pays}"
@@ -87,9 +87,10 @@ def test_stages_of_growth_are_shown_with_both_losses(run, monkeypatch):
     why, _, _ = history.ended.partition(";")  # what follows, on the network that is kept, is a sentence of its own
     assert f"Growth stopped: {history.growth_ended}. {history.explain_size()} Training stopped: {why}" in said
     assert "With 64 it was" in history.explain_size()  # the size that did not pay, after 2 and 32 units
-    assert "Growth step 2 brought no improvement and was undone." in said
+    assert re.search(r"Growth steps? 2[^.]* brought no improvement and (was|were) undone\.", said)
     summary = json.loads(run("grow", "--resume", "o", "--json").stdout)
-    assert [(step["kept"], step["undone"]) for step in summary["growth_steps"]] == [(True, False), (False, True)]
+    steps = [(step["kept"], step["undone"]) for step in summary["growth_steps"]]
+    assert steps[:2] == [(True, False), (False, True)]
     assert (summary["stages"], summary["growth_ended"]) == (history.stages, history.growth_ended)
     assert summary["spent"]["epochs"] == pytest.approx(history.last["epochs"])
     assert summary["epochs"] == pytest.approx(history.last["epochs"])
