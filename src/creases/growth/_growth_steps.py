@@ -105,7 +105,7 @@ def remove_dead(state: State) -> None:
         place = next(place for place in state.places if place.name == name)
         units = dead_units(state.model, place, batches) if dead_units(state.model, place, first) else []
         if 0 < len(units) < place.width and _is_same_without(state, place, units, batches):
-            _remove_units(state, place, units, dead=True)
+            state.record = _remove_units(state, place, units, dead=True)
 
 
 @torch.no_grad()

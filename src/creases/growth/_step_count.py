@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakMethod
+from weakref import WeakMethod, ref
 
 from torch import optim
 
@@ -14,14 +14,16 @@ class StepCount:
 
     def __init__(self, optimizer: optim.Optimizer | None, after_step: Callable[[], None]) -> None:
         self.steps = 0  #: since the last :meth:`take`
-        self._after_step = WeakMethod(after_step)  # the optimizer may outlive what watches it
-        if optimizer is not None:
-            optimizer.register_step_post_hook(self._count)
+        counter, method = ref(self), WeakMethod(after_step)  # the optimizer may outlive what watches it
 
-    def _count(self, *_: Any) -> None:
-        self.steps += 1
-        if (after_step := self._after_step()) is not None:
-            after_step()
+        def count(*_: Any) -> None:
+            if (this := counter()) is not None:
+                this.steps += 1
+            if (call := method()) is not None:
+                call()
+
+        if optimizer is not None:
+            optimizer.register_step_post_hook(count)
 
     def take(self) -> int:
         """Return the steps since the last call."""

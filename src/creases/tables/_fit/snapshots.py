@@ -149,7 +149,7 @@ class Snapshots:
         if new := _undone(state).keys() - self._undone.keys():  # the networks since then are undone too
             first = min(_undone(state)[number] for number in new)
             self.keep_only(lambda snapshot: snapshot.epoch < first)
-            for snapshot in self._aside if record is None else ():
+            for snapshot in self._aside if record is None or record.explanation.get("dead") else ():
                 if snapshot.epoch <= epoch:
                     self._take(snapshot.kind, snapshot.epoch, snapshot.record, snapshot.net, snapshot.step)
         step = _count_steps(state)
