@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Unpack
 
 from torch import Tensor, nn, optim
@@ -105,8 +104,7 @@ class Grower(Racing):
     ) -> None:
         config = config_of(options, GrowthOptions, "Grower")
         self._prepare(model, optimizer, data, loss, config, validation, companions)
-        with suppress(Exception):  # data that the model does not take are refused by begin
-            self.state.untrained = is_untrained(self.state)
+        self.state.untrained = isinstance(self.when, Stages) and is_untrained(self.state)
 
     @classmethod
     def from_config(
@@ -197,7 +195,8 @@ class Grower(Racing):
                     prepare_method(state.how, state.model, place, state.evidence)
         while revive_layer(state):
             pass
-        state.untrained = is_untrained(state) if state.metered else state.untrained  # a loop has trained it by now
+        if state.metered and isinstance(self.when, Stages):  # a loop of the user's own has trained it by now
+            state.untrained = is_untrained(state)
 
     @full_precision()
     def step(self, measured: Metrics | None = None, *, steps: int | None = None) -> Record | None:

@@ -59,7 +59,8 @@ def lower_rate(state: State, optimizer: optim.Optimizer, batch_size: int, set_ra
 def is_untrained(state: State) -> bool:
     """Return whether a network does no better than a copy whose layers are initialised again.
 
-    False where that cannot be said: of a model that cannot be copied, or has a layer that cannot be initialised.
+    False where that cannot be said: of a model that cannot be copied, does not take the samples, or has a layer that
+    cannot be initialised.
     """
     try:
         copy = deepcopy(state.model)
@@ -69,11 +70,11 @@ def is_untrained(state: State) -> bool:
             for layer in layers:
                 reset: Any = layer.reset_parameters
                 reset()
-    except Exception:  # of any module
+        arrays = state.samples.arrays(MAX_INSPECTED)
+        some = InMemorySamples(arrays.X, arrays.y, arrays.weight)
+        with count_cost() as cost:
+            loss, reset_loss = (measure(model, some, state.objective).loss for model in (state.model, copy))
+    except Exception:  # of any module; what is wrong with samples is said when the run begins
         return False
-    arrays = state.samples.arrays(MAX_INSPECTED)
-    some = InMemorySamples(arrays.X, arrays.y, arrays.weight)
-    with count_cost() as cost:
-        loss, reset_loss = (measure(model, some, state.objective).loss for model in (state.model, copy))
     state.meter.charge(cost.multiply_adds)
     return loss >= reset_loss - (1 - UNTRAINED) * abs(reset_loss)
