@@ -137,7 +137,7 @@ def test_growth_steps_that_were_not_kept_are_told_apart(moons: Any, short: Any) 
             assert ("is not in the final network" in model.explain(record.number)) == lost
             seen.add(record.undone)
         widths = [record.width[1] for record in records if model.history_.keeps(record)]
-        assert [model.hidden_[0]] == (widths or [2])
+        assert model.hidden_[0] == (widths or [2])[-1]  # without dead units, if growth found any
     assert seen == {False, True}
 
 
