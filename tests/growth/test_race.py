@@ -115,6 +115,14 @@ def test_a_gain_is_corrected_towards_what_was_expected_the_more_the_less_exact_i
         assert abs(rougher - expected) <= abs(shrunk - expected) + 1e-9
 
 
+@given(st.floats(-1, 0), st.floats(1e-3, 1))
+def test_no_wider_network_is_chosen_for_a_gain_that_was_not_measured(gain, error):
+    likely = shrink_gain(gain, error, 1.0)
+    assert not growing._pays(4.0, gain, likely, needed=0.0)
+    assert growing._pays(0.5, gain, likely, needed=-2.0)
+    assert growing._pays(4.0, 0.5, shrink_gain(0.5, error, 1.0), needed=0.4)
+
+
 def test_the_average_begins_anew_where_the_network_has_another_size():
     race = Race(None, 0, 0, 8, plan=[8])
     for size in (1, 2):

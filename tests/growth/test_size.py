@@ -35,3 +35,9 @@ def test_where_dead_units_were_removed_the_size_that_was_chosen_is_explained():
     assert said.startswith(
         "The network has 31 hidden units: 32 were chosen, and dead ones removed. With 8 the held-out"
     )
+
+
+def test_where_a_smaller_network_was_no_worse_it_is_said_that_nothing_was_measured_between_them():
+    narrowed = {**stage(0.25, 32, 8, False, (0.2, 0.19)), "error": 0.03}
+    said = explain_size([stage(16.0, 2, 32, True, (0.4, 0.2)), narrowed], {"0": 32}, None)
+    assert "0.19, with these 0.2 (± 0.03: no difference, where wider networks had been better before)." in said

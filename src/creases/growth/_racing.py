@@ -183,7 +183,8 @@ class Racing(ABC):
             "error": error,
             "expected": expected,
             "needed": needed,
-            "pays": shrink_gain(gain, error, expected) > needed or (race.factor < 1 and is_right(history.last, start)),
+            "pays": _pays(race.factor, gain, shrink_gain(gain, error, expected), needed)
+            or (race.factor < 1 and is_right(history.last, start)),
         }
         history.stages.append(stage)
         if not stage["pays"]:
@@ -231,3 +232,8 @@ class Racing(ABC):
     def _steps_before(self, race: Race) -> int:
         """Return the optimizer steps before the race, which every network in it has behind it."""
         return int(self.history.epochs[race.epoch - 1]["steps"]) if race.epoch else 0
+
+
+def _pays(factor: float, gain: float, likely: float, needed: float) -> bool:
+    """Return whether a stage pays by its measured gain and the likely one: no size is larger for a gain not seen."""
+    return likely > needed and (factor < 1 or gain > 0)

@@ -80,7 +80,8 @@ class Stages:
     has room for. The stage pays if its lowest loss is lower than that of the other network in as many looks by more
     than the larger network costs: 1.5 % of the loss for each doubling of the cost of a step and 0.5 % for each doubling
     of the parameters. What the stage gained is its measured gain, corrected by what the stage before lets expect, if
-    the loss falls in inverse proportion to the width; for the first stage it must also be more than a standard error.
+    the loss falls in inverse proportion to the width; nothing pays that measured no gain, and the gain of the first
+    stage must be more than a standard error.
     If the stage pays, the wider network is the one to beat, and the next stage widens it, again as it began. All
     networks begin alike, because units that are added to a trained network say little about its size: what they could
     learn is learned already, or learned by heart.
