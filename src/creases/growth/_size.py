@@ -27,9 +27,9 @@ def explain_size(stages: Sequence[Mapping[str, Any]], widths: Mapping[str, int],
         wide, narrow = ("loss_grown", "loss_training_on") if stage["pays"] else ("loss_training_on", "loss_grown")
         other = stage["widths_before"] if stage["pays"] else stage["widths"]
         losses = f"the held-out loss was {stage[narrow]:.4g}, with these {stage[wide]:.4g}"
-        level = f" (± {stage['error']:.2g}: no difference, where wider networks had been better before)"
-        is_level = stage[narrow] <= stage[wide]
-        sentences.append(f"With {_text(other)} {losses}{_when(stage)}{level if is_level else ''}.")
+        if stage[narrow] <= stage[wide]:
+            losses += f" (± {stage['error']:.2g}: no difference, where wider networks had been better before)"
+        sentences.append(f"With {_text(other)} {losses}{_when(stage)}.")
     if larger:
         stage = larger[-1]
         wide, narrow = ("loss_grown", "loss_training_on") if not stage["pays"] else ("loss_training_on", "loss_grown")
