@@ -111,7 +111,8 @@ def resize(
 
     ``known``: all places of the model as it is now, where they are known already.
     """
-    if all(_has_width(model, name, width) for name, width in widths.items()):
+    layers = dict(model.named_modules())
+    if all(_has_width(layers.get(name), width) for name, width in widths.items()):
         return
     present = places(model, X=example) if known is None else known
     alone = are_independent(present)
@@ -126,9 +127,8 @@ def resize(
             present = present if alone else places(model, X=example)
 
 
-def _has_width(model: nn.Module, name: str, width: int) -> bool:
-    layers = dict(model.named_modules())
-    return isinstance(layers.get(name), AFFINE_LAYERS) and count_outputs(layers[name]) == width
+def _has_width(layer: nn.Module | None, width: int) -> bool:
+    return isinstance(layer, AFFINE_LAYERS) and count_outputs(layer) == width
 
 
 def are_independent(present: Sequence[Place]) -> bool:

@@ -171,7 +171,7 @@ class Grower(Racing):
     @property
     def widths(self) -> dict[str, int]:
         """The width of every place, by name."""
-        return {place.name: place.width for place in self.state.places}
+        return self.state.widths
 
     @full_precision()
     def begin(self) -> None:

@@ -18,7 +18,7 @@ from creases.growth._checkpoint import are_independent
 from creases.growth._proposal import DepthProposal, Proposal, apply, first_units
 from creases.growth._records import History, Record
 from creases.growth._recycle import RedundantUnit, redundant_units, remove_redundant
-from creases.growth._revive import dead_units, revive_units
+from creases.growth._revive import dead_units, first_samples, revive_units
 from creases.growth._samples import Pair
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
@@ -33,9 +33,6 @@ from creases.network.surgery import copy_sharing_parameters, count_outputs, find
 
 #: Samples on which units are checked for being dead or redundant.
 MAX_SAMPLES = 5000
-
-#: Samples that are enough to see that most layers are alive.
-FEW_SAMPLES = 50
 
 #: Change of an output that is rounding, in units of the last place of the largest one.
 ROUNDING = 1000
@@ -100,7 +97,7 @@ def remove_dead(state: State) -> None:
     if not grows_together(state) or state.followers.companions or state.objective.task is None:
         return
     batches, _ = state.evidence.draw(MAX_SAMPLES)
-    first = [(x[:FEW_SAMPLES], y[:FEW_SAMPLES]) for x, y in batches[:1]]
+    first = first_samples(batches)
     for name in [place.name for place in state.where(state) if isinstance(place, Place)]:
         place = next(place for place in state.places if place.name == name)
         units = dead_units(state.model, place, batches) if dead_units(state.model, place, first) else []
@@ -261,8 +258,9 @@ def revive_layer(state: State) -> Record | None:
     row = takewhile(lambda record: record.action == "revive", reversed(state.history.records))
     tried = Counter(record.place for record in row)
     for place in state.places:
-        few = [(x[:FEW_SAMPLES], y[:FEW_SAMPLES]) for x, y in batches[:1]]
-        if len(dead_units(state.model, place, few)) < place.width:  # most layers are active on a few samples
+        if (
+            len(dead_units(state.model, place, first_samples(batches))) < place.width
+        ):  # most layers are active on a few samples
             continue
         units = dead_units(state.model, place, batches)
         if len(units) < place.width or tried[place.name] >= 3:

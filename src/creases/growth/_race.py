@@ -47,7 +47,7 @@ class NetworkState:
     @classmethod
     def from_state(cls, state: State) -> NetworkState:
         """Return the network of a run as it is now."""
-        widths = {place.name: place.width for place in state.places}
+        widths = state.widths
         optimizer = None if state.optimizer is None else deepcopy(state.optimizer.state_dict())
         companions = [ModelState.from_model(module, widths) for module in state.followers.companions]
         averaged = [int(average.n_averaged) for average in state.followers.averages]

@@ -107,7 +107,7 @@ class Racing(ABC):
             failed = stages.failures(history.stages) >= stages.patience
             race.reason = stages.explain_failure(history.stages) if failed else stages.over(state, race.steps)
         halving = stages.next_halving(state, race.steps) if race.reason else None
-        present = {place.name: place.width for place in state.places}
+        present = state.widths
         if halving is not None and stage_widths(state, state.stops, halving) == present:
             halving = None  # a layer has no fewer units than the model has outputs
         if race.reason and halving is None:

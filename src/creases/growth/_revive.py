@@ -18,6 +18,9 @@ from creases.network.surgery import (
     without_side_effects,
 )
 
+#: Samples that are enough to see that most units are alive.
+FEW_SAMPLES = 50
+
 
 def dead_units(model: nn.Module, place: Place, batches: Sequence[Pair]) -> list[int]:
     """Return the units of a place that are never active, on any sample of any rank; none without a relu."""
@@ -29,6 +32,11 @@ def dead_units(model: nn.Module, place: Place, batches: Sequence[Pair]) -> list[
     alive = (largest > 0).double()
     ranks.sum_over_ranks([alive])
     return torch.nonzero(alive == 0).flatten().tolist()
+
+
+def first_samples(batches: Sequence[Pair]) -> list[Pair]:
+    """Return a few samples, enough to see that most units are alive."""
+    return [(x[:FEW_SAMPLES], y[:FEW_SAMPLES]) for x, y in batches[:1]]
 
 
 def revive_units(model: nn.Module, place: Place, batches: Sequence[Pair], units: list[int], seed: int) -> None:

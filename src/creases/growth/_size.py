@@ -20,7 +20,7 @@ def explain_size(stages: Sequence[Mapping[str, Any]], widths: Mapping[str, int],
             f"The network has {_text(widths)} hidden units: {_text(chosen)} were chosen, and dead ones removed."
         ]
         widths = chosen
-    smaller = [stage for stage in stages if _beats_smaller(stage, widths)]
+    smaller = [stage for stage in stages if beats_smaller(stage, widths)]
     larger = [stage for stage in stages if _beats_larger(stage, widths)]
     if smaller:
         stage = smaller[-1]
@@ -42,7 +42,7 @@ def explain_size(stages: Sequence[Mapping[str, Any]], widths: Mapping[str, int],
     return " ".join(sentences)
 
 
-def _beats_smaller(stage: Mapping[str, Any], widths: Mapping[str, int]) -> bool:
+def beats_smaller(stage: Mapping[str, Any], widths: Mapping[str, int]) -> bool:
     """Return whether a stage chose these widths over smaller ones."""
     if stage["factor"] > 1:
         return bool(stage["pays"]) and stage["widths"] == widths

@@ -69,6 +69,11 @@ class State:
         return self._places
 
     @property
+    def widths(self) -> dict[str, int]:
+        """Return the width of every place, by name."""
+        return {place.name: place.width for place in self.places}
+
+    @property
     def inspected(self) -> Samples:
         """Return the samples on which growth steps are measured: all, or 2,000 of those in memory."""
         if not isinstance(self.samples, InMemorySamples) or len(self.samples) <= MAX_INSPECTED:

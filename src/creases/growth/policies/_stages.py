@@ -13,6 +13,7 @@ from creases._text import plural
 from creases._validation import check_count, check_number
 from creases.errors import InputError
 from creases.growth._cost import PASSES_PER_STEP
+from creases.growth._size import beats_smaller
 from creases.growth._state import State
 from creases.growth.policies._stop import SizeLimit, size_room
 from creases.growth.policies._where import grows_together
@@ -171,7 +172,7 @@ class Stages:
 
         It is half-way, by factors, between the best network and the largest smaller one that was worse.
         """
-        widths = {place.name: place.width for place in state.places}
+        widths = state.widths
         worse = [other for stage in state.history.stages if (other := _smaller_loser(stage, widths))]
         if not isinstance(self.factor, str) or not grows_together(state) or not worse:
             return None
@@ -273,7 +274,7 @@ class Stages:
         """Return the widths of an earlier network that lost, if the next one would have as many units or more."""
         if not isinstance(self.factor, str):
             return ""
-        current = {place.name: place.width for place in state.places}
+        current = state.widths
         widths = {name: factor * width for name, width in current.items()}
         failed = self.failures(state.history.stages)
         for stage in state.history.stages:
@@ -342,9 +343,10 @@ class Stages:
 
 def _smaller_loser(stage: Mapping[str, Any], widths: Mapping[str, int]) -> Mapping[str, int]:
     """Return the widths of a smaller network that lost against one of these widths in a stage; none otherwise."""
-    small, large = sorted((stage["widths"], stage["widths_before"]), key=lambda each: sum(each.values()))
-    has_won = stage["pays"] == (stage["factor"] > 1) and large == widths
-    return {name: width for name, width in small.items() if width < widths[name]} if has_won else {}
+    if not beats_smaller(stage, widths):
+        return {}
+    loser = stage["widths_before"] if stage["factor"] > 1 else stage["widths"]
+    return {name: width for name, width in loser.items() if width < widths[name]}
 
 
 def reducible_loss(loss: float, start: float) -> float:
