@@ -52,7 +52,7 @@ GRID = {"hidden_layer_sizes": [(32,), (100,)], "alpha": [1e-4, 1e-1]}
 #: Seed of the folds. Nothing was tuned with these folds.
 SEED, FOLDS = 30, 5
 
-PACKAGES = ("creases", "numpy", "scipy", "scikit-learn", "torch", "interpret-core")
+PACKAGES = ("creases", "numpy", "scipy", "scikit-learn", "torch", "interpret-core", "lightgbm")
 
 
 def fold_rows(n: int, fold: int) -> tuple[Any, Any]:
