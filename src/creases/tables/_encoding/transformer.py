@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +16,11 @@ from creases.tables._reading.kinds import MAX_LEVELS, ColumnKind
 if TYPE_CHECKING:
     from creases.tables._encoding.column_encoding import ColumnEncoding
 
-#: A value is rare in fewer rows than this and than a hundredth of them.
-RARE = 10
+#: A value is rare in fewer rows than this, or than one of so many: its rows cannot tell what it adds.
+RARE, RARE_SHARE = 3, 2_000
+
+#: Values of a category that are not pooled at most, and of all categories together while each keeps a few.
+MOST_LEVELS, ALL_LEVELS = 400, 600
 
 #: Largest mean that is stored: sums of larger ones would not be finite.
 LARGEST = 1e300
@@ -25,10 +28,12 @@ LARGEST = 1e300
 
 def fit(columns: Sequence[tuple[Column, ColumnKind]], missing: str) -> list[dict[str, Any]]:
     """Return what the input columns tell: means of numbers, values of categories, as plain data for each column."""
+    counts = {column.name: Counter(kind.texts(column)) for column, kind in columns if kind.kind == "category"}
+    most = most_levels(counts.values())
     learned: list[dict[str, Any]] = []
     for column, kind in columns:
         if kind.kind == "category":
-            learned.append(fit_category(Counter(kind.texts(column)), missing))
+            learned.append(fit_category(counts[column.name], missing, most))
         else:
             numbers = column_numbers(column, kind)
             n_missing = int(np.isnan(numbers[:, 0]).sum())
@@ -96,11 +101,25 @@ def fit_means(sums: Sequence[Sum]) -> tuple[float, ...]:
     return tuple(means)
 
 
-def fit_category(counts: Counter[str], missing: str, *, n_others: int = 0) -> dict[str, Any]:
+def most_levels(counts: Collection[Counter[str]]) -> int:
+    """Return how many values of a category are not pooled at most, by the rows with each value of all categories."""
+    sizes = np.array([sum(count >= _least_rows(each.total()) for count in each.values()) for each in counts])
+    most = MOST_LEVELS
+    while most > MAX_LEVELS and sizes.clip(max=most).sum() > ALL_LEVELS:
+        most -= 1
+    return most
+
+
+def _least_rows(n: int) -> int:
+    """Return in how many of n rows a value is not rare."""
+    return max(RARE, n // RARE_SHARE) if n >= RARE * MAX_LEVELS else 1
+
+
+def fit_category(counts: Counter[str], missing: str, most: int, *, n_others: int = 0) -> dict[str, Any]:
     """Return the values of a category, sorted, those that are pooled as rare, and the most frequent one.
 
-    ``counts`` is in how many rows each is; it is changed. ``n_others`` further rows have values so rare that they were
-    not counted.
+    ``counts`` is in how many rows each is; it is changed. At most ``most`` values are not pooled. ``n_others`` further
+    rows have values so rare that they were not counted.
     """
     n = counts.total() + n_others
     common = _most_frequent(counts)
@@ -108,18 +127,18 @@ def fit_category(counts: Counter[str], missing: str, *, n_others: int = 0) -> di
     if missing == "mean" and common:
         counts[common] += counts.pop("", 0)
     levels = sorted(level for level, count in counts.items() if count)
-    rare = tuple(level for level in _rare_levels(levels, counts, min(RARE, n // 100)) if level != common)
+    rare = tuple(level for level in _rare_levels(levels, counts, _least_rows(n), most) if level != common)
     if n_others and not rare:  # values that were not counted are pooled with the rarest of the others
         rare = tuple(sorted((each for each in levels if each not in ("", common)), key=lambda each: counts[each])[:1])
     return {"n_missing": gaps, "levels": tuple(levels), "rare": rare, "common": common}
 
 
-def _rare_levels(levels: Sequence[str], counts: Mapping[str, int], least: int) -> list[str]:
-    """Return the values in fewer rows than ``least``, and the rarest of more than ``MAX_LEVELS``."""
+def _rare_levels(levels: Sequence[str], counts: Mapping[str, int], least: int, most: int) -> list[str]:
+    """Return the values in fewer rows than ``least``, and the rarest of more than ``most``."""
     many = np.array([counts[level] for level in levels])
-    is_rare = many < least if least > 1 else np.zeros(len(levels), bool)
-    if len(levels) - is_rare.sum() + 1 > MAX_LEVELS:  # one is for those that are pooled
-        is_rare[np.argsort(many, kind="stable")[: 1 - MAX_LEVELS]] = True
+    is_rare = many < least
+    if len(levels) - is_rare.sum() + 1 > most:  # one is for those that are pooled
+        is_rare[np.argsort(many, kind="stable")[: 1 - most]] = True
     return [level for level, rare in zip(levels, is_rare, strict=True) if rare]
 
 

@@ -19,6 +19,9 @@ MAX_COPIES = 10_000_000
 #: More parts than a table is ever split into.
 PARTS = 8
 
+#: Rows for each value of a column that has few, and the decimals that its values have at most.
+ROWS_PER_VALUE, FEW_DIGITS = 5, 2
+
 
 @dataclass(frozen=True, eq=False)
 class UniqueRows:
@@ -39,13 +42,28 @@ class UniqueRows:
         return np.flatnonzero(np.isin(self.inverse, rows))
 
     @cached_property
-    def is_mixed(self) -> bool:
-        """Whether most copies have inputs that occur with other targets too, as in a table of a few categories.
+    def deals_copies(self) -> bool:
+        """Whether equal rows are dealt to all parts and folds, a share of the copies of each to every one.
 
-        Copies of such a row are dealt to all parts and folds. Were they kept together, the parts would hold other
-        targets for the same inputs, and no score would mean anything. In other tables a copy in another part would
-        give its target away, and copies are kept together.
+        So they are where columns of few values make equal rows by chance: with copies kept together, a combination of
+        values could be in no part that is fitted, and parts would hold other targets for the same inputs. In other
+        tables equal rows are the same case twice. A copy in another part would give its target away, so copies are
+        kept together.
         """
+        return self._has_few_values or self._has_other_targets
+
+    @property
+    def _has_few_values(self) -> bool:
+        """Whether every input has few values, written with few digits: categories, codes, counts, grades."""
+        total = self.count.sum()
+        for x in self.X.T:
+            if (np.round(x, FEW_DIGITS) != x).any() or ROWS_PER_VALUE * len(np.unique(x)) > total:
+                return False
+        return True
+
+    @property
+    def _has_other_targets(self) -> bool:
+        """Whether most rows have inputs that occur with other targets too."""
         which = np.unique(_row_keys(self.X), return_inverse=True)[1].reshape(-1)
         _, first = np.unique(
             _row_keys(np.column_stack([self.X, self.y])), return_index=True
@@ -53,9 +71,21 @@ class UniqueRows:
         targets = np.bincount(which[first], minlength=len(which))
         return 2 * int(self.count[targets[which] > 1].sum()) > int(self.count.sum())
 
+    def describe_copies(self) -> str:
+        """Say what becomes of equal rows in splits, and why; "" if there are none."""
+        n_equal = int(self.count[self.count > 1].sum())
+        if not n_equal:
+            return ""
+        rows = f"{n_equal:,} of {int(self.count.sum()):,} rows occur more than once"
+        if self._has_few_values:
+            return f"{rows}, since all columns have few values: a share of the copies of each is held out"
+        if self._has_other_targets:
+            return f"{rows}, most of them with other targets too: a share of the copies of each is held out"
+        return f"{rows}: copies of a row are held out together, as a copy would give its target away"
+
     def deal(self, rows: Ints) -> Ints:
-        """Return what is dealt to parts and folds: the rows by number, each as often as its copies if mixed."""
-        return np.repeat(rows, self.count[rows]) if self.is_mixed else rows
+        """Return what is dealt to parts and folds: the rows by number, or each as often as it has copies."""
+        return np.repeat(rows, self.count[rows]) if self.deals_copies else rows
 
 
 def merge_duplicates(X: Floats, y: Floats, weight: Floats) -> UniqueRows:

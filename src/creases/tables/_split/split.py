@@ -33,7 +33,7 @@ MIN_ROWS = 10
 class TableSplit:
     """The rows of a table in three parts, and the scaling that those of the first two give.
 
-    Equal rows are merged, and are in the same part unless the table is mixed (see ``UniqueRows.is_mixed``).
+    Equal rows are merged, and are in the same part unless their copies are dealt (see ``UniqueRows.deals_copies``).
     :meth:`from_problem` and :meth:`from_arrays` make one.
     """
 
@@ -227,7 +227,7 @@ def _draw_parts(rows: UniqueRows, config: SplitOptions, *, stratify: bool) -> tu
     """Return the rows and the part of each, drawn at random: 0 to train on, 1 to validate and 2 to test with."""
     dealt = rows.deal(np.arange(len(rows)))
     y, part = rows.y[dealt], np.zeros(len(dealt), np.int64)
-    if len(rows) > LARGE and not rows.is_mixed:  # as in a table larger than memory, which cannot be shuffled
+    if len(rows) > LARGE and not rows.deals_copies:  # as in a table larger than memory, which cannot be shuffled
         is_test = is_below(row_keys(rows.X, rows.y, config.seed), config.test_fraction)
         rest, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
     else:
@@ -235,7 +235,7 @@ def _draw_parts(rows: UniqueRows, config: SplitOptions, *, stratify: bool) -> tu
     fraction = config.validation_fraction / (1 - config.test_fraction) if len(dealt) >= MIN_ROWS else 0.0
     _, validation = split_rows(y[rest], fraction, config.seed, stratify=stratify)
     part[test], part[rest[validation]] = 2, 1
-    return split_copies(rows, part, dealt) if rows.is_mixed else (rows, part)
+    return split_copies(rows, part, dealt) if rows.deals_copies else (rows, part)
 
 
 def data_box(X: Floats) -> list[tuple[float, float]]:

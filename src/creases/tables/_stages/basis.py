@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -33,32 +33,46 @@ class Basis(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CurveBasis:
-    """A straight line for every feature, and hinges at the inner knots of numeric ones.
+    """Straight lines of features, hinges at the inner knots of numeric ones, and ramps where a curve may jump.
 
     A feature is clipped to its first and last knot and scaled to [0, 1]. The lines are standardized; mean and
-    regression line of a hinge are taken out, so that lines and hinges are penalized apart.
+    regression line of a hinge or ramp are taken out, so that lines and bends are penalized apart.
     """
 
     knots: tuple[Floats, ...]  #: of each feature: rising, at least two
+    ramps: tuple[Floats, ...]  #: of each feature: (r, 2) between which two values it may jump
     groups: Ints  #: (d,) number of the categorical column that a feature is a level of; -1 for others
+    lines: Ints  #: (l,) rising: the features that have a line
     mean: Floats  #: (d,) of the scaled features
     deviation: Floats  #: (d,)
-    hinge_mean: Floats  #: (h,)
-    hinge_slope: Floats  #: (h,) of the hinge's regression line on the standardized feature
+    bend_mean: Floats  #: (h,) of hinges and ramps
+    bend_slope: Floats  #: (h,) of their regression lines on the standardized feature
 
     @classmethod
-    def from_rows(cls, X: Floats, weight: Floats, knots: Sequence[Floats], groups: Ints) -> CurveBasis:
-        """Return the basis of knots, centred on rows X (n, d) with weights (n,)."""
-        d, h = X.shape[1], sum(len(each) - 2 for each in knots)
-        raw = cls(tuple(knots), groups, np.zeros(d), np.ones(d), np.zeros(h), np.zeros(h))
+    def from_rows(
+        cls,
+        X: Floats,
+        weight: Floats,
+        knots: Sequence[Floats],
+        groups: Ints,
+        *,
+        ramps: Mapping[int, Floats] | None = None,
+        lines: Ints | None = None,
+    ) -> CurveBasis:
+        """Return the basis of knots and ramps, by feature, centred on rows X (n, d) with weights (n,)."""
+        d = X.shape[1]
+        places = tuple((ramps or {}).get(j, np.zeros((0, 2))) for j in range(d))
+        h = sum(len(each) - 2 for each in knots) + sum(map(len, places))
+        every = np.arange(d) if lines is None else lines
+        raw = cls(tuple(knots), places, groups, every, np.zeros(d), np.ones(d), np.zeros(h), np.zeros(h))
         share = weight / weight.sum()
         U = raw.scale(X)
         mean = share @ U
         deviation = np.sqrt(share @ (U - mean) ** 2)
         deviation[deviation < 1e-9] = 1.0
-        hinges = raw.hinges(U)
-        slope = np.einsum("n,nh,nh->h", share, ((U - mean) / deviation)[:, raw.feature_of_hinge], hinges)
-        return cls(tuple(knots), groups, mean, deviation, share @ hinges, slope)
+        bends = raw._bends(U)
+        slope = np.einsum("n,nh,nh->h", share, ((U - mean) / deviation)[:, raw.feature_of_bend], bends)
+        return replace(raw, mean=mean, deviation=deviation, bend_mean=share @ bends, bend_slope=slope)
 
     @property
     def curves(self) -> CurveBasis:
@@ -76,77 +90,97 @@ class CurveBasis:
         return np.array([each[-1] - each[0] for each in self.knots])
 
     @cached_property
-    def feature_of_hinge(self) -> Ints:
-        """(h,) The feature that a hinge reads."""
-        return np.repeat(np.arange(len(self.knots)), [len(each) - 2 for each in self.knots])
+    def feature_of_bend(self) -> Ints:
+        """(h,) The feature that a hinge or a ramp reads; hinges come first."""
+        sizes = [len(each) - 2 for each in self.knots] + [len(each) for each in self.ramps]
+        return np.repeat(np.tile(np.arange(len(self.knots)), 2), sizes)
+
+    @cached_property
+    def n_hinges(self) -> int:
+        """The number of hinges."""
+        return sum(len(each) - 2 for each in self.knots)
 
     @cached_property
     def feature(self) -> Ints:
         """(p,) The feature that a function reads."""
-        return np.concatenate([np.arange(len(self.knots)), self.feature_of_hinge])
+        return np.concatenate([self.lines, self.feature_of_bend])
 
     @cached_property
-    def places(self) -> Floats:
-        """(h,) Knots of the hinges on the scaled features."""
+    def _places(self) -> Floats:
+        """(hinges,) Knots of the hinges on the scaled features."""
         return np.concatenate([(each[1:-1] - each[0]) / (each[-1] - each[0]) for each in self.knots] or [np.zeros(0)])
 
     @cached_property
+    def _edges(self) -> Floats:
+        """(ramps, 2) Edges of the ramps on the scaled features."""
+        pairs = zip(self.ramps, self.low, self.span, strict=True)
+        return np.concatenate([(each - low) / span for each, low, span in pairs] or [np.zeros((0, 2))])
+
+    @cached_property
     def blocks(self) -> Ints:
-        """(p,) Lines of numbers share a penalty, levels of a category share one, hinges of a feature share one."""
-        lines = np.unique(np.append(-1, self.groups), return_inverse=True)[1][1:]
-        _, hinges = np.unique(self.feature_of_hinge, return_inverse=True)
-        return np.concatenate([lines, hinges + lines.max() + 1])
+        """(p,) Each number's line has a penalty of its own, levels of a category share one, as do bends of a feature.
+
+        So every column can vanish for itself. Hinges and ramps of a feature have different penalties: a jump does not
+        make the rest of a curve rough.
+        """
+        groups = self.groups[self.lines]
+        owners = np.where(groups < 0, self.lines, len(self.knots) + groups)
+        lines = np.unique(owners, return_inverse=True)[1]
+        kind = np.arange(len(self.feature_of_bend)) >= self.n_hinges
+        _, bends = np.unique(self.feature_of_bend + kind * len(self.knots), return_inverse=True)
+        return np.concatenate([lines, bends + lines.max() + 1])
 
     @cached_property
     def penalty(self) -> Floats:
         """(p,) A hinge's is the distance between its neighbours over their mean, as dense knots may bend more."""
-        result = [np.ones(len(self.knots))]
+        result = [np.ones(len(self.lines))]
         for each in self.knots:
             if len(each) > 2:
                 gaps = each[2:] - each[:-2]
                 result.append(gaps / gaps.mean())
-        return np.concatenate(result)
+        return np.concatenate([*result, np.ones(len(self._edges))])
 
     def scale(self, X: Floats) -> Floats:
         """Return features (n, d) clipped to their knots and scaled to [0, 1]."""
         return np.clip((X - self.low) / self.span, 0.0, 1.0)
 
-    def hinges(self, U: Floats) -> Floats:
-        """Return the hinges (n, h) of scaled features (n, d)."""
-        result = U[:, self.feature_of_hinge]
-        result -= self.places
-        return np.maximum(result, 0.0, out=result)
-
-    def __call__(self, X: Floats) -> Floats:
-        """Return lines and hinges (n, d + h) at rows X (n, d)."""
-        U = self.scale(X)
-        d, feature = U.shape[1], self.feature_of_hinge
-        result = np.empty((len(U), d + len(feature)))
-        np.divide(U - self.mean, self.deviation, out=result[:, :d])
-        lines = result[:, feature]
-        lines *= self.hinge_slope
-        lines += self.hinge_mean
-        np.subtract(self.hinges(U), lines, out=result[:, d:])
+    def _bends(self, U: Floats) -> Floats:
+        """Return hinges and ramps (n, h) of scaled features (n, d)."""
+        result = U[:, self.feature_of_bend]
+        hinges, ramps = result[:, : self.n_hinges], result[:, self.n_hinges :]
+        hinges -= self._places
+        np.maximum(hinges, 0.0, out=hinges)
+        ramps -= self._edges[:, 0]
+        ramps /= self._edges[:, 1] - self._edges[:, 0]
+        np.clip(ramps, 0.0, 1.0, out=ramps)
         return result
 
+    def __call__(self, X: Floats) -> Floats:
+        """Return lines, hinges and ramps (n, p) at rows X (n, d)."""
+        U = self.scale(X)
+        Z = (U - self.mean) / self.deviation
+        bends = self._bends(U)
+        slopes = Z[:, self.feature_of_bend]
+        slopes *= self.bend_slope
+        slopes += self.bend_mean
+        bends -= slopes
+        return np.hstack([Z[:, self.lines], bends])
+
     def functions_of(self, j: int, x: Floats) -> Floats:
-        """Return line and hinges (n, q) of feature j at its values x (n,)."""
-        own = self.feature_of_hinge == j
-        u = np.clip((x - self.knots[j][0]) / (self.knots[j][-1] - self.knots[j][0]), 0.0, 1.0)
+        """Return the functions (n, q) of feature j, in their order, at its values x (n,)."""
+        own = self.feature_of_bend == j
+        u = np.clip((x - self.low[j]) / self.span[j], 0.0, 1.0)[:, None]
         z = (u - self.mean[j]) / self.deviation[j]
-        bends = (
-            np.maximum(u[:, None] - self.places[own], 0.0) - self.hinge_mean[own] - z[:, None] * self.hinge_slope[own]
+        ramps = self._edges[own[self.n_hinges :]].T
+        bends = np.hstack(
+            [
+                np.maximum(u - self._places[own[: self.n_hinges]], 0.0),
+                np.clip((u - ramps[0]) / (ramps[1] - ramps[0]), 0.0, 1.0),
+            ]
         )
-        return np.column_stack([z, bends])
+        bends -= self.bend_mean[own] + z * self.bend_slope[own]
+        return np.hstack([z, bends]) if j in self.lines else bends
 
-    def slopes(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return a sum (p, m) of the functions as slopes (d, m), changes of slope (h, m) and a constant (m,).
-
-        They are for scaled features.
-        """
-        d = len(self.knots)
-        changes = weights[d:]
-        lines = weights[:d].copy()
-        np.add.at(lines, self.feature_of_hinge, -changes * self.hinge_slope[:, None])
-        lines /= self.deviation[:, None]
-        return lines, changes, -self.mean @ lines - self.hinge_mean @ changes
+    def all_knots(self, j: int) -> Floats:
+        """Return the knots (k,) between which all functions of feature j are straight, rising."""
+        return np.unique(np.append(self.knots[j], self.ramps[j]))

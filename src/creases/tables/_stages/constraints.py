@@ -19,15 +19,15 @@ Shape = Literal["", "rising", "falling", "straight", "convex"]
 
 def shape_rows(basis: CurveBasis, shapes: Sequence[Shape]) -> Floats:
     """Return the matrix (k, p) whose product with weights (p,), slopes or their changes, must not be negative."""
-    lines, changes, _ = basis.slopes(np.eye(len(basis.penalty)))
     rows = []
     for j, shape in enumerate(shapes):
-        bends = changes[basis.feature_of_hinge == j]
-        if shape in ("rising", "falling"):
-            slopes = np.cumsum(np.vstack([lines[j : j + 1], bends]), axis=0)
-            rows.append(slopes if shape == "rising" else -slopes)
-        elif shape == "convex":
-            rows.append(bends)
+        if shape not in ("rising", "falling", "convex"):
+            continue
+        knots = basis.all_knots(j)
+        slopes = np.zeros((len(knots) - 1, len(basis.penalty)))
+        slopes[:, basis.feature == j] = np.diff(basis.functions_of(j, knots), axis=0) / np.diff(knots)[:, None]
+        slopes *= basis.span[j]
+        rows.append(np.diff(slopes, axis=0) if shape == "convex" else slopes if shape == "rising" else -slopes)
     return np.concatenate(rows) if rows else np.zeros((0, len(basis.penalty)))
 
 

@@ -22,7 +22,7 @@ from creases.tables._stages.parts_of_fit import parts_of_fit
 from creases.tables._stages.penalized import STEPS, choose_penalties, fit_penalized, imitate, mean_functions, refit
 from creases.tables._stages.rows import Rows, scale_of_scores
 from creases.tables._stages.simplify import eliminate, select_functions
-from creases.tables._stages.stages import LINEAR_STEPS, SMALL, choose, describe_steps, fit_candidates
+from creases.tables._stages.stages import SMALL, choose, describe_steps, fit_candidates, linear_steps
 
 if TYPE_CHECKING:
     from creases.tables._streaming.rows import StreamedRows
@@ -105,7 +105,9 @@ def fit_stages(
         fit = imitate(dense, basis, data, limits)
         means = mean_functions(basis, data)
     else:
-        fit = choose_penalties(basis, data, limits, n_steps=LINEAR_STEPS if kept is judged[0] else STEPS)
+        fit = choose_penalties(
+            basis, data, limits, n_steps=linear_steps(basis.curves, data) if kept is judged[0] else STEPS
+        )
         whole = data if sample is among else Rows.from_unique(rows, among, n_classes, center, scale)
         fit, means = refit(fit, whole if stream is None else stream, limits)
     model = CurveModel(inputs.names, n_classes, *parts_of_fit(fit, dense, inputs, data, means, center, scale))

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases._typing import Floats, Ints
+from creases._typing import Bools, Floats, Ints
 from creases.errors import InputError
 from creases.tables._stages.constraints import Shape
 from creases.tables._stages.pairs import Variable, group_features
 
 if TYPE_CHECKING:
     from creases.tables._encoding.encoding import TableEncoding
+
+#: Levels of a category that planes and units read, at most.
+MOST_MIXED = 30
 
 SHAPES = ("rising", "falling", "straight", "convex")
 
@@ -57,10 +60,20 @@ class Inputs:
         return cls(tuple(names), is_numeric, columns, groups, chosen)
 
     @property
+    def may_mix(self) -> Bools:
+        """(d,) Which inputs planes and units may read: not those whose curves have a shape, which they could spoil.
+
+        Nor levels of a category of very many: few rows have two such values together.
+        """
+        sizes = np.bincount(self.groups[self.groups >= 0], minlength=int(self.groups.max(initial=0)) + 1)
+        is_long = (self.groups >= 0) & (sizes[self.groups] > MOST_MIXED)
+        return np.array([not shape for shape in self.shapes]) & ~is_long
+
+    @property
     def variables(self) -> list[Variable]:
-        """The columns as planes take them: those whose curves may have any shape, so that no plane can spoil one."""
-        variables = group_features(self.is_numeric, self.columns, self.groups)
-        return [each for each in variables if not any(self.shapes[j] for j in each.features)]
+        """The columns as planes take them."""
+        variables, may_mix = group_features(self.is_numeric, self.columns, self.groups), self.may_mix
+        return [each for each in variables if may_mix[each.features].all()]
 
 
 def _shapes(

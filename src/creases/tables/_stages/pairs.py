@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases.tables._stages.basis import CurveBasis
+from creases.tables._stages.basis import Basis, CurveBasis
 from creases.tables._stages.knots import spread_knots
 from creases.tables._stages.piecewise import spread_evenly
 
@@ -30,8 +30,16 @@ CURVE_ROWS, BEND_ROWS, CELL_ROWS = 8, 40, 5
 #: Columns whose pairs are ranked.
 MAX_PAIRED = 40
 
-#: Bends of a plane in each of two diagonal directions.
-BENDS = 5
+#: Bends of a plane in each of two diagonal directions; of a finer one in each of six.
+BENDS, MORE_BENDS = 5, 12
+DIAGONALS = ((1.0, 1.0), (1.0, -1.0))
+MORE_DIAGONALS = (*DIAGONALS, (1.0, 2.0), (1.0, -2.0), (2.0, 1.0), (2.0, -1.0))
+
+#: Rows for each hinge of a finer plane, and the fraction of its freedom from which on a plane needs a finer one.
+ROWS_PER_HINGE, SATURATED = 20, 0.5
+
+#: Bends of a level's own curve at least and at most.
+LEVEL_BENDS = (3, 20)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +115,17 @@ class PairHinges:
     weights: Floats  #: (h, 3): a, b, c
 
     @classmethod
-    def from_rows(cls, X: Floats, copies: Floats, curves: CurveBasis, first: Variable, second: Variable) -> PairHinges:
-        """Return the hinges of two variables on rows X (n, d) with copies (n,)."""
+    def from_rows(
+        cls,
+        X: Floats,
+        copies: Floats,
+        curves: CurveBasis,
+        first: Variable,
+        second: Variable,
+        *,
+        is_fine: bool = False,
+    ) -> PairHinges:
+        """Return the hinges of two variables on rows X (n, d) with copies (n,); two numbers may have finer ones."""
         if second.kind == "number" and first.kind != "number":
             first, second = second, first
         knots = {}
@@ -117,7 +134,7 @@ class PairHinges:
                 knots[j] = spread_knots(X[:, j], copies, curves.knots[j]) if variable.kind == "number" else np.zeros(1)
         raw = cls((first, second), knots, np.zeros(0, int), np.zeros(0, int), np.zeros((0, 3)))
         if second.kind == "number":
-            hinges = _diagonals(raw.spread(X), int(first.features[0]), int(second.features[0]))
+            hinges = _diagonals(raw.spread(X), int(first.features[0]), int(second.features[0]), is_fine)
         elif first.kind == "number":
             hinges = _level_curves(X, copies, raw.spread(X), int(first.features[0]), second.features.tolist())
         else:
@@ -153,11 +170,13 @@ class PairHinges:
         return PairHinges(self.variables, self.knots, self.first[kept], self.second[kept], self.weights[kept])
 
 
-def _diagonals(U: dict[int, Floats], i: int, j: int) -> list[tuple[float, ...]]:
+def _diagonals(U: dict[int, Floats], i: int, j: int, is_fine: bool) -> list[tuple[float, ...]]:
     hinges: list[tuple[float, ...]] = []
-    for sign in (1.0, -1.0):
-        places = np.unique(np.quantile(U[i] + sign * U[j], np.linspace(0, 1, BENDS + 2)[1:-1]).round(2))
-        hinges += [(i, j, 1.0, sign, -place) for place in places.tolist()]
+    directions, n_bends = (MORE_DIAGONALS, MORE_BENDS) if is_fine else (DIAGONALS, BENDS)
+    n_bends = min(n_bends, max(len(U[i]) // (ROWS_PER_HINGE * len(directions)), BENDS))
+    for a, b in directions:
+        places = np.unique(np.quantile(a * U[i] + b * U[j], np.linspace(0, 1, n_bends + 2)[1:-1]).round(2))
+        hinges += [(i, j, a, b, -place) for place in places.tolist()]
     return hinges
 
 
@@ -169,8 +188,9 @@ def _level_curves(
         has = X[:, level] > 0.5
         if min(copies[has].sum(), copies[~has].sum()) < CURVE_ROWS:
             continue
-        shares = [0.25, 0.5, 0.75] if copies[has].sum() >= BEND_ROWS else []
-        bends = np.quantile(U[number][has], shares).round(2)
+        n_rows = int(copies[has].sum())
+        n_bends = int(np.clip(n_rows // BEND_ROWS, *LEVEL_BENDS)) if n_rows >= BEND_ROWS else 0
+        bends = np.quantile(U[number][has], np.linspace(0, 1, n_bends + 2)[1:-1]).round(2)
         places = np.unique(np.append(0.0, bends))
         hinges += [(number, level, 1.0, 1.0, -1.0 - place) for place in places[places < 1].tolist()]
     return hinges
@@ -253,7 +273,7 @@ class PairLibrary:
         self._X, self._copies, self.curves = rows.X, rows.copies, curves
         self._root = np.sqrt(rows.weight / rows.weight.sum())[:, None]
         self._F = curves(rows.X) * self._root
-        self._pairs: dict[tuple[int, int], tuple[PairHinges, Any]] = {}
+        self._pairs: dict[tuple[int, int, bool], tuple[PairHinges, Any]] = {}
 
     def rank(self, rows: Rows, fit: Fit, variables: Sequence[Variable], count: int) -> list[PairHinges]:
         """Return the pairs of variables that explain most of what a fit leaves unexplained in rows."""
@@ -268,10 +288,23 @@ class PairLibrary:
         margins, offsets, scales = zip(*(known[pair] for pair in pairs), strict=True)
         return PlaneBasis(self.curves, tuple(pairs), margins, offsets, scales)
 
-    def _pair(self, first: Variable, second: Variable) -> PairHinges:
-        key = (int(first.features[0]), int(second.features[0]))
+    def refine(self, fit: Fit) -> Basis:
+        """Return the planes of a fit, those of two numbers that use most of their freedom with finer ones instead."""
+        basis = fit.basis
+        assert isinstance(basis, PlaneBasis)
+        used = fit.effective[int(self.curves.blocks.max()) + 1 :]
+        pairs = [
+            self._pair(*pair.variables, is_fine=True)
+            if pair.variables[1].kind == "number" and freedom > SATURATED * len(pair.first) * fit.weights.shape[1]
+            else pair
+            for pair, freedom in zip(basis.pairs, used, strict=True)
+        ]
+        return basis if all(a is b for a, b in zip(pairs, basis.pairs, strict=True)) else self.basis(pairs)
+
+    def _pair(self, first: Variable, second: Variable, *, is_fine: bool = False) -> PairHinges:
+        key = (int(first.features[0]), int(second.features[0]), is_fine)
         if key not in self._pairs:
-            pair = PairHinges.from_rows(self._X, self._copies, self.curves, first, second)
+            pair = PairHinges.from_rows(self._X, self._copies, self.curves, first, second, is_fine=is_fine)
             pure = _purify(self._F, self._root, self.curves, pair, self._X) if len(pair.first) else None
             self._pairs[key] = pair, pure
         return self._pairs[key][0]

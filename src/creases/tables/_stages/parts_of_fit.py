@@ -54,13 +54,12 @@ def parts_of_fit(
 
 def _functions(basis: CurveBasis, weights: Floats, inputs: Inputs) -> tuple[list[PiecewiseLinear], Floats]:
     """Return a sum (p, m) of a basis' functions as functions of each input that start at 0, and their constant (m,)."""
-    lines, changes, constant = basis.slopes(weights)
-    functions = []
-    for j, knots in enumerate(basis.knots):
-        bends = changes[basis.feature_of_hinge == j]
-        slopes = np.cumsum(np.vstack([lines[j : j + 1], bends]), axis=0) / basis.span[j]
-        rises = np.vstack([np.zeros((1, weights.shape[1])), slopes * np.diff(knots)[:, None]])
-        functions.append(PiecewiseLinear(knots, np.cumsum(rises, axis=0), not inputs.is_numeric[j]))
+    functions, constant = [], np.zeros(weights.shape[1])
+    for j in range(len(basis.knots)):
+        knots = basis.all_knots(j)
+        values = basis.functions_of(j, knots) @ weights[basis.feature == j]
+        constant = constant + values[0]
+        functions.append(PiecewiseLinear(knots, values - values[0], not inputs.is_numeric[j]))
     return functions, constant
 
 

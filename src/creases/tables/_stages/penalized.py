@@ -24,6 +24,9 @@ STEPS, FREEDOM_CHANGE, SCORE_CHANGE = 12, 0.05, 0.02
 #: Penalties are chosen on at most so many rows: more do not change them. Then all rows get so many steps, if classes.
 PENALTY_ROWS, LAST_STEPS = 20_000, 4
 
+#: How strongly lines are held near those of a fit that they imitate, as a fraction of the rows' weight.
+NEAR = 1e-4
+
 #: Numbers of a matrix of functions that are kept between steps; above, rows are taken in blocks of fewer numbers.
 KEEP, BLOCK = 20_000_000, 4_000_000
 
@@ -246,13 +249,24 @@ def _penalty(fit: Fit, by: Fit) -> float:
 
 
 def _first_fit(basis: Basis, rows: Rows, start: Fit | None) -> Fit:
+    """Return the fit to begin with: another one's functions that the basis has too, the others 0.
+
+    Lines begin with a penalty as if all had the same effect, so that more of them than rows do not fit noise.
+    """
     p, n_blocks = len(basis.penalty), int(basis.blocks.max()) + 1
     weights, penalties, effective = np.zeros((p, rows.n_scores)), np.ones(n_blocks), np.zeros(n_blocks)
+    lines = basis.curves.lines
+    penalties[basis.blocks[: len(lines)]] = len(lines)
     if start is None:
         return Fit(basis, weights, rows.start(), penalties, effective, 1.0, ())
-    weights[: len(start.weights)] = start.weights
-    penalties[: len(start.penalties)] = start.penalties
-    effective[: len(start.effective)] = start.effective
+    if start.basis.curves is basis.curves:
+        ours, theirs = np.arange(len(start.weights)), np.arange(len(start.weights))
+    else:
+        _, ours, theirs = np.intersect1d(lines, start.basis.curves.lines, return_indices=True)
+    weights[ours] = start.weights[theirs]
+    blocks, first = np.unique(basis.blocks[ours], return_index=True)
+    penalties[blocks] = start.penalties[start.basis.blocks[theirs[first]]]
+    effective[blocks] = start.effective[start.basis.blocks[theirs[first]]]
     return Fit(basis, weights, start.offset, penalties, effective, start.noise, ())
 
 
@@ -326,23 +340,35 @@ def prediction_forms(fit: Fit, rows: Rows) -> list[Floats]:
     """Return, for each score, the quadratic form (p, p) of how much a change of weights changes predictions."""
     functions = _Functions(fit.basis, rows.X)
     means = rows.means(functions.apply(fit.weights, fit.offset))
-    return [gram.matrix for gram in functions.grams(rows.curvatures(means))]
+    hold = np.diag(line_hold(fit.basis, rows))
+    return [gram.matrix + hold for gram in functions.grams(rows.curvatures(means))]
+
+
+def line_hold(basis: Basis, rows: Rows) -> Floats:
+    """Return a small penalty (p,) of lines: there may be more of them than rows."""
+    hold = np.zeros(len(basis.penalty))
+    hold[: len(basis.curves.lines)] = NEAR * rows.weight.sum()
+    return hold
 
 
 def imitate(fit: Fit, basis: Basis, rows: Rows, limits: Floats) -> Fit:
     """Return the sum of other functions whose predictions for rows are nearest to those of a fit.
 
-    The products of ``limits`` (k, q) with the weights of the basis' first q functions are not negative.
+    Lines that rows cannot tell apart stay near those of the fit. The products of ``limits`` (k, q) with the weights of
+    the basis' first q functions are not negative.
     """
     scores, functions = fit(rows.X), _Functions(basis, rows.X)
     curvatures = rows.curvatures(rows.means(scores))
     limits = _widen(limits, basis)
     offset = (curvatures * scores).sum(axis=0) / curvatures.sum(axis=0)
     gradient = functions.gradient(curvatures * (scores - offset))
-    weights = np.zeros((len(basis.penalty), rows.n_scores))
+    near, hold = np.zeros((len(basis.penalty), rows.n_scores)), line_hold(basis, rows)
+    _, ours, theirs = np.intersect1d(basis.curves.lines, fit.basis.curves.lines, return_indices=True)
+    near[ours] = fit.weights[theirs]
+    weights = np.zeros_like(near)
     for c, gram in enumerate(functions.grams(curvatures)):
-        inverse = invert(gram.matrix)
-        weights[:, c] = inverse @ gradient[:, c]
+        inverse = invert(gram.matrix + np.diag(hold))
+        weights[:, c] = inverse @ (gradient[:, c] + hold * near[:, c])
         if len(limits):
             weights[:, c] = project(weights[:, c], inverse, limits)
         offset[c] -= gram.mean @ weights[:, c]

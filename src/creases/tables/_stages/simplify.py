@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from creases._typing import Bools
+from creases._typing import Bools, Floats, Ints
 from creases.tables._stages.basis import Basis, CurveBasis
 from creases.tables._stages.knots import round_knots
 from creases.tables._stages.pairs import PlaneBasis
@@ -18,6 +18,9 @@ from creases.tables._stages.unit_basis import UnitBasis
 #: Effective parameters of a block that is as good as none.
 NEGLIGIBLE = 0.02
 
+#: Lines above which those without an effect are left out early.
+MANY_LINES = 100
+
 #: By how much leaving out bends may change the predictions, in multiples of their variance.
 TOLERANCE = 0.03
 
@@ -25,21 +28,22 @@ TOLERANCE = 0.03
 def eliminate(fit: Fit, rows: Rows) -> Bools:
     """Return which functions (p,) of a fit remain.
 
-    Bends go one by one, each time the one without which the other functions can keep the predictions best (backward
+    They go one by one, each time the one without which the other functions can keep the predictions best (backward
     elimination in the norm of the predictions), while these change in all by less than a fraction, ``TOLERANCE``, of
-    their own variance.
+    their own variance. The line of a number goes if none of its bends, and no plane that reads it, is left.
     """
-    n_lines = len(fit.basis.curves.knots)
-    mask = fit.effective[fit.basis.blocks] > NEGLIGIBLE
-    mask[:n_lines] = True
+    mask = _live_functions(fit.basis, fit.effective)
     chosen = np.flatnonzero(mask)
     forms = prediction_forms(fit, rows)
     inverses = np.stack([invert(gram[np.ix_(chosen, chosen)]) for gram in forms])  # (m, q, q)
     weights = fit.weights[chosen].T.copy()  # (m, q)
     kept = np.ones(len(chosen), bool)
+    needs = _needed_lines(fit.basis, chosen)
     left = TOLERANCE * fit.noise * fit.freedom
-    while kept[n_lines:].any():
-        places = np.flatnonzero(kept)[n_lines:]
+    while True:
+        places = np.flatnonzero(kept & ~(needs & kept[:, None]).any(axis=0))
+        if kept.sum() < 2 or not len(places):
+            break
         variances = np.einsum("mpp->mp", inverses)[:, places]
         costs = (weights[:, places] ** 2 / variances.clip(1e-300)).sum(axis=0)
         j = int(places[costs.argmin()])
@@ -55,15 +59,53 @@ def eliminate(fit: Fit, rows: Rows) -> Bools:
     return mask
 
 
-def drop_idle_hinges(fits: Sequence[Fit], rows: Rows) -> list[Fit]:
-    """Return fits of the same curves without the hinges of features whose curves are straight in all of them."""
+def _needed_lines(basis: Basis, chosen: Ints) -> Bools:
+    """Return whether each of the chosen functions (q, q), by row, needs each other: the lines of what it reads.
+
+    Levels of a category stay together: each needs itself.
+    """
+    curves = basis.curves
+    readers = [np.array([j]) for j in curves.feature]
+    planes = basis.base if isinstance(basis, UnitBasis) else basis
+    if isinstance(planes, PlaneBasis):
+        readers += [np.array([*pair.knots]) for pair in planes.pairs for _ in pair.first]
+    readers += [np.zeros(0, np.int64)] * (len(basis.penalty) - len(readers))
+    line = np.where(chosen < len(curves.lines), curves.lines[np.minimum(chosen, len(curves.lines) - 1)], -1)
+    needs = np.stack([np.isin(line, readers[k]) for k in chosen.tolist()])
+    is_alone = (line >= 0) & (curves.groups[line] < 0)
+    needs[is_alone, is_alone] = False
+    return needs
+
+
+def _live_functions(basis: Basis, effective: Floats) -> Bools:
+    """Return which functions (p,) have an effect, by the effective parameters of their blocks.
+
+    The lines of a feature that bends or that a plane reads stay, and at least one line.
+    """
+    mask = effective[basis.blocks] > NEGLIGIBLE
+    curves, n_lines = basis.curves, len(basis.curves.lines)
+    read = [curves.feature_of_bend[mask[n_lines : len(curves.penalty)]]]
+    planes, at = basis.base if isinstance(basis, UnitBasis) else basis, len(curves.penalty)
+    if isinstance(planes, PlaneBasis):
+        for pair in planes.pairs:
+            read += [np.array([*pair.knots])] if mask[at : at + len(pair.first)].any() else []
+            at += len(pair.first)
+    mask[:n_lines] |= np.isin(curves.lines, np.concatenate(read))
+    if not mask[:n_lines].any():
+        mask[effective[basis.blocks[:n_lines]].argmax()] = True
+    return mask
+
+
+def drop_idle_functions(fits: Sequence[Fit], rows: Rows) -> list[Fit]:
+    """Return fits of the same curves without the bends of features whose curves are straight in all of them.
+
+    Of very many lines, those without an effect in any of them go too.
+    """
     basis = fits[0].basis.curves
-    live = np.max([fit.effective for fit in fits], axis=0)[basis.blocks] > NEGLIGIBLE
-    live[: len(basis.knots)] = True
+    live = _live_functions(basis, np.max([fit.effective for fit in fits], axis=0))
+    live[: len(basis.lines)] |= len(basis.lines) <= MANY_LINES
     kept = np.flatnonzero(live)
-    bent = set(basis.feature[len(basis.knots) :][live[len(basis.knots) :]].tolist())
-    knots = [each if j in bent else each[[0, -1]] for j, each in enumerate(basis.knots)]
-    few = CurveBasis.from_rows(rows.X, rows.weight, knots, basis.groups)
+    few = _select_curves(basis, rows, live, keep_knots=True)
     blocks = np.unique(basis.blocks[kept])
     return [
         replace(
@@ -78,6 +120,20 @@ def drop_idle_hinges(fits: Sequence[Fit], rows: Rows) -> list[Fit]:
     ]
 
 
+def _select_curves(curves: CurveBasis, rows: Rows, mask: Bools, *, keep_knots: bool = False) -> CurveBasis:
+    """Return the lines, hinges and ramps of a mask (p,), knots at round numbers unless they are kept as they are."""
+    n_lines = len(curves.lines)
+    bends, n_hinges = mask[n_lines : len(curves.penalty)], curves.n_hinges
+    features, knots, ramps = curves.feature_of_bend, [], {}
+    for j, dense in enumerate(curves.knots):
+        inner = dense[1:-1][bends[:n_hinges][features[:n_hinges] == j]]
+        inner = inner if keep_knots else round_knots(inner, dense)
+        knots.append(np.concatenate([dense[:1], inner, dense[-1:]]))
+        ramps[j] = curves.ramps[j][bends[n_hinges:][features[n_hinges:] == j]]
+    lines = curves.lines[mask[:n_lines]]
+    return CurveBasis.from_rows(rows.X, rows.weight, knots, curves.groups, ramps=ramps, lines=lines)
+
+
 def select_functions(basis: Basis, rows: Rows, mask: Bools) -> Basis:
     """Return the functions of a mask (p,) as a basis, knots at round numbers."""
     if isinstance(basis, UnitBasis):
@@ -86,12 +142,7 @@ def select_functions(basis: Basis, rows: Rows, mask: Bools) -> Basis:
         kept = np.flatnonzero(mask[n_base:])
         return basis.select(base, kept) if len(kept) else base
     curves = basis.curves
-    hinges = mask[len(curves.knots) : len(curves.penalty)]
-    features, knots = curves.feature_of_hinge, []
-    for j, dense in enumerate(curves.knots):
-        inner = dense[1:-1][hinges[features == j]]
-        knots.append(np.concatenate([dense[:1], round_knots(inner, dense), dense[-1:]]))
-    few = CurveBasis.from_rows(rows.X, rows.weight, knots, curves.groups)
+    few = _select_curves(curves, rows, mask)
     if not isinstance(basis, PlaneBasis):
         return few
     at, pairs = len(curves.penalty), []

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from creases._typing import Bools
+from creases._typing import Bools, Ints
 from creases.tables._stages.basis import Basis, CurveBasis
 from creases.tables._stages.candidates import Candidate, compare, mean_loss
 from creases.tables._stages.constraints import shape_rows
@@ -16,17 +15,21 @@ from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.knots import clip_outliers, quantile_knots
 from creases.tables._stages.pairs import PairLibrary
 from creases.tables._stages.parts import Step
-from creases.tables._stages.penalized import Fit, fit_penalized
+from creases.tables._stages.penalized import STEPS, Fit, fit_penalized
+from creases.tables._stages.roughness import find_ramps, is_rough, standard_residuals
 from creases.tables._stages.rows import Rows
-from creases.tables._stages.simplify import NEGLIGIBLE, drop_idle_hinges
-from creases.tables._stages.unit_basis import unit_knots
-from creases.tables._stages.units import add_units, draw_units, train_units
+from creases.tables._stages.simplify import NEGLIGIBLE, drop_idle_functions
+from creases.tables._stages.unit_basis import UnitBasis, unit_knots
+from creases.tables._stages.units import add_units, train_units
 
 #: Rows of a table below which it is small: folds instead of one held-out part, and fewer pieces of curves.
 SMALL = 4_000
 
 #: Pieces of a curve of a small and of a larger table at most.
-PIECES, MORE_PIECES = 20, 100
+PIECES, MORE_PIECES = 20, 150
+
+#: Rows for each piece of a curve that needs more pieces than others.
+ROWS_PER_PIECE = 10
 
 #: Pieces of a table's curves together, and inputs that have curves.
 FUNCTIONS, MAX_BENT = 400, 100
@@ -37,11 +40,17 @@ PIECES_PER_ROW, LEAST_PIECES = 1.0, 4
 #: Newton steps of the linear model: the other stages are judged against it, so it must have settled.
 LINEAR_STEPS = 40
 
+#: Rows for each line from which on it may settle.
+ROWS_PER_LINE = 4
+
 #: Numbers of planes to try.
 PLANES = (3, 10)
 
-#: Standard errors by which units must beat the stage before.
-UNIT_ERRORS = 2.0
+#: Standard errors by which units must beat the stage before, and on the first fold alone, to be trained on the others.
+UNIT_ERRORS, TRIAL_ERRORS = 2.0, 0.5
+
+#: Loss, in variances of the target or nats, that a stage must gain at least: smaller ones are rounding.
+LEAST_GAIN = 1e-4
 
 Folds = Sequence[tuple[Rows, Rows]]
 
@@ -55,14 +64,68 @@ def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs, ensemble: int = 1) 
     tested = [out for _, out in folds]
     straight = _curve_basis(rows, inputs, np.zeros(len(inputs.names), bool))
     limits = shape_rows(straight, inputs.shapes)
-    linear = _on_folds("linear", folds, lambda _: straight, partial(fit_penalized, limits=limits, n_steps=LINEAR_STEPS))
-    result = [linear]
-    bent = _curve_basis(rows, inputs, _bending_inputs(rows, inputs, linear.fits))
-    if len(bent.places):
-        limits = shape_rows(bent, inputs.shapes)
-        dense = _on_folds("curves", folds, lambda _: bent, partial(fit_penalized, limits=limits), linear.fits)
-        result.append(Candidate.from_fits("curves", drop_idle_hinges(dense.fits, rows), tested))
-    curves = result[-1]
+    n_steps = linear_steps(straight, rows)
+    linear = _on_folds("linear", folds, lambda _: straight, partial(fit_penalized, limits=limits, n_steps=n_steps))
+    result = [Candidate.from_fits("linear", drop_idle_functions(linear.fits, rows), tested)]
+    bending = _bending_inputs(rows, inputs, linear.fits)
+    if bending.any():
+        lines = np.union1d(result[0].fits[0].basis.curves.lines, np.flatnonzero(bending))
+        bent = _curve_basis(rows, inputs, bending, lines)
+        result += _curve_candidates("curves", rows, folds, inputs, bent, result[0].fits)
+        rough = _rough_basis(rows, folds, inputs, choose(result, tested))
+        if rough is not None:
+            result += _curve_candidates("finer curves", rows, folds, inputs, rough, result[0].fits)
+    curves = choose(result[1:] or result, tested)
+    result += _plane_candidates(rows, folds, inputs, curves)
+    return result + _unit_candidates(rows, folds, inputs, result, ensemble)
+
+
+def linear_steps(basis: CurveBasis, rows: Rows) -> int:
+    """Return the steps of a linear model: with a line for every few rows, penalties that settle would fit noise."""
+    return LINEAR_STEPS if ROWS_PER_LINE * len(basis.lines) < rows.copies.sum() else STEPS
+
+
+def _curve_candidates(
+    stage: str, rows: Rows, folds: Folds, inputs: Inputs, basis: CurveBasis, starts: Sequence[Fit]
+) -> list[Candidate]:
+    """Return the fits of curves, without those that are straight; none if no curve bends."""
+    if len(basis.feature_of_bend) == 0:
+        return []
+    limits = shape_rows(basis, inputs.shapes)
+    dense = _on_folds(stage, folds, lambda _: basis, partial(fit_penalized, limits=limits), starts)
+    return [Candidate.from_fits(stage, drop_idle_functions(dense.fits, rows), [out for _, out in folds])]
+
+
+def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> CurveBasis | None:
+    """Return curves with more knots, and jumps, for columns on which held-out residuals still depend; None if none do.
+
+    As many pieces are tried as rows can pay for: their penalties choose the smoothness.
+    """
+    tested = [out for _, out in folds]
+    X, copies = np.concatenate([out.X for out in tested]), np.concatenate([out.copies for out in tested])
+    scores = [standard_residuals(out, fit(out.X)) for fit, out in zip(best.fits, tested, strict=True)]
+    residuals = np.concatenate(scores)
+    curves = best.fits[0].basis.curves
+    knots, ramps = list(curves.knots), {}
+    n_pieces = int(np.clip(rows.copies.sum() // ROWS_PER_PIECE, PIECES, MORE_PIECES))
+    for j, shape in enumerate(inputs.shapes):
+        if not inputs.is_numeric[j] or shape == "straight" or not is_rough(X[:, j], residuals, copies):
+            continue
+        x = clip_outliers(rows.X[:, j], rows.copies)
+        knots[j] = quantile_knots(x, n_pieces, rows.copies)
+        if not shape:
+            places = find_ramps(X[:, j].clip(x.min(), x.max()), residuals, copies)
+            ramps[j] = places[(np.diff(places, axis=1)[:, 0] > 0)]
+    if all(a is b for a, b in zip(knots, curves.knots, strict=True)):
+        return None
+    rough = [j for j, (a, b) in enumerate(zip(knots, curves.knots, strict=True)) if a is not b]
+    lines = np.union1d(curves.lines, rough)
+    return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, ramps=ramps, lines=lines)
+
+
+def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidate) -> list[Candidate]:
+    """Return planes of the pairs of columns that explain most, and finer ones where two numbers need them."""
+    tested, result = [out for _, out in folds], [curves]
     library = PairLibrary(rows, curves.fits[0].basis.curves)
     pairs = [
         library.rank(train, fit, inputs.variables, max(PLANES))
@@ -73,43 +136,48 @@ def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs, ensemble: int = 1) 
         if min(map(len, pairs)) == 0 or (n > min(PLANES) and max(map(len, pairs)) <= min(PLANES)):
             break
         bases = [library.basis(each[:n]) for each in pairs]
-        before = result[-1]
-        result.append(
-            _on_folds(f"{n} planes", folds, bases.__getitem__, partial(fit_penalized, limits=limits), before.fits)
-        )
+        fit = partial(fit_penalized, limits=limits)
+        result.append(_on_folds(f"{n} planes", folds, bases.__getitem__, fit, result[-1].fits))
         gain, error = compare(curves, result[-1], tested)
         if gain < -error:
             break
-    return result + _unit_candidates(rows, folds, inputs, result, ensemble)
+    best = choose(result, tested)
+    if best is not curves:
+        bases = [library.refine(fit) for fit in best.fits]
+        if any(finer is not fit.basis for finer, fit in zip(bases, best.fits, strict=True)):
+            fit = partial(fit_penalized, limits=limits)
+            result.append(_on_folds("finer planes", folds, bases.__getitem__, fit, curves.fits))
+    return result[1:]
 
 
 def _unit_candidates(
     rows: Rows, folds: Folds, inputs: Inputs, judged: Sequence[Candidate], ensemble: int
 ) -> list[Candidate]:
-    """Return units beside the best stage so far, if units drawn at random are better than none.
+    """Return units beside the best stage so far, if those trained on the first fold show that they can pay.
 
     An ensemble is a wish for units: it is always tried.
     """
     held = [out for _, out in folds]
     base = choose(judged, held)
-    if sum(not shape for shape in inputs.shapes) < 2:
+    if inputs.may_mix.sum() < 2:
         return []
     knots = unit_knots(rows.X, rows.copies, base.fits[0].basis.curves, inputs)
     limits = shape_rows(base.fits[0].basis.curves, inputs.shapes)
     fit_units = partial(fit_penalized, limits=limits)
-    drawn = add_units(rows, base.fits[0], knots, *draw_units(rows.X, knots, inputs, seed=0))
-    parts = base.fits[0].basis
-    bases = [replace(drawn, base=fit.basis) if fit.basis is not parts else drawn for fit in base.fits]
-    random = _on_folds("units", folds, bases.__getitem__, fit_units, base.fits)
-    gain, error = compare(base, random, held)
-    if gain < error and ensemble == 1:
-        return []
-    bases = []
-    for k, ((train, _), fit) in enumerate(zip(folds, base.fits, strict=True)):
+
+    def train(k: int) -> UnitBasis:
         seeds = range(k, k + ensemble * len(folds), len(folds))
-        units = [train_units(train, fit, knots, inputs, seed=seed) for seed in seeds]
+        units = [train_units(folds[k][0], base.fits[k], knots, inputs, seed=seed) for seed in seeds]
         weights, biases = (np.concatenate(each) for each in zip(*units, strict=True))
-        bases.append(add_units(rows, fit, knots, weights, biases))
+        return add_units(rows, base.fits[k], knots, weights, biases)
+
+    first = train(0)
+    if ensemble == 1 and len(folds) > 1:
+        before = Candidate.from_fits(base.stage, base.fits[:1], held[:1])
+        gain, error = compare(before, _on_folds("units", folds[:1], lambda _: first, fit_units, base.fits), held[:1])
+        if gain < TRIAL_ERRORS * error:
+            return []
+    bases = [first, *(train(k) for k in range(1, len(folds)))]
     return [_on_folds("units", folds, bases.__getitem__, fit_units, base.fits)]
 
 
@@ -144,7 +212,7 @@ def _bending_inputs(rows: Rows, inputs: Inputs, fits: Sequence[Fit]) -> Bools:
     return np.asarray(chosen & may_bend)
 
 
-def _curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools) -> CurveBasis:
+def _curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools, lines: Ints | None = None) -> CurveBasis:
     most = PIECES if rows.copies.sum() < SMALL else MORE_PIECES
     n_pieces = min(most, max(_count_pieces(rows) // max(int(is_bent.sum()), 1), LEAST_PIECES))
     knots = []
@@ -156,7 +224,7 @@ def _curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools) -> CurveBasis:
             if each[0] == each[-1]:
                 each = np.array([each[0], each[0] + 1.0])
         knots.append(each)
-    return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups)
+    return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, lines=lines)
 
 
 def choose(judged: Sequence[Candidate], held: Sequence[Rows]) -> Candidate:
@@ -167,7 +235,7 @@ def choose(judged: Sequence[Candidate], held: Sequence[Rows]) -> Candidate:
     kept = judged[0]
     for candidate in judged[1:]:
         gain, error = compare(kept, candidate, held)
-        if gain > error * (UNIT_ERRORS if candidate.stage == "units" else 1.0):
+        if gain > max(error * (UNIT_ERRORS if candidate.stage == "units" else 1.0), LEAST_GAIN):
             kept = candidate
     return kept
 
@@ -187,4 +255,4 @@ def describe_steps(
 
 def _count_hinges(fit: Fit) -> int:
     """Return the functions that are no lines and have an effect."""
-    return int((fit.effective[fit.basis.blocks] > NEGLIGIBLE)[len(fit.basis.curves.knots) :].sum())
+    return int((fit.effective[fit.basis.blocks] > NEGLIGIBLE)[len(fit.basis.curves.lines) :].sum())

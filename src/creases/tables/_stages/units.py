@@ -1,4 +1,4 @@
-"""Hidden units for what curves and planes leave: drawn at random to see if it pays, then trained."""
+"""Hidden units for what curves and planes leave, trained together."""
 
 from __future__ import annotations
 
@@ -15,26 +15,11 @@ from creases.tables._stages.unit_basis import UnitBasis, spread_inputs
 
 Singles = NDArray[Any]  #: float32: training needs no more, and takes half the time
 
-#: Units that are drawn at random to see if units can pay, and inputs that each of them reads.
-RANDOM_UNITS, RANDOM_INPUTS = 100, 3
-
 #: Rows for each trained unit, and units at least and at most.
 ROWS_PER_UNIT, LEAST_UNITS, MOST_UNITS = 50, 8, 128
 
 #: Epochs of training, steps in all at most, rows in each at most, the first rate, and the decay of weights.
 EPOCHS, STEPS, BATCH, RATE, DECAY = 60, 4_000, 256, 5e-3, 1e-2
-
-
-def draw_units(X: Floats, knots: tuple[Floats, ...], inputs: Inputs, seed: int) -> tuple[Floats, Floats]:
-    """Return weights (h, d) and biases (h,) of units that bend at a random row, in random directions of few inputs."""
-    rng = np.random.default_rng(seed)
-    U = spread_inputs(X[rng.integers(0, len(X), RANDOM_UNITS)], knots)
-    free = np.flatnonzero([not shape for shape in inputs.shapes])
-    weights = np.zeros((RANDOM_UNITS, X.shape[1]))
-    for row in weights:
-        chosen = rng.choice(free, min(RANDOM_INPUTS, len(free)), replace=False)
-        row[chosen] = rng.normal(size=len(chosen))
-    return weights, -(weights * U).sum(axis=1)
 
 
 def train_units(rows: Rows, fit: Fit, knots: tuple[Floats, ...], inputs: Inputs, seed: int) -> tuple[Floats, Floats]:
@@ -45,7 +30,7 @@ def train_units(rows: Rows, fit: Fit, knots: tuple[Floats, ...], inputs: Inputs,
     rng = np.random.default_rng(seed)
     U = spread_inputs(rows.X, knots)
     mean, deviation = U.mean(axis=0), U.std(axis=0)
-    used = (deviation > 1e-9) & np.array([not shape for shape in inputs.shapes])
+    used = (deviation > 1e-9) & inputs.may_mix
     deviation[~used] = 1.0
     Z = np.where(used, (U - mean) / deviation, 0.0).astype(np.float32)
     offset = fit(rows.X).astype(np.float32)

@@ -26,7 +26,7 @@ class EncodedReader:
     levels: tuple[Any, ...]  #: the classes as the raw target has them; empty for a regression
     seed: int
     test_fraction: float
-    is_mixed: bool  #: whether equal rows may be in different parts: see ``UniqueRows.is_mixed``
+    deals_copies: bool  #: whether equal rows may be in different parts: see ``UniqueRows.deals_copies``
 
     @property
     def n_tasks(self) -> int:
@@ -39,7 +39,7 @@ class EncodedReader:
             X = encode_cells(self.encoding, block.cells[:-1])
             y = self._targets(block.cells[-1])[:, None]
             keys = row_keys(X, y, self.seed)
-            drawn = mix(keys ^ block.numbers.astype(np.uint64)) if self.is_mixed else keys
+            drawn = mix(keys ^ block.numbers.astype(np.uint64)) if self.deals_copies else keys
             is_test = is_below(drawn, self.test_fraction)
             yield EncodedBlock(X, y, keys, is_test)
 

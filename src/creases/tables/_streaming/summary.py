@@ -14,7 +14,7 @@ import numpy as np
 from creases._engines import Engine
 from creases.errors import InputError
 from creases.tables._encoding.column_encoding import ColumnEncoding
-from creases.tables._encoding.transformer import Sum, add_exactly, column_numbers, fit_category, fit_means
+from creases.tables._encoding.transformer import Sum, add_exactly, column_numbers, fit_category, fit_means, most_levels
 from creases.tables._reading.kinds import ColumnKind
 from creases.tables._streaming.cells import Cells, read_cells
 from creases.tables._streaming.counts import MOST_VALUES, ValueCounts
@@ -157,13 +157,28 @@ def _add_sums(a: Sum, b: Sum) -> Sum:
     return total, math.fsum([a[1], b[1], rest]), a[2] + b[2]
 
 
-def column_encoding(kind: ColumnKind, summary: ColumnSummary, missing: str) -> ColumnEncoding:
-    """Return how a column becomes numbers, by what a pass tells of it."""
-    if summary.counts is not None:
-        counts = Counter(summary.counts.counts)
-        if summary.n_missing:
-            counts[""] = summary.n_missing
-        return ColumnEncoding(kind, "input", **fit_category(counts, missing, n_others=summary.counts.n_others))
+def column_encodings(
+    kinds: Sequence[ColumnKind], columns: Sequence[ColumnSummary], missing: str
+) -> dict[str, ColumnEncoding]:
+    """Return how columns become numbers, by name, by what a pass tells of them."""
+    counts = [_level_counts(each) for each in columns]
+    most = most_levels([each for each in counts if each is not None])
+    pairs = zip(kinds, columns, counts, strict=True)
+    return {kind.name: _column_encoding(kind, each, count, missing, most) for kind, each, count in pairs}
+
+
+def _level_counts(summary: ColumnSummary) -> Counter[str] | None:
+    """Return the rows with each value of a category, "" where it is missing; None for other columns."""
+    if summary.counts is None:
+        return None
+    return Counter(summary.counts.counts) + Counter({"": summary.n_missing})
+
+
+def _column_encoding(
+    kind: ColumnKind, summary: ColumnSummary, counts: Counter[str] | None, missing: str, most: int
+) -> ColumnEncoding:
+    if counts is not None and summary.counts is not None:
+        return ColumnEncoding(kind, "input", **fit_category(counts, missing, most, n_others=summary.counts.n_others))
     sums = list(summary.sums)
     if kind.date is not None and summary.first is not None:  # days were counted from the first of a sample
         shift = float((np.datetime64(kind.date.first, "D") - summary.first).astype(int))

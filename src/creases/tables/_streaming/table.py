@@ -36,7 +36,7 @@ from creases.tables._streaming.rows import StreamedRows, TrainReader
 from creases.tables._streaming.summary import (
     RawReader,
     TableSummary,
-    column_encoding,
+    column_encodings,
     gaps,
     summarize,
 )
@@ -113,10 +113,7 @@ def _read_table(
         target = replace(target, values=np.append(target.values, np.array(seen, target.values.dtype)))
         _, classes = encode_target(target, kinds[position], "classification")
         levels = target.levels()
-    by_name = {
-        kind.name: column_encoding(kind, each, reading["missing"])
-        for kind, each in zip(raw.kinds[:-1], summary.columns[:-1], strict=True)
-    }
+    by_name = column_encodings(raw.kinds[:-1], summary.columns[:-1], reading["missing"])
     encoding = TableEncoding(
         tuple(_encode_column(*each, by_name) for each in zip(head, kinds, uses, strict=True)),
         reading["missing"],
@@ -125,9 +122,9 @@ def _read_table(
         "text" if classes is None else label_kind(target),
     )
     raw = replace(raw, kinds=(*(column.kind for column in encoding.inputs), kinds[position]))
-    reader = EncodedReader(raw, encoding, tuple(levels), config.seed, config.test_fraction, is_mixed=False)
+    reader = EncodedReader(raw, encoding, tuple(levels), config.seed, config.test_fraction, deals_copies=False)
     X, y = _encode_head(head, reader, inputs, position)
-    reader = replace(reader, is_mixed=merge_duplicates(X, y, np.ones(len(y))).is_mixed)
+    reader = replace(reader, deals_copies=merge_duplicates(X, y, np.ones(len(y))).deals_copies)
     shift = np.append(X.mean(axis=0), y.mean())
     draw = draw_rows(engine, reader, summary.n_rows, shift)
     return _finish(engine, reader, draw, config, summary)
