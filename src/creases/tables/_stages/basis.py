@@ -132,11 +132,14 @@ class CurveBasis:
 
     @cached_property
     def penalty(self) -> Floats:
-        """(p,) A hinge's is the distance between its neighbours over their mean, as dense knots may bend more."""
+        """(p,) A hinge's is the square of the distance between its neighbours, over their mean.
+
+        So slopes count on the scale on which knots are evenly spaced: curves may bend more where there are more rows.
+        """
         result = [np.ones(len(self.lines))]
         for each in self.knots:
             if len(each) > 2:
-                gaps = each[2:] - each[:-2]
+                gaps = ((each[2:] - each[:-2]) / (each[-1] - each[0])) ** 2
                 result.append(gaps / gaps.mean())
         return np.concatenate([*result, np.ones(len(self._edges))])
 
