@@ -111,5 +111,9 @@ class ReadError(CreasesError):
     """
 
 
+class ColumnWarning(UserWarning):
+    """A column of a table is left out, or used although it may give the target away."""
+
+
 class FileError(CreasesError):
     """A file is missing, damaged or not what its name says."""

@@ -118,3 +118,23 @@ def test_the_report_of_curves_is_called_that_of_a_model(run, trees):
     result = run("report", "o")
     assert result.exit_code == 0, result.output
     assert "Wrote report.html (model of a table, " in result.stdout
+
+
+def test_columns_that_look_like_ids_are_named_with_what_became_of_them(run, tmp_path):
+    rng = np.random.default_rng(0)
+    x, t = rng.uniform(-2, 2, 300), np.arange(300)
+    frame = pd.DataFrame({"t": t, "serial": [f"S{k:05d}" for k in t], "x": x, "y": x**2 + t / 100})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    result = run("grow", "rows.csv", "--out", "o")
+    assert result.exit_code == 0, result.output
+    said, printed = " ".join(result.stderr.split()), " ".join(result.stdout.split())
+    assert "Caution: 't' looks like an ID (row number; held-out rows are better predicted with it)" in said
+    assert "Ignore it with --drop t." in said
+    assert "Ignored: 'serial' (ID: 300 different values in 300 rows)" in said
+    assert "ColumnWarning" not in said
+    for text in (printed, " ".join((tmp_path / "o" / "report.txt").read_text(encoding="utf-8").split())):
+        assert "caution: 't' looks like an ID" in text
+        assert "left out: 'serial' (ID: 300 different values in 300 rows)" in text
+    loaded = creases.load("o")
+    assert loaded.features == ("t", "x")
+    assert "left out: 'serial'" in repr(loaded)

@@ -27,7 +27,9 @@ def print_columns(encoding: TableEncoding) -> None:
 
 
 def print_left_out(encoding: TableEncoding) -> None:
-    """Say which columns are ignored, and why."""
+    """Say which columns are ignored, and why, and which of the others look like IDs."""
+    for name, text in encoding.doubtful.items():
+        note(f"Caution: {text}. Ignore it with --drop {name}.")
     left_out = encoding.left_out
     if left_out:
         listing = ", ".join(f"{name!r} ({why})" for name, why in list(left_out.items())[:LISTED])

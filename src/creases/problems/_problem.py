@@ -38,6 +38,7 @@ class Problem:
     target: str = ""  #: name of the target
     rows: NDArray[np.int64] | None = None  #: (n,) numbers of the rows in their table, from 0; None if they are all
     encoding: Any = None  #: of a table: how its columns became numbers, a ``creases.tables.TableEncoding``
+    wider: Problem | None = None  #: of a table: with the columns that look like IDs and were left out; a fit tries them
 
     def __post_init__(self) -> None:
         X = check_numbers(self.X, "X")

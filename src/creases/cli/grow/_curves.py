@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -18,6 +19,7 @@ from creases._text import format_number, plural
 from creases.cli._columns import print_left_out
 from creases.cli.console import command, out, print_next
 from creases.cli.grow._measures import class_parts
+from creases.errors import ColumnWarning
 from creases.tables import (
     ClassificationMetrics,
     Comparison,
@@ -60,7 +62,9 @@ def fit_into(
 
     ``engine`` says where blocks of a table larger than memory are read.
     """
-    model = settings.fit_curves(**engine)  # refuses what cannot be fitted before anything is written
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)  # said below, and in the text
+        model = settings.fit_curves(**engine)  # refuses what cannot be fitted before anything is written
     if show_columns and model.encoding is not None:
         print_left_out(model.encoding)
     assert model.data is not None
@@ -192,5 +196,5 @@ def _advice(fit: Fit) -> list[str]:
         lines.append(f"To try: {more}--kind network --budget '60 s' (both add units of many columns), or more rows.")
     data = fit.model.data
     assert data is not None
-    warnings = [each for each in baseline_warnings(fit.model.baselines, data) if each.settings]
-    return lines + [each.render(lambda param, value: f"--{param.replace('_', '-')} {value}") for each in warnings]
+    advice = [each for each in baseline_warnings(fit.model.baselines, data) if each.settings]
+    return lines + [each.render(lambda param, value: f"--{param.replace('_', '-')} {value}") for each in advice]

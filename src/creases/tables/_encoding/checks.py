@@ -17,7 +17,7 @@ from creases.tables._reading import dates, numbers
 from creases.tables._reading.kinds import ColumnKind, Kind
 
 #: Kinds of columns that can be inputs.
-_INPUT_KINDS = ("number", "yes/no", "category", "date")
+_INPUT_KINDS = ("number", "yes/no", "category", "date", "ID")
 
 
 def check_encoding(columns: Sequence[ColumnEncoding], missing: Any, task: Any, classes: Sequence[Any] | None) -> None:

@@ -114,6 +114,24 @@ class TableEncoding:
         return {column.name: f"{column.kind.kind}: {column.kind.note}" if column.kind.left_out else "not chosen"
                 for column in self.columns if column.use == "left out"}  # fmt: skip
 
+    @property
+    def ignored(self) -> str:
+        """The columns that cannot be used, each with its reason; those that the user leaves out are not among them."""
+        columns = [column for column in self.columns if column.kind.left_out and column.use == "left out"]
+        more = f" and {len(columns) - MAX_NAMED:,} more" if len(columns) > MAX_NAMED else ""
+        named = [f"{each.name!r} ({each.kind.kind}: {each.kind.note})" for each in columns[:MAX_NAMED]]
+        return ", ".join(named) + more
+
+    @property
+    def doubtful(self) -> dict[str, str]:
+        """What to know of columns that are used and look like IDs, by their names."""
+        return {
+            column.name: f"{column.name!r} looks like an ID ({column.kind.note}) and is used; either the target has a "
+            "trend over the rows, or the order of the rows gives it away (a leak) and will not do so for new rows"
+            for column in self.inputs
+            if column.kind.is_counter
+        }
+
     @cached_property
     def features(self) -> tuple[Feature, ...]:
         """The numbers that the network gets, in their order."""

@@ -28,6 +28,7 @@ from creases.tables._estimators.checks import advise, check_targets, check_weigh
 from creases.tables._estimators.parameters import make_curve_config, make_growth_config
 from creases.tables._explain.columns import Columns
 from creases.tables._fit.curves import fit_curve_model
+from creases.tables._fit.doubtful_columns import choose_doubtful, feature_places, note_trial, warn_of_columns
 from creases.tables._fit.experiment import Experiment
 from creases.tables._fit.fit_table import KINDS
 from creases.tables._model.network_model import network_model
@@ -118,6 +119,10 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         config = make_growth_config(self, decisions) if is_network else make_curve_config(self, decisions, validation)
         rows, targets = self._read(X, y, None, reset=True, ensure_min_samples=2)
         weight = check_weights(sample_weight, rows)
+        if self._encoding is not None:
+            if self._doubtful and isinstance(config, CurveConfig):
+                rows = self._try_columns(X, targets, weight, config)
+            warn_of_columns(self._encoding)
         held = None
         if validation is not None:
             rows, targets, weight, held = self._append(rows, targets, weight, validation)
@@ -176,8 +181,16 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise InputError("X", "have at least 2 rows", f"{len(X)}")
         names = None if self._known is None else tuple(map(str, self._known))
         self._column_names = [str(name) for name in X.columns]
-        self._encoding, rows = encode_frame(X, "y", self._task, names)
+        self._encoding, rows, self._doubtful = encode_frame(X, "y", self._task, names)
         return rows, targets
+
+    def _try_columns(self, X: Any, targets: Floats, weight: Floats, config: CurveConfig) -> Floats:
+        """Use those of the columns that look like IDs that pay on held-out rows; return the rows (n, d) of all used."""
+        assert self._encoding is not None
+        wide, rows, _ = encode_frame(X, "y", self._task, self._encoding.classes, self._doubtful)
+        used = choose_doubtful(self._split(rows, targets, weight, config), self._encoding, wide, config.seed)
+        self._encoding = note_trial(self._encoding, wide, used)
+        return rows[:, feature_places(wide, self._encoding)]
 
     def _encode(self, X: Any) -> Floats:
         """Return rows of the user's data as numbers (n, d)."""

@@ -57,6 +57,9 @@ def fit_table(
     standard error is undone. The result is a sum that :meth:`TableModel.explain` splits by column, and one exact
     network. A fraction of the rows is kept aside, for its scores.
 
+    A column that looks like a row number or an ID is tried on the folds too, and used if held-out rows are better
+    predicted with it. A :class:`creases.errors.ColumnWarning` says so, and names the columns that are left out.
+
     Parameters
     ----------
     table
@@ -173,7 +176,10 @@ def make_config(kind: str, options: Mapping[str, Any]) -> CurveConfig | GrowthCo
 def fit_problem(problem: Problem, config: CurveConfig) -> TableModel:
     """Fit the sum of curves, planes and units to a table that has been read."""
     from creases.tables._fit.curves import fit_curve_model  # imports scipy, which help texts do without
+    from creases.tables._fit.doubtful_columns import settle_columns, warn_of_columns
 
+    problem = settle_columns(problem, config)
+    warn_of_columns(problem.encoding)
     targets = (problem.target,) if problem.target else ("",)
     named: dict[str, Any] = {"features": problem.features, "classes": problem.classes, "targets": targets}
     return fit_curve_model(TableSplit.from_problem(problem, config), config, encoding=problem.encoding, **named)
@@ -182,6 +188,7 @@ def fit_problem(problem: Problem, config: CurveConfig) -> TableModel:
 def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig | GrowthConfig) -> TableModel:
     """Fit several columns of values of a DataFrame together."""
     from creases.tables._fit.curves import fit_curve_model  # imports scipy, which help texts do without
+    from creases.tables._fit.doubtful_columns import settle_columns, warn_of_columns
 
     names = [str(name) for name in reading["target"]]
     if not isinstance(config, CurveConfig):
@@ -201,6 +208,8 @@ def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig | Grow
         y = kept[names].to_numpy(np.float64)
     except (TypeError, ValueError):
         raise InputError("target", "be columns of numbers, if there are several", repr(names)) from None
+    problem = settle_columns(problem, config, y)
+    warn_of_columns(problem.encoding)
     split: dict[str, Any] = {"weight": np.ones(len(y)), "task": "regression", "n_outputs": len(names), "config": config}
     data = TableSplit.from_arrays(problem.X, y, **split)
     named: dict[str, Any] = {"features": problem.features, "classes": None, "targets": names}
@@ -221,9 +230,11 @@ def _read_problem(table: Any, reading: Mapping[str, Any]) -> Problem:
 def _grow_network(
     problem: Problem, config: GrowthConfig, callbacks: Sequence[Callback], progress: bool | None
 ) -> TableModel:
+    from creases.tables._fit.doubtful_columns import warn_of_columns
     from creases.tables._fit.experiment import Experiment
     from creases.tables._fit.snapshots import Snapshots
 
+    warn_of_columns(problem.encoding)
     data = TableSplit.from_problem(problem, config)
     experiment = Experiment(data, config, snapshots=Snapshots(data.scaling))
     experiment.run(callbacks=callbacks, progress=progress)

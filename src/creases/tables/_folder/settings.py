@@ -95,7 +95,12 @@ class RunSettings:
         if self.is_file:
             if self.find_files() is not None:
                 return self.load_split().problem
-            return read_table(self.data, header=self.header, **self._reading)
+            problem = read_table(self.data, header=self.header, **self._reading)
+            if not isinstance(self.config, CurveConfig):
+                return problem
+            from creases.tables._fit.doubtful_columns import settle_columns  # imports scipy
+
+            return settle_columns(problem, self.config)
         for name in ("target", "task", "inputs", "drop", "categorical"):
             if getattr(self, name):
                 raise InputError(name, "not be given for a built-in problem", f"{getattr(self, name)!r}")

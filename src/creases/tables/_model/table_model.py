@@ -387,7 +387,9 @@ class TableModel:
 
     def __repr__(self) -> str:
         kind = "regression" if self.classes is None else f"{len(self.classes)} classes"
-        return f"<TableModel of {self.target or 'classes'}: {plural(len(self.features), 'input')}, {kind}>"
+        ignored = self.encoding.ignored if self.encoding is not None else ""
+        notes = f"; left out: {ignored}" if ignored else ""
+        return f"<TableModel of {self.target or 'classes'}: {plural(len(self.features), 'input')}, {kind}{notes}>"
 
     def _repr_html_(self) -> str:
         return to_html(self)

@@ -23,6 +23,9 @@ MAX_LEVELS = 20
 #: Rows from which a column of different values may be an ID.
 MIN_ROWS = 10
 
+#: Share of the steps of a row number that are 1; in a sample, or where rows were deleted, others are larger.
+COUNTING = 0.9
+
 #: Words for no and yes.
 YES_NO = (
     ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on"), ("nein", "ja"), ("non", "oui"),
@@ -165,7 +168,8 @@ def _id_reason(column: Column, numbers: Floats) -> str:
         return ""
     if _ID_NAME.search(column.name) or _ID_ENDING.search(column.name):
         return "different in every row"
-    if numbers[0] in (0, 1) and n >= 2 * MIN_ROWS and (np.diff(numbers) == 1).all():
+    steps = np.diff(numbers)
+    if numbers[0] in (0, 1) and n >= 2 * MIN_ROWS and steps.min() > 0 and np.mean(steps == 1) > COUNTING:
         return "row number"
     return ""
 

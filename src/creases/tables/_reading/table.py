@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from operator import index
@@ -63,7 +63,8 @@ def read_table(
     - categories (text) become a column of 0 and 1 for each value, named ``column=value``; values in fewer than ten rows
       and less than a hundredth of them are pooled as ``column=other values``, as are all but the 19 most frequent;
     - dates become days since the first one, and month, weekday and hour where these vary and come again;
-    - IDs, free text, constant and empty columns are left out.
+    - IDs, free text, constant and empty columns are left out; :func:`creases.fit_table` tries IDs of numbers, and IDs
+      and free text with values that come again or are missing.
 
     ``Problem.encoding`` has the kinds (``kinds``, ``describe()``), what was left out and why (``left_out``), where
     every feature comes from (``features``), and encodes new rows in the same way (``transform``). It is fitted to all
@@ -179,15 +180,21 @@ def make_problem(
     inputs: Names | None,
     drop: Names,
     categorical: Names,
+    also: Collection[str] = (),
     name: str | None = None,
     source: str | None = None,
 ) -> Problem:
     """Return the columns of a table as a problem.
 
-    Messages call the table by its path. So do the problem and its description, unless they are given a name and a
-    source of the rows.
+    Columns in ``also`` are used although they look like IDs. Messages call the table by its path. So do the problem and
+    its description, unless they are given a name and a source of the rows.
     """
-    position, kinds, uses = choose_columns(path, columns, target, inputs, drop, categorical)
+    choice: dict[str, Any] = {"inputs": inputs, "drop": drop, "categorical": categorical}
+    position, kinds, uses = choose_columns(path, columns, target, **choice, also=also)
+    wider = None
+    if doubtful := doubtful_columns(columns, kinds, uses, missing):
+        choice |= {"also": doubtful, "name": name, "source": source}
+        wider = make_problem(path, columns, target, task, missing, **choice)
     used = [k for k, use in enumerate(uses) if use != "left out"]
     columns = read_cells(columns, kinds)
     check_finite([columns[k] for k in used], [kinds[k] for k in used])
@@ -207,6 +214,7 @@ def make_problem(
         target=columns[position].name,
         rows=rows,
         encoding=encoding,
+        wider=wider,
     )
 
 
@@ -352,33 +360,66 @@ def missing_report(columns: Sequence[Column]) -> str:
 
 
 def encode_frame(
-    frame: pd.DataFrame, target: str, task: Task, classes: tuple[str, ...] | None
-) -> tuple[TableEncoding, Floats]:
-    """Return how the columns of a DataFrame become numbers as in :func:`read_table`, and its rows (n, d) as these."""
+    frame: pd.DataFrame, target: str, task: Task, classes: tuple[str, ...] | None, also: Collection[str] = ()
+) -> tuple[TableEncoding, Floats, list[str]]:
+    """Return how the columns of a DataFrame become numbers as in :func:`read_table`, and its rows (n, d) as these.
+
+    Returned are also the columns that were left out and may be tried; those in ``also`` are used.
+    """
     path, inputs = Path("table"), frame_columns(frame)
     name = distinct_names([*(column.name for column in inputs), target])[-1]
     columns = [*inputs, Column(name, np.arange(float(len(frame))))]  # the target is not looked at
     _check_table(path, columns)
     position = len(inputs)
-    kinds, uses = _choose_uses(path, columns, position, None, (), ())
+    kinds, uses = _choose_uses(path, columns, position, None, (), (), also)
+    doubtful = doubtful_columns(columns, kinds, uses, "indicate")
     used = [k for k, use in enumerate(uses) if use == "input"]
     columns = read_cells(columns, kinds)
     check_finite([columns[k] for k in used], [kinds[k] for k in used])
     encoding = fit_encoding(columns, kinds, uses, "indicate", task=task, classes=classes)
-    return encoding, encoding.transform_columns([columns[k] for k in used]).X
+    return encoding, encoding.transform_columns([columns[k] for k in used]).X, doubtful
 
 
 def choose_columns(
-    path: Path, columns: list[Column], target: str | int | None, inputs: Names | None, drop: Names, categorical: Names
+    path: Path,
+    columns: list[Column],
+    target: str | int | None,
+    inputs: Names | None,
+    drop: Names,
+    categorical: Names,
+    also: Collection[str] = (),
 ) -> tuple[int, list[ColumnKind], list[str]]:
     """Return the position of the target, the kinds of the columns, and the use of each."""
     _check_table(path, columns)
     position = _find_column(columns, target, path)
-    return position, *_choose_uses(path, columns, position, inputs, drop, categorical)
+    return position, *_choose_uses(path, columns, position, inputs, drop, categorical, also)
+
+
+def doubtful_columns(
+    columns: Sequence[Column], kinds: Sequence[ColumnKind], uses: Sequence[str], missing: Missing
+) -> list[str]:
+    """Return the columns that were left out and may still predict, by name.
+
+    These are IDs of numbers, and IDs and free text whose values come again or are missing in some rows.
+    """
+    names = []
+    for column, kind, use in zip(columns, kinds, uses, strict=True):
+        if use == "left out" and kind.left_out and kind.kind in ("ID", "text"):
+            has_gaps = bool(column.missing.any())
+            is_refused = has_gaps and missing in ("drop", "error")
+            if not is_refused and (kind.is_counter or len(column.levels()) < len(column.values)):
+                names.append(kind.name)
+    return names
 
 
 def _choose_uses(
-    path: Path, columns: list[Column], position: int, inputs: Names | None, drop: Names, categorical: Names
+    path: Path,
+    columns: list[Column],
+    position: int,
+    inputs: Names | None,
+    drop: Names,
+    categorical: Names,
+    also: Collection[str],
 ) -> tuple[list[ColumnKind], list[str]]:
     """Return the kinds of the columns, and the use of each: input, target or left out."""
     chosen = _chosen_columns(path, columns, position, inputs, drop)
@@ -386,8 +427,13 @@ def _choose_uses(
     names = {columns[k].name for k in chosen} if inputs is not None else set()
     kinds = detect_kinds(columns, categorical=forced, wanted=names | {columns[position].name})
     if all(kinds[k].left_out for k in chosen):  # a number that looks like an ID is better than nothing
-        kinds = [replace(kind, kind="number", note="", left_out=False) if kind.is_counter else kind for kind in kinds]
+        also = {*also, *(kinds[k].name for k in chosen if kinds[k].is_counter)}
     uses = ["left out"] * len(columns)
+    for k, kind in enumerate(kinds):
+        if k in chosen and kind.name in also:
+            kinds[k] = replace(kind, kind="ID" if kind.is_counter else "category", left_out=False)
+        elif k not in (*chosen, position):
+            kinds[k] = replace(kind, left_out=False)  # the user leaves it out
     for k in chosen:
         uses[k] = "left out" if kinds[k].left_out else "input"
     uses[position] = "target"

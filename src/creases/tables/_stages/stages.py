@@ -58,8 +58,19 @@ Folds = Sequence[tuple[Rows, Rows]]
 def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs, ensemble: int = 1) -> list[Candidate]:
     """Fit every stage to the first part of each fold, and judge it by the second.
 
-    Knots and hinges come from the inputs of all rows, so that fits of different folds have the same functions. Units
-    are trained ``ensemble`` times, and those of all trainings go into one network.
+    Units are trained ``ensemble`` times, and those of all trainings go into one network.
+    """
+    tested = [out for _, out in folds]
+    result = fit_columns(rows, folds, inputs)
+    curves = choose(result[1:] or result, tested)
+    result += _plane_candidates(rows, folds, inputs, curves)
+    return result + _unit_candidates(rows, folds, inputs, result, ensemble)
+
+
+def fit_columns(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
+    """Fit sums of what each column adds by itself, lines and then curves, to each fold, and judge them.
+
+    Knots and hinges come from the inputs of all rows, so that fits of different folds have the same functions.
     """
     tested = [out for _, out in folds]
     straight = _curve_basis(rows, inputs, np.zeros(len(inputs.names), bool))
@@ -75,9 +86,7 @@ def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs, ensemble: int = 1) 
         rough = _rough_basis(rows, folds, inputs, choose(result, tested))
         if rough is not None:
             result += _curve_candidates("finer curves", rows, folds, inputs, rough, result[0].fits)
-    curves = choose(result[1:] or result, tested)
-    result += _plane_candidates(rows, folds, inputs, curves)
-    return result + _unit_candidates(rows, folds, inputs, result, ensemble)
+    return result
 
 
 def linear_steps(basis: CurveBasis, rows: Rows) -> int:

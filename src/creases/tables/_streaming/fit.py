@@ -7,6 +7,7 @@ from typing import Any
 
 from creases.problems import Problem
 from creases.tables._fit.curves import fit_curve_model
+from creases.tables._fit.doubtful_columns import warn_of_columns
 from creases.tables._fit.fit_table import fit_problem
 from creases.tables._model.table_model import TableModel
 from creases.tables._split.options import CurveConfig
@@ -20,6 +21,7 @@ def fit_files(files: TableFiles, reading: Mapping[str, Any], config: CurveConfig
         if isinstance(table, Problem):
             return fit_problem(table, config)
         problem = table.data.problem
+        warn_of_columns(problem.encoding)
         return fit_curve_model(
             table.data,
             config,

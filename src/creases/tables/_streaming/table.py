@@ -13,14 +13,15 @@ import numpy as np
 from creases._engines import Engine, check_engine
 from creases._engines._serial import Serial
 from creases._text import plural
-from creases._typing import Floats
+from creases._typing import Floats, Task
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._encoding.column_encoding import ColumnEncoding
 from creases.tables._encoding.encoding import TableEncoding
+from creases.tables._fit.doubtful_columns import choose_doubtful, note_trial
 from creases.tables._reading.columns import Column
 from creases.tables._reading.kinds import ColumnKind
-from creases.tables._reading.table import choose_columns, make_problem, read_cells
+from creases.tables._reading.table import choose_columns, doubtful_columns, make_problem, read_cells
 from creases.tables._reading.target import encode_target, label_kind
 from creases.tables._split.options import CurveConfig
 from creases.tables._split.rows import class_weights, merge_duplicates
@@ -100,6 +101,9 @@ def _read_table(
 ) -> StreamedTable:
     choice = {name: reading[name] for name in ("target", "inputs", "drop", "categorical")}
     position, kinds, uses = choose_columns(path, head, **choice)
+    narrow, doubtful = (kinds, uses), doubtful_columns(head, kinds, uses, reading["missing"])
+    if doubtful:
+        _, kinds, uses = choose_columns(path, head, **choice, also=doubtful)
     head = read_cells(head, kinds)
     target = head[position].rows(~head[position].missing)
     _, classes = encode_target(target, kinds[position], reading["task"])
@@ -114,20 +118,28 @@ def _read_table(
         _, classes = encode_target(target, kinds[position], "classification")
         levels = target.levels()
     by_name = column_encodings(raw.kinds[:-1], summary.columns[:-1], reading["missing"])
-    encoding = TableEncoding(
-        tuple(_encode_column(*each, by_name) for each in zip(head, kinds, uses, strict=True)),
-        reading["missing"],
-        "regression" if classes is None else "classification",
-        classes,
-        "text" if classes is None else label_kind(target),
-    )
-    raw = replace(raw, kinds=(*(column.kind for column in encoding.inputs), kinds[position]))
-    reader = EncodedReader(raw, encoding, tuple(levels), config.seed, config.test_fraction, deals_copies=False)
-    X, y = _encode_head(head, reader, inputs, position)
-    reader = replace(reader, deals_copies=merge_duplicates(X, y, np.ones(len(y))).deals_copies)
-    shift = np.append(X.mean(axis=0), y.mean())
-    draw = draw_rows(engine, reader, summary.n_rows, shift)
-    return _finish(engine, reader, draw, config, summary)
+
+    def encode(kinds: list[ColumnKind], uses: list[str]) -> TableEncoding:
+        columns = tuple(_encode_column(*each, by_name) for each in zip(head, kinds, uses, strict=True))
+        task: Task = "regression" if classes is None else "classification"
+        return TableEncoding(columns, reading["missing"], task, classes, "text" if not levels else label_kind(target))
+
+    def draw(encoding: TableEncoding) -> StreamedTable:
+        kinds = (*(column.kind for column in encoding.inputs), raw.kinds[-1])
+        reader = EncodedReader(
+            replace(raw, kinds=kinds), encoding, tuple(levels), config.seed, config.test_fraction, deals_copies=False
+        )
+        X, y = _encode_head(head, reader, position)
+        reader = replace(reader, deals_copies=merge_duplicates(X, y, np.ones(len(y))).deals_copies)
+        drawn = draw_rows(engine, reader, summary.n_rows, np.append(X.mean(axis=0), y.mean()))
+        return _finish(engine, reader, drawn, config, summary)
+
+    encoding = encode(kinds, uses)
+    table = draw(encoding)
+    if not doubtful:
+        return table
+    plain = encode(*narrow)
+    return draw(note_trial(plain, encoding, choose_doubtful(table.data, plain, encoding, config.seed)))
 
 
 def _check_gaps(summary: TableSummary, raw: RawReader, missing: str) -> None:
@@ -148,12 +160,11 @@ def _encode_column(column: Column, kind: ColumnKind, use: Any, inputs: Mapping[s
     return ColumnEncoding(kind, use, 0 if use == "target" else int(column.missing.sum()))
 
 
-def _encode_head(
-    head: Sequence[Column], reader: EncodedReader, inputs: Sequence[int], position: int
-) -> tuple[Floats, Floats]:
+def _encode_head(head: Sequence[Column], reader: EncodedReader, position: int) -> tuple[Floats, Floats]:
     """Return the rows from which kinds were seen as numbers (n, d), with their targets (n, 1)."""
     present = ~head[position].missing
-    cells = [raw_cells.Cells(head[k].rows(present)) for k in inputs]
+    used = {column.name for column in reader.encoding.inputs}
+    cells = [raw_cells.Cells(column.rows(present)) for column in head if column.name in used]
     y = head[position].rows(present).values
     if reader.levels:
         number = {level: k for k, level in enumerate(reader.levels)}

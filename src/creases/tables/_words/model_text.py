@@ -31,6 +31,7 @@ def describe_model(model: ReadableModel, *, X: Floats | None = None, max_lines: 
     list of str
         First what the lines add to, then a line for each column: ``Weight: -1.2 mpg per 100 lb up to 2,750 lb, -0.6
         above``. A column that changes nothing has none. With classes the lines add points; ten points double the odds.
+        Last come columns that look like an ID and are used, and those that are left out, with the reason.
     """
     terms = Terms.from_model(model)
     X = training_rows(model) if X is None else X
@@ -43,7 +44,16 @@ def describe_model(model: ReadableModel, *, X: Floats | None = None, max_lines: 
     if rest:
         largest = format_value(max(float(size) for size, _, _ in rest), 2)
         texts.append(f"{plural(len(rest), 'smaller effect')}: at most {largest}{terms.unit} on average")
-    return [opening_text(terms), *texts]
+    return [opening_text(terms), *texts, *_column_notes(model)]
+
+
+def _column_notes(model: ReadableModel) -> list[str]:
+    """Return which columns are left out and why, and which of the others may give the target away."""
+    encoding = model.encoding
+    if encoding is None:
+        return []
+    cautions = [f"caution: {text}" for text in encoding.doubtful.values()]
+    return [*cautions, *([f"left out: {encoding.ignored}"] if encoding.ignored else [])]
 
 
 def opening_text(terms: Terms) -> str:

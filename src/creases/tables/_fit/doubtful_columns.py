@@ -1,0 +1,137 @@
+"""Columns that look like IDs: tried on held-out rows, and used where these are better predicted with them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from creases._typing import Floats, Ints
+from creases.errors import ColumnWarning
+from creases.problems import Problem
+from creases.tables._encoding.encoding import TableEncoding
+from creases.tables._split.options import CurveConfig
+from creases.tables._split.row_keys import least_keys, mix, row_keys
+from creases.tables._split.rows import fold_weights
+from creases.tables._split.split import TableSplit
+from creases.tables._stages.candidates import Candidate, compare
+from creases.tables._stages.fit import FOLDS
+from creases.tables._stages.inputs import Inputs
+from creases.tables._stages.rows import Rows, scale_of_scores
+from creases.tables._stages.stages import choose, fit_columns
+
+#: Rows that judge a column at most.
+TRIAL_ROWS = 8_000
+
+#: Why a column that was tried is used, or left out.
+USEFUL, USELESS = "held-out rows are better predicted with it", "held-out rows are not better predicted with it"
+
+_PACKAGE = str(Path(__file__).parents[2])
+
+
+def settle_columns(problem: Problem, config: CurveConfig, y: Floats | None = None) -> Problem:
+    """Return a table with those of its columns that look like IDs with which held-out rows are better predicted.
+
+    ``y`` (n, m) are the targets if there are several.
+    """
+    wider = problem.wider
+    if wider is None:
+        return problem
+    if y is None:
+        split = TableSplit.from_problem(wider, config)
+    else:
+        options = {"weight": np.ones(len(y)), "task": wider.task, "n_outputs": y.shape[1], "config": config}
+        split = TableSplit.from_arrays(wider.X, y, **options)
+    used = choose_doubtful(split, problem.encoding, wider.encoding, config.seed)
+    if not used:
+        return replace(problem, encoding=note_trial(problem.encoding, wider.encoding, ()), wider=None)
+    encoding = note_trial(problem.encoding, wider.encoding, used)
+    places = feature_places(wider.encoding, encoding)
+    features = tuple(wider.features[j] for j in places)
+    return replace(wider, X=wider.X[:, places], features=features, encoding=encoding)
+
+
+def choose_doubtful(split: TableSplit, narrow: TableEncoding, wide: TableEncoding, seed: int) -> list[str]:
+    """Return the columns that only the ``wide`` encoding has and that pay, by name.
+
+    Sums of curves of single columns are fitted on folds, with one column more each time. It must lower the loss of
+    held-out rows by a standard error of the paired differences, as a stage of a fit must. ``split`` has the rows of the
+    wide encoding; those to test with are not looked at.
+    """
+    from threadpoolctl import threadpool_limits
+
+    used: list[str] = []
+    among = np.sort(np.concatenate(split.parts[:2]))
+    rows = split.rows
+    sample = among[least_keys(mix(row_keys(rows.X[among], rows.y[among], seed)), TRIAL_ROWS)]
+    n_classes = 0 if split.task == "regression" else split.n_outputs
+    data = Rows.from_unique(rows, sample, n_classes, *scale_of_scores(rows, sample, n_classes))
+    held = fold_weights(rows, sample, FOLDS, seed, stratify=n_classes > 0)
+    folds = [data.split(out / rows.weight[sample]) for out in held]
+    tested = [out for _, out in folds]
+
+    def fit(names: Sequence[str]) -> Candidate:
+        encoding = note_trial(narrow, wide, names)
+        places = feature_places(wide, encoding)
+        inputs = Inputs.from_table(data.X[:, places], [feature.name for feature in encoding.features], encoding)
+        parts = [(_take(train, places), _take(out, places)) for train, out in folds]
+        return choose(fit_columns(_take(data, places), parts, inputs), [out for _, out in parts])
+
+    with threadpool_limits(1):  # products of matrices are rounded in another way by more threads
+        best = fit(used)
+        for name in new_columns(narrow, wide):
+            candidate = fit([*used, name])
+            gain, error = compare(best, candidate, tested)
+            if gain > error:
+                best, used = candidate, [*used, name]
+    return used
+
+
+def new_columns(narrow: TableEncoding, wide: TableEncoding) -> list[str]:
+    """Return the columns that are used in the wide encoding only, by name."""
+    pairs = zip(narrow.columns, wide.columns, strict=True)
+    return [after.name for before, after in pairs if before.use == "left out" and after.use == "input"]
+
+
+def feature_places(wide: TableEncoding, encoding: TableEncoding) -> Ints:
+    """Return the places of the features of one encoding in those of another that has more columns."""
+    names = {column.name for column in encoding.inputs}
+    return np.array([j for j, feature in enumerate(wide.features) if feature.column in names], np.int64)
+
+
+def note_trial(narrow: TableEncoding, wide: TableEncoding, used: Sequence[str]) -> TableEncoding:
+    """Return the wide encoding without those of its columns that were tried and are not used, and note why."""
+    tried, columns = new_columns(narrow, wide), []
+    for before, after in zip(narrow.columns, wide.columns, strict=True):
+        column = after if after.name in used else before
+        note = f"{column.kind.note}; {USEFUL if after.name in used else USELESS}"
+        columns.append(replace(column, kind=replace(column.kind, note=note)) if after.name in tried else after)
+    return replace(wide, columns=tuple(columns))
+
+
+def _take(rows: Rows, places: Ints) -> Rows:
+    return replace(rows, X=rows.X[:, places])
+
+
+def warn_of_columns(encoding: TableEncoding | None) -> None:
+    """Warn of columns that are left out though nobody asked for it, and of those that may give the target away."""
+    if encoding is None:
+        return
+    texts = []
+    if encoding.ignored:
+        texts.append(f"left out: {encoding.ignored}; use a column by inputs=[...], or name it in drop=[...]")
+    texts += [f"{text}; leave it out with drop=[{name!r}]" for name, text in encoding.doubtful.items()]
+    for text in texts:
+        warnings.warn(text, ColumnWarning, stacklevel=_outer_level())
+
+
+def _outer_level() -> int:
+    """Return how many calls above ``warn_of_columns`` the code is that called this package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
