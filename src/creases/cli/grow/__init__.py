@@ -140,6 +140,10 @@ def grow_table(
             metavar="N", help="For curves: train units this often; the network has those of all trainings, if they pay."
         ),
     ] = ENSEMBLE,
+    refit: Annotated[
+        bool,
+        model_option("--refit", help="For curves: fit the model again to all rows once its scores are known."),
+    ] = False,
     seed: Annotated[
         int, model_option(metavar="N", help="Random seed of the split, the folds, the initial network, the training.")
     ] = SEED,

@@ -28,6 +28,7 @@ from creases.tables import (
     RunFile,
     RunSettings,
     TableModel,
+    TableSplit,
     baseline_warnings,
     compare_models,
     describe_model,
@@ -55,6 +56,12 @@ class Fit:
         return "R²" if self.model.classes is None else "accuracy"
 
 
+def scored_rows(model: TableModel) -> TableSplit:
+    """Return the rows that the scores of a model are on."""
+    assert model.scored.data is not None
+    return model.scored.data
+
+
 def fit_into(
     settings: RunSettings, home: Path, *, force: bool, fresh: bool, show_columns: bool = False, **engine: Any
 ) -> tuple[Fit, dict[str, Path]]:
@@ -67,8 +74,7 @@ def fit_into(
         model = settings.fit_curves(**engine)  # refuses what cannot be fitted before anything is written
     if show_columns and model.encoding is not None:
         print_left_out(model.encoding)
-    assert model.data is not None
-    fit = Fit(settings, model, compare_models(model.baselines, model.data))
+    fit = Fit(settings, model, compare_models(model.baselines, scored_rows(model)))
     with lock_folder(home):
         if fresh:
             prepare_folder(home, force=force)
@@ -79,12 +85,11 @@ def fit_into(
 def _write(fit: Fit, folder: Path) -> dict[str, Path]:
     """Write the model, its measures and its text; return the files by name."""
     model = fit.model
-    assert model.data is not None
     model.save(folder)
     files = {"model": folder / RunFile.DESCRIPTION}
     if model.encoding is not None:
         files["table encoding"] = folder / RunFile.ENCODING
-    metrics = metrics_summary(model.baselines, model.data, model.threshold)
+    metrics = metrics_summary(model.baselines, scored_rows(model), model.threshold)
     files["metrics"] = write_json(metrics, folder / RunFile.METRICS)
     if find_spec("onnx") is not None:
         files["ONNX"] = model.to_onnx(folder / RunFile.ONNX)
@@ -125,8 +130,7 @@ def _text(fit: Fit) -> str:
     """Return the report as plain text, with the measures of each class."""
     console = Console(file=io.StringIO(), width=WIDTH, color_system=None, highlight=False)
     model = fit.model
-    assert model.data is not None
-    for part in [*_parts(fit), "", *class_parts(model.baselines, model.data, model.threshold)]:
+    for part in [*_parts(fit), "", *class_parts(model.baselines, scored_rows(model), model.threshold)]:
         console.print(part)
     assert isinstance(console.file, io.StringIO)
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"
@@ -194,7 +198,6 @@ def _advice(fit: Fit) -> list[str]:
         assert isinstance(fit.settings.config, CurveConfig)
         more = "--ensemble 8, " if fit.settings.config.ensemble == 1 else ""
         lines.append(f"To try: {more}--kind network --budget '60 s' (both add units of many columns), or more rows.")
-    data = fit.model.data
-    assert data is not None
+    data = scored_rows(fit.model)
     advice = [each for each in baseline_warnings(fit.model.baselines, data) if each.settings]
     return lines + [each.render(lambda param, value: f"--{param.replace('_', '-')} {value}") for each in advice]

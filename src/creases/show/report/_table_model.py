@@ -16,7 +16,7 @@ from creases.show.report._proved import proved_section
 from creases.show.report._quality import format_score, quality_sections
 from creases.show.report._row_sections import error_section, row_sections
 from creases.show.report._static_pages import write_sections
-from creases.tables import Baseline, RunSettings, TableModel, TableSplit, compare_models, load
+from creases.tables import Baseline, CurveConfig, RunSettings, TableModel, compare_models, load
 
 #: What a reader asks, in this order.
 GOOD, DOES, GREW, ROWS, WRONG, CERTAIN, USE = (
@@ -35,12 +35,15 @@ def write_curves_report(folder: Path, settings: RunSettings, path: str | Path) -
 
     Returns the number of its rows.
     """
-    model = load(folder)
-    data = TableSplit.from_problem(settings.load_problem(), settings.config)
+    model, data = load(folder), settings.load_split()
     if tuple(data.problem.features) != model.features or data.problem.classes != model.classes:
         raise FileError(f"the model in {folder} does not belong to its data; start another run")
     name = folder.resolve().name
-    write_model_report(replace(model, data=data), path, model_name=name, again=_commands(settings, name))
+    scored = replace(model, data=data)
+    model = scored
+    if isinstance(settings.config, CurveConfig) and settings.config.refit:
+        model = replace(model, data=data.without_test(), facts={**model.facts, "scored": scored})
+    write_model_report(model, path, model_name=name, again=_commands(settings, name))
     return len(data.problem.X)
 
 
@@ -85,8 +88,9 @@ def _lead(model: TableModel, models: Sequence[Baseline]) -> str:
 
 
 def _scores(model: TableModel, models: Sequence[Baseline]) -> Section:
-    assert model.data is not None
-    verdicts = [str(each) for each in compare_models(models, model.data)]
+    data = model.scored.data
+    assert data is not None
+    verdicts = [str(each) for each in compare_models(models, data)]
     if any(text.startswith("Worse") for text in verdicts):
         verdicts.append('To try: more rows, or kind="network", which grows units of many columns.')
     name = score_name(model.task)
@@ -100,7 +104,7 @@ def _scores(model: TableModel, models: Sequence[Baseline]) -> Section:
         }
         for k, each in enumerate(models)
     ]
-    held = pluralize(len(model.data.test), "test row")
+    held = pluralize(len(data.test), "test row")
     return {
         "title": "Scores",
         "text": f"{name[0].upper()}{name[1:]} on {held} that no model has seen. " + " ".join(verdicts),
@@ -118,10 +122,11 @@ def _second_score(model: Baseline) -> str:
 
 def _errors(model: TableModel, models: Sequence[Baseline]) -> list[Section]:
     """Return the residuals or the confusion matrix on the test rows."""
-    assert model.data is not None
-    if not len(model.data.test):
+    data = model.scored.data
+    assert data is not None
+    if not len(data.test):
         return []
-    section = quality_sections(model.data, models)[1]
+    section = quality_sections(data, models)[1]
     return [section | ({"charts": section["charts"][:1]} if "charts" in section else {})]
 
 

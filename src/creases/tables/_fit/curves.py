@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,8 +36,34 @@ def fit_curve_model(
     """Fit a sum of curves, planes and units to all rows of a split but those to test with.
 
     Every way to fit a table goes through here: :func:`creases.fit_table`, the estimators, ``creases grow``. With a
-    ``stream``, ``data`` are a sample of its rows.
+    ``stream``, ``data`` are a sample of its rows. With ``config.refit`` the model is then fitted to all rows.
     """
+    named: dict[str, Any] = {"features": features, "classes": classes, "targets": targets, "encoding": encoding}
+    model = _fit(data, config, **named, labels=labels, stream=stream)
+    if not config.refit or not len(data.parts[2]):
+        return model
+    every = None if stream is None else stream.without_test()
+    again = _fit(data.without_test(), config, **named, labels=labels, stream=every)
+    before, total = model.n_rows, again.n_rows["train"]
+    note = (
+        f"fitted again to all {total:,} rows: the scores are those of the model before, fitted to {before['train']:,} "
+        f"of them and tested on {before['test']:,}"
+    )
+    notes = [*again.notes, note]
+    return replace(again, facts={**again.facts, "notes": notes, "scored": model})
+
+
+def _fit(
+    data: TableSplit,
+    config: CurveConfig,
+    *,
+    features: Sequence[str],
+    classes: Sequence[Any] | None,
+    targets: Sequence[str],
+    encoding: TableEncoding | None,
+    labels: NDArray[Any] | None,
+    stream: StreamedTable | None,
+) -> TableModel:
     from threadpoolctl import threadpool_limits
 
     if config.threshold != 0.5 and (classes is None or len(classes) != 2):
@@ -53,6 +80,9 @@ def fit_curve_model(
     threshold = config.threshold
     if isinstance(threshold, str):  # by rows that the fits have not seen
         threshold = best_threshold(held.scores[:, 0], data, held.rows, held.weight, threshold)
+    facts: dict[str, Any] = {} if stream is None else {"rows": {"train": stream.n_train, "test": stream.n_test}}
+    if note := data.rows.describe_copies():
+        facts["notes"] = [note]
     return TableModel(
         function=function,
         features=tuple(features),
@@ -65,5 +95,5 @@ def fit_curve_model(
         ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1) if stream is None else stream.ranges,
         data=data,
         threshold=threshold,
-        facts={} if stream is None else {"rows": {"train": stream.n_train, "test": stream.n_test}},
+        facts=facts,
     )

@@ -77,7 +77,7 @@ def _create_model(
         regions=description.get("regions", {}),
         same=description.get("same", {}),
         facts={"folder": folder}
-        | {name: description[name] for name in ("scores", "importance", "rows") if name in description},
+        | {name: description[name] for name in ("scores", "importance", "rows", "notes") if name in description},
     )
 
 

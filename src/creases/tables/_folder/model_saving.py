@@ -23,8 +23,9 @@ def save_model(model: TableModel, folder: Path) -> Path:
     if model.encoding is not None:
         write_json(model.encoding.to_dict(), folder / RunFile.ENCODING)
     write_json(model_to_dict(model), folder / RunFile.DESCRIPTION)
-    if model.data is not None and model.data.source is not None and model.additive is not None:
-        save_baselines(model.baselines, model.data, folder / RunFile.BASELINES)
+    data = model.scored.data
+    if data is not None and data.source is not None and model.additive is not None:
+        save_baselines(model.baselines, data, folder / RunFile.BASELINES, always=model.scored is not model)
     return folder
 
 
@@ -51,8 +52,7 @@ def model_to_dict(model: TableModel) -> dict[str, Any]:
         description["scores"] = {each.name: each.by_part for each in model.baselines}
     elif "scores" in model.facts:
         description["scores"] = model.facts["scores"]
-    if "rows" in model.facts:
-        description["rows"] = model.facts["rows"]
+    description |= {name: model.facts[name] for name in ("rows", "notes") if name in model.facts}
     if is_grown:
         return description | {"units": model.network.n_units, "regions": dict(model.regions), "same": dict(model.same)}
     assert model.additive is not None

@@ -63,7 +63,7 @@ class TableModel:
     run: SavedRun | None = None  #: how a network grew; None for a sum of curves, and if loaded
     facts: Mapping[str, Any] = field(
         default_factory=dict
-    )  #: of a model that was loaded: scores, importance, its folder; of a table larger than memory: its rows
+    )  #: of a model that was loaded: scores, importance, its folder; of a table larger than memory: its rows; notes
 
     # -- what it is ---------------------------------------------------------------------------------------------------
 
@@ -135,6 +135,16 @@ class TableModel:
         if "rows" in self.facts:
             return dict(self.facts["rows"])
         return {"train": len(self._rows.train), "test": len(self._rows.test)}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of the rows: what became of equal ones in the split, and whether all of them were fitted."""
+        return tuple(self.facts.get("notes", ()))
+
+    @property
+    def scored(self) -> TableModel:
+        """The model that the scores are of: this one, or the one before it was fitted again to all rows."""
+        return self.facts.get("scored", self)
 
     @property
     def _rows(self) -> TableSplit:
@@ -213,6 +223,8 @@ class TableModel:
         from creases.tables._scores.baselines import baselines
         from creases.tables._scores.stored import load_baselines
 
+        if self.scored is not self:
+            return self.scored.baselines
         folder = self.facts.get("folder")
         stored = None if folder is None else load_baselines(folder / RunFile.BASELINES, self._rows)
         return stored or baselines(self.outputs, self._rows, threshold=self.threshold, name=self.kind)

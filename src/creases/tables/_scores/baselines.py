@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._text import format_number, plural
-from creases._typing import Floats, Ints
+from creases._typing import Bools, Floats, Ints
+from creases.problems import Problem
 from creases.tables._model.decision import decide, probabilities
 from creases.tables._scores.metrics import (
     ClassificationMetrics,
@@ -25,6 +26,12 @@ Metrics = ClassificationMetrics | RegressionMetrics
 
 #: Numbers in a table up to which one thread is fastest: more would wait for each other.
 SMALL = 1_000_000
+
+#: Values of a category that boosted trees take as codes, at most.
+MOST_CODES = 255
+
+#: Name of the boosted trees.
+BOOSTING = "HistGradientBoosting"
 
 #: Names of the constant models.
 CONSTANT = ("most frequent class", "mean of the target")
@@ -75,7 +82,7 @@ def baselines(
     """Return the scores of the network, of a linear model, of boosted trees and of a constant, in this order.
 
     The others are scikit-learn's, fitted to the rows that the network was trained and validated on, with the same
-    weights of classes.
+    weights of classes. Trees get a category as one column.
 
     Parameters
     ----------
@@ -91,13 +98,15 @@ def baselines(
     problem, network = data.problem, score_outputs(net, data, threshold, name)
     rows = np.sort(np.concatenate([data.train, data.validation]))
     center, spread = data.moments
-    X, y = (problem.X - center) / spread, problem.y
+    y = problem.y
     weight = None if data.class_weights is None else data.class_weights[y[rows]]
     from threadpoolctl import threadpool_limits
 
     scores = [network]
-    for title, model in _simple_models(problem.classes is not None):
-        with warnings.catch_warnings(), threadpool_limits(1 if X.size <= SMALL else None):
+    codes, is_category = _category_codes(problem)
+    for title, model, wants_codes in _simple_models(problem.classes is not None, is_category):
+        X = codes if wants_codes else (problem.X - center) / spread
+        with warnings.catch_warnings(), threadpool_limits(1 if problem.X.size <= SMALL else None):
             warnings.simplefilter("ignore")  # of a fit that has not quite converged: it is a yardstick
             model.fit(X[rows], y[rows], sample_weight=None if title in CONSTANT else weight)
             chances = None if problem.classes is None else _probabilities(model, X, len(problem.classes))
@@ -198,17 +207,38 @@ def row_scores(model: Baseline, data: TableSplit) -> Floats:
     return np.asarray(right * len(y) / ((counts > 0).sum() * counts[y]))
 
 
-def _simple_models(classification: bool) -> list[tuple[str, Any]]:
+def _category_codes(problem: Problem) -> tuple[Floats, Bools]:
+    """Return the rows with one column (n,) of codes for each category, and which of the columns are such.
+
+    A category of more values than trees can take, and a table without an encoding, stay as they are.
+    """
+    features = problem.encoding.features if problem.encoding is not None else ()
+    columns: dict[str, list[int]] = {}
+    for j in range(problem.X.shape[1]):
+        is_level = bool(features) and features[j].kind == "category"
+        columns.setdefault(f"category {features[j].column}" if is_level else f"input {j}", []).append(j)
+    parts, is_category = [], []
+    for name, places in columns.items():
+        levels = problem.X[:, places]
+        is_code = name.startswith("category ") and len(places) < MOST_CODES
+        code = np.where(levels.any(axis=1), levels.argmax(axis=1), len(places)).astype(np.float64)
+        parts.append(code[:, None] if is_code else levels)
+        is_category += [is_code] * parts[-1].shape[1]
+    return np.concatenate(parts, axis=1), np.array(is_category)
+
+
+def _simple_models(classification: bool, is_category: Bools) -> list[tuple[str, Any, bool]]:
+    """Return the models by name, and whether each takes categories as codes."""
     from sklearn.dummy import DummyClassifier, DummyRegressor
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.linear_model import LogisticRegression, Ridge
 
     if classification:
-        linear = ("LogisticRegression", LogisticRegression(max_iter=1000))
-        boosting = ("HistGradientBoosting", HistGradientBoostingClassifier(random_state=0))
-        return [linear, boosting, (CONSTANT[0], DummyClassifier(strategy="prior"))]
-    boosting = ("HistGradientBoosting", HistGradientBoostingRegressor(random_state=0))
-    return [("Ridge", Ridge()), boosting, (CONSTANT[1], DummyRegressor())]
+        linear = ("LogisticRegression", LogisticRegression(max_iter=1000), False)
+        trees = HistGradientBoostingClassifier(random_state=0, categorical_features=is_category)
+        return [linear, (BOOSTING, trees, True), (CONSTANT[0], DummyClassifier(strategy="prior"), False)]
+    trees = HistGradientBoostingRegressor(random_state=0, categorical_features=is_category)
+    return [("Ridge", Ridge(), False), (BOOSTING, trees, True), (CONSTANT[1], DummyRegressor(), False)]
 
 
 def _probabilities(model: Any, X: Floats, n_classes: int) -> Floats:

@@ -21,14 +21,17 @@ from creases.tables._split.split import TableSplit
 MOST_NUMBERS = 2_000_000
 
 
-def save_baselines(models: Sequence[Baseline], data: TableSplit, path: Path) -> None:
-    """Write predictions and scores of models for the rows of a table, unless there are too many."""
+def save_baselines(models: Sequence[Baseline], data: TableSplit, path: Path, *, always: bool = False) -> None:
+    """Write predictions and scores of models for the rows of a table, unless there are too many.
+
+    Those of a model that was fitted again to all rows are ``always`` kept: it cannot be scored again.
+    """
     arrays: dict[str, NDArray[Any]] = {}
     for k, model in enumerate(models):
         arrays[f"predictions{k}"] = model.predictions
         if model.probabilities is not None:
             arrays[f"probabilities{k}"] = model.probabilities
-    if sum(array.size for array in arrays.values()) > MOST_NUMBERS:
+    if not always and sum(array.size for array in arrays.values()) > MOST_NUMBERS:
         return
     numbers = [
         {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, Self
 
-from creases._validation import check_class_weight, check_count, check_number, check_threshold
+from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
 from creases.errors import InputError
 
 
@@ -44,6 +44,9 @@ class CurveConfig:
         Probability above which the second of two classes is predicted, or the score that it maximizes.
     seed
         Seed of the split and the folds.
+    refit
+        Whether the model is fitted again to all rows, those to test with included, once it has been scored. The scores
+        are those of the model before; then no row is unseen.
     """
 
     shapes: Mapping[str, str] = field(default_factory=dict)
@@ -52,6 +55,7 @@ class CurveConfig:
     class_weight: str | Mapping[str, float] | None = None
     threshold: float | str = 0.5
     seed: int = 0
+    refit: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.shapes, Mapping):
@@ -61,6 +65,7 @@ class CurveConfig:
         check_class_weight(self.class_weight)
         check_threshold(self.threshold)
         check_count(self.seed, "seed", least=0)
+        check_choice(self.refit, (True, False), "refit")
 
     @property
     def validation_fraction(self) -> float:

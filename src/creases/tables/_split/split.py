@@ -161,6 +161,11 @@ class TableSplit:
         targets = self.rows.y if self.task == "regression" else None
         return replace(self, learnt_scaling=scaler.learn(self.rows.X, targets, self.rows.weight))
 
+    def without_test(self) -> TableSplit:
+        """Return the same rows, those to test with among the ones to train on."""
+        empty = np.zeros(0, np.int64)
+        return replace(self, parts=(np.sort(np.concatenate(self.parts)), empty, empty))
+
     @property
     def problem(self) -> Problem:
         """The table that was split."""

@@ -17,13 +17,14 @@ from creases.tables._streaming.passes import sum_blocks
 
 @dataclass(frozen=True, eq=False)
 class TrainReader:
-    """Reads the rows to train on."""
+    """Reads the rows to train on, or all."""
 
     encoded: EncodedReader
     n_classes: int
     center: Floats  #: (m,) of the scores
     scale: Floats  #: (m,)
     weights: Floats  #: (classes,) of a row of each class; one number for a regression
+    has_test: bool = False  #: whether rows to test with are read too
 
     @property
     def n_tasks(self) -> int:
@@ -33,7 +34,7 @@ class TrainReader:
     def read(self, task: int) -> Iterator[Rows]:
         """Yield the blocks of a part."""
         for block in self.encoded.read(task):
-            train = ~block.is_test
+            train = ~block.is_test | self.has_test
             X, y = block.X[train], block.y[train]
             if not len(X):
                 continue

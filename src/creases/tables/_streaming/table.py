@@ -42,6 +42,9 @@ from creases.tables._streaming.summary import (
     summarize,
 )
 
+#: Rows of a sample at most, copies of equal rows counted; of more, each row has fewer copies and a larger weight.
+MOST_COPIES = 100_000
+
 #: Bytes of files whose first pass is not worth the start of processes.
 SMALL = 50_000_000
 
@@ -57,6 +60,12 @@ class StreamedTable:
     center: Floats  #: (d,) means of the inputs
     spread: Floats  #: (d,) their standard deviations, 1 where an input is constant
     ranges: Floats  #: (d, 2)
+
+    def without_test(self) -> StreamedTable:
+        """Return the same table, its rows to test with among the ones to train on."""
+        reader = replace(self.rows.reader, has_test=True)
+        rows = replace(self.rows, reader=reader)
+        return replace(self, data=self.data.without_test(), rows=rows, n_train=self.n_train + self.n_test, n_test=0)
 
 
 @contextmanager
@@ -198,16 +207,19 @@ def _finish(
 
 
 def _sample_split(draw: Draw, reader: EncodedReader, weights: Floats | None, summary: TableSummary) -> TableSplit:
-    """Return the sampled rows as a split table."""
+    """Return the sampled rows as a split table, those that equal others as often as they occur, up to a limit."""
     encoding, files = reader.encoding, reader.raw.files
     X, y, count = (np.concatenate([getattr(sample, name) for sample in draw.samples]) for name in ("X", "y", "count"))
     part = np.repeat([0.0, 1.0], [len(sample.keys) for sample in draw.samples])
-    rows = merge_duplicates(X, np.column_stack([y, part]), count.astype(np.float64))
+    times = np.ceil(count * min(MOST_COPIES / count.sum(), 1.0)).astype(np.int64)
+    X, y, part, weight = (np.repeat(each, times, axis=0) for each in (X, y, part, count / times))
+    n_fitted, n_tested = np.bincount(part.astype(np.int64), minlength=2).tolist()
+    rows = merge_duplicates(X, np.column_stack([y, part]), weight)
     part, rows = rows.y[:, -1], replace(rows, y=rows.y[:, :-1])
     if weights is not None:
         rows = replace(rows, weight=rows.weight * weights[rows.y[:, 0].astype(np.int64)])
     dropped = f"; {plural(summary.n_dropped, 'row')} dropped" if summary.n_dropped else ""
-    n_kept = f"{len(draw.samples[0].keys):,} and {len(draw.samples[1].keys):,}"
+    n_kept = f"{n_fitted:,} and {n_tested:,}"
     problem = Problem(
         name=files.name,
         X=X,

@@ -31,7 +31,8 @@ def describe_model(model: ReadableModel, *, X: Floats | None = None, max_lines: 
     list of str
         First what the lines add to, then a line for each column: ``Weight: -1.2 mpg per 100 lb up to 2,750 lb, -0.6
         above``. A column that changes nothing has none. With classes the lines add points; ten points double the odds.
-        Last come columns that look like an ID and are used, and those that are left out, with the reason.
+        Last come columns that look like an ID and are used, and those that are left out, with the reason;
+        then what became of equal rows in the split, and whether the model was fitted again to all rows.
     """
     terms = Terms.from_model(model)
     X = training_rows(model) if X is None else X
@@ -44,7 +45,7 @@ def describe_model(model: ReadableModel, *, X: Floats | None = None, max_lines: 
     if rest:
         largest = format_value(max(float(size) for size, _, _ in rest), 2)
         texts.append(f"{plural(len(rest), 'smaller effect')}: at most {largest}{terms.unit} on average")
-    return [opening_text(terms), *texts, *_column_notes(model)]
+    return [opening_text(terms), *texts, *_column_notes(model), *getattr(model, "notes", ())]
 
 
 def _column_notes(model: ReadableModel) -> list[str]:
