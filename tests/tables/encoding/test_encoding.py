@@ -116,9 +116,16 @@ def test_a_month_that_may_be_a_day_is_said():
 def test_rare_values_are_pooled():
     cells = ["a"] * 500 + ["b"] * 490 + ["c"] * 9 + ["d"]
     problem = column("town", cells)
-    assert problem.features == ("town=a", "town=b", "town=other values")
-    assert problem.X.sum(axis=0).tolist() == [500, 490, 10]
-    assert problem.encoding.transform([{"town": "unheard of"}]).X.tolist() == [[0, 0, 1]]
+    assert problem.features == ("town=a", "town=b", "town=c", "town=other values")
+    assert problem.X.sum(axis=0).tolist() == [500, 490, 9, 1]
+    assert problem.encoding.transform([{"town": "unheard of"}]).X.tolist() == [[0, 0, 0, 1]]
+
+
+def test_categories_of_very_many_values_share_what_a_fit_can_take():
+    n = 3_000
+    table = {f"code {k}": [f"c{(7 * row + k) % (250 + k)}" for row in range(n)] for k in range(4)}
+    problem = read_table(pd.DataFrame({**table, "y": np.arange(n) % 2}), "y")
+    assert [column.n_frequent for column in problem.encoding.inputs] == [188, 188, 36, 188]  # 600 in all
 
 
 @pytest.mark.parametrize(

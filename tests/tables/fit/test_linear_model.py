@@ -115,7 +115,7 @@ def test_constant_columns_and_targets_change_nothing_at_the_start() -> None:
 
 
 def test_the_penalty_is_the_default_where_a_fold_would_lack_a_class() -> None:
-    rows, y = np.repeat([[0.0, 1.0], [1.0, 0.0]], 10, axis=0), np.repeat([0, 1], 10)
+    rows, y = np.repeat([[0.0, 1.234], [1.234, 0.0]], 10, axis=0), np.repeat([0, 1], 10)
     assert start(rows, y, 2)._penalty == 1.0
 
 

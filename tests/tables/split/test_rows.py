@@ -65,12 +65,12 @@ def test_the_only_row_of_a_class_is_trained_on() -> None:
         assert set(table.y[train, 0]) == {0.0, 1.0, 2.0}
 
 
-def test_a_table_whose_inputs_have_several_targets_is_mixed_and_others_are_not() -> None:
+def test_a_table_whose_inputs_have_several_targets_deals_copies_and_others_are_not() -> None:
     X, y, _ = _table(500)
-    assert merge_duplicates(X, y, np.ones(500)).is_mixed
+    assert merge_duplicates(X, y, np.ones(500)).deals_copies
     once = np.random.default_rng(0).normal(size=(50, 2)).repeat(10, axis=0)
     same = np.arange(50.0).repeat(10)[:, None]
-    assert not merge_duplicates(once, same, np.ones(500)).is_mixed
+    assert not merge_duplicates(once, same, np.ones(500)).deals_copies
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -95,7 +95,7 @@ def test_folds_hold_out_every_row_once_and_every_class_in_its_share(mixed: bool)
     X, y, weight = _table(500)
     X = X if mixed else np.arange(500.0)[:, None]
     rows = merge_duplicates(X, y, weight + 1)
-    assert rows.is_mixed is mixed
+    assert rows.deals_copies is mixed
     among = np.flatnonzero(np.arange(len(rows)) % 4 > 0)
     held = fold_weights(rows, among, 5, 0, stratify=True)
     np.testing.assert_allclose(held.sum(axis=0), rows.weight[among])

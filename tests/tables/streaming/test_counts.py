@@ -12,6 +12,7 @@ import pytest
 
 from creases.errors import InputError
 from creases.tables import CurveConfig, read_table
+from creases.tables._encoding import transformer
 from creases.tables._encoding.transformer import fit_category
 from creases.tables._streaming import counts
 from creases.tables._streaming.counts import ValueCounts
@@ -45,9 +46,9 @@ def test_few_values_are_counted_exactly_with_the_missing_ones():
 
 
 def test_values_that_were_not_counted_are_pooled():
-    learned = fit_category(Counter({"a": 500, "b": 300, "c": 200}), "indicate", n_others=50)
+    learned = fit_category(Counter({"a": 500, "b": 300, "c": 200}), "indicate", 400, n_others=50)
     assert (learned["levels"], learned["rare"], learned["common"]) == (("a", "b", "c"), ("c",), "a")
-    assert fit_category(Counter({"a": 500, "b": 300, "c": 200}), "indicate")["rare"] == ()
+    assert fit_category(Counter({"a": 500, "b": 300, "c": 200}), "indicate", 400)["rare"] == ()
 
 
 def make_words(n, rng):
@@ -65,6 +66,7 @@ def make_words(n, rng):
 @pytest.mark.usefixtures("small_limits")
 def test_rows_with_very_many_texts_are_those_in_memory_bit_for_bit(tmp_path, monkeypatch, missing):
     whole = make_words(4_000, np.random.default_rng(0))
+    monkeypatch.setattr(transformer, "RARE_SHARE", 80)  # values that are counted at all are not rare
     expected = read_table(whole.to_pandas(), "y", missing=missing)
     monkeypatch.setattr(counts, "MOST_VALUES", 100)
     files, config = find_files(write_parts(whole, tmp_path)), CurveConfig(test_fraction=0)

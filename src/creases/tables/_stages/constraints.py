@@ -21,7 +21,7 @@ def shape_rows(basis: CurveBasis, shapes: Sequence[Shape]) -> Floats:
     """Return the matrix (k, p) whose product with weights (p,), slopes or their changes, must not be negative."""
     rows = []
     for j, shape in enumerate(shapes):
-        if shape not in ("rising", "falling", "convex"):
+        if shape not in ("rising", "falling", "convex") or j not in basis.lines:
             continue
         knots = basis.all_knots(j)
         slopes = np.zeros((len(knots) - 1, len(basis.penalty)))
