@@ -246,7 +246,7 @@ def measure_rates(folder: Path) -> None:
     from creases.tables._streaming.table import open_table
 
     write_files(folder / "rates", FILE)
-    reading = {"target": "price", "task": None, "inputs": None, "drop": (), "categorical": (), "missing": "indicate"}
+    reading = {"target": "price", "task": None, "inputs": None, "drop": (), "kinds": None, "missing": "indicate"}
     size = sum(path.stat().st_size for path in (folder / "rates").iterdir())
     with open_table(find_files(folder / "rates"), reading, CurveConfig(), engine="serial") as table:
         start = time.process_time()

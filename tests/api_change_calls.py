@@ -144,7 +144,7 @@ def problem_calls() -> dict[str, Callable[[], Call]]:
     toys = ("circle", "moons", "overlapping_quadratic", "quadratic", "sine", "spirals", "xor", "xor_circles", "shells")
     toy = {"n": 20, "seed": 0, "noise": 0.1, "standardize": True}
     text = "a,b,c\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
-    table = {"target": "c", "missing": "drop", "header": True, "inputs": ["a"], "drop": [], "categorical": []}
+    table = {"target": "c", "missing": "drop", "header": True, "inputs": ["a"], "drop": [], "kinds": {"a": "number"}}
     return {name: lambda name=name: Call(problems.get, {"name": name} | toy) for name in toys} | {
         "circle_annulus": lambda: Call(problems.get, {"name": "circle_annulus", "radii": (0.5, 0.7, 0.8)} | toy),
         "curve": lambda: Call(problems.curve, {"target": "sine", "n": 9, "seed": 0, "noise": 0.0, "spaced": False}),

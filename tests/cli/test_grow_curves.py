@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 
 import numpy as np
 import pandas as pd
@@ -138,3 +140,48 @@ def test_columns_that_look_like_ids_are_named_with_what_became_of_them(run, tmp_
     loaded = creases.load("o")
     assert loaded.features == ("t", "x")
     assert "left out: 'serial'" in repr(loaded)
+
+
+def test_texts_are_read_and_a_kind_can_be_overruled(run, tmp_path):
+    rng = np.random.default_rng(0)
+    minutes, grade = rng.integers(0, 1440, 160), rng.integers(0, 3, 160)
+    when = [f"{m // 60:02d}:{m % 60:02d}" for m in minutes]
+    y = np.sin(minutes / 240) + grade + 0.1 * rng.normal(size=160)
+    frame = pd.DataFrame({"when": when, "grade": np.array(["A", "B", "C"])[grade], "y": y.round(4)})
+    frame.to_csv(tmp_path / "rides.csv", index=False)
+    result = run("grow", "rides.csv", "--out", "o", "--kind-of", "grade=C<B<A")
+    assert result.exit_code == 0, result.output
+    words = " ".join((result.stdout + result.stderr).split())
+    assert "Read: 'when' as time, 'grade' as ordinal. Read a column otherwise with --kind-of COLUMN=KIND." in words
+    assert "when (time):" in words
+    settings = creases.tables.RunSettings.load(tmp_path / "o")
+    assert settings.kinds == {"grade": "C<B<A"}
+    assert "--kind-of 'grade=C<B<A'" in settings.command("o")
+    rows = frame.assign(when=["soon", *when[1:]])
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    predicted = run("predict", "o", "new.csv", "--out", "p.csv")
+    assert "column 'when': 1 cell read as missing, not times ('soon')" in " ".join(predicted.output.split())
+    explained = run("explain", "o", "--row", "0")
+    assert f"when {when[0]}" in " ".join(explained.output.split())
+    report = run("report", "o", "--out", "o.html")
+    assert report.exit_code == 0, report.output
+    packed = re.search(r'id="creases-report">([^<]*)<', (tmp_path / "o.html").read_text())[1]
+    page = zlib.decompress(base64.b64decode(packed))
+    assert b'"when (time)"' in page
+    assert b'"12:00"' in page
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("kind", "--kind-of must be a column and a kind such as when=category, got 'kind'"),
+        ("kind=time", "--kind-of must be what column 'kind' can be read as, got 'time', which values such as"),
+        ("kind=color", "--kind-of must have for column 'kind' one of number, quantity, share, category, ordinal"),
+        ("leaf=time", "--kind-of must be a column of"),
+    ],
+)
+@pytest.mark.usefixtures("trees")
+def test_a_wrong_kind_is_refused_by_its_option(run, kind, said):
+    result = run("grow", "trees.csv", "--out", "o", "--kind-of", kind)
+    assert result.exit_code != 0
+    assert said in " ".join(result.stderr.split())

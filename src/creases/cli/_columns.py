@@ -23,11 +23,15 @@ def print_columns(encoding: TableEncoding) -> None:
     if len(frame) > LISTED:
         rows.append((f"... {len(frame) - LISTED:,} more", "", "", "", ""))
     print_table("Columns", rows, ("column", "kind", "use", "missing", "note"), left=(0, 1, 2, 4))
-    print_left_out(encoding)
+    print_readings(encoding)
 
 
-def print_left_out(encoding: TableEncoding) -> None:
-    """Say which columns are ignored, and why, and which of the others look like IDs."""
+def print_readings(encoding: TableEncoding) -> None:
+    """Say which texts are read as times and the like, which columns are ignored, and which look like IDs."""
+    read = [f"{column.name!r} as {column.kind.kind}" for column in encoding.columns if column.kind.is_reading]
+    if read:
+        more = f" and {len(read) - LISTED:,} more" if len(read) > LISTED else ""
+        note(f"Read: {', '.join(read[:LISTED])}{more}. Read a column otherwise with --kind-of COLUMN=KIND.")
     for name, text in encoding.doubtful.items():
         note(f"Caution: {text}. Ignore it with --drop {name}.")
     left_out = encoding.left_out

@@ -31,7 +31,7 @@ def test_a_category_has_at_most_twelve_bars_that_do_not_overlap_and_counts_the_r
     towns = [f"town {k:02}" for k in range(19)]
     text = "town,y\n" + "".join(f"{towns[k % 19]},{k % 5}.5\n" for k in range(190))
     curves = {f"town={town}": ([0, 1], [0, k - 9]) for k, town in enumerate(towns)}
-    model, problem = make_model(text, curves, categorical=["town"])
+    model, problem = make_model(text, curves, kinds={"town": "category"})
     (graph,) = model_graphs(model, X=problem.X)
     ax = axes_of(graph)
     bars = sorted((bar.get_y(), bar.get_y() + bar.get_height()) for bar in ax.patches)
@@ -111,3 +111,13 @@ def test_dates_are_labeled_by_months_or_years():
     days, names = date_ticks("1970-01-01", 0, 4383)
     assert names[0] == "1970"
     assert np.diff(days).min() > 1000
+
+
+def test_times_and_words_in_order_have_labels_as_the_table_writes_them():
+    text = "when,risk,y\n" + "".join(f"{k % 24:02}:30,{('low', 'medium', 'high')[k % 3]},{k}.5\n" for k in range(48))
+    model, problem = make_model(text, {"when": ([0.5, 12, 23.5], [3, 0, 1]), "risk": ([0, 1, 2], [5, 0, 9])})
+    labels = {
+        graph.column: [label.get_text() for label in axes_of(graph).get_xticklabels()]
+        for graph in model_graphs(model, X=problem.X)
+    }
+    assert labels == {"when": ["06:00", "12:00", "18:00"], "risk": ["low", "medium", "high"]}

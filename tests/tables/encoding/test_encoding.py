@@ -33,7 +33,7 @@ def column(name, cells, **options):
 )
 def test_numbers_are_read_as_people_write_them(cells, numbers):
     problem = column("a", cells)
-    assert problem.encoding.kinds["a"] == "number"
+    assert problem.encoding.kinds["a"] == ("share" if "%" in cells[0] else "number")
     assert problem.X[:, 0].tolist() == numbers
 
 
@@ -78,12 +78,12 @@ def test_ids_are_left_out_with_a_reason_and_used_if_wanted():
 
 def test_columns_can_be_dropped_and_numbers_be_categories():
     frame = pd.DataFrame({"a": [1, 2, 1, 3], "b": [1.5, 2, 3, 4], "t": list("xyxy")})
-    assert read_table(frame, drop=["b"], categorical=["a"]).features == ("a=1", "a=2", "a=3")
+    assert read_table(frame, drop=["b"], kinds={"a": "category"}).features == ("a=1", "a=2", "a=3")
     for options, message in [
         ({"drop": ["t"]}, "drop must not hold the target, got 't'"),
         ({"drop": ["a"], "inputs": ["a"]}, "drop must not hold inputs, got 'a'"),
         ({"drop": ["c"]}, "drop must be a column of table, got 'c'"),
-        ({"categorical": ["c"]}, "categorical must be a column of table, got 'c'"),
+        ({"kinds": {"c": "category"}}, "kinds must be a column of table, got 'c'"),
         ({"drop": ["a", "b"]}, "must have a column to predict from, got only 't'"),
     ]:
         with pytest.raises(InputError, match=message):
@@ -174,7 +174,7 @@ def table():
 @pytest.mark.parametrize("missing", ["indicate", "mean", "drop"])
 def test_the_encoding_is_restored_from_json_bit_for_bit(tmp_path, missing):
     frame = table()
-    problem = read_table(frame, "price", missing=missing, categorical=["floor"])
+    problem = read_table(frame, "price", missing=missing, kinds={"floor": "category"})
     stored = json.dumps(problem.encoding.to_dict())
     restored = TableEncoding.from_dict(json.loads(stored))
     assert json.dumps(restored.to_dict()) == stored
@@ -228,7 +228,7 @@ def test_a_damaged_encoding_is_refused():
 
 
 def test_an_encoding_whose_columns_cannot_be_encoded_is_refused():
-    stored = read_table(table(), "price", categorical=["floor"]).encoding.to_dict()
+    stored = read_table(table(), "price", kinds={"floor": "category"}).encoding.to_dict()
     at = next(k for k, column in enumerate(stored["columns"]) if column["levels"])
     for levels in ([], stored["columns"][at]["levels"][:1] * 3, [1, "a"]):
         columns = [column | ({"levels": levels} if k == at else {}) for k, column in enumerate(stored["columns"])]

@@ -28,7 +28,7 @@ from creases.tables._streaming.table import open_table
 
 from .conftest import make_table, write_parts
 
-READING = {"target": "y", "task": None, "inputs": None, "drop": (), "categorical": (), "missing": "indicate"}
+READING = {"target": "y", "task": None, "inputs": None, "drop": (), "kinds": None, "missing": "indicate"}
 
 
 def difference(one, two) -> float:
@@ -336,3 +336,39 @@ def test_columns_have_types_that_hold_the_values_of_all_files(tmp_path):
     files = find_files(str(tmp_path / "part-*.parquet"))
     rows = [row for batch in files.read_all(["a", "b"]) for row in batch.to_pylist()]
     assert rows == [{"a": None, "b": 1.0}, {"a": None, "b": 2.0}, {"a": "x", "b": 0.5}, {"a": "y", "b": 1.5}]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_limits")
+def test_texts_are_read_in_blocks_as_in_memory(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 9_000
+    minutes, weight, risk, age = (
+        rng.integers(0, 1440, n),
+        rng.normal(60, 9, n),
+        rng.integers(0, 3, n),
+        rng.integers(0, 4, n),
+    )
+    month, y = rng.integers(0, 40, n), np.sin(minutes / 240) + 0.1 * weight + risk + (age == 2) + rng.normal(size=n)
+    whole = pa.table(
+        {
+            "when": [f"{m // 60:02d}:{m % 60:02d}" for m in minutes],
+            "took": [f"{m // 60} h {m % 60}" for m in rng.permutation(minutes)],
+            "weight": [f"{w:.1f} kg" if k % 5 else f"{1000 * w:.0f} g" for k, w in enumerate(weight)],
+            "risk": np.array(["low", "medium", "high"])[risk],
+            "age": np.array(["<18", "18-35", "35-65", "65+"])[age],
+            "month": [f"{2020 + m // 12}Q{m % 12 // 3 + 1}" for m in month],
+            "code": rng.choice(["B", "A", "C"], n),
+            "y": (y + 0.02 * month).round(6),
+        }
+    )
+    pq.write_table(whole, tmp_path / "whole.parquet")
+    kinds = {"code": "ordinal"}
+    memory = creases.fit_table(tmp_path / "whole.parquet", "y", kinds=kinds)
+    stream = creases.fit_table(write_parts(whole, tmp_path), "y", engine="serial", kinds=kinds)
+    assert stream.encoding.to_dict() == memory.encoding.to_dict()
+    assert [*stream.encoding.kinds.values()] == [
+        "time", "duration", "quantity", "ordinal", "interval", "month", "ordinal", "number",
+    ]  # fmt: skip
+    assert stream.n_rows == memory.n_rows
+    assert difference(memory, stream) < 1e-9

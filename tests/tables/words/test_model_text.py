@@ -87,7 +87,9 @@ def test_of_many_values_those_in_the_middle_are_counted():
 
 def test_rare_values_are_told_as_other_values():
     text = "town,y\n" + "".join(f"{'big' if k < 300 else f'small{k}'},{k + 0.5}\n" for k in range(360))
-    told = lines(text, {"town=big": ([0, 1], [0, 1.0]), "town=other values": ([0, 1], [0, -2.0])}, categorical=["town"])
+    told = lines(
+        text, {"town=big": ([0, 1], [0, 1.0]), "town=other values": ([0, 1], [0, -2.0])}, kinds={"town": "category"}
+    )
     assert told[1] == "town: big +1, other values -2"
 
 

@@ -19,6 +19,7 @@ from creases.cli.grow._values import (
     parse_batch_size,
     parse_budget,
     parse_class_weight,
+    parse_kinds,
     parse_number_or_name,
     parse_shapes,
     parse_widths,
@@ -55,7 +56,7 @@ TEST_FRACTION, ENSEMBLE, SEED = 0.2, 1, 0
 
 #: Options that neither kind of model has in its configuration.
 _OTHERS = (
-    "data", "target", "task", "inputs", "drop", "categorical", "missing", "header", "kind", "shape", "max_memory",
+    "data", "target", "task", "inputs", "drop", "kinds", "missing", "header", "kind", "shape", "max_memory",
 )  # fmt: skip
 _OUTPUT = ("folder", "resume", "force", "as_json")
 _ENGINE = ("engine", "n_jobs", "address")
@@ -90,10 +91,14 @@ def grow_table(
     drop: Annotated[
         list[str] | None, data_option(metavar="COLUMN", help="Column to ignore; may be repeated.", show_default=False)
     ] = None,
-    categorical: Annotated[
+    kinds: Annotated[
         list[str] | None,
         data_option(
-            metavar="COLUMN", help="Treat a column's numbers as categories; may be repeated.", show_default=False
+            "--kind-of",
+            metavar="COLUMN=KIND",
+            help="Read a column as number, quantity, share, category, ordinal, interval, date, month, time or "
+            "duration, or give its values in order: heat=cold<warm<hot; may be repeated.",
+            show_default=False,
         ),
     ] = None,
     missing: Annotated[
@@ -310,7 +315,7 @@ def grow_table(
             header=header,
             inputs=split_names(inputs) or None,
             drop=split_names(drop),
-            categorical=split_names(categorical),
+            kinds=parse_kinds(kinds) or None,
             max_memory=1e9 * max_memory if "max_memory" in changed else None,
             config=_read_config(default_kind(source) if kind is None else kind.value, changed, ctx.params),
         )

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from creases._files import write_atomically, write_json
 from creases._text import format_number, plural
-from creases.cli._columns import print_left_out
+from creases.cli._columns import print_readings
 from creases.cli.console import command, out, print_next
 from creases.cli.grow._measures import class_parts
 from creases.errors import ColumnWarning
@@ -73,7 +73,7 @@ def fit_into(
         warnings.simplefilter("ignore", ColumnWarning)  # said below, and in the text
         model = settings.fit_curves(**engine)  # refuses what cannot be fitted before anything is written
     if show_columns and model.encoding is not None:
-        print_left_out(model.encoding)
+        print_readings(model.encoding)
     fit = Fit(settings, model, compare_models(model.baselines, scored_rows(model)))
     with lock_folder(home):
         if fresh:

@@ -34,13 +34,22 @@ def parse_class_weight(text: str | None) -> str | dict[str, float] | None:
 
 def parse_shapes(values: list[str] | None) -> dict[str, str]:
     """Return the shapes of columns by name; a name may hold an equals sign."""
-    shapes = {}
+    return _parse_pairs(values, "shape", "be a column and a shape such as age=rising")
+
+
+def parse_kinds(values: list[str] | None) -> dict[str, str]:
+    """Return the kinds of columns by name; a name may hold an equals sign."""
+    return _parse_pairs(values, "kinds", "be a column and a kind such as when=category")
+
+
+def _parse_pairs(values: list[str] | None, param: str, expected: str) -> dict[str, str]:
+    pairs = {}
     for text in values or ():
-        name, separator, shape = text.rpartition("=")
+        name, separator, value = text.rpartition("=")
         if not separator:
-            raise InputError("shape", "be a column and a shape such as age=rising", repr(text))
-        shapes[name.strip()] = shape.strip()
-    return shapes
+            raise InputError(param, expected, repr(text))
+        pairs[name.strip()] = value.strip()
+    return pairs
 
 
 def parse_number_or_name(text: str) -> str | float:

@@ -1,4 +1,4 @@
-"""Ticks of the axes of columns that are parts of a date."""
+"""Ticks of the axes of columns that are no plain numbers."""
 
 from __future__ import annotations
 
@@ -24,10 +24,14 @@ class ColumnAxis(Protocol):
     def first_day(self) -> str: ...
     @property
     def cycle(self) -> tuple[float, ...]: ...
+    @property
+    def ticks(self) -> tuple[float, ...]: ...
 
 
 def axis_ticks(axis: ColumnAxis) -> list[tuple[float, str]]:
-    """Return where to label the axis of a part of a date, and the labels; [] for any other number."""
+    """Return where to label an axis of dates, times, intervals or words, and the labels; [] for any other number."""
+    if axis.ticks:
+        return [(value, axis.place(value)) for value in axis.ticks]
     if axis.cycle:
         some = axis.cycle[:: -(-len(axis.cycle) // CYCLE_TICKS)]
         return [(value, axis.place(value)[:3].rstrip(":")) for value in some]

@@ -14,10 +14,12 @@ from creases._typing import Task
 from creases.tables._encoding.column_encoding import ColumnEncoding
 from creases.tables._encoding.transformer import LARGEST
 from creases.tables._reading import dates, numbers
-from creases.tables._reading.kinds import ColumnKind, Kind
+from creases.tables._reading.kinds import GIVEN_KINDS, ColumnKind, Kind
+from creases.tables._reading.notations import check_notation
+from creases.tables._reading.quantities import split_unit
 
 #: Kinds of columns that can be inputs.
-_INPUT_KINDS = ("number", "yes/no", "category", "date", "ID")
+_INPUT_KINDS = ("yes/no", "ID", *GIVEN_KINDS)
 
 
 def check_encoding(columns: Sequence[ColumnEncoding], missing: Any, task: Any, classes: Sequence[Any] | None) -> None:
@@ -37,7 +39,8 @@ def check_encoding(columns: Sequence[ColumnEncoding], missing: Any, task: Any, c
 def _check_kind(kind: ColumnKind, where: str) -> None:
     check_entries(kind, where, name=STRING, note=STRING, kind=choice(*get_args(Kind)), left_out=BOOL)
     has_format = "no date format" if kind.date is None else "a date format"
-    expect((kind.date is not None) == (kind.kind == "date"), f"{where} has the kind {kind.kind!r} and {has_format}")
+    is_date = kind.kind in ("date", "month")
+    expect((kind.date is not None) == is_date, f"{where} has the kind {kind.kind!r} and {has_format}")
     if kind.date is not None:
         parts, first = kind.date.parts, kind.date.first
         expect(kind.date.format in dates.FORMATS, f"{where} has the date format {kind.date.format!r}")
@@ -45,8 +48,16 @@ def _check_kind(kind: ColumnKind, where: str) -> None:
         expect(known_parts, f"{where} has the parts of dates {parts}")
         expect(date.fromisoformat(first).isoformat() == first, f"{where} begins on the day {first!r}")
     if kind.number is not None:
-        known = replace(kind.number, unit="") in numbers.FORMATS and kind.number.unit in ("", *numbers.SIGNS)
+        unit = kind.number.unit
+        known = replace(kind.number, unit="") in numbers.FORMATS and isinstance(unit, str)
         expect(known, f"{where} has an unknown format of numbers")
+        is_unit = unit in ("", *numbers.SIGNS) or split_unit(f"1 {unit}") == ("1", unit)
+        expect(is_unit, f"{where} has numbers with the unit {unit!r}")
+    texts = ("ordinal", "interval", "time", "duration")
+    named = kind.notation is None or (kind.notation.kind == kind.kind and kind.number is None)
+    expect(named and (kind.kind not in texts or kind.notation is not None), f"{where} has a notation of another kind")
+    if kind.notation is not None:
+        check_notation(kind.notation, where)
     if kind.words is not None:
         expect(kind.kind == "yes/no" and NAMES.allows(kind.words), f"{where} has the words {kind.words}")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from creases.tables._reading.dates import DateFormat
 from creases.tables._reading.kinds import ColumnKind
+from creases.tables._reading.notations import read_notation
 from creases.tables._reading.numbers import NumberFormat
 
 
@@ -50,9 +51,9 @@ class ColumnEncoding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        kind = {name: value for name, value in asdict(self.kind).items() if name not in ("number", "date")}
-        formats = {name: None if form is None else form.to_dict() for name, form in
-                   (("number", self.kind.number), ("date", self.kind.date))}  # fmt: skip
+        forms: dict[str, Any] = {name: getattr(self.kind, name) for name in ("number", "date", "notation")}
+        kind = {entry.name: getattr(self.kind, entry.name) for entry in fields(self.kind) if entry.name not in forms}
+        formats = {name: None if form is None else form.to_dict() for name, form in forms.items()}
         rest = {name: getattr(self, name) for name in ("use", "n_missing", "means", "levels", "rare", "common")}
         return kind | formats | rest
 
@@ -68,6 +69,7 @@ class ColumnEncoding:
             None if number is None else NumberFormat(**number),
             None if date is None else DateFormat(date["format"], date["first"], as_tuple(date["parts"], "parts")),
             None if words is None else _as_pair(words),
+            read_notation(value["notation"]),
         )
         lists = {name: as_tuple(value[name], name) for name in ("means", "levels", "rare")}
         return cls(kind, value["use"], value["n_missing"], common=value["common"], **lists)

@@ -28,7 +28,7 @@ Missing = Literal["indicate", "mean", "drop", "error"]
 
 Labels = Literal["text", "integer", "number", "boolean"]
 
-_VERSION = 1
+_VERSION = 2
 
 #: Columns that a message names at most.
 MAX_NAMED = 100
@@ -240,7 +240,7 @@ def check_finite(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> None
     """Refuse infinite numbers, which cannot be averaged, scaled or learned; name every column that has some."""
     found = []
     for column, kind in zip(columns, kinds, strict=True):
-        if kind.kind in ("number", "yes/no", "ID", "constant") and not column.is_date:
+        if kind.kind in ("number", "quantity", "share", "yes/no", "ID", "constant") and not column.is_date:
             infinite = np.isinf(kind.numbers(column))
             if infinite.any():
                 first = f"(the first in row {int(infinite.argmax())}, counted from 0)"
@@ -277,7 +277,7 @@ class Unusual:
     """What is unusual in a column of new rows, and in how many."""
 
     column: str
-    what: Literal["unknown", "not numbers", "not dates", "missing"]
+    what: str  #: ``unknown``, ``missing``, or why cells were read as missing: ``not numbers``, ``not times``
     count: int
     example: str = ""
 
@@ -308,7 +308,7 @@ def find_unusual(column: ColumnEncoding, raw: Column, counts: Ints | None = None
         gaps = texts == ""
     else:
         read = np.isnat(kind.date.parse(raw)) if kind.date is not None else np.isnan(kind.numbers(raw))
-        add("not dates" if kind.date is not None else "not numbers", read & ~gaps, raw.values)
+        add(f"not {kind.plural}", read & ~gaps, raw.values)
     if not column.n_missing:
         add("missing", gaps, raw.values)
     return found

@@ -51,6 +51,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         kind: str = "curves",
         *,
         shapes: Mapping[str, str] | None = None,
+        kinds: Mapping[str, str] | None = None,
         ensemble: int = CurveConfig.ensemble,
         how: str | GrowthMethod = GrowthConfig.how,
         hidden: str | int | Sequence[int] = GrowthConfig.hidden,
@@ -71,6 +72,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> None:
         self.kind = kind
         self.shapes = shapes
+        self.kinds = kinds
         self.ensemble = ensemble
         self.how = how
         self.hidden = hidden
@@ -165,6 +167,8 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if not (is_frame(X) if reset else self._encoding is not None):
             if reset:
                 self._encoding: TableEncoding | None = None
+                if self.kinds:
+                    raise InputError("kinds", "be given for a DataFrame only", f"rows of type {type(X).__name__}")
             try:
                 rows, y = validate_data(self, X, y, dtype=np.float64, reset=reset, **checks, **self._checks)
                 return rows, self._make_targets(y, classes)
@@ -181,13 +185,13 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise InputError("X", "have at least 2 rows", f"{len(X)}")
         names = None if self._known is None else tuple(map(str, self._known))
         self._column_names = [str(name) for name in X.columns]
-        self._encoding, rows, self._doubtful = encode_frame(X, "y", self._task, names)
+        self._encoding, rows, self._doubtful = encode_frame(X, "y", self._task, names, kinds=self.kinds)
         return rows, targets
 
     def _try_columns(self, X: Any, targets: Floats, weight: Floats, config: CurveConfig) -> Floats:
         """Use those of the columns that look like IDs that pay on held-out rows; return the rows (n, d) of all used."""
         assert self._encoding is not None
-        wide, rows, _ = encode_frame(X, "y", self._task, self._encoding.classes, self._doubtful)
+        wide, rows, _ = encode_frame(X, "y", self._task, self._encoding.classes, self._doubtful, kinds=self.kinds)
         used = choose_doubtful(self._split(rows, targets, weight, config), self._encoding, wide, config.seed)
         self._encoding = note_trial(self._encoding, wide, used)
         return rows[:, feature_places(wide, self._encoding)]

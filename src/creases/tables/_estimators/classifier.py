@@ -29,7 +29,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
 
     By default (``kind="curves"``) it is the model of :func:`creases.fit_table`, which a person can read whole: straight
     lines, then curves of columns, planes of pairs, units of many, each where folds of the rows favour it. ``model_`` is
-    that model, with ``explain(X)``, ``curves`` and ``planes``; only the parameters ``shapes``, ``ensemble``,
+    that model, with ``explain(X)``, ``curves`` and ``planes``; only the parameters ``shapes``, ``kinds``, ``ensemble``,
     ``class_weight``, ``threshold`` and ``random_state`` belong to it.
 
     With ``kind="network"`` it is a ReLU network that starts as the logistic regression of the rows to train on. In the
@@ -50,6 +50,9 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         "curves" or "network".
     shapes
         For curves, by column: "rising", "falling", "straight" or "convex".
+    kinds
+        For a DataFrame, by column: how to read it, such as "category" or "time"; see
+        :func:`creases.tables.read_table`.
     ensemble
         For curves: how often units are trained, from different starts.
     how
@@ -131,6 +134,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         kind: str = "curves",
         *,
         shapes: Mapping[str, str] | None = None,
+        kinds: Mapping[str, str] | None = None,
         ensemble: int = CurveConfig.ensemble,
         how: str | GrowthMethod = GrowthConfig.how,
         hidden: str | int | Sequence[int] = GrowthConfig.hidden,
@@ -154,6 +158,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         super().__init__(
             kind,
             shapes=shapes,
+            kinds=kinds,
             ensemble=ensemble,
             how=how,
             hidden=hidden,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 UNLIMITED = 10**9
 
 #: Parameters that both kinds of model have; all others belong to growth by units.
-SHARED = ("kind", "shapes", "ensemble", "class_weight", "threshold", "random_state", "verbose")
+SHARED = ("kind", "shapes", "kinds", "ensemble", "class_weight", "threshold", "random_state", "verbose")
 
 
 def make_curve_config(estimator: GrowingEstimator, decisions: Mapping[str, Any], validation: Any) -> CurveConfig:

@@ -41,7 +41,7 @@ def fit_table(
     missing: Literal["indicate", "mean", "drop", "error"] = "indicate",
     inputs: Sequence[str] | None = None,
     drop: Sequence[str] = (),
-    categorical: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
     max_memory: float | None = None,
     n_jobs: int | None = None,
     engine: Literal["local", "serial", "ray"] = "local",
@@ -68,7 +68,7 @@ def fit_table(
         Arrow's ``__arrow_c_stream__``, which is written to a temporary Parquet file first. Its stages, knots and
         penalties are chosen on a sample of 40,000 rows, as those of any table of more; all rows are then fitted, in
         sums over blocks of them.
-    target, task, missing, inputs, drop, categorical
+    target, task, missing, inputs, drop, kinds
         The column to predict, by default the last, whether it has classes or values, by default what it looks like, and
         what to do with missing values and columns; see :func:`creases.tables.read_table`. Not for a problem. Several
         columns of values are predicted together, ``target=["width", "height"]``: a curve has a value for each.
@@ -107,7 +107,7 @@ def fit_table(
     if callbacks and kind == "curves":
         raise _growth_only("callbacks")
     reading: dict[str, Any] = {"target": target, "task": task, "inputs": inputs, "drop": tuple(drop)}
-    reading |= {"categorical": tuple(categorical), "missing": missing}
+    reading |= {"kinds": kinds, "missing": missing}
     if isinstance(target, list | tuple):
         return _fit_several(table, reading, config)
     where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "address": address, "max_memory": max_memory}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import shlex
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,7 +38,7 @@ class RunSettings:
     header: bool | None = None
     inputs: tuple[str, ...] | None = None  #: columns to predict from; None for all that can be used
     drop: tuple[str, ...] = ()  #: columns to leave out
-    categorical: tuple[str, ...] = ()  #: columns whose numbers are categories
+    kinds: Mapping[str, str] | None = None  #: kinds of columns, instead of what they look like
     max_memory: float | None = None  #: bytes that a fit may take; a table that would take more is read in blocks
     config: GrowthConfig | CurveConfig = field(default_factory=lambda: _growth_config({}))
 
@@ -88,7 +89,7 @@ class RunSettings:
 
     @property
     def _reading(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("target", "task", "missing", "inputs", "drop", "categorical")}
+        return {name: getattr(self, name) for name in ("target", "task", "missing", "inputs", "drop", "kinds")}
 
     def load_problem(self) -> Problem:
         """Return the problem that the settings name; of a table that is read in blocks a sample of its rows."""
@@ -101,7 +102,7 @@ class RunSettings:
             from creases.tables._fit.doubtful_columns import settle_columns  # imports scipy
 
             return settle_columns(problem, self.config)
-        for name in ("target", "task", "inputs", "drop", "categorical"):
+        for name in ("target", "task", "inputs", "drop", "kinds"):
             if getattr(self, name):
                 raise InputError(name, "not be given for a built-in problem", f"{getattr(self, name)!r}")
         return problems.get(self.data)
@@ -133,8 +134,9 @@ class RunSettings:
             option = name.replace("_", "-")
             if value == usual[name]:
                 continue
-            if name == "shapes":
-                words += [word for pair in value.items() for word in ("--shape", "=".join(pair))]
+            if name in ("shapes", "kinds"):
+                flag = "--shape" if name == "shapes" else "--kind-of"
+                words += [word for pair in value.items() for word in (flag, "=".join(pair))]
                 continue
             if name == "max_memory":
                 value = f"{value / 1e9:g}"  # the command line has gigabytes
@@ -163,7 +165,7 @@ class RunSettings:
             if kind not in ("curves", "network"):
                 raise ValueError(f"there is no kind {kind!r}")
             read_config = CurveConfig.from_dict if kind == "curves" else _growth_config
-            for name in ("inputs", "drop", "categorical"):
+            for name in ("inputs", "drop"):
                 saved[name] = None if saved[name] is None else tuple(saved[name])
             settings = cls(**{**saved, "config": read_config(saved["config"])})
             changed = settings.digest() != digest

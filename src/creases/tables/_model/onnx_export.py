@@ -16,6 +16,7 @@ from creases.tables._model.decision import log_odds
 if TYPE_CHECKING:
     from creases.tables._encoding.column_encoding import ColumnEncoding
     from creases.tables._model.table_model import TableModel
+from creases.tables._reading.scales import ScaleFormat
 
 #: Versions of the operators, old enough for every runtime in use.
 OPSET, ML_OPSET, IR_VERSION = 13, 2, 8
@@ -83,9 +84,11 @@ def _encode_category(graph: _Graph, column: ColumnEncoding, missing: str) -> str
 
 def _encode_numbers(graph: _Graph, column: ColumnEncoding, missing: str) -> list[str]:
     double = graph.onnx.TensorProto.DOUBLE
-    if column.kind.words is not None:
-        words = [form(word) for word in column.kind.words for form in (str, str.lower, str.upper, str.capitalize)]
-        code = {word: float(k >= 4) for k, word in enumerate(words)}
+    notation = column.kind.notation
+    words: Any = notation.levels if isinstance(notation, ScaleFormat) else [[word] for word in column.kind.words or ()]
+    if words:
+        forms = (str, str.lower, str.upper, str.capitalize)
+        code = {form(word): float(k) for k, level in enumerate(words) for word in level for form in forms}
         text = graph.add_input(column.name, graph.onnx.TensorProto.STRING, 1)
         number = graph.add(
             "LabelEncoder",

@@ -399,9 +399,11 @@ class TableModel:
 
     def __repr__(self) -> str:
         kind = "regression" if self.classes is None else f"{len(self.classes)} classes"
+        columns = () if self.encoding is None else [each for each in self.encoding.inputs if each.kind.is_reading]
+        read = f" ({', '.join(f'{each.name}: {each.kind.kind}' for each in columns)})" if columns else ""
         ignored = self.encoding.ignored if self.encoding is not None else ""
         notes = f"; left out: {ignored}" if ignored else ""
-        return f"<TableModel of {self.target or 'classes'}: {plural(len(self.features), 'input')}, {kind}{notes}>"
+        return f"<TableModel of {self.target or 'classes'}: {plural(len(self.features), 'input')}{read}, {kind}{notes}>"
 
     def _repr_html_(self) -> str:
         return to_html(self)

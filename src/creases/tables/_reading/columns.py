@@ -87,6 +87,8 @@ def from_values(name: str, values: NDArray[Any]) -> Column:
         return Column(name, values.astype(np.float64), source=sources[values.dtype.kind])
     if values.dtype.kind == "M":
         return Column(name, values.astype("datetime64[us]"))
+    if values.dtype.kind == "m":
+        return from_texts(name, [_span_text(value) for value in values.astype("m8[us]")])
     if values.dtype.kind == "U":
         return replace(from_texts(name, [str(value) for value in values]), source="O")
     kind = str(values.dtype)
@@ -102,8 +104,24 @@ def from_values(name: str, values: NDArray[Any]) -> Column:
             return Column(name, np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64))
         if kinds <= {"date", "datetime", "Timestamp"}:
             return Column(name, _dates(values))
+        if kinds == {"time"}:
+            return from_texts(name, [None if is_missing(value) else value.isoformat() for value in values])
+        if kinds <= {"timedelta", "Timedelta"}:
+            spans = np.array([None if is_missing(value) else value for value in values], "m8[us]")
+            return from_texts(name, [_span_text(value) for value in spans])
         kind = ", ".join(sorted(kinds))
     return Column(name, np.full(len(values), None, object), kind)
+
+
+def _span_text(span: np.timedelta64) -> str | None:
+    """Return a span of time as hours, minutes and seconds, as a table of text may have it."""
+    if np.isnat(span):
+        return None
+    count = int(span.astype(np.int64))
+    seconds, fraction = divmod(abs(count), 10**6)
+    minutes, seconds = divmod(seconds, 60)
+    tail = f".{fraction:06d}".rstrip("0") if fraction else ""
+    return f"{'-' if count < 0 else ''}{minutes // 60}:{minutes % 60:02d}:{seconds:02d}{tail}"
 
 
 def _number_source(values: Sequence[Any]) -> Literal["b", "i", "f"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,12 +20,23 @@ ISO = "ISO8601"
 
 _DAYS = (
     "%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y",
-    "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%b %d %Y", "%b %d, %Y", "%B %d, %Y", "%B %d %Y", "%b %Y", "%B %Y",
+    "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%b %d %Y", "%b %d, %Y", "%B %d, %Y", "%B %d %Y",
 )  # fmt: skip
+
+#: Years and quarters: ``2024Q1``, ``2024-Q1``, ``Q1 2024``.
+QUARTERS = ("quarter after year", "quarter before year")
+_QUARTER = (re.compile(r"(\d{4})[\s/-]?Q([1-4])", re.ASCII), re.compile(r"Q([1-4])[\s/-]?(\d{4})", re.ASCII))
+
+#: Years and months; each is read as its first day.
+MONTHS = ("%Y-%m", "%Y/%m", "%m/%Y", "%m.%Y", "%m-%Y", "%b %Y", "%B %Y", "%b-%Y", "%Y %b", "%Y %B", *QUARTERS)
+
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
 #: Formats in the order of preference: where both fit, the month is before the day in 1/2/2020.
-FORMATS = (ISO, *(day + time for time in _TIMES for day in _DAYS))
+FORMATS = (*MONTHS, ISO, *(day + time for time in _TIMES for day in _DAYS))
+
+#: What every format has: a year of four digits, or three parts.
+_MAY_BE_DATE = re.compile(r"\d{4}|\d[./-]\w+[./-]\d")
 
 #: A column is dates with flaws if at least this share of its cells are dates; of fewer cells all must be.
 MOSTLY, MIN_CELLS = 0.9, 20
@@ -46,6 +58,20 @@ class DateFormat:
     format: str = ISO  #: of pandas
     first: str = ""  #: the earliest day of the table, ISO 8601
     parts: tuple[str, ...] = (*CYCLES, "days")
+
+    @property
+    def is_months(self) -> bool:
+        """Whether it writes years and months, or quarters, without days."""
+        return self.format in MONTHS
+
+    def write(self, days: float) -> str:
+        """Return the month or quarter so many days after the first day, as the column writes it."""
+        moment = np.datetime64(self.first, "D") + np.timedelta64(round(days), "D")
+        date = moment.item()
+        if self.format not in QUARTERS:
+            return str(date.strftime(self.format))
+        quarter = f"Q{(date.month + 2) // 3}"
+        return f"{date.year}{quarter}" if self.format == QUARTERS[0] else f"{quarter} {date.year}"
 
     def names(self, column: str) -> tuple[str, ...]:
         """Return the names of the numbers."""
@@ -119,6 +145,8 @@ def _find_format(column: Column) -> str | None:
     if not any(character.isdigit() for character in texts[0]) or max(map(len, texts[:50])) < 6:
         return None
     sample = texts[:: max(1, len(texts) // 50)]
+    if np.mean([_MAY_BE_DATE.search(text) is not None for text in sample]) < 2 * MOSTLY - 1:
+        return None
     for need in (1.0, MOSTLY if len(texts) >= MIN_CELLS else 1.0):
         for form in FORMATS:
             if np.isnat(_moments(sample, form)).mean() > 2 * (1 - need):
@@ -131,6 +159,18 @@ def _find_format(column: Column) -> str | None:
 def _moments(texts: Sequence[str | None], form: str) -> NDArray[Any]:
     import pandas as pd
 
+    if form in QUARTERS:
+        texts, form = [_first_day(text, form) for text in texts], ISO
     series: pd.Series[Any] = pd.Series(texts, dtype=object)
     moments = pd.to_datetime(series, format=form, errors="coerce", utc=True)
     return np.asarray(moments.dt.tz_localize(None).to_numpy(), "datetime64[us]")
+
+
+def _first_day(text: str | None, form: str) -> str | None:
+    """Return the first day of a quarter, ISO 8601; None if a text is none."""
+    place = QUARTERS.index(form)
+    match = None if text is None else _QUARTER[place].fullmatch(text.upper())
+    if match is None:
+        return None
+    year, quarter = (match[1], match[2]) if place == 0 else (match[2], match[1])
+    return f"{year}-{3 * int(quarter) - 2:02d}-01"

@@ -1,9 +1,9 @@
-"""Kinds of columns: number, yes/no, category, date, ID, text; and what becomes of each."""
+"""Kinds of columns: number, yes/no, category, date, time, ID, text and others; and what becomes of each."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,11 +11,23 @@ import numpy as np
 
 from creases._text import plural
 from creases._typing import Floats
+from creases.errors import InputError
 from creases.tables._reading.columns import Column
 from creases.tables._reading.dates import DateFormat, find_dates, is_day_first_unclear
-from creases.tables._reading.numbers import NumberFormat, find_format, has_decimal_commas
+from creases.tables._reading.notations import FINDERS, Notation, find_notation, impose_notation
+from creases.tables._reading.numbers import SIGNS, NumberFormat, find_format, find_quantity, has_decimal_commas
+from creases.tables._reading.scales import ScaleFormat, make_scale
 
-Kind = Literal["number", "yes/no", "category", "date", "ID", "text", "constant", "empty", "other"]
+Kind = Literal[
+    "number", "quantity", "share", "yes/no", "category", "ordinal", "interval", "date", "month", "time", "duration",
+    "ID", "text", "constant", "empty", "other",
+]  # fmt: skip
+
+#: Kinds that a user can give a column; a scale such as ``low<high`` is one too.
+GIVEN_KINDS = ("number", "quantity", "share", "category", "ordinal", "interval", "date", "month", "time", "duration")
+
+#: Notations that a column to predict can have: words in an order, and intervals, are classes.
+_TARGET_NOTATIONS = ("time", "duration", "share")
 
 #: A column of text with more different values than this has rare values, which are pooled, or is no category.
 MAX_LEVELS = 20
@@ -49,6 +61,12 @@ class ColumnKind:
     number: NumberFormat | None = None  #: how numbers are written; of a category: its values are numbers
     date: DateFormat | None = None
     words: tuple[str, str] | None = None  #: words for 0 and 1, as the table writes them, without regard to case
+    notation: Notation | None = None  #: how its texts are numbers, and numbers texts again
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether its texts are read as something that they need not be, so that its kind is to be said."""
+        return self.notation is not None or self.kind in ("quantity", "month")
 
     @property
     def is_counter(self) -> bool:
@@ -56,10 +74,17 @@ class ColumnKind:
         return self.kind == "ID" and self.number is not None
 
     @property
+    def plural(self) -> str:
+        """What its cells are: numbers, dates, times."""
+        return "dates" if self.date is not None else "numbers" if self.notation is None else self.notation.plural
+
+    @property
     def unit(self) -> str:
         """The unit of its numbers, by the signs in its cells or the brackets in its name; "" if there is none."""
         if self.number is not None and self.number.unit:
             return self.number.unit
+        if self.notation is not None:
+            return "h" if self.kind in ("time", "duration") else ""
         match = _UNIT.search(self.name)
         return match[1].strip() if match else ""
 
@@ -70,6 +95,10 @@ class ColumnKind:
                 return np.where(np.isin(column.values, (0.0, 1.0)), column.values, np.nan)
             code = {self.words[0].lower(): 0.0, self.words[1].lower(): 1.0}
             return np.array([code.get(str(text).lower(), np.nan) for text in column.values], np.float64)
+        if column.is_text and self.notation is not None:
+            return self.notation.parse(column.values.tolist())
+        if isinstance(self.notation, ScaleFormat) and not column.is_date:  # numbers of levels
+            return np.where(np.isin(column.values, np.arange(len(self.notation.levels))), column.values, np.nan)
         if column.is_text:
             return self._parse(column)
         return column.values if not column.is_date else np.full(len(column.values), np.nan)
@@ -87,6 +116,8 @@ class ColumnKind:
         """Return the cells of a category as text, "" for what is missing; numbers are written in one way."""
         if column.is_text and self.number is None:
             return ["" if text is None else str(text) for text in column.values]
+        if column.is_date:
+            return ["" if text == "NaT" else text for text in np.datetime_as_string(column.values).tolist()]
         return [format_level(number) for number in self.numbers(column)]
 
 
@@ -98,7 +129,11 @@ def format_level(number: float) -> str:
 
 
 def detect_kinds(
-    columns: Sequence[Column], *, categorical: Collection[str] = (), wanted: Collection[str] = ()
+    columns: Sequence[Column],
+    *,
+    given: Mapping[str, str] | None = None,
+    wanted: Collection[str] = (),
+    target: str = "",
 ) -> list[ColumnKind]:
     """Return the kind of every column.
 
@@ -106,19 +141,23 @@ def detect_kinds(
     ----------
     columns
         Columns with different names.
-    categorical
-        Names of columns whose values are categories, also where they are numbers.
+    given
+        Kinds by the names of columns, instead of what their values look like.
     wanted
         Names of columns that are to be used, also where they look like an ID or text.
+    target
+        The name of the column to predict.
     """
-    commas = has_decimal_commas(columns)
+    commas, given = has_decimal_commas(columns), given or {}
     return [
-        detect_kind(column, categorical=column.name in categorical, wanted=column.name in wanted, commas=commas)
+        impose_kind(column, given[column.name], commas=commas)
+        if column.name in given
+        else detect_kind(column, wanted=column.name in wanted, is_target=column.name == target, commas=commas)
         for column in columns
     ]
 
 
-def detect_kind(column: Column, *, categorical: bool = False, wanted: bool = False, commas: bool = False) -> ColumnKind:
+def detect_kind(column: Column, *, wanted: bool = False, is_target: bool = False, commas: bool = False) -> ColumnKind:
     """Return the kind of one column; the options are those of :func:`detect_kinds`, for this column."""
     name, present = column.name, column.present
     if column.unreadable:
@@ -127,35 +166,122 @@ def detect_kind(column: Column, *, categorical: bool = False, wanted: bool = Fal
         return ColumnKind(name, "empty", "no values", left_out=True)
     if column.is_date and (dates := find_dates(column)) is not None:
         return _date_kind(column, dates)
-    numbers: tuple[NumberFormat | None, Floats] | None = (None, column.values)
-    if column.is_text:
-        numbers = find_format(column, commas=commas)
-    if numbers is not None and not (column.is_text and _is_few_flaws(column, numbers[1])):
-        return _number_kind(column, *numbers, categorical=categorical, wanted=wanted)
-    return _text_kind(column, categorical=categorical, wanted=wanted)
+    if not column.is_text:
+        return _number_kind(column, None, column.values, wanted=wanted)
+    numbers = find_format(column, commas=commas)
+    if numbers is not None and not _has_flaws(column, numbers[1]):
+        return _number_kind(column, *numbers, wanted=wanted)
+    if (words := _yes_no_words(column)) is not None:
+        return ColumnKind(name, "yes/no", words=words)
+    if (dates := find_dates(column)) is not None:
+        return _date_kind(column, dates)
+    if (kind := _notation_kind(column, is_target=is_target, commas=commas)) is not None:
+        return kind
+    if numbers is not None and len(column.levels()) > MAX_LEVELS:
+        return _number_kind(column, *numbers, wanted=wanted)
+    return _text_kind(column, wanted=wanted)
 
 
-def _is_few_flaws(column: Column, numbers: Floats) -> bool:
-    """Return whether some cells are no numbers and there are so few different values that they are categories."""
-    return bool((np.isnan(numbers) & ~column.missing).any()) and len(column.levels()) <= MAX_LEVELS
+def impose_kind(column: Column, kind: str, *, commas: bool = False) -> ColumnKind:
+    """Return the kind that a user gives a column; values that cannot be so are refused."""
+    name, n = column.name, len(column.present)
+    if not isinstance(kind, str) or (kind not in GIVEN_KINDS and "<" not in kind):
+        kinds = f"{', '.join(GIVEN_KINDS)}, or its values in order such as low<high"
+        raise InputError("kinds", f"have for column {name!r} one of {kinds}", repr(kind))
+    if column.unreadable or not n:
+        return detect_kind(column)
+    result, numbers = _read_as(column, kind, commas)
+    flaws = np.isnan(numbers) & ~column.missing
+    if result is None or 2 * int(flaws.sum()) > n:
+        example = column.values[flaws.argmax()] if flaws.any() else column.present[0]
+        example = str(example) if column.is_text or column.is_date else format_level(float(example))
+        got = f"{kind!r}, which values such as {example!r} are not"
+        other = f"; write values in order, such as {name!r}: 'low<high'" if kind == "ordinal" else ""
+        hint = f"kinds are {', '.join(GIVEN_KINDS)}{other}"
+        raise InputError("kinds", f"be what column {name!r} can be read as", got, hint)
+    return result
 
 
-def _number_kind(
-    column: Column, form: NumberFormat | None, numbers: Floats, *, categorical: bool, wanted: bool
-) -> ColumnKind:
+def _read_as(column: Column, kind: str, commas: bool) -> tuple[ColumnKind | None, Floats]:
+    """Return a column's kind as it is given, None if it cannot be so, and its numbers (n,): NaN for what is not."""
+    name, n = column.name, len(column.values)
+    unread = np.where(column.missing, np.nan, np.full(n, np.nan))
+    if kind == "category":
+        form = (find_format(column, commas=commas) or (None,))[0] if column.is_text else None
+        is_number = not column.is_text and not column.is_date
+        return ColumnKind(name, "category", number=NumberFormat() if is_number else form), np.zeros(n)
+    if kind in ("date", "month"):
+        dates = find_dates(column) if column.is_text or column.is_date else None
+        if dates is None or (kind == "month" and not dates.is_months):
+            return None, unread
+        return _date_kind(column, dates), np.zeros(n)
+    if kind == "number" or not column.is_text:
+        if not column.is_text:
+            is_number = kind == "number" and not column.is_date
+            return (ColumnKind(name, "number", number=NumberFormat()) if is_number else None), np.zeros(n)
+        found = find_format(column, commas=commas) or (NumberFormat(), NumberFormat().parse(column.values.tolist()))
+        return _number_kind(column, *found, wanted=True), found[1]
+    if kind == "quantity" or (kind == "share" and any("%" in text for text in column.present[:100])):
+        read = find_quantity(column, commas=commas) if kind == "quantity" else find_format(column, commas=commas)
+        return (None, unread) if read is None else (_number_kind(column, *read, wanted=True), read[1])
+    words = [word.strip() for word in kind.split("<")]
+    notation = make_scale(words) if len(words) > 1 else impose_notation(column, kind)
+    if notation is None:
+        return None, unread
+    numbers = notation.parse(column.values.tolist())
+    return _describe_notation(column, notation, numbers), numbers
+
+
+def _has_flaws(column: Column, numbers: Floats) -> bool:
+    """Return whether some cells that are not missing are no numbers."""
+    return bool((np.isnan(numbers) & ~column.missing).any())
+
+
+def _notation_kind(column: Column, *, is_target: bool, commas: bool) -> ColumnKind | None:
+    """Return the kind of a column of text that is read as numbers: with a unit, as times, intervals and so on.
+
+    A column of one value is none of these. Nor is one of few different values of which some are not readable, and a
+    column to predict that has few values has classes.
+    """
+    levels = column.levels()
+    few = len(levels) <= MAX_LEVELS
+    if len(levels) == 1 or (is_target and few and 2 * len(levels) <= len(column.present)):
+        return None
+    first = find_notation(column, ("time", "duration"))
+    if first is None and (found := find_quantity(column, commas=commas)) is not None:
+        return None if few and _has_flaws(column, found[1]) else _number_kind(column, *found, wanted=True)
+    rest = tuple(kind for kind in FINDERS if not is_target or kind in _TARGET_NOTATIONS)
+    read = first or find_notation(column, rest)
+    if read is None or (few and _has_flaws(column, read[1])):
+        return None
+    return _describe_notation(column, *read)
+
+
+def _describe_notation(column: Column, notation: Notation, numbers: Floats) -> ColumnKind:
+    notes = [notation.describe(), _flaw_note(column, numbers)]
+    kind: Kind = notation.kind  # type: ignore[assignment]
+    return ColumnKind(column.name, kind, "; ".join(filter(None, notes)), notation=notation)
+
+
+def _flaw_note(column: Column, numbers: Floats) -> str:
+    """Say how many cells of text are not readable; "" if all are."""
+    flaws = np.isnan(numbers) & ~column.missing
+    if not flaws.any():
+        return ""
+    return f"{plural(int(flaws.sum()), 'cell')} read as missing, such as {column.values[flaws.argmax()]!r}"
+
+
+def _number_kind(column: Column, form: NumberFormat | None, numbers: Floats, *, wanted: bool) -> ColumnKind:
     name, levels = column.name, np.unique(numbers[~np.isnan(numbers)])
     form = form or NumberFormat()
-    if categorical:
-        return ColumnKind(name, "category", number=form)
     if not wanted and len(levels) == 1 and not np.isnan(numbers).any():
         return ColumnKind(name, "constant", f"{format_level(levels[0])} in every row", left_out=True, number=form)
     if not wanted and (why := _id_reason(column, numbers)):
         return ColumnKind(name, "ID", why, left_out=True, number=form)
-    notes = [form.describe()]
-    if column.is_text and (flaws := np.isnan(numbers) & ~column.missing).any():
-        first = column.values[flaws.argmax()]
-        notes.append(f"{plural(int(flaws.sum()), 'cell')} read as missing, such as {first!r}")
-    kind: Kind = "yes/no" if set(levels.tolist()) <= {0.0, 1.0} else "number"
+    notes = [form.describe(), _flaw_note(column, numbers) if column.is_text else ""]
+    kind: Kind = "yes/no" if set(levels.tolist()) <= {0.0, 1.0} and not form.unit else "number"
+    if form.unit:
+        kind = "share" if form.unit == "%" else "number" if form.unit in SIGNS else "quantity"
     return ColumnKind(name, kind, "; ".join(filter(None, notes)), number=form)
 
 
@@ -174,18 +300,20 @@ def _id_reason(column: Column, numbers: Floats) -> str:
     return ""
 
 
-def _text_kind(column: Column, *, categorical: bool, wanted: bool) -> ColumnKind:
-    name, levels, n = column.name, column.levels(), len(column.present)
+def _yes_no_words(column: Column) -> tuple[str, str] | None:
+    """Return the words for no and yes, as a column of two values writes them; None if it has others."""
+    levels = column.levels()
     lower = {str(level).lower() for level in levels}
-    if not categorical:
-        for words in YES_NO:
-            if lower <= set(words) and len(lower) == 2:
-                no, yes = (next(level for level in levels if level.lower() == word) for word in words)
-                return ColumnKind(name, "yes/no", words=(no, yes))
-        dates = find_dates(column)
-        if dates is not None:
-            return _date_kind(column, dates)
-    if not (categorical or wanted):
+    for words in YES_NO:
+        if lower <= set(words) and len(lower) == 2:
+            no, yes = (next(level for level in levels if level.lower() == word) for word in words)
+            return no, yes
+    return None
+
+
+def _text_kind(column: Column, *, wanted: bool) -> ColumnKind:
+    name, levels, n = column.name, column.levels(), len(column.present)
+    if not wanted:
         if len(levels) == 1 and n == len(column.values):
             return ColumnKind(name, "constant", f"{levels[0]!r} in every row", left_out=True)
         if (len(levels) > MAX_LEVELS and 2 * len(levels) > n) or (len(levels) == n >= MIN_ROWS):
@@ -201,4 +329,4 @@ def _date_kind(column: Column, dates: DateFormat) -> ColumnKind:
         notes.append("read with the month before the day")
     if flaws := int((np.isnat(dates.parse(column)) & ~column.missing).sum()):
         notes.append(f"{plural(flaws, 'cell')} read as missing")
-    return ColumnKind(column.name, "date", "; ".join(notes), date=dates)
+    return ColumnKind(column.name, "month" if dates.is_months else "date", "; ".join(notes), date=dates)

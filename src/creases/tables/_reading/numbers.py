@@ -1,4 +1,4 @@
-"""Numbers as tables write them: decimal points or commas, thousands separators, percent and currency signs."""
+"""Numbers as tables write them: decimal points or commas, thousands separators, signs and units."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.tables._reading.columns import Column, to_number
+from creases.tables._reading.quantities import common_unit, split_unit, unit_factor
 
 #: Signs before or behind a number that are its unit.
 SIGNS = "$€£¥%"
@@ -34,7 +35,7 @@ class NumberFormat:
 
     decimal: str = "."
     thousands: str = ""  #: a character class of separators between groups of three digits; "" for none
-    unit: str = ""  #: the sign of :data:`SIGNS` that its cells have
+    unit: str = ""  #: a sign of :data:`SIGNS` or a unit such as kg; cells with another unit are converted into it
 
     def describe(self) -> str:
         """Say what is special about it: ``decimal commas``; "" for plain numbers."""
@@ -53,7 +54,14 @@ class NumberFormat:
         return np.array([np.nan if text is None else self._number(text) for text in texts], np.float64)
 
     def _number(self, text: str) -> float:
-        if self.unit:
+        factor = 1.0
+        if self.unit and self.unit not in SIGNS:
+            text, unit = split_unit(text) or (text, self.unit)
+            converted = unit_factor(unit, self.unit)
+            if converted is None:
+                return np.nan
+            factor = converted
+        elif self.unit:
             text = text.replace(self.unit, "", 1).strip().replace("- ", "-")
             if text.startswith("(") and text.endswith(")"):  # accountants' minus
                 text = "-" + text[1:-1]
@@ -63,7 +71,7 @@ class NumberFormat:
             text = re.sub(f"[{re.escape(self.thousands)}]", "", text) if self.thousands else text
             text = text.replace(self.decimal, ".")
         number = to_number(text)
-        return np.nan if number is None else number
+        return np.nan if number is None else number * factor
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -108,6 +116,24 @@ def find_format(column: Column, *, commas: bool = False) -> tuple[NumberFormat, 
             if (~np.isnan(numbers)).sum() >= need * len(texts):
                 return form, numbers
     return None
+
+
+def find_quantity(column: Column, *, commas: bool = False) -> tuple[NumberFormat, Floats] | None:
+    """Return how a column of text writes numbers with a unit, and the numbers (n,); None if it does not.
+
+    Cells may have different units that convert, such as g and kg: numbers are in the most frequent one.
+    """
+    texts = column.present.tolist()
+    need = MOSTLY if len(texts) >= MIN_CELLS else 1.0
+    if common_unit(_sample(texts), 2 * need - 1) is None or (unit := common_unit(texts, need)) is None:
+        return None
+    parts = np.array([pair[0] for text in texts if (pair := split_unit(text)) is not None], object)
+    plain = find_format(Column(column.name, parts), commas=commas)
+    if plain is None:
+        return None
+    form = NumberFormat(plain[0].decimal, plain[0].thousands, unit)
+    numbers = form.parse(column.values.tolist())
+    return (form, numbers) if (~np.isnan(numbers)).sum() >= need * len(texts) else None
 
 
 def has_decimal_commas(columns: Sequence[Column]) -> bool:

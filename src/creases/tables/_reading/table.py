@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from operator import index
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._arguments import check_arguments
-from creases._schema import BOOL, STRING, optional, sequence
+from creases._schema import BOOL, DICT, STRING, optional, sequence
 from creases._text import plural
 from creases._typing import Floats, Task
 from creases._validation import check_choice
@@ -42,7 +42,7 @@ Names = Sequence[str | int]
 DETAILED = 10
 
 
-@check_arguments(inputs=optional(sequence()), drop=sequence(), categorical=sequence())
+@check_arguments(inputs=optional(sequence()), drop=sequence(), kinds=optional(DICT))
 def read_table(
     path: str | Path | pd.DataFrame,
     target: str | int | None = None,
@@ -52,17 +52,26 @@ def read_table(
     header: bool | None = None,
     inputs: Names | None = None,
     drop: Names = (),
-    categorical: Names = (),
+    kinds: Mapping[str, str] | None = None,
 ) -> Problem:
     r"""Read a table from a CSV, Parquet or NPZ file, or a DataFrame, as a problem.
 
     The kind of every column is detected:
 
     - numbers are used unchanged, also those with decimal commas, thousands separators, percent or currency signs;
+    - quantities (``61.5 kg``) become numbers of their most frequent unit, into which others are converted (``500 g``);
+    - shares written as fractions (``3/4``) become numbers from 0 to 1;
+    - times of day (``08:30``, ``8:30 pm``) become hours from 0 to 24, durations (``1 h 30``, ``90 min``, ``1:30:00``)
+      hours; ``12:30`` is a time unless the column is called a duration, ``1:30:00`` and ``30:00`` are durations;
+    - intervals (``10-20``, ``<5``) become their middles; an open one (``65+``) reaches half a usual width beyond its
+      bound;
+    - ordinals become 0, 1, 2, ...: words of a known scale (``low``, ``medium``, ``high``; ``S``, ``M``, ``L``), and
+      numbers and letters behind a word such as ``grade`` or ``level``; letters alone are categories;
     - yes/no columns become 0 and 1;
     - categories (text) become a column of 0 and 1 for each value, named ``column=value``; values in fewer than ten rows
       and less than a hundredth of them are pooled as ``column=other values``, as are all but the 19 most frequent;
-    - dates become days since the first one, and month, weekday and hour where these vary and come again;
+    - dates, and months and quarters (``2024-03``, ``Mar 2024``, ``2024Q1``), become days since the first one, and
+      month, weekday and hour where these vary and come again;
     - IDs, free text, constant and empty columns are left out; :func:`creases.fit_table` tries IDs of numbers, and IDs
       and free text with values that come again or are missing.
 
@@ -98,8 +107,10 @@ def read_table(
         Default: all that can be used.
     drop
         Columns to leave out, by name or number.
-    categorical
-        Columns whose values are categories even though they are numbers.
+    kinds
+        Kinds by column, by name or number, instead of what values look like: ``"number"``, ``"quantity"``, ``"share"``,
+        ``"category"``, ``"ordinal"``, ``"interval"``, ``"date"``, ``"month"``, ``"time"``, ``"duration"``, or an
+        ordinal's values from least to most, ``"cold<warm<hot"``. Such a column is used even if it looks like an ID.
 
     Examples
     --------
@@ -122,7 +133,7 @@ def read_table(
     ('age', 'member=yes')
     """
     _check_options(task, missing)
-    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "categorical": categorical}
+    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds}
     if isinstance(path, str | Path):
         return make_problem(Path(path), read_raw_columns(Path(path), header), target, task, missing, **options)
     if not hasattr(path, "columns") or not hasattr(path, "iloc"):
@@ -136,7 +147,7 @@ def read_table(
     header=optional(BOOL),
     inputs=optional(sequence()),
     drop=sequence(),
-    categorical=sequence(),
+    kinds=optional(DICT),
 )
 def parse_table(
     text: str,
@@ -148,7 +159,7 @@ def parse_table(
     header: bool | None = None,
     inputs: Names | None = None,
     drop: Names = (),
-    categorical: Names = (),
+    kinds: Mapping[str, str] | None = None,
 ) -> Problem:
     r"""Return the text of a CSV file as a problem; ``name`` is its file name, the rest as in :func:`read_table`.
 
@@ -160,7 +171,7 @@ def parse_table(
     """
     _check_options(task, missing)
     path = Path(name)
-    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "categorical": categorical}
+    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds}
     return make_problem(path, csv_columns(text, path, header), target, task, missing, **options)
 
 
@@ -179,7 +190,7 @@ def make_problem(
     *,
     inputs: Names | None,
     drop: Names,
-    categorical: Names,
+    kinds: Mapping[str, str] | None,
     also: Collection[str] = (),
     name: str | None = None,
     source: str | None = None,
@@ -189,20 +200,20 @@ def make_problem(
     Columns in ``also`` are used although they look like IDs. Messages call the table by its path. So do the problem and
     its description, unless they are given a name and a source of the rows.
     """
-    choice: dict[str, Any] = {"inputs": inputs, "drop": drop, "categorical": categorical}
-    position, kinds, uses = choose_columns(path, columns, target, **choice, also=also)
+    choice: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds}
+    position, found, uses = choose_columns(path, columns, target, **choice, also=also)
     wider = None
-    if doubtful := doubtful_columns(columns, kinds, uses, missing):
+    if doubtful := doubtful_columns(columns, found, uses, missing):
         choice |= {"also": doubtful, "name": name, "source": source}
         wider = make_problem(path, columns, target, task, missing, **choice)
     used = [k for k, use in enumerate(uses) if use != "left out"]
-    columns = read_cells(columns, kinds)
-    check_finite([columns[k] for k in used], [kinds[k] for k in used])
+    columns = read_cells(columns, found)
+    check_finite([columns[k] for k in used], [found[k] for k in used])
     columns, rows, changes = _handle_missing(path, columns, uses, missing)
-    y, classes = encode_target(columns[position], kinds[position], task)
+    y, classes = encode_target(columns[position], found[position], task)
     target_facts: dict[str, Any] = {"task": "regression" if classes is None else "classification", "classes": classes}
     target_facts["labels"] = "text" if classes is None else label_kind(columns[position])
-    encoding = fit_encoding(columns, kinds, uses, missing, **target_facts)
+    encoding = fit_encoding(columns, found, uses, missing, **target_facts)
     X = encoding.transform_columns([columns[k] for k in used]).X
     return Problem(
         name=path.stem if name is None else name,
@@ -245,8 +256,8 @@ def _check_inputs(
 ) -> None:
     """Refuse a table without a usable input or target, and inputs that were chosen but cannot be used."""
     target = kinds[uses.index("target")]
-    if target.left_out or target.kind == "date":
-        got = f"{target.name!r} with {'dates' if target.kind == 'date' else target.note}"
+    if target.left_out or target.date is not None:
+        got = f"{target.name!r} with {target.note if target.date is None else 'dates'}"
         raise InputError("target", "be a column of numbers or classes", got)
     unused = [kind for kind, use in zip(kinds, uses, strict=True) if use == "left out" and kind.left_out]
     listing = _list_unused(unused)
@@ -298,7 +309,7 @@ def read_cells(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> list[C
     for column, kind in zip(columns, kinds, strict=True):
         if kind.date is not None:
             column = replace(column, values=kind.date.parse(column))
-        elif column.is_text and kind.number is not None:
+        elif column.is_text and (kind.number is not None or kind.notation is not None):
             column = replace(column, values=kind.numbers(column))
         result.append(column)
     return result
@@ -360,7 +371,13 @@ def missing_report(columns: Sequence[Column]) -> str:
 
 
 def encode_frame(
-    frame: pd.DataFrame, target: str, task: Task, classes: tuple[str, ...] | None, also: Collection[str] = ()
+    frame: pd.DataFrame,
+    target: str,
+    task: Task,
+    classes: tuple[str, ...] | None,
+    also: Collection[str] = (),
+    *,
+    kinds: Mapping[str, str] | None = None,
 ) -> tuple[TableEncoding, Floats, list[str]]:
     """Return how the columns of a DataFrame become numbers as in :func:`read_table`, and its rows (n, d) as these.
 
@@ -371,12 +388,12 @@ def encode_frame(
     columns = [*inputs, Column(name, np.arange(float(len(frame))))]  # the target is not looked at
     _check_table(path, columns)
     position = len(inputs)
-    kinds, uses = _choose_uses(path, columns, position, None, (), (), also)
-    doubtful = doubtful_columns(columns, kinds, uses, "indicate")
+    found, uses = _choose_uses(path, columns, position, None, (), kinds, also)
+    doubtful = doubtful_columns(columns, found, uses, "indicate")
     used = [k for k, use in enumerate(uses) if use == "input"]
-    columns = read_cells(columns, kinds)
-    check_finite([columns[k] for k in used], [kinds[k] for k in used])
-    encoding = fit_encoding(columns, kinds, uses, "indicate", task=task, classes=classes)
+    columns = read_cells(columns, found)
+    check_finite([columns[k] for k in used], [found[k] for k in used])
+    encoding = fit_encoding(columns, found, uses, "indicate", task=task, classes=classes)
     return encoding, encoding.transform_columns([columns[k] for k in used]).X, doubtful
 
 
@@ -386,13 +403,13 @@ def choose_columns(
     target: str | int | None,
     inputs: Names | None,
     drop: Names,
-    categorical: Names,
+    kinds: Mapping[str, str] | None,
     also: Collection[str] = (),
 ) -> tuple[int, list[ColumnKind], list[str]]:
     """Return the position of the target, the kinds of the columns, and the use of each."""
     _check_table(path, columns)
     position = _find_column(columns, target, path)
-    return position, *_choose_uses(path, columns, position, inputs, drop, categorical, also)
+    return position, *_choose_uses(path, columns, position, inputs, drop, kinds, also)
 
 
 def doubtful_columns(
@@ -418,14 +435,15 @@ def _choose_uses(
     position: int,
     inputs: Names | None,
     drop: Names,
-    categorical: Names,
+    given: Mapping[str, str] | None,
     also: Collection[str],
 ) -> tuple[list[ColumnKind], list[str]]:
     """Return the kinds of the columns, and the use of each: input, target or left out."""
     chosen = _chosen_columns(path, columns, position, inputs, drop)
-    forced = {columns[_find_column(columns, name, path, "categorical")].name for name in categorical}
+    by_name = {columns[_find_column(columns, name, path, "kinds")].name: kind for name, kind in (given or {}).items()}
     names = {columns[k].name for k in chosen} if inputs is not None else set()
-    kinds = detect_kinds(columns, categorical=forced, wanted=names | {columns[position].name})
+    target = columns[position].name
+    kinds = detect_kinds(columns, given=by_name, wanted=names | {target}, target=target)
     if all(kinds[k].left_out for k in chosen):  # a number that looks like an ID is better than nothing
         also = {*also, *(kinds[k].name for k in chosen if kinds[k].is_counter)}
     uses = ["left out"] * len(columns)

@@ -46,7 +46,7 @@ class Cells:
         """Return the cells with numbers and dates read; what is none counts as missing."""
         if kind.date is not None:
             return replace(self, column=replace(self.column, values=kind.date.parse(self.column)))
-        if self.column.is_text and kind.number is not None:
+        if self.column.is_text and (kind.number is not None or kind.notation is not None):
             return replace(self, column=replace(self.column, values=kind.numbers(self.column)))
         return self
 

@@ -108,7 +108,7 @@ def _whole_table(files: TableFiles, head: Head, reading: Mapping[str, Any]) -> P
 def _read_table(
     engine: Engine, files: TableFiles, path: Path, head: list[Column], reading: dict[str, Any], config: CurveConfig
 ) -> StreamedTable:
-    choice = {name: reading[name] for name in ("target", "inputs", "drop", "categorical")}
+    choice = {name: reading[name] for name in ("target", "inputs", "drop", "kinds")}
     position, kinds, uses = choose_columns(path, head, **choice)
     narrow, doubtful = (kinds, uses), doubtful_columns(head, kinds, uses, reading["missing"])
     if doubtful:

@@ -1,17 +1,18 @@
-"""How the values of an input are written: numbers with units, years, days as dates, names of months and weekdays."""
+"""How the values of an input are written: numbers with units, years, dates, times, intervals, words in order."""
 
 from __future__ import annotations
 
 import calendar
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
 
 from creases._typing import Floats
 from creases.tables._encoding.encoding import Feature, TableEncoding
+from creases.tables._reading.notations import Notation
 from creases.tables._words.numbers import format_value, round_step
 from creases.tables._words.terms import date_part
 
@@ -20,6 +21,9 @@ MONTH, YEAR = 30.4375, 365.25
 
 #: Dates over more days than this are told by month and year, slopes over more than so many by year or by month.
 LONG, YEARS, MONTHS = 3 * YEAR, 2 * YEAR, 60.0
+
+#: Levels of an ordinal or intervals that are told one by one, and labels of a picture, at most.
+LEVELS, TICKS = 100, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,26 @@ class Axis:
     beyond: str  #: ``above`` or ``after``
     at: str  #: ``at`` or ``in``
     cycle: tuple[float, ...] = ()  #: all values of a month, weekday or hour
+    levels: tuple[float, ...] = ()  #: all values of an ordinal or of intervals
+    ticks: tuple[float, ...] = ()  #: where a picture has labels; () for round numbers
+
+
+def feature_axis(feature: Feature, encoding: TableEncoding, knots: Floats) -> Axis:
+    """Return the axis of an input that is a number, as its column writes it."""
+    if feature.kind == "date":
+        return _date_axis(feature, encoding, knots)
+    notation = next(column for column in encoding.inputs if column.name == feature.column).kind.notation
+    return number_axis(feature.column, feature.unit, knots) if notation is None else _notation_axis(notation, knots)
+
+
+def _notation_axis(notation: Notation, knots: Floats) -> Axis:
+    low, high = float(knots[0]), float(knots[-1])
+    is_time = notation.kind in ("time", "duration")
+    words = ("until", "after") if notation.kind == "time" else ("up to", "above")
+    levels = tuple(notation.grid(low, high, LEVELS).tolist()) if notation.kind in ("ordinal", "interval") else ()
+    ticks = tuple(notation.grid(low, high, TICKS).tolist())
+    step = notation.step(low, high) if is_time or high > low else (1.0, "1")
+    return Axis(notation.write, *step, *words, "at", levels=levels if len(levels) > 1 else (), ticks=ticks)
 
 
 def number_axis(name: str, unit: str, knots: Floats) -> Axis:
@@ -63,7 +87,7 @@ def _digits(low: float, high: float) -> int:
     return int(np.clip(3 + np.ceil(np.log10(largest / (high - low))), 4, 15))
 
 
-def date_axis(feature: Feature, encoding: TableEncoding, knots: Floats) -> Axis:
+def _date_axis(feature: Feature, encoding: TableEncoding, knots: Floats) -> Axis:
     """Return the axis of a part of a date."""
     column = next(column for column in encoding.inputs if column.name == feature.column)
     part = date_part(feature, encoding)
@@ -79,7 +103,8 @@ def date_axis(feature: Feature, encoding: TableEncoding, knots: Floats) -> Axis:
         cycle = tuple(float(k) for k in range(24) if knots[0] <= k <= knots[-1])
         return Axis(lambda x: f"{int(x)}:{round(60 * (x % 1)):02d}", 1.0, "hour", "until", "after", "at", cycle)
     assert column.kind.date is not None
-    return days_axis(column.kind.date.first, float(knots[-1] - knots[0]))
+    axis = days_axis(column.kind.date.first, float(knots[-1] - knots[0]))
+    return replace(axis, place=column.kind.date.write, at="in") if column.kind.date.is_months else axis
 
 
 def days_axis(first: str, length: float) -> Axis:

@@ -9,7 +9,7 @@ import numpy as np
 
 from creases._text import plural
 from creases._typing import Floats
-from creases.tables._words.axes import date_axis, number_axis
+from creases.tables._words.axes import feature_axis
 from creases.tables._words.column_text import column_graphs, level_values
 from creases.tables._words.curves import choose_places
 from creases.tables._words.model_text import opening_text
@@ -107,9 +107,13 @@ def _column_entries(terms: Terms, term: ColumnTerm) -> list[CardEntry]:
     entries: list[CardEntry] = []
     constant = np.zeros(len(terms.outputs)) if term.indicator is None else terms.curve_values(term.indicator)[1][0]
     for graph in column_graphs(terms, term):
-        kept = sorted({k for height in graph.values.T for k in choose_places(graph.knots, height, 1e-9)})
-        points = (graph.values[kept] + (constant if not entries else 0.0)).T
-        places = tuple(graph.axis.place(float(graph.knots[k])) for k in kept)
+        knots, values = graph.knots, graph.values
+        if graph.axis.levels:
+            knots = np.array(graph.axis.levels)
+            values = np.stack([np.interp(knots, graph.knots, height) for height in graph.values.T], axis=1)
+        kept = sorted({k for height in values.T for k in choose_places(knots, height, 1e-9)})
+        points = (values[kept] + (constant if not entries else 0.0)).T
+        places = tuple(graph.axis.place(float(knots[k])) for k in kept)
         name = term.name if graph.name in ("", "trend") else f"{graph.name} of {term.name}"
         entries.append(CardEntry(name, places, rows, points, is_curve=True))
     missing = terms.missing(term)
@@ -144,12 +148,8 @@ def _plane_places(terms: Terms, group: tuple[str, ...]) -> tuple[list[int], list
     feature = features[group[0]][1]
     if feature.is_numeric:
         knots, _ = terms.curve_values(inputs[0])
-        axis = (
-            date_axis(feature, terms.encoding, knots)
-            if feature.kind == "date"
-            else number_axis(feature.column, feature.unit, knots)
-        )
-        values = np.linspace(knots[0], knots[-1], PLACES).tolist()
+        axis = feature_axis(feature, terms.encoding, knots)
+        values = [*axis.levels] or [*axis.ticks] or np.linspace(knots[0], knots[-1], PLACES).tolist()
         return inputs, [(axis.place(value), [value]) for value in values]
     term = next(term for term in terms.columns if term.column.name == feature.column)
     if feature.kind == "category":

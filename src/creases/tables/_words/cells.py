@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from creases._typing import Floats
+from creases.tables._reading.kinds import ColumnKind
 from creases.tables._words.axes import date_text, number_axis
 from creases.tables._words.numbers import format_value
 from creases.tables._words.ranges import days_input
@@ -39,7 +40,15 @@ def _decode(term: ColumnTerm, x: Floats) -> Any:
         return datetime.fromisoformat(column.kind.date.first) + _days(float(x[days_input(term)]))
     if column.kind.words is not None:
         return column.kind.words[int(values[0] > 0.5)]
-    return float(values[0])
+    return _as_written(column.kind, float(values[0]))
+
+
+def _as_written(kind: ColumnKind, value: float) -> str | float:
+    """Return a number as the column writes it, where that is read as the same number again."""
+    if kind.notation is None:
+        return value
+    text = kind.notation.write(value)
+    return text if kind.notation.parse([text])[0] == value else value
 
 
 def _days(days: float) -> timedelta:
@@ -55,14 +64,17 @@ def cell_text(terms: Terms, term: ColumnTerm, x: Floats) -> str:
     if column.is_category:
         return term.level_name(term.features[int(values.argmax())]) if values.any() else UNKNOWN
     if column.kind.date is not None:
-        return date_text(column.kind.date.first, float(x[days_input(term)]))
+        days = float(x[days_input(term)])
+        return column.kind.date.write(days) if column.kind.date.is_months else date_text(column.kind.date.first, days)
     if column.kind.words is not None:
         return column.kind.words[int(values[0] > 0.5)]
     return number_text(terms, term, float(values[0]))
 
 
 def number_text(terms: Terms, term: ColumnTerm, value: float) -> str:
-    """Return a number of a column with its unit."""
+    """Return a number of a column as it writes it, or with its unit."""
+    if (notation := term.column.kind.notation) is not None:
+        return notation.write(value)
     knots, _ = terms.curve_values(int(term.inputs[0]))
     axis = number_axis(term.column.name, term.features[0].unit, knots)
     unit = f" {term.features[0].unit}" if term.features[0].unit else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from creases._typing import Floats
-from creases.tables._words.axes import Axis, date_axis, number_axis
+from creases.tables._words.axes import Axis, feature_axis
 from creases.tables._words.curves import NEAR, choose_places, curve_text
 from creases.tables._words.terms import ColumnTerm, Terms, date_part
 
@@ -67,11 +67,11 @@ def column_graphs(terms: Terms, term: ColumnTerm) -> list[Graph]:
     if term.column.kind.date is None:
         ((j, feature),) = term.numbers
         knots, values = terms.curve_values(j)
-        return [Graph("", number_axis(feature.column, feature.unit, knots), knots, values)]
+        return [Graph("", feature_axis(feature, terms.encoding, knots), knots, values)]
     graphs = {}
     for j, feature in term.numbers:
         knots, values = terms.curve_values(j)
-        axis = date_axis(feature, terms.encoding, knots)
+        axis = feature_axis(feature, terms.encoding, knots)
         graphs[date_part(feature, terms.encoding)] = Graph(date_part(feature, terms.encoding), axis, knots, values)
     trend = graphs.pop("days")
     return [Graph("trend", trend.axis, trend.knots, trend.values), *graphs.values()]

@@ -29,6 +29,8 @@ def curve_text(knots: Floats, values: Floats, axis: Axis, unit: str) -> str:
         return ""
     if axis.cycle:
         return _extremes_text(np.array(axis.cycle), np.interp(axis.cycle, knots, values), axis, unit)
+    if axis.levels:
+        return places_text(np.array(axis.levels), np.interp(axis.levels, knots, values), axis, unit)
     knots, values = straighten(knots, values)
     if len(knots) - 1 > PIECES:
         return places_text(knots, values, axis, unit)

@@ -36,6 +36,7 @@ class NumberGraph:
     place: Callable[[float], str]  #: a value of the column as text
     first_day: str  #: of days, the date of day 0; else ""
     cycle: tuple[float, ...]  #: all values of a month, weekday or hour
+    ticks: tuple[float, ...]  #: where an axis has labels; () for round numbers
     rows: Floats  #: (n,) values of the rows
 
 
@@ -122,6 +123,7 @@ def _number_graph(terms: Terms, term: ColumnTerm, graph: Graph, size: float, X: 
         place=graph.axis.place,
         first_day=date.first if date is not None and is_days else "",
         cycle=graph.axis.cycle,
+        ticks=graph.axis.ticks,
         rows=rows,
     )
 

@@ -40,7 +40,8 @@ def describe_model(model: ReadableModel, *, X: Floats | None = None, max_lines: 
     lines = [(size, name, text) for size, name, text in zip(sizes, terms.names, _term_texts(terms, X), strict=True)]
     lines = [line for line in lines if line[2] and (line[0] > NEGLIGIBLE * sizes.max(initial=0.0) or not line[0])]
     lines.sort(key=lambda line: -line[0])
-    texts = [f"{name}: {text}" for _, name, text in lines[:max_lines]]
+    kinds = {term.name: f" ({term.column.kind.kind})" for term in terms.columns if term.column.kind.is_reading}
+    texts = [f"{name}{kinds.get(name, '')}: {text}" for _, name, text in lines[:max_lines]]
     rest = lines[max_lines:]
     if rest:
         largest = format_value(max(float(size) for size, _, _ in rest), 2)

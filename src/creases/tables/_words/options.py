@@ -69,6 +69,10 @@ def _numbers(term: ColumnTerm, own: Floats, ranges: InputRanges) -> tuple[Floats
     if term.features[0].kind == "yes/no":
         values = np.array([1.0 - own[0]]) if low < high else np.zeros(0)
         costs = np.full(len(values), SWITCH)
+    elif (notation := term.column.kind.notation) is not None:
+        values = notation.grid(low, high, round(1 / STEP))
+        values = values[np.abs(values - own[0]) > 1e-9 * (high - low)]
+        costs = CHANGE + np.abs(values - own[0]) / ranges.spread[j]
     else:
         step = max(round_down(STEP * (high - low)), float(ranges.unit[j])) if high > low else 1.0
         values = np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step

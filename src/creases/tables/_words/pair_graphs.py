@@ -10,7 +10,7 @@ import numpy as np
 
 from creases._typing import Floats, Ints
 from creases.tables._stages.parts import Curve
-from creases.tables._words.axes import date_axis, number_axis
+from creases.tables._words.axes import feature_axis
 from creases.tables._words.terms import ColumnTerm, Terms, date_part, part_name
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class Side:
     place: Callable[[float], str]  #: a number as text
     first_day: str = ""  #: of days, the date of day 0
     cycle: tuple[float, ...] = ()  #: all values of a month, weekday or hour
+    ticks: tuple[float, ...] = ()  #: where an axis has labels; () for round numbers
 
     def encode(self, X: Floats, values: Floats) -> None:
         """Set the inputs of encoded rows X (n, d) to numbers (n,), or to the levels with these numbers."""
@@ -98,12 +99,9 @@ def _side(terms: Terms, plane: Plane, names: tuple[str, ...]) -> Side:
     if not feature.is_numeric:
         return Side(name, inputs, _levels(term, inputs), np.zeros(0), str)
     knots = _knots(plane, int(inputs[0]))
-    date = term.column.kind.date
-    if date is None:
-        return Side(name, inputs, (), knots, number_axis(name, feature.unit, knots).place)
-    axis = date_axis(feature, terms.encoding, knots)
-    first = date.first if date_part(feature, terms.encoding) == "days" else ""
-    return Side(name, inputs, (), knots, axis.place, first, axis.cycle)
+    date, axis = term.column.kind.date, feature_axis(feature, terms.encoding, knots)
+    first = date.first if date is not None and date_part(feature, terms.encoding) == "days" else ""
+    return Side(name, inputs, (), knots, axis.place, first, axis.cycle, axis.ticks)
 
 
 def _levels(term: ColumnTerm, inputs: Ints) -> tuple[str, ...]:

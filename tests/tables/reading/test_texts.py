@@ -1,0 +1,338 @@
+"""Texts that are read as what they are: times, durations, units, intervals, ordered words, months, shares."""
+
+from __future__ import annotations
+
+import datetime
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import creases
+from creases.errors import InputError
+from creases.tables import TableEncoding, describe_model, explain_row, find_changes, points_card, read_table
+
+
+def read(cells, name="c", **options):
+    """Return the problem of a column of texts, and a number to predict."""
+    return read_table(pd.DataFrame({name: list(cells), "y": np.arange(len(cells)) % 3 + 0.5}), "y", **options)
+
+
+def read_numbers(cells, name="c", **options):
+    """Return the kind of a column, and its numbers."""
+    problem = read(cells, name, **options)
+    return problem.encoding.kinds[name], problem.X[:, 0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "numbers"),
+    [
+        (["08:30", "23:45", "00:00"], "time", [8.5, 23.75, 0]),
+        (["8:30", "19:15", "24:00"], "time", [8.5, 19.25, 24]),
+        (["12:30:00", "08:00:36", "09:00:00"], "time", [12.5, 8.01, 9]),
+        (["8:30 pm", "12:15 am", "12:15 PM"], "time", [20.5, 0.25, 12.25]),
+        (["8 am", "11 p.m.", "9 am"], "time", [8, 23, 9]),
+        (["1:30:00", "0:45:00", "2:00:36"], "duration", [1.5, 0.75, 2.01]),
+        (["30:15", "08:00", "100:00"], "duration", [30.25, 8, 100]),
+        (["90 min", "45 min", "5 min"], "duration", [1.5, 0.75, 1 / 12]),
+        (["1 h 30", "2 h", "45 min"], "duration", [1.5, 2, 0.75]),
+        (["2d 4h", "1d", "3h 30m"], "duration", [52, 24, 3.5]),
+        (["1 day 02:00:00", "0 days 00:30:00", "2 days, 1:00:00"], "duration", [26, 0.5, 49]),
+        (["PT1H30M", "PT45M", "P1DT1H"], "duration", [1.5, 0.75, 25]),
+        (["61.5 kg", "70 kg", "58.2kg"], "quantity", [61.5, 70, 58.2]),
+        (["2 kg", "500 g", "1.5 kg"], "quantity", [2, 0.5, 1.5]),
+        (["2 km", "150 m", "1 km"], "quantity", [2, 0.15, 1]),
+        (["12 kWh", "7,5 kWh", "8 kWh"], "quantity", [12, 7.5, 8]),
+        (["1 bedroom", "2 bedrooms", "3 bedrooms"], "quantity", [1, 2, 3]),
+        (["5 m", "7 m", "12 m"], "quantity", [5, 7, 12]),
+        (["10-20", "20-30", "30-40"], "interval", [15, 25, 35]),
+        (["1-2", "3-4", "5-6"], "interval", [1.5, 3.5, 5.5]),
+        (["<10", "10-20", "20+"], "interval", [5, 15, 25]),
+        (["20 to 30", "30 to 40", "over 40"], "interval", [25, 35, 45]),
+        (["0", "1", "2", "3+"], "interval", [0, 1, 2, 3]),
+        (["<5", "7", "9"], "interval", [2.5, 7, 9]),
+        (["(0, 10]", "(10, 20]", "(0, 10]"], "interval", [5, 15, 5]),
+        (["18-24 years", "25-34 years", "65+ years"], "interval", [21, 29.5, 68.75]),
+        (["low", "Medium", "HIGH"], "ordinal", [0, 1, 2]),
+        (["often", "never", "always"], "ordinal", [1, 0, 2]),
+        (["M", "XL", "S"], "ordinal", [1, 2, 0]),
+        (["grade B", "grade A", "grade F"], "ordinal", [1, 0, 2]),
+        (["level 2", "level 10", "level 1"], "ordinal", [1, 2, 0]),
+        (["stage IV", "stage I", "stage II"], "ordinal", [2, 0, 1]),
+        (["2nd", "1st", "3rd"], "ordinal", [1, 0, 2]),
+        (["3/4", "1/2", "1/8"], "share", [0.75, 0.5, 0.125]),
+        (["12 %", "7.5 %", "100 %"], "share", [12, 7.5, 100]),
+    ],
+)
+def test_texts_are_read_as_what_they_are(cells, kind, numbers):
+    found, values = read_numbers(cells)
+    assert found == kind
+    np.testing.assert_allclose(values, numbers, rtol=1e-15)
+
+
+@pytest.mark.parametrize("cells", [["2024-03", "2024-01", "2024-02"], ["Mar 2024", "Jan 2024", "Feb 2024"]])
+def test_months_become_days_since_the_first(cells):
+    problem = read(cells)
+    assert problem.encoding.kinds["c"] == "month"
+    assert problem.features[-1] == "c days since 2024-01-01"
+    assert problem.X[:, -1].tolist() == [60, 0, 31]
+
+
+def test_quarters_begin_with_their_first_day():
+    assert read(["2024Q2", "2024Q1", "2023Q4"]).X[:, -1].tolist() == [183, 92, 0]
+    assert read(["Q2 2024", "Q1 2024", "Q4 2023"]).X[:, -1].tolist() == [183, 92, 0]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["A", "B", "F"],  # letters may be anything
+        ["M", "S", "M"],  # married and single
+        ["type 1", "type 2", "type 3"],
+        ["120/80", "110/70", "140/90"],  # blood pressure
+        ["2-1", "0-3", "1-1"],  # scores of games
+        ["5 kg", "3 m", "2 kg"],  # no common unit
+        ["007 A", "012 A", "013 A"],  # codes
+        ["25:99", "08:30", "09:00"],
+        ["low", "red", "high"],
+    ],
+)
+def test_texts_that_may_be_anything_remain_categories(cells):
+    assert read(cells).encoding.kinds["c"] == "category"
+
+
+def test_a_clock_is_a_duration_in_a_column_that_is_called_so():
+    assert read(["08:30", "09:45"], "lap duration").encoding.kinds["lap duration"] == "duration"
+
+
+def test_typed_times_and_spans_of_time_are_read_too():
+    times = [datetime.time(8, 30), None, datetime.time(20, 15)]
+    assert read(times).encoding.kinds["c"] == "time"
+    spans = pd.to_timedelta([90, 30, 3000], unit="min")
+    assert read_numbers(spans) == ("duration", [1.5, 0.5, 50])
+    assert read_numbers([span.to_pytimedelta() for span in spans]) == ("duration", [1.5, 0.5, 50])
+
+
+def test_one_unreadable_cell_of_many_is_missing_and_of_few_makes_categories():
+    cells = [f"{k % 24:02d}:{k % 60:02d}" for k in range(60)]
+    problem = read([*cells, "late"])
+    assert problem.encoding.kinds["c"] == "time"
+    assert problem.encoding.columns[0].kind.note == "hours from 0 to 24; 1 cell read as missing, such as 'late'"
+    assert problem.features == ("c", "c is missing")
+    assert read([*cells[:5], "late"]).encoding.kinds["c"] == "category"
+
+
+def test_units_of_one_dimension_agree_with_their_definition():
+    grams = [500, 125, 62, 31]
+    _, values = read_numbers([f"{g} g" for g in grams] + ["1 kg", "2 t"])
+    assert values == [*map(float, grams), 1000, 2_000_000]
+
+
+def test_a_target_with_few_words_has_classes_and_one_with_units_has_values():
+    frame = pd.DataFrame({"a": np.arange(12.0), "y": ["low", "medium", "high"] * 4})
+    assert read_table(frame, "y").classes == ("high", "low", "medium")
+    frame["y"] = [f"{k * 1.5} kg" for k in range(12)]
+    problem = read_table(frame, "y")
+    assert problem.classes is None
+    assert problem.y.tolist() == [k * 1.5 for k in range(12)]
+
+
+# -- overruled --------------------------------------------------------------------------------------------------------
+
+
+def test_kinds_overrule_what_a_column_looks_like():
+    assert read(["08:30", "09:30", "08:30"], kinds={"c": "category"}).features == ("c=08:30", "c=09:30")
+    assert read_numbers(["B", "A", "F"], kinds={"c": "ordinal"}) == ("ordinal", [1, 0, 2])
+    assert read_numbers(["tiny", "vast", "wee"], kinds={"c": "wee < tiny < vast"}) == ("ordinal", [1, 2, 0])
+    assert read_numbers(["08:30", "09:45"], kinds={"c": "duration"}) == ("duration", [8.5, 9.75])
+    assert read_numbers([3.0, 1.0], kinds={0: "number"}) == ("number", [3, 1])
+    dates = pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-01"])
+    assert len(read(dates, kinds={"c": "category"}).features) == 2
+
+
+def test_an_id_that_is_given_a_kind_is_used():
+    frame = pd.DataFrame({"row id": np.arange(30), "a": np.arange(30) % 7, "y": np.arange(30) % 4})
+    assert read_table(frame, "y").features == ("a",)
+    assert read_table(frame, "y", kinds={"row id": "number"}).features == ("row id", "a")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        ({"c": "colour"}, "kinds must have for column 'c' one of number, quantity, .* got 'colour'"),
+        ({"d": "time"}, "kinds must be a column of table, got 'd'"),
+        ({"c": "time"}, "kinds must be what column 'c' can be read as, got 'time', which values such as 'red' are not"),
+        ({"c": "ordinal"}, "got 'ordinal', which values such as 'red' are not; kinds are .*'c': 'low<high'"),
+        ({"c": "quantity"}, "kinds are number, quantity, share, category, ordinal"),
+        ({"c": "a<b"}, "got 'a<b', which values such as 'red' are not"),
+        ({"y": "date"}, "column 'y' can be read as, got 'date', which values such as '0.5' are not"),
+        ({"c": 3}, "one of number"),
+        ("c", "kinds must be a dict"),
+    ],
+)
+def test_a_wrong_kind_is_refused_with_the_kinds_that_exist(kinds, said):
+    with pytest.raises((InputError, TypeError), match=said):
+        read(["red", "blue", "red"], kinds=kinds)
+
+
+# -- the model --------------------------------------------------------------------------------------------------------
+
+
+def make_table(n=400, seed=0):
+    """Return a table with a column of every kind of text, and what they do to a number."""
+    rng = np.random.default_rng(seed)
+    minutes, weight = rng.integers(0, 1440, n), rng.normal(60, 10, n).round(1)
+    risk, age, month, score = (rng.integers(0, k, n) for k in (3, 4, 20, 11))
+    frame = pd.DataFrame(
+        {
+            "when": [f"{m // 60:02d}:{m % 60:02d}" for m in minutes],
+            "weight": [f"{w} kg" for w in weight],
+            "took": [f"{m // 60} h {m % 60}" for m in rng.permutation(minutes)],
+            "risk": np.array(["low", "medium", "high"])[risk],
+            "age": np.array(["<18", "18-35", "35-65", "65+"])[age],
+            "month": [f"{2020 + m // 12}-{m % 12 + 1:02d}" for m in month],
+            "score": [f"{s}/10" for s in score],
+        }
+    )
+    frame["y"] = np.sin(minutes / 240) * 3 + 0.2 * weight + np.array([0, 3, 1])[risk] + np.array([0, 1, 4, 2])[age]
+    frame["y"] += 0.1 * month + 0.3 * score + 0.1 * rng.normal(size=n)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return make_table()
+
+
+@pytest.fixture(scope="module")
+def model(frame):
+    return creases.fit_table(frame, "y")
+
+
+def test_each_kind_is_printed_and_values_are_in_the_notation_of_their_column(model, frame):
+    kinds = dict(zip(*(model.encoding.describe()[name] for name in ("column", "kind")), strict=True))
+    assert kinds == {"when": "time", "weight": "quantity", "took": "duration", "risk": "ordinal", "age": "interval",
+                     "month": "month", "score": "share", "y": "number"}  # fmt: skip
+    assert "when: time, weight: quantity" in repr(model)
+    told = {line.split(":")[0]: line for line in describe_model(model)}
+    for name, parts in {
+        "when (time)": ("at 00:0", "at 06:"),
+        "weight (quantity)": ("per kg",),
+        "risk (ordinal)": ("at low", "at medium", "at high"),
+        "age (interval)": ("at <18", "at 35-65", "at 65+"),
+        "score (share)": ("per 1/10",),
+        "month (month)": ("per month",),
+    }.items():
+        assert all(part in told[name] for part in parts), told
+    card = str(points_card(model))
+    assert "65+" in card
+    assert "medium" in card
+    assert "2020-01" in card
+    x = model.encoding.transform(frame.iloc[:1]).X[0]
+    cells = {effect.name: effect.cell for effect in explain_row(model, x).effects}
+    row = frame.iloc[0]
+    for name in ("when", "weight", "risk", "age", "month", "score"):
+        assert cells[name].removesuffix(" kg") == row[name].removesuffix(".0 kg").removesuffix(" kg")
+
+
+def test_changes_of_a_row_are_cells_of_the_table(model, frame):
+    x = model.encoding.transform(frame.iloc[:1]).X[0]
+    answer = find_changes(model, x, to=f">= {model.predict(frame.iloc[:1])[0] + 6}").answers[0]
+    np.testing.assert_array_equal(model.encoding.transform([answer.cells]).X[0], answer.x)
+    assert answer.cells["risk"] in ("low", "medium", "high")
+    assert answer.cells["age"] in ("<18", "18-35", "35-65", "65+")
+    assert len(answer.cells["when"]) == 5
+
+
+def test_a_stored_model_predicts_the_same_and_reports_the_same_cells(model, frame, tmp_path):
+    model.save(tmp_path / "m")
+    loaded = creases.load(tmp_path / "m")
+    assert loaded.predict(frame).tolist() == model.predict(frame).tolist()
+    rows = frame.iloc[:3].assign(
+        when=["25:99", None, "7:15 pm"], risk=["lo", "LOW", "high"], weight=["9", "1 m", "70 kg"]
+    )
+    encoded = loaded.encoding.transform(rows)
+    assert encoded.notes == (
+        "column 'when': 1 cell read as missing, not times ('25:99')",
+        "column 'when': 1 missing value, where the training table had none",
+        "column 'weight': 1 cell read as missing, not numbers ('1 m')",
+        "column 'risk': 1 cell read as missing, not values of the scale ('lo')",
+    )
+    assert encoded.X[2, 0] == 19.25
+    assert encoded.X[0, 1] == 9
+
+
+def test_a_category_is_no_better_than_words_in_order(frame):
+    table = pd.concat([frame] * 2, ignore_index=True)[["risk", "age", "y"]]
+    table["y"] += np.random.default_rng(1).normal(size=len(table))
+    kinds = (None, {"risk": "category", "age": "category"})
+    models = [creases.fit_table(table, "y", kinds=each) for each in kinds]
+    errors = [float(np.mean((model.predict(table) - table["y"]) ** 2)) for model in models]
+    assert errors[0] <= 1.01 * errors[1]
+
+
+def test_onnxruntime_takes_words_in_order_as_text_and_times_as_hours(model, frame, tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(str(model.to_onnx(tmp_path / "model.onnx")))
+    X = model.encoding.transform(frame).X
+    by_name = dict(zip(model.features, X.T, strict=True))
+    rows = {
+        entry.name: frame["risk"].to_numpy(object)[:, None] if entry.name == "risk" else by_name[entry.name][:, None]
+        for entry in session.get_inputs()
+    }
+    np.testing.assert_allclose(session.run(None, rows)[0].reshape(-1), model.predict(frame), rtol=1e-9)
+
+
+def test_estimators_read_frames_in_the_same_way(frame):
+    X, y = frame.drop(columns="y"), frame["y"]
+    model = creases.GrowingRegressor(random_state=0, kinds={"risk": "category"}).fit(X, y)
+    assert model.model_.encoding.kinds["when"] == "time"
+    assert model.model_.encoding.kinds["risk"] == "category"
+    with pytest.raises(InputError, match="kinds must be given for a DataFrame only"):
+        creases.GrowingRegressor(kinds={"a": "category"}).fit(np.eye(9), np.arange(9.0))
+
+
+# -- ugly texts -------------------------------------------------------------------------------------------------------
+
+UGLY = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(["", " ", "-", "+", "<", ">5", "65+", "5-", "-5", "1-2-3", "1:2", "::", "08:30", "24:01", "1 h",
+                     "h", "m", "1 m", "1e999 kg", "9" * 400 + " kg", "1/0", "0/1", "2024Q5", "2024Q1", "١٢:٣٠",
+                     "１２:30", "low", "LOW ", "\u00a05\u00a0kg", "1_000 kg", "nan kg", "٣ kg", "²", "5 ²", "<-5",
+                     "1.5.5-2"]),
+    st.from_regex(r"\d{1,3}[-:/ ]\d{1,3}( ?(kg|g|h|min|pm|%))?", fullmatch=True),
+)  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(UGLY, min_size=1, max_size=30), st.data())
+def test_any_texts_are_read_and_stored_or_refused_in_a_sentence(cells, data):
+    try:
+        problem = read(cells)
+    except InputError:
+        return
+    assert np.isfinite(problem.X).all()
+    encoding = TableEncoding.from_dict(problem.encoding.to_dict())
+    others = data.draw(st.lists(UGLY, min_size=1, max_size=5))
+    first, second = (each.transform(pd.DataFrame({"c": others})) for each in (problem.encoding, encoding))
+    assert first.X.tolist() == second.X.tolist()
+    assert first.notes == second.notes
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 23), st.integers(0, 59)), min_size=2, max_size=9, unique=True))
+def test_times_are_exact_fractions_of_hours(times):
+    kind, hours = read_numbers([f"{h:02d}:{m:02d}" for h, m in times])
+    assert kind == "time"
+    assert hours == [float(Fraction(60 * h + m, 60)) for h, m in times]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(-99, 99), st.integers(1, 50)), min_size=2, max_size=9, unique=True))
+def test_intervals_are_their_middles(ends):
+    kind, middles = read_numbers([f"{low} to {low + width}" for low, width in ends])
+    assert kind == "interval"
+    assert middles == [low + width / 2 for low, width in ends]
