@@ -44,7 +44,8 @@ def test_the_scores_come_first_then_the_model_then_the_stages(run, trees, tmp_pa
     ]
     places = [said.index(mark) for mark in marks]
     assert places == sorted(places)
-    assert "'tree id' (ID: different in every row)" in " ".join(result.stderr.split())
+    reason = "different in every row; held-out rows are not better predicted with it"
+    assert f"'tree id' (ID: {reason})" in " ".join(result.stderr.split())
     files = {path.name for path in (tmp_path / "o").iterdir()} - {"model.onnx"}
     assert files == {"run.json", "model.json", "encoding.json", "baselines.npz", "metrics.json", "report.txt"}
     model = creases.load("o")
