@@ -245,7 +245,7 @@ def test_an_encoding_whose_columns_cannot_be_encoded_is_refused():
         ("town", "levels", ["Ulm", "Bonn", ""], "the values of column 'town' are not in order"),
         ("town", "rare", ["Rom"], "column 'town' has rare values that it does not have"),
         ("town", "common", "Rom", "'Rom', the most frequent value of column 'town', is not one"),
-        ("town", "kind", "ID", "column 'town' is an input of the kind 'ID'"),
+        ("town", "kind", "text", "column 'town' is an input of the kind 'text'"),
         ("town", "use", "target", "column 'town' has values of a category"),
         ("price", "use", "left out", "there is no column to predict"),
         ("size", "means", [1.0, 2.0], "column 'size' has 2 means where 1 belong"),

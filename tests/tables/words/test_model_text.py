@@ -201,7 +201,8 @@ def test_a_model_without_rows_is_ordered_by_what_it_stores():
 def test_constant_columns_have_no_line():
     text = table(age=[20, 40, 60], size=[1, 2, 3], one=["a"], id=list(range(12)), y=[1.5, 2.5, 3.5])
     told = lines(text, {"age": ([20, 60], [0, 4])})
-    assert [line.split(":")[0] for line in told] == ["y", "age"]
+    assert [line.split(":")[0] for line in told] == ["y", "age", "left out"]
+    assert "'one' (constant: 'a' in every row)" in told[-1]
 
 
 def test_a_network_without_curves_is_refused():

@@ -22,7 +22,7 @@ from creases.tables._stages.candidates import Candidate, compare
 from creases.tables._stages.fit import FOLDS
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.rows import Rows, scale_of_scores
-from creases.tables._stages.stages import choose, fit_columns
+from creases.tables._stages.stages import UNIT_ERRORS, choose, fit_columns
 
 #: Rows that judge a column at most.
 TRIAL_ROWS = 8_000
@@ -59,7 +59,7 @@ def choose_doubtful(split: TableSplit, narrow: TableEncoding, wide: TableEncodin
     """Return the columns that only the ``wide`` encoding has and that pay, by name.
 
     Sums of curves of single columns are fitted on folds, with one column more each time. It must lower the loss of
-    held-out rows by a standard error of the paired differences, as a stage of a fit must. ``split`` has the rows of the
+    held-out rows by two standard errors of the paired differences, as units must. ``split`` has the rows of the
     wide encoding; those to test with are not looked at.
     """
     from threadpoolctl import threadpool_limits
@@ -86,7 +86,7 @@ def choose_doubtful(split: TableSplit, narrow: TableEncoding, wide: TableEncodin
         for name in new_columns(narrow, wide):
             candidate = fit([*used, name])
             gain, error = compare(best, candidate, tested)
-            if gain > error:
+            if gain > UNIT_ERRORS * error:
                 best, used = candidate, [*used, name]
     return used
 

@@ -144,7 +144,8 @@ class TableModel:
     @property
     def scored(self) -> TableModel:
         """The model that the scores are of: this one, or the one before it was fitted again to all rows."""
-        return self.facts.get("scored", self)
+        model: TableModel = self.facts.get("scored", self)
+        return model
 
     @property
     def _rows(self) -> TableSplit:

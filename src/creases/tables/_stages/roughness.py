@@ -39,7 +39,7 @@ def is_rough(x: Floats, residuals: Floats, copies: Floats) -> bool:
         means = np.bincount(cell, copies * each) / rows
         excess += float((rows * means**2).sum()) / variance - n_bins
         spread += float((2 + (kurtosis - 3) / rows.clip(1.0)).clip(0.1).sum())
-    return excess > ROUGH * spread**0.5
+    return bool(excess > ROUGH * spread**0.5)
 
 
 def _bins(x: Floats, copies: Floats) -> Ints:
@@ -67,7 +67,7 @@ def find_ramps(x: Floats, residuals: Floats, copies: Floats) -> Floats:
     sides = _differences(residuals[order], copies[order])
     sides[np.append(False, np.diff(x[order]) > 0) == 0] = 0.0  # a jump lies between two values
     taken: Bools = np.zeros(len(x), bool)
-    found = []
+    found: list[tuple[float, float]] = []
     for k in np.argsort(-sides, kind="stable").tolist():
         if sides[k] < JUMP or len(found) == MAX_JUMPS:
             break

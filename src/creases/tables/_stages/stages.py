@@ -152,10 +152,10 @@ def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidat
             break
     best = choose(result, tested)
     if best is not curves:
-        bases = [library.refine(fit) for fit in best.fits]
-        if any(finer is not fit.basis for finer, fit in zip(bases, best.fits, strict=True)):
+        finer = [library.refine(fit) for fit in best.fits]
+        if any(basis is not fit.basis for basis, fit in zip(finer, best.fits, strict=True)):
             fit = partial(fit_penalized, limits=limits)
-            result.append(_on_folds("finer planes", folds, bases.__getitem__, fit, curves.fits))
+            result.append(_on_folds("finer planes", folds, finer.__getitem__, fit, curves.fits))
     return result[1:]
 
 
