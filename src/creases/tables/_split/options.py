@@ -35,7 +35,7 @@ class CurveConfig:
         By column: "rising", "falling", "straight" or "convex".
     ensemble
         How often units are trained, from different starts; the units of all trainings are in the network. With more
-        than 1 units are tried even where units drawn at random do not help; they must still pay.
+        than 1 units are tried even where those of the first fold do not help; they must still pay.
     test_fraction
         Fraction of the rows that are only tested with.
     class_weight
