@@ -122,7 +122,7 @@ def keep(state):
 
 
 data = (moons.X, moons.y)
-options = {"lr": 0.05, "weight_decay": 0.1, "recycle": False, "validation": 0.2, "callbacks": [keep]}
+options = {"lr": 0.05, "weight_decay": 0.1, "validation": 0.2, "callbacks": [keep]}
 model, history = grow(model, data, "classification", how="fold", when=5, budget=60, **options)
 net, record = grown[3]
 partition = creases.plane(net, box=[(-2.2, 2.4), (-2.2, 2.2)])

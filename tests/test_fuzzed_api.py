@@ -36,7 +36,7 @@ NO_CALLS = {
         model_graphs plot_curves points_card squared_errors stack_networks unstack_network
         plot_compression plot_disagreement plot_gradients plot_growth
         plot_heatmap plot_pieces plot_polytope plot_pruning plot_section plot_tracks
-        redundant_units remove_redundant report save_figure""",
+        report save_figure""",
     "reads or writes files, or reads packages, and has tests of its own": """
         cifar10 fit_table load load_checkpoint load_run lock_folder mnist plane_tiles
         prepare_folder read_columns resolve_data""",

@@ -90,7 +90,7 @@ def train(
     x, y = data(dtype)
     optimizer, forward = make(model), wrap(model)
     step = None if schedule is None else schedule(optimizer)
-    given = {"how": "gradmax", "where": round_robin, "when": 10**6, "recycle": False, **more}
+    given = {"how": "gradmax", "where": round_robin, "when": 10**6, **more}
     loop = Loop(model, optimizer, Grower(forward, optimizer, (x, y), "classification", **given))
     for number in range(1, STEPS + 1):
         loss = (update or plain_update)(loop, lambda: F.cross_entropy(forward(x), y))

@@ -197,7 +197,7 @@ def test_a_training_step_costs_three_forward_passes(make, shape):
 
 def test_growth_steps_are_charged():
     data = classes(60)
-    options = {"how": "gradmax", "when": 2, "where": round_robin, "recycle": False, "budget": 5, "progress": False}
+    options = {"how": "gradmax", "when": 2, "where": round_robin, "budget": 5, "progress": False}
     model, history = grow(mlp(3, 2, 2), data, "classification", **options)
     training = {True: 0, False: 0}
     for epoch, before in zip(history.epochs, [{"multiply_adds": 0}, *history.epochs], strict=False):

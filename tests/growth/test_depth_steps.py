@@ -108,7 +108,7 @@ def test_places_without_a_layer_to_insert_are_still_options():
 
 def run_on(model, data, **options) -> Run:
     config = GrowthConfig(
-        **{"how": "tiny", "where": "width or depth", "when": 3, "budget": 8, "lr": 0.01, "recycle": False} | options
+        **{"how": "tiny", "where": "width or depth", "when": 3, "budget": 8, "lr": 0.01} | options
     )
     return Run(model, data, "regression", config, validation=0.2)
 

@@ -60,7 +60,7 @@ def test_models_of_many_kinds_grow(make, shape, how):
     x, y = classes(80, shape)
     dtype = next(model.parameters()).dtype
     before, size = copy.deepcopy(model), count_parameters(model)
-    grower = Grower(model, adam(model), (x, y), "classification", how=how, when=5, recycle=False)
+    grower = Grower(model, adam(model), (x, y), "classification", how=how, when=5)
     trained(grower, (x.to(dtype), y), 17)
     assert grower.history.records
     assert count_parameters(model) > size
@@ -111,7 +111,7 @@ def test_what_the_loop_has_measured_itself_is_put_down():
 def test_steps_of_the_optimizer_are_counted_also_where_the_loop_does_not_say_them():
     (x, y), model = classes(60), mlp(3, 2, 2)
     optimizer = adam(model)
-    grower = Grower(model, optimizer, (x, y), "classification", when=1, recycle=False, how="random")
+    grower = Grower(model, optimizer, (x, y), "classification", when=1, how="random")
     for epoch in range(1, 4):
         for rows in torch.arange(60).split(15):
             optimizer.zero_grad()
@@ -149,7 +149,7 @@ def test_an_optimizer_does_not_keep_its_grower_alive():
 
 def test_without_an_optimizer_a_model_grows_too():
     model = mlp(3, 2, 2)
-    grower = Grower(model, None, classes(), "classification", how="random", when=1, recycle=False)
+    grower = Grower(model, None, classes(), "classification", how="random", when=1)
     grower.step()
     assert model[0].out_features == 3
 
@@ -304,7 +304,7 @@ def test_whole_weights_are_repetition(how):
     kept = []
     for model, given in zip(models, data, strict=True):
         chosen = creases.growth.methods._registry.METHODS[how]()
-        grower = Grower(model, None, given, "classification", how=_all_of(chosen), when=1, recycle=False)
+        grower = Grower(model, None, given, "classification", how=_all_of(chosen), when=1)
         kept.append(grower.step())
     one, two = kept
     assert one.predicted == pytest.approx(two.predicted, rel=1e-6)

@@ -1,4 +1,4 @@
-"""Growth steps: within limits of size, where they are worth it, and by units grown anew."""
+"""Growth steps: within limits of size, where they are worth it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from growth_runs import adam, classes, mlp, round_robin, trained
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", ["tiny", Random(count=5), Split(count=4), "gradmax"])
 @pytest.mark.parametrize("limit", [{"parameters": 51}, {"flops": 81}])
-@pytest.mark.parametrize("recycle", [True, False])
-def test_a_limit_of_size_is_never_exceeded_and_is_used(how, limit, recycle):
+def test_a_limit_of_size_is_never_exceeded_and_is_used(how, limit):
     model = mlp(3, 3, 2, seed=5)
     data = classes()
     grower = Grower(
@@ -33,13 +32,12 @@ def test_a_limit_of_size_is_never_exceeded_and_is_used(how, limit, recycle):
         when=3,
         where=round_robin,
         stop=SizeLimit(**limit),
-        recycle=recycle,
     )
     trained(grower, data, 60)
     state = grower.state
     assert all(epoch["parameters"] <= limit.get("parameters", 10**9) for epoch in grower.history.epochs)
     assert state.flops <= limit.get("flops", 10**9)
-    if not recycle and how != "tiny":
+    if how != "tiny":
         assert "no further unit fits" in grower.history.growth_ended
         assert not grower.history.ended
         assert all(SizeLimit(**limit).available_units(state, place) == 0 for place in state.places)
@@ -50,7 +48,7 @@ def test_units_of_a_users_method_that_cannot_be_cut_are_left_out_and_growth_ends
         return Split(count=3)(model, place, evidence)
 
     model = mlp(3, 3, 2)
-    options = {"how": how, "when": 1, "stop": SizeLimit(parameters=32), "recycle": False}
+    options = {"how": how, "when": 1, "stop": SizeLimit(parameters=32)}
     grower = Grower(model, None, classes(), "classification", **options)
     grower.step()
     assert grower.history.growth_ended == "no proposed unit fits within the size limits"
@@ -65,75 +63,15 @@ def test_a_place_whose_gain_is_below_tau_is_passed_over():
         found = Random()(model, place, evidence)
         return Proposal(*(found.method, found.place, found.fan_in, found.bias, found.fan_out), worth[place.name], {})
 
-    options = {"when": 1, "where": round_robin, "recycle": False}
+    options = {"when": 1, "where": round_robin}
     grower = Grower(model, None, data, "classification", how=how, stop=NothingToAdd(tau=0.1), **options)
     assert grower.step().place == "2"
-
-
-# recycling
-
-
-def duplicated(seed: int = 0):
-    model = mlp(3, 6, 2, seed=seed)
-    with torch.no_grad():
-        model[0].weight[4], model[0].bias[4] = model[0].weight[1], model[0].bias[1]
-        model[0].bias[2] = -100.0
-    return model
-
-
-def test_a_duplicate_and_a_dead_unit_are_grown_anew_before_any_is_added():
-    model, (x, _) = duplicated(), classes()
-    y = model(x).detach()
-    y += 0.1 * torch.randn(y.shape, generator=torch.Generator().manual_seed(0))
-    grower = Grower(model, None, (x, y), "regression", how=Random(count=1), when=1)
-    records = [grower.step(Metrics(1e-6 * 0.5**k, None, None)) for k in range(2)]
-    assert [record.action for record in records] == ["recycle", "recycle"]
-    assert {record.removed[0] for record in records} & {1, 2, 4}
-    assert model[0].out_features == 6
-    assert records[0].explanation["recycled"]["units"] == records[0].removed
-    assert "was removed" in records[0].explain()
-
-
-def test_without_recycling_every_growth_step_adds():
-    model, data = duplicated(), classes()
-    grower = Grower(model, adam(model), data, "classification", how="random", when=4, recycle=False)
-    trained(grower, data, 9)
-    assert [record.action for record in grower.history.records] == ["grow", "grow"]
-
-
-@pytest.mark.slow
-def test_recycling_in_vain_is_not_repeated_for_ever():
-    """A method whose units never help: each is redundant at once, and yet the run goes on to add."""
-
-    def idle(model, place, evidence):
-        proposal = Random()(model, place, evidence)
-        still = {path: torch.zeros_like(columns) for path, columns in proposal.fan_out.items()}
-        explanation = {"method": "idle", "place": place.name}
-        return Proposal("idle", place, proposal.fan_in, proposal.bias, still, 1.0, explanation)
-
-    model, data = duplicated(), classes()
-    grower = Grower(model, None, data, "classification", how=idle, when=1, growth_patience=None)
-    for _ in range(8):
-        grower.step()
-    assert [record.action for record in grower.history.records] == ["recycle", "grow"] * 4
-
-
-@pytest.mark.slow
-def test_recycling_goes_on_no_longer_in_a_row_than_there_are_units():
-    """The loss falls whatever is recycled: someone else's doing."""
-    model = duplicated()
-    grower = Grower(model, None, classes(), "classification", how=Split(noise=0.0), when=1)
-    for k in range(20):
-        grower.step(Metrics(0.1 * 0.9**k, None, None))
-    actions = [record.action for record in grower.history.records]
-    assert actions[:7] == ["recycle"] * 6 + ["grow"]
-    assert "grow" in actions[7:]
 
 
 def test_the_optimizer_keeps_the_moments_of_the_units_that_stay():
     model, data = duplicated(), classes()
     optimizer = adam(model)
-    grower = Grower(model, optimizer, data, "classification", how="random", when=4, recycle=False)
+    grower = Grower(model, optimizer, data, "classification", how="random", when=4)
     trained(grower, data, 3)
     before = optimizer.state[model[0].weight]["exp_avg"].clone()
     x, y = data

@@ -136,7 +136,7 @@ def test_growth_within_an_accumulation_window_loses_no_gradient(how):
     x, y = data()
     model = mlp(3, 4, 2, seed=3)
     optimizer = adamw(model)
-    grower = Grower(model, optimizer, (x, y), "classification", how=how, when=10**6, recycle=False)
+    grower = Grower(model, optimizer, (x, y), "classification", how=how, when=10**6)
     for part in (slice(0, 40), slice(40, 80)):
         (F.cross_entropy(model(x[part]), y[part]) / 3).backward()
     before = {name: p.grad.clone() for name, p in model.named_parameters()}
@@ -180,7 +180,7 @@ def test_growth_under_autocast_is_in_full_precision():
     for how in ("gradmax", "tiny", "random"):
         x, y = data(torch.float32)
         models = [mlp(3, 4, 4, 2, seed=3, dtype=torch.float32) for _ in range(2)]
-        growers = [Grower(m, adamw(m), (x, y), "classification", how=how, when=1, recycle=False) for m in models]
+        growers = [Grower(m, adamw(m), (x, y), "classification", how=how, when=1) for m in models]
         growers[0].step()
         with torch.autocast("cpu", dtype=torch.bfloat16):
             assert models[1](x).dtype == torch.bfloat16
@@ -194,7 +194,7 @@ def test_growth_under_autocast_is_in_full_precision():
 @pytest.mark.parametrize("block", [torch.no_grad, torch.inference_mode])
 def test_growth_within_a_block_without_gradients_is_as_outside(block):
     models = [mlp(3, 4, 2, seed=3) for _ in range(2)]
-    growers = [Grower(m, adamw(m), data(), "classification", how="tiny", when=1, recycle=False) for m in models]
+    growers = [Grower(m, adamw(m), data(), "classification", how="tiny", when=1) for m in models]
     growers[0].step()
     with block():
         growers[1].step()
@@ -309,23 +309,19 @@ def test_an_average_in_higher_precision_loses_none_of_it():
         assert torch.equal(old_block(parameter, was), was)
 
 
-def test_a_copy_loses_recycled_units_and_takes_revived_ones():
-    redundant = mlp(3, 12, 2, seed=3)
+def test_a_copy_takes_revived_units():
+    model = mlp(3, 2, 2)
     with torch.no_grad():
-        redundant[0].weight[4], redundant[0].bias[4] = redundant[0].weight[1], redundant[0].bias[1]
-    dead = mlp(3, 2, 2)
-    with torch.no_grad():
-        dead[0].weight.copy_(-dead[0].weight.abs())
-        dead[0].bias.fill_(-50.0)
-    for model, action in ((redundant, "recycle"), (dead, "revive")):
-        copied = copy.deepcopy(model)
-        grower = Grower(model, None, classes(), "classification", how="random", when=1, companions=[copied])
-        grower.step()
-        assert grower.history.records[0].action == action
-        assert all(
-            torch.allclose(a, b, rtol=1e-12, atol=1e-12)
-            for a, b in zip(model.parameters(), copied.parameters(), strict=True)
-        )
+        model[0].weight.copy_(-model[0].weight.abs())
+        model[0].bias.fill_(-50.0)
+    copied = copy.deepcopy(model)
+    grower = Grower(model, None, classes(), "classification", how="random", when=1, companions=[copied])
+    grower.step()
+    assert grower.history.records[0].action == "revive"
+    assert all(
+        torch.allclose(a, b, rtol=1e-12, atol=1e-12)
+        for a, b in zip(model.parameters(), copied.parameters(), strict=True)
+    )
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_every_policy_can_be_a_users_function():
         calls["callback"] += 1
         assert (state.record is not None) == state.due
 
-    options = {"how": how, "where": where, "when": when, "stop": stop, "callbacks": [callback], "recycle": False}
+    options = {"how": how, "where": where, "when": when, "stop": stop, "callbacks": [callback]}
     grown = run(**options)
     assert grown.history.ended == "seven are enough"
     assert [record.epoch for record in grown.history.records] == [2, 4, 6]
@@ -143,10 +143,10 @@ def test_a_limit_of_size_ends_growth_and_the_run_goes_on_to_the_end_of_its_budge
 
 
 @pytest.mark.slow
-@given(st.integers(24, 60), st.sampled_from(["random", "tiny", "gradmax"]), st.integers(0, 3), st.booleans())
+@given(st.integers(24, 60), st.sampled_from(["random", "tiny", "gradmax"]), st.integers(0, 3))
 @settings(max_examples=5, deadline=None)
-def test_a_limit_of_size_is_never_exceeded(parameters, how, seed, recycle):
-    options = {"stop": SizeLimit(parameters=parameters), "seed": seed, "how": how, "recycle": recycle}
+def test_a_limit_of_size_is_never_exceeded(parameters, how, seed):
+    options = {"stop": SizeLimit(parameters=parameters), "seed": seed, "how": how}
     grown = grow_and_save(mlp(3, 2, 2, 2), classes(60), "classification", when=1, budget=12, lr=0.02, **options)
     assert all(epoch["parameters"] <= parameters for epoch in grown.history.epochs)
     assert sum(parameter.numel() for parameter in grown.model.parameters()) <= max(parameters, 20)
@@ -277,7 +277,7 @@ def test_both_precisions_grow(dtype):
 def test_whole_weights_are_repetition_in_training():
     x, y = classes(40)
     w = torch.arange(40) % 3
-    options = {"how": "gradmax", "batch_size": 1000, "budget": 12, "recycle": False, "where": "0"}
+    options = {"how": "gradmax", "batch_size": 1000, "budget": 12, "where": "0"}
     one = run(data=(x, y, w), **options)
     two = run(data=(x.repeat_interleave(w, 0), y.repeat_interleave(w, 0)), **options)
     losses = [[epoch["loss"] for epoch in grown.history.epochs][:3] for grown in (one, two)]

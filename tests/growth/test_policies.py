@@ -150,7 +150,7 @@ def test_operations_are_counted_by_hand_for_a_linear_network():
 
 
 def test_a_limit_of_growth_steps_counts_those_that_grow():
-    history = History(epochs=epochs(1.0), records=[record(0, action="revive"), record(1), record(1, action="recycle")])
+    history = History(epochs=epochs(1.0), records=[record(0, action="revive"), record(1), record(1, action="narrow")])
     assert SizeLimit(growth_steps=2)(state(history=history)) == "reached the limit of 2 growth steps"
     assert SizeLimit(growth_steps=3)(state(history=history)) == ""
 

@@ -37,7 +37,7 @@ def test_the_rate_follows_the_network_as_it_grows_and_one_that_is_given_does_not
         def watch(state):
             seen[state.model[0].out_features] = state.optimizer.param_groups[0]["initial_lr"]
 
-        options |= {"how": "random", "when": 2, "budget": 6, "recycle": False, "callbacks": [watch]}
+        options |= {"how": "random", "when": 2, "budget": 6, "callbacks": [watch]}
         creases.grow(mlp(3, 64, 2), classes(60), "classification", progress=False, **options)
         return seen
 

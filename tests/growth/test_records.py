@@ -51,7 +51,7 @@ def test_every_record_says_when_where_what_and_what_it_did(histories):
         for number, one in enumerate(history.records, 1):
             assert one.number == number
             assert one.method in (how, "revive")
-            assert one.action in ("grow", "recycle", "revive")
+            assert one.action in ("grow", "revive")
             assert one.epoch == history.epochs[one.epoch - 1]["epoch"]
             assert one.steps == history.epochs[one.epoch - 1]["steps"]
             assert one.width[1] == one.width[0] - len(one.removed) + len(one.units)
@@ -95,11 +95,7 @@ def test_instances_are_numbered_as_in_the_users_data_when_some_are_held_out(hist
     np.testing.assert_allclose(why["features"], X[why["instance"]].tolist())
 
 
-def test_recycled_and_revived_units_are_told_as_such():
-    gone = record(3, action="recycle", removed=[1], explanation={**_random(), "recycled": {"units": [1], "cost": 1e-9}})
-    assert "Unit 1 of '0' was removed, at no cost. 1 unit added to '0'" in gone.explain()
-    dear = record(3, action="recycle", removed=[1], explanation={**_random(), "recycled": {"units": [1], "cost": 0.02}})
-    assert "Unit 1 of '0' was removed, raising the loss by 0.02." in dear.explain()
+def test_revived_units_are_told_as_such():
     dead = record(0, action="revive", removed=[0, 1], units=[0, 1], explanation={"method": "revive", "place": "0"})
     assert "Units 0, 1 of '0' were dead (0 on every sample) and were reinitialised" in dead.explain()
     assert dead.explain().count("added") == 0

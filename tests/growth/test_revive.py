@@ -116,7 +116,7 @@ def test_a_layer_that_cannot_come_to_life_does_not_keep_the_run_from_ending():
     model = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(), nn.Linear(2, 1)).double()
     grown = grow(model, (x, torch.ones(20, 1)), "regression", how="random", when=2, budget=9)
     assert grown.history.ended
-    assert [record.action for record in grown.history.records[:4]] == ["revive", "revive", "revive", "recycle"]
+    assert [record.action for record in grown.history.records[:4]] == ["revive", "revive", "revive", "grow"]
 
 
 def test_a_single_sample_revives_a_unit():

@@ -8,7 +8,6 @@ import type { Step } from "./types";
 const TITLES = {
   grow: ["New unit", "New units"],
   deepen: ["New layer", "New layer"],
-  recycle: ["Unit replaced", "Units replaced"],
   revive: ["Unit revived", "Units revived"],
 };
 

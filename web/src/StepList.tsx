@@ -31,7 +31,6 @@ function line({ action, place, units, removed, epoch, outcome: { fixed, broken }
   const what = {
     grow: `${named(units)} added`,
     deepen: `layer ${place} inserted`,
-    recycle: `${named(removed)} replaced`,
     revive: `${named(units)} revived`,
   }[action];
   return `epoch ${epoch}: ${what}${fixed.length || broken.length ? `; ${fixed.length} corrected, ${broken.length} newly wrong` : ""}`;

@@ -5,8 +5,7 @@ data are not given. Here are four problems in the plane, and every growth method
 
 - random: 2-3-2 from random weights, trained for 5000 steps;
 - A: 2-2-2, trained for 2000 steps, grown by one unit, and trained for 3000 more;
-- B: as A, but after 500 and 1000 steps a redundant unit (:mod:`creases.growth._recycle`) is released and grown again
-  by the same method.
+- B: as A, but after 500 and 1000 steps a redundant unit is removed and grown again by the same method.
 
 Steps are full-batch Adam with learning rate 0.02, begun afresh after each change of a network. Where a method has no
 unit to propose (a dead layer, say), a random one is taken, and counted.
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from creases._validation import check_choice, check_count
-from creases.growth import Proposal, apply, redundant_units, remove_redundant
+from creases.growth import Proposal, apply
 from creases.growth.methods import fold, gradmax, random_units, tiny
 from creases.lab import Batch, train
 from creases.network import Place, places
@@ -33,6 +32,7 @@ from creases.problems import Problem, get
 from creases_reproduction.statistics import wilson_interval
 from creases_reproduction.xng.crease_search import crease_search
 from creases_reproduction.xng.printed_rule import empty_proposal, propose_as_printed
+from creases_reproduction.xng.redundant_units import remove_redundant_unit
 
 PROBLEMS = ("sine", "quadratic", "circle", "overlapping_quadratic")
 
@@ -275,11 +275,8 @@ def _grow(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tuple
 def _recycle(name: str, problem: Problem, model: nn.Sequential, seed: int) -> tuple[nn.Sequential, bool, bool]:
     """Return a network whose redundant unit, if it has one, is grown again."""
     place = _place(model[-1].in_features)
-    results = redundant_units(model, place, _batch(problem), nn.CrossEntropyLoss(), tolerance=TOLERANCE)
-    if not results:
-        return model, False, False
-    remove_redundant(model, place, results[0])
-    return _grow(name, problem, model, seed)
+    smaller = remove_redundant_unit(model, place, *_batch(problem)[0], tolerance=TOLERANCE)
+    return (model, False, False) if smaller is None else _grow(name, problem, smaller, seed)
 
 
 def to_markdown(rows: Sequence[MethodResult]) -> str:

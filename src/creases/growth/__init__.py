@@ -17,7 +17,6 @@ from creases.growth._proposal import Proposal, apply
 from creases.growth._race import block_losses, compare_losses
 from creases.growth._record_checks import check_explanations
 from creases.growth._records import History, Record
-from creases.growth._recycle import redundant_units, remove_redundant
 from creases.growth._run import Run, RunState
 from creases.growth._samples import InMemorySamples
 from creases.growth._scaling import Scaling
@@ -50,7 +49,5 @@ __all__ = [
     "load_checkpoint",
     "measure",
     "objective",
-    "redundant_units",
-    "remove_redundant",
     "train_epoch",
 ]

@@ -64,7 +64,6 @@ class GrowthOptions(TypedDict, total=False):
     max_parameters: int | None
     patience: int
     growth_patience: int | None
-    recycle: bool
     seed: int
 
 
@@ -117,8 +116,6 @@ class GrowthConfig:
         Number of stages, or growth steps, in a row that may fail to lower the held-out loss (without held-out data,
         the training loss) before growth stops. Such stages are undone. None for no limit; a ``NoImprovement`` in
         ``stop`` replaces it.
-    recycle
-        Whether redundant units are replaced before new ones are added.
     optimizer
         ``"adamw"``, ``"adam"``, an optimizer, or a function of the parameters to one.
     lr
@@ -181,7 +178,6 @@ class GrowthConfig:
     max_parameters: int | None = None
     patience: int = 5
     growth_patience: int | None = 2
-    recycle: bool = True
     optimizer: str | optim.Optimizer | MakeOptimizer = "adamw"
     lr: str | float = "auto"
     schedule: str | LRScheduler | MakeScheduler = "cosine"
@@ -218,7 +214,6 @@ class GrowthConfig:
             check_number(self.weight_decay, "weight_decay", least=0)
         if self.batch_size is not None and not _is_auto(self.batch_size):
             _check_batch_size(self.batch_size)
-        check_choice(self.recycle, (True, False), "recycle")
         check_choice(self.keep, ("best", "refit", "last"), "keep")
         object.__setattr__(self, "hidden", _check_hidden(self.hidden))
         for name in ("validation_fraction", "test_fraction"):

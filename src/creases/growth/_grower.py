@@ -12,7 +12,7 @@ from creases.errors import InputError
 from creases.growth._budget import Budget, Meter
 from creases.growth._config import GrowthConfig, GrowthOptions, config_of, takes_options
 from creases.growth._cost import count_cost
-from creases.growth._growth_steps import MAX_SAMPLES, grow_places, recycle_units, resize_places, revive_layer
+from creases.growth._growth_steps import MAX_SAMPLES, grow_places, resize_places, revive_layer
 from creases.growth._loss_sum import Loss
 from creases.growth._objective import objective
 from creases.growth._outcomes import note_outcomes
@@ -61,7 +61,7 @@ class Grower(Racing):
         network: units are added and removed in them too. New units get the same weights there, and changes of existing
         weights are applied to theirs; otherwise you update them.
     **options
-        ``how``, ``where``, ``when``, ``stop``, ``budget``, ``recycle``, ``seed``, ...: those of
+        ``how``, ``where``, ``when``, ``stop``, ``budget``, ``seed``, ...: those of
         :class:`creases.growth.GrowthConfig` that concern growth. The budget is for the stages and for
         ``history.ended``: the number of epochs that you will train, including those of networks that are not kept.
 
@@ -138,7 +138,6 @@ class Grower(Racing):
         self.validation = None if validation is None else as_samples(validation, model, "validation")
         stops = config.stops()
         self.when, self.stops = config.resolve_when(), resolve_stops(stops)
-        self.recycle = config.recycle
         self.before_decision: list[Callable[[State], None]] = []  #: called at the end of every epoch, before growth
         history = History(setting=describe_setting(loss, config, stops))
         method, where = resolve_method(config.how), resolve_where(config.where)
@@ -262,8 +261,7 @@ class Grower(Racing):
             elif not reason and state.record is None:
                 reason = _first_reason(nothing, state)
                 if not reason:
-                    recycled = recycle_units(state, self.stops) if self.recycle else None
-                    state.record = recycled or grow_places(state, self.stops)
+                    state.record = grow_places(state, self.stops)
                     reason = "" if state.record else self._idle()
         state.meter.charge(cost.multiply_adds)
         history.growth_ended = reason

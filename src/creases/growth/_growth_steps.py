@@ -1,8 +1,7 @@
-"""The growth steps of a run, applied and recorded: units and layers added, redundant and dead units replaced."""
+"""The growth steps of a run, applied and recorded: units and layers added, dead units replaced or removed."""
 
 from __future__ import annotations
 
-import copy
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,8 +15,7 @@ from torch import Tensor, nn
 
 from creases.growth._checkpoint import are_independent
 from creases.growth._proposal import DepthProposal, Proposal, apply, first_units
-from creases.growth._records import History, Record
-from creases.growth._recycle import RedundantUnit, redundant_units, remove_redundant
+from creases.growth._records import Record
 from creases.growth._revive import dead_units, first_samples, revive_units
 from creases.growth._samples import Pair
 from creases.growth._state import State
@@ -31,7 +29,7 @@ from creases.growth.policies._where import EveryPlace, grows_together
 from creases.network import Place, remove
 from creases.network.surgery import copy_sharing_parameters, count_outputs, find_place, without_side_effects
 
-#: Samples on which units are checked for being dead or redundant.
+#: Samples on which units are checked for being dead.
 MAX_SAMPLES = 5000
 
 #: Change of an output that is rounding, in units of the last place of the largest one.
@@ -228,30 +226,6 @@ def insert_layer(state: State, proposal: DepthProposal) -> Record:
     return _record_step(state, "deepen", proposal, [], edit)
 
 
-def recycle_units(state: State, stops: Sequence[Stop]) -> Record | None:
-    """Remove redundant units and grow new ones instead, unless that just failed to lower the loss."""
-    if _recycling_failed(state.history):
-        return None
-    for place in state.where(state)[:1]:  # redundant units elsewhere must not delay growth here
-        if isinstance(place, DepthProposal):
-            continue
-        twin, smaller, redundant = _remove_all_redundant(state, place)
-        if not redundant:
-            continue
-        proposal = _fit_budget(
-            state, twin, state.call_method(twin, smaller), available_units(stops, state, place) + len(redundant)
-        )
-        if proposal.count:
-            alive = list(range(place.width))
-            removed = [alive.pop(unit.unit) for unit in redundant]
-            recycled = {"units": removed, "cost": sum(unit.cost for unit in redundant)}
-            explained = replace(proposal, place=place, explanation={**proposal.explanation, "recycled": recycled})
-            return _record_step(
-                state, "recycle", explained, removed, partial(_replace_units, state, place, redundant, proposal)
-            )
-    return None
-
-
 def revive_layer(state: State) -> Record | None:
     """Reinitialise the units of a dead layer, at most three times in a row: nothing behind it can learn or grow."""
     batches, _ = state.evidence.draw(MAX_SAMPLES)
@@ -282,50 +256,6 @@ def _fit_budget(state: State, model: nn.Module, proposal: Proposal, max_units: i
     if fewer.count > max_units and "count" in getattr(how, "__dataclass_fields__", ()):  # changes existing weights
         fewer = state.call_method(model, proposal.place, replace(how, count=max_units))
     return fewer if fewer.count <= max_units else first_units(fewer, 0)
-
-
-def _remove_all_redundant(state: State, place: Place) -> tuple[nn.Module, Place, list[RedundantUnit]]:
-    """Return a copy of the model without redundant units of a place, the place there, and the units in order.
-
-    At most as many as the method grows at a time, and at most a tenth of the width (but one): each may cost a little.
-    """
-    max_units = max(1, min(place.width // 10, getattr(state.how, "count", 1)))
-    batches, validation = state.evidence.draw(MAX_SAMPLES)
-    twin, smaller, removed = copy.deepcopy(state.model), place, list[RedundantUnit]()
-    without = torch.tensor(float(not batches))
-    ranks.sum_over_ranks([without])
-    while len(removed) < max_units and not without:  # too few samples if a rank has none
-        candidates = ranks.from_first(
-            redundant_units(twin, smaller, batches, state.objective.loss, validation=validation)[:1]
-        )
-        if not candidates:
-            break
-        certificate = remove_redundant(twin, smaller, candidates[0])
-        assert certificate.place is not None
-        smaller, removed = certificate.place, [*removed, candidates[0]]
-    return twin, smaller, removed
-
-
-def _recycling_failed(history: History) -> bool:
-    """Return whether the last growth step recycled units and the loss has not fallen by a hundredth since.
-
-    Also after as many recycling steps in a row as the place has units: the decrease may have another cause.
-    """
-    row = list(takewhile(lambda record: record.action == "recycle", reversed(history.records)))
-    if not row:
-        return False
-    before = row[0].before["loss"]
-    assert before is not None
-    return len(row) >= row[0].width[1] or bool(history.last["loss"] > before - 0.01 * abs(before))
-
-
-def _replace_units(state: State, place: Place, redundant: Sequence[RedundantUnit], new: Proposal) -> None:
-    """Remove units, in this order, and add the new ones."""
-    current: Place | None = place
-    for unit in redundant:
-        assert current is not None
-        current = remove_redundant(state.model, current, unit, optimizer=state.optimizer).place
-    apply(new, state.model, optimizer=state.optimizer)
 
 
 def _record_step(

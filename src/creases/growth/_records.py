@@ -39,7 +39,7 @@ class Record:
 
     number: int  #: of the growth step, from 1
     action: (
-        str  #: "grow", "deepen" (a layer), "narrow", "recycle" (units are replaced) or "revive" (dead ones are drawn)
+        str  #: "grow", "deepen" (a layer), "narrow" or "revive" (dead ones are drawn)
     )
     epoch: int
     steps: int  #: of the optimizer so far
@@ -95,10 +95,6 @@ class Record:
         single = len(self.removed) == 1
         units = f"Unit{'' if single else 's'} {', '.join(map(str, self.removed))} of {self.place!r}"
         were = "was" if single else "were"
-        if self.action == "recycle":
-            increase = self.explanation["recycled"]["cost"]
-            cost = f"raising the loss by {increase:.2g}" if increase > 1e-6 else "at no cost"
-            return [f"{units} {were} removed, {cost}."]
         if self.explanation.get("dead"):
             return [f"{units} {were} dead (0 on every {names.get('instance', 'sample')} drawn) and {were} removed."]
         if self.action == "narrow":

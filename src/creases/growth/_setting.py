@@ -14,7 +14,7 @@ from creases.growth._loss_sum import Loss
 from creases.growth.integrations import _ranks as ranks
 from creases.growth.policies._stop import Stop
 
-_OPTIONS = ("how", "where", "when", "growth_share", "growth_factor", "patience", "growth_patience", "recycle", "seed")
+_OPTIONS = ("how", "where", "when", "growth_share", "growth_factor", "patience", "growth_patience", "seed")
 
 #: Settings that may differ when a run is resumed: they let it run longer.
 MAY_CHANGE = ("stop", "budget")

@@ -77,7 +77,7 @@ def test_however_often_it_grows_the_model_is_compiled_anew():
     x, y = data()
     model = mlp(3, 2, 2)
     compiled = torch.compile(model, backend="aot_eager")
-    grower = Grower(compiled, None, (x, y), "classification", how="random", when=10**6, recycle=False)
+    grower = Grower(compiled, None, (x, y), "classification", how="random", when=10**6)
     for _ in range(torch._dynamo.config.recompile_limit + 3):
         before = graphs()
         F.cross_entropy(compiled(x), y).backward()

@@ -74,7 +74,7 @@ def loader():
 def callback_of(**options):
     from creases.growth.integrations._lightning import GrowthCallback
 
-    given = {"how": Random(), "when": 2, "recycle": False}
+    given = {"how": Random(), "when": 2}
     return GrowthCallback("classification", **{**given, **options})
 
 

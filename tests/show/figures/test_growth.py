@@ -23,7 +23,7 @@ def grown():
         torch.manual_seed(0)
         model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
         options = {"how": "fold", "when": 4, "budget": 14, "lr": 0.02, "validation": 0.2, "batch_size": 20}
-        options |= {"max_units": 4, "recycle": False}  # growth ends in time
+        options |= {"max_units": 4}  # growth ends in time
         return X, y, *grow(model, (X, y), "classification", keep="last", **options)
 
 
@@ -101,7 +101,7 @@ def test_a_fold_is_not_marked_once_its_unit_was_replaced_unless_that_was_undone(
     X, y, model, history = grown
     last = history.records[-1]
     epoch = last.epoch + 2
-    replaced = replace(last, number=99, action="recycle", epoch=epoch, removed=last.units[:1], explanation={})
+    replaced = replace(last, number=99, action="narrow", epoch=epoch, removed=last.units[:1], explanation={})
     longer = replace(history, records=[*history.records, replaced])
     view = GrowthView(None, creases.plane(creases.read(model), [(-2, 2), (-2, 2)]), X, y, ("a", "b"), ("out", "in"))
 

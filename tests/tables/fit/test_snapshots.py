@@ -25,7 +25,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1", "MKL_N
 
 
 CONFIG = GrowthConfig(
-    how="random", when=8, budget=30, lr=0.01, batch_size=60, recycle=False, keep="last", growth_patience=None
+    how="random", when=8, budget=30, lr=0.01, batch_size=60, keep="last", growth_patience=None
 )
 
 

@@ -240,12 +240,6 @@ def grow_table(
         bool | None,
         growth_option("--standardize/--no-standardize", help="Scale columns for training.", show_default="standardize"),
     ] = None,
-    recycle: Annotated[
-        bool | None,
-        growth_option(
-            "--recycle/--no-recycle", help="Replace redundant units before adding more.", show_default="recycle"
-        ),
-    ] = None,
     header: Annotated[
         bool | None,
         data_option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from creases.regions import PlanePartition
 
 #: Marker of each kind of growth step, above the curves.
-_MARKS = {"grow": "v", "deepen": "P", "narrow": "^", "recycle": "D", "revive": "s"}
+_MARKS = {"grow": "v", "deepen": "P", "narrow": "^", "revive": "s"}
 #: Legends that stay readable over lines.
 _SOLID: dict[str, Any] = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "borderpad": 0.2}
 
@@ -32,7 +32,6 @@ _LABELS = {
     "grow": "units added",
     "deepen": "layer inserted",
     "narrow": "units removed",
-    "recycle": "units replaced",
     "revive": "dead units reinitialised",
 }
 
@@ -265,7 +264,7 @@ def _fold_points(
 def _is_replaced(record: Record, unit: int, later: Sequence[Record]) -> bool:
     """Return whether a later step replaced a unit of a growth step; removals shift the unit numbers."""
     for step in later:
-        if step.place != record.place or step.action not in ("narrow", "recycle"):
+        if step.place != record.place or step.action != "narrow":
             continue
         if unit in step.removed:
             return True

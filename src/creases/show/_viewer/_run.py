@@ -33,7 +33,6 @@ SETTINGS = (
     "batch_size",
     "budget",
     "max_parameters",
-    "recycle",
 )
 
 

@@ -68,7 +68,7 @@ def make_growth_config(
     )
     if partial:  # each call sees other rows: nothing is held out, redundant for some may be needed for others
         config = replace(config, when="plateau", schedule="constant", budget=UNLIMITED, growth_patience=None)
-        return replace(config, validation_fraction=0.0, recycle=False)
+        return replace(config, validation_fraction=0.0)
     return config if estimator.early_stopping else replace(config, validation_fraction=0.0)
 
 
