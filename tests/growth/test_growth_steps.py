@@ -8,7 +8,6 @@ from torch.nn import functional as F
 
 from creases.growth import Grower, GrowthConfig, Proposal, Run, grow
 from creases.growth._growth_steps import grow_places, remove_dead, resize_places
-from creases.growth._training import Metrics
 from creases.growth.methods import Random, Split
 from creases.growth.policies import NothingToAdd, SizeLimit
 from growth_runs import adam, classes, mlp, round_robin, trained
@@ -69,7 +68,7 @@ def test_a_place_whose_gain_is_below_tau_is_passed_over():
 
 
 def test_the_optimizer_keeps_the_moments_of_the_units_that_stay():
-    model, data = duplicated(), classes()
+    model, data = mlp(3, 6, 2), classes()
     optimizer = adam(model)
     grower = Grower(model, optimizer, data, "classification", how="random", when=4)
     trained(grower, data, 3)

@@ -21,7 +21,7 @@ from creases.growth._run import Run, RunState
 from creases.growth._samples import InMemorySamples
 from creases.growth._scaling import Scaling
 from creases.growth._state import State
-from creases.growth._training import measure, train_epoch
+from creases.growth._training import measure
 
 __all__ = [
     "Budget",
@@ -49,5 +49,4 @@ __all__ = [
     "load_checkpoint",
     "measure",
     "objective",
-    "train_epoch",
 ]

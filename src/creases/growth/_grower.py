@@ -160,7 +160,6 @@ class Grower(Racing):
         self._has_begun = False
         self.steps = 0  #: of the optimizer, in the loop's own count, which never goes back
         self._progress = 0.0  #: at the beginning of the epoch
-        self._reviewed = 0  #: growth steps that were made for other samples than these
 
     @property
     def history(self) -> History:
@@ -337,13 +336,9 @@ class Grower(Racing):
             }
         )
 
-    def resume(self, history: History, *, other_data: bool = False) -> None:
-        """Resume after these epochs, with the model as it was then.
-
-        With ``other_data`` the samples have changed, so the outcome of the last fold is not measured on them.
-        """
+    def resume(self, history: History) -> None:
+        """Resume after these epochs, with the model as it was then."""
         self.state.history, self._has_begun = history, True
-        self._reviewed = len(history.records) if other_data else 0
         self.state.clear()
         self._counted.take()
         self.steps, self._progress = 0, 0.0
@@ -380,7 +375,7 @@ class Grower(Racing):
 
     def _look_back(self) -> None:
         """Note the outcome of the last growth steps so far: of all those that came at once."""
-        note_outcomes(self.state, self._reviewed)
+        note_outcomes(self.state)
 
 
 def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:

@@ -11,11 +11,8 @@ from creases.network.surgery import copy_sharing_parameters
 _NUMBERS = ("epoch", "loss", "score", "validation_loss", "validation_score")
 
 
-def note_outcomes(state: State, reviewed: int) -> None:
-    """Note the outcome of the last growth steps so far: one for each place of those that came at once and are kept.
-
-    The first ``reviewed`` growth steps were made for other samples, so their methods do not review them.
-    """
+def note_outcomes(state: State) -> None:
+    """Note the outcome of the last growth steps so far: one for each place of those that came at once and are kept."""
     last, places = state.history.epochs[-1:], set[str]()
     records = [record for record in state.history.records if not record.explanation.get("dead")]
     narrowed = {record.place for record in state.history.records if record.explanation.get("dead")}
@@ -23,7 +20,7 @@ def note_outcomes(state: State, reviewed: int) -> None:
         if last and record.epoch == records[-1].epoch and not record.undone and record.place not in places:
             places.add(record.place)
             record.later = {name: last[0][name] for name in _NUMBERS if last[0][name] is not None}
-            if record.number > reviewed and record.place not in narrowed:  # where units have other numbers now
+            if record.place not in narrowed:  # where units have other numbers now
                 _review(state, record)
 
 

@@ -173,11 +173,10 @@ def test_weights_are_repetition_to_the_last_bit(moons: Any, how: str) -> None:
 
 
 @pytest.mark.slow
-def test_it_is_pickled_and_cloned_and_goes_on(moons: Any, grown: Any, shown: Any) -> None:
+def test_it_is_pickled_and_cloned(grown: Any, shown: Any) -> None:
     twin = pickle.loads(pickle.dumps(grown))
     np.testing.assert_array_equal(twin.predict_proba(shown), grown.predict_proba(shown))
     assert twin.explain() == grown.explain()
-    twin.partial_fit(shown, np.array(["dark", "light"])[moons[1]])
     fresh = clone(GrowingClassifier("network", how=Fold(k=5), hidden=(3,)))
     assert fresh.get_params()["how"] == Fold(k=5)
     with pytest.raises(NotFittedError):
@@ -198,48 +197,9 @@ def test_it_works_in_pipelines_searches_and_curves(moons: Any) -> None:
     assert sizes[-1] == 100
 
 
-@pytest.mark.slow
-def test_partial_fit_learns_batch_by_batch_and_grows(moons: Any) -> None:
-    X, y = moons
-    model = GrowingClassifier("network", patience=2, random_state=0)
-    for _ in range(30):
-        for part in np.array_split(np.arange(len(X)), 2):
-            model.partial_fit(X[part], y[part], classes=[0, 1])
-    assert model.n_iter_ == 60
-    assert model.score(X, y) > 0.9
-    assert model.history_.records
-    assert "Growth step 1" in model.explain()
-
-
-@pytest.mark.slow
-def test_partial_fit_after_fit_trains_at_the_learning_rate_of_the_start_and_grows_again(moons: Any) -> None:
-    X, y = moons
-    model = GrowingClassifier("network", how="random", **{**SHORT, "lr": 0.02}, patience=1).fit(X, y)
-    epochs, steps, width, fitted = model.n_iter_, len(model.history_.records), model.hidden_, model.predict_proba(X)
-    assert model._optimizer.param_groups[0]["lr"] < 1e-3  # annealed
-    for _ in range(12):
-        model.partial_fit(X, y)
-    assert model.n_iter_ == epochs + 12
-    assert all(group["lr"] == 0.02 for group in model._optimizer.param_groups)
-    assert not np.allclose(model.predict_proba(X), fitted, atol=1e-3)
-    later = model.history_.records[steps:]
-    assert later
-    assert all(record.epoch > epochs and model.history_.keeps(record) for record in later)
-    assert model.hidden_[0] == width[0] + sum(len(record.units) for record in later)
-
-
-def test_partial_fit_may_see_one_class_and_one_row_at_a_time() -> None:
-    model = GrowingClassifier("network", random_state=0)
-    model.partial_fit([[0.0, 1.0]], ["b"], classes=["a", "b", "c"])
-    model.partial_fit([[1.0, 5.0]], ["a"])
-    assert model.predict_proba([[0.0, 0.0]]).shape == (1, 3)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m: m.partial_fit([[0.0]], ["a"]), "classes must be passed on the first call"),
-        (lambda m: m.partial_fit([[0.0]], ["d"], classes=["a", "b"]), "y must have classes among .'a' 'b'., got .'d'."),
         (lambda m: m.fit([[0.0], [1.0]], ["a", "a"]), "y must have at least 2 classes, got one class"),
         (
             lambda m: m.fit([[0.0], [1.0]], [0, 1], sample_weight=[0, 1]),

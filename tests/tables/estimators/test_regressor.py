@@ -1,6 +1,5 @@
 """Facts about the regressor that grows."""
 
-import pickle
 from typing import Any
 
 import numpy as np
@@ -86,20 +85,6 @@ def test_weights_are_repetition_to_the_last_bit(valley: Any, how: str) -> None:
     weighted = GrowingRegressor("network", how=how, **short).fit(X, y, sample_weight=weight)
     repeated = GrowingRegressor("network", how=how, **short).fit(X2[order], y2[order])
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
-
-
-@pytest.mark.slow
-def test_partial_fit_follows_the_scale_of_all_rows_and_grows(valley: Any) -> None:
-    X, y = valley[0], valley[1][:, 0]
-    model = GrowingRegressor("network", patience=2, random_state=0)
-    model.partial_fit(X[:3] / 1000, y[:3] / 1000)  # not like the others
-    for _ in range(30):
-        for part in np.array_split(np.arange(len(X)), 3):
-            model.partial_fit(X[part], y[part])
-    assert model.score(X, y) > 0.8
-    assert model.history_.records
-    twin = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(twin.partial_fit(X, y).predict(X), model.partial_fit(X, y).predict(X))
 
 
 @pytest.mark.slow

@@ -115,14 +115,6 @@ def test_several_answers_change_other_columns():
     assert "or class 1 if b rises by " in str(answer)
 
 
-def test_merged_columns_are_those_of_all_rows(table):
-    both = Columns.from_data(table[:20], NAMES).merge(Columns.from_data(table[20:], NAMES))
-    whole = Columns.from_data(table, NAMES)
-    assert both.spread == pytest.approx(whole.spread)
-    assert both.box.tolist() == whole.box.tolist()
-    assert (both.integer, both.one_hot) == (whole.integer, whole.one_hot)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -24,9 +24,7 @@ PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  #
 ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-CONFIG = GrowthConfig(
-    how="random", when=8, budget=30, lr=0.01, batch_size=60, keep="last", growth_patience=None
-)
+CONFIG = GrowthConfig(how="random", when=8, budget=30, lr=0.01, batch_size=60, keep="last", growth_patience=None)
 
 
 @pytest.fixture(scope="module")

@@ -158,10 +158,6 @@ def test_a_classifier_with_class_weight_and_threshold():
     tuned = creases.GrowingClassifier("network", threshold="f1", **options).fit(problem.X, labels)
     expected = tuned.predict_proba(problem.X)[:, 1] > tuned.threshold_
     np.testing.assert_array_equal(tuned.predict(problem.X) == "yes", expected)
-    with pytest.raises(InputError, match="class_weight must be a dictionary or None for partial_fit"):
-        creases.GrowingClassifier("network", class_weight="balanced").partial_fit(
-            problem.X, labels, classes=["no", "yes"]
-        )
 
 
 def test_the_most_frequent_class_has_the_log_loss_of_the_base_rates(split):

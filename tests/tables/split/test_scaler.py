@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
 
-from creases.tables._split.scaler import IncrementalScaler
+from creases.tables._split.scaler import learn_scaling
 
 
 def _data(n: int = 50) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -15,29 +15,20 @@ def _data(n: int = 50) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def test_it_is_scikit_learns_with_weights() -> None:
     X, y, weight = _data()
-    found = IncrementalScaler().learn(X, y, weight)
+    found = learn_scaling(X, y, weight)
     inputs, targets = (StandardScaler().fit(part, sample_weight=weight) for part in (X, y))
     np.testing.assert_allclose(found.inputs(X), inputs.transform(X), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(found.targets(y), targets.transform(y), rtol=1e-12, atol=1e-12)
     assert found.target_spread.shape == (2,)
 
 
-def test_batch_by_batch_it_is_that_of_all_rows() -> None:
-    X, y, weight = _data()
-    whole, parts = IncrementalScaler().learn(X, y, weight), IncrementalScaler()
-    for part in (slice(0, 10), slice(10, 11), slice(11, 50)):
-        found = parts.learn(X[part], y[part], weight[part])
-    for name in ("center", "spread", "target_center", "target_spread"):
-        np.testing.assert_allclose(getattr(found, name), getattr(whole, name), rtol=1e-9)
-
-
 @pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e300])
 def test_columns_of_any_size_come_to_deviation_one(size: float) -> None:
     X = np.random.default_rng(0).normal(size=(50, 2)) * [size, 1.0]
-    scaled = IncrementalScaler().learn(X, None, np.ones(50)).inputs(X)
+    scaled = learn_scaling(X, None, np.ones(50)).inputs(X)
     np.testing.assert_allclose(scaled.std(axis=0), 1)
 
 
 def test_a_constant_column_becomes_zero() -> None:
     X = np.column_stack([np.full(10, 1e7), np.arange(10.0)])
-    assert not IncrementalScaler().learn(X, None, np.ones(10)).inputs(X)[:, 0].any()
+    assert not learn_scaling(X, None, np.ones(10)).inputs(X)[:, 0].any()

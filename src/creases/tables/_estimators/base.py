@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -19,9 +18,9 @@ from creases._display import to_html
 from creases._typing import Floats, Ints
 from creases._validation import check_choice
 from creases.errors import InputError
-from creases.growth import Budget, Grower, GrowthConfig, History, train_epoch
+from creases.growth import Budget, GrowthConfig, History
 from creases.growth.methods import GrowthMethod
-from creases.network import Network, places, read
+from creases.network import Network, read
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._estimators import summary as _summary
 from creases.tables._estimators.checks import advise, check_targets, check_weights, is_frame
@@ -34,7 +33,6 @@ from creases.tables._fit.fit_table import KINDS
 from creases.tables._model.network_model import network_model
 from creases.tables._reading.table import encode_frame
 from creases.tables._split.options import CurveConfig
-from creases.tables._split.scaler import IncrementalScaler
 from creases.tables._split.split import TableSplit
 
 #: Samples to validate with: rows and their classes or targets.
@@ -132,18 +130,16 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         data = self._split(rows, targets, weight, config, held)
         if self._task == "classification" and (data.rows.y == data.rows.y[0]).all():
             raise InputError("sample_weight", "leave rows of at least 2 classes with a positive weight", "one class")
-        for name in ("module_", "history_", "n_iter_", "loss_curve_", "_optimizer", "_scaler"):
+        for name in ("module_", "history_", "n_iter_", "loss_curve_"):
             self.__dict__.pop(name, None)  # of an earlier fit of the other kind
         if isinstance(config, CurveConfig):
             self.model_ = fit_curve_model(data, config, **self._model_names()).without_rows()
             self._threshold, self._scaling = self.model_.threshold, data.scaling
             return self
-        self._scaler = IncrementalScaler()
-        data = data.rescale(self._scaler) if config.standardize else data
         experiment = Experiment(data, config)
         history = experiment.run(progress=bool(self.verbose))
-        self._seed, self._scaling = config.seed, data.scaling
-        self._model, self._optimizer = experiment.model, experiment.optimizer
+        self._scaling = data.scaling
+        self._model = experiment.model
         self._threshold = experiment.threshold
         self._finish(history)
         options: dict[str, Any] = {"threshold": self._threshold, **self._model_names()}
@@ -216,57 +212,6 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         held = np.arange(len(X), len(X) + len(X_held))
         weights = np.concatenate([weight, np.full(len(X_held), weight.max())])
         return np.vstack([X, X_held]), np.vstack([y, targets]), weights, held
-
-    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
-        """Train for one epoch on these rows; grow, looking at them, if the loss is on a plateau."""
-        first = not hasattr(self, "module_")
-        check_choice(self.kind, ("network",), "kind")
-        config = make_growth_config(self, self._decision_options, None if first else self._seed, partial=True)
-        X, targets = self._read(X, y, classes if first else self._known, reset=first)
-        data = self._split(X, targets, check_weights(sample_weight, X), config)
-        columns = Columns.from_data(X, self._names_of_features())
-        self._table_columns = columns if first else self._table_columns.merge(columns)
-        if first:
-            self._scaler = IncrementalScaler()
-        data = data.rescale(self._scaler) if config.standardize else data
-        experiment = Experiment(data, config, fit=first)
-        if first:
-            self._threshold = 0.5 if isinstance(config.threshold, str) else float(config.threshold)
-            self._seed, self._model = config.seed, experiment.model
-        train = data.samples("train")
-        assert train is not None
-        if first:
-            self._optimizer = config.make_optimizer(self._model, train)
-        self._scaling = data.scaling
-        history = History() if first else self._continue(config, train)
-        assert self._optimizer is not None
-        grower = Grower.from_config(self._model, self._optimizer, train, self._task, config)
-        history.setting = grower.history.setting
-        grower.resume(history, other_data=True)
-        epoch = len(history.epochs)
-        options: dict[str, Any] = {"batch_size": config.batch_rows(len(train)), "seed": self._seed + epoch}
-        with torch.random.fork_rng(devices=[]), experiment.single_thread():
-            metrics, steps = train_epoch(self._model, self._optimizer, train, grower.state.objective, **options)
-            grower.step(metrics, steps=steps + history.steps)
-        history.ended, history.kept = "", len(history.epochs)  # there is always a next batch
-        self._model.eval()
-        self._finish(history)
-        options = {"threshold": self._threshold, **self._model_names()}
-        self.model_ = replace(network_model(read(self.module_), data, **options), data=None)
-        return self
-
-    def _continue(self, config: GrowthConfig, train: Any) -> History:
-        """Return the history so far; after :meth:`fit`, let the network grow again, at its first learning rate."""
-        history = self.history_
-        if history.ended:
-            for record in history.records:
-                record.undone = not history.keeps(record)
-            assert self._optimizer is not None
-            lr = config.learning_rate(self._model, places(self._model, X=train.example()))
-            for group in self._optimizer.param_groups:
-                group["lr"] = lr
-        history.ended = history.growth_ended = ""
-        return history
 
     def _split(
         self, X: Floats, y: Floats, weight: Floats, config: GrowthConfig | CurveConfig, held: Ints | None = None

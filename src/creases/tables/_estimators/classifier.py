@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -179,31 +178,6 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         )
         self.class_weight = class_weight
         self.threshold = threshold
-
-    @available_if(lambda self: self.kind == "network")  # type: ignore[untyped-decorator]
-    def partial_fit(
-        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Train for one epoch on these rows, and grow if the loss is on a plateau over the calls.
-
-        After :meth:`fit`, training continues from its network. The scaling uses all rows seen so far. Shuffle the rows,
-        so that no class is forgotten. No rows are held out.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for :meth:`fit`.
-        classes
-            All classes that will ever occur; needed in the first call.
-        """
-        if classes is None and not hasattr(self, "classes_"):
-            raise InputError("classes", "be passed on the first call to partial_fit")
-        if classes is not None and hasattr(self, "classes_") and not np.array_equal(np.unique(classes), self.classes_):
-            raise InputError("classes", f"be those of the first call to partial_fit, {self.classes_}", f"{classes}")
-        if isinstance(self.class_weight, str):
-            hint = "the rows of a call do not say how many there will be of each class"
-            raise InputError("class_weight", "be a dictionary or None for partial_fit", repr(self.class_weight), hint)
-        return self._partial_fit(X, y, sample_weight, classes)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class (n,) of each row."""

@@ -17,9 +17,6 @@ from creases.tables._split.options import CurveConfig
 if TYPE_CHECKING:
     from creases.tables._estimators.base import GrowingEstimator
 
-#: More epochs than any run has.
-UNLIMITED = 10**9
-
 #: Parameters that both kinds of model have; all others belong to growth by units.
 SHARED = ("kind", "shapes", "kinds", "ensemble", "class_weight", "threshold", "random_state", "verbose")
 
@@ -40,9 +37,7 @@ def make_curve_config(estimator: GrowingEstimator, decisions: Mapping[str, Any],
     return CurveConfig(shapes=estimator.shapes or {}, ensemble=estimator.ensemble, **options)
 
 
-def make_growth_config(
-    estimator: GrowingEstimator, decisions: Mapping[str, Any], seed: int | None = None, *, partial: bool = False
-) -> GrowthConfig:
+def make_growth_config(estimator: GrowingEstimator, decisions: Mapping[str, Any]) -> GrowthConfig:
     """Return the parameters as a configuration; they are checked here, not in ``__init__``."""
     curves: dict[str, Any] = {"shapes": estimator.shapes} if estimator.shapes else {}
     if estimator.ensemble != CurveConfig.ensemble:
@@ -63,12 +58,9 @@ def make_growth_config(
         validation_fraction=estimator.validation_fraction,
         test_fraction=0.0,
         standardize=bool(estimator.standardize),
-        seed=make_seed(estimator.random_state) if seed is None else seed,
+        seed=make_seed(estimator.random_state),
         **decisions,
     )
-    if partial:  # each call sees other rows: nothing is held out, redundant for some may be needed for others
-        config = replace(config, when="plateau", schedule="constant", budget=UNLIMITED, growth_patience=None)
-        return replace(config, validation_fraction=0.0)
     return config if estimator.early_stopping else replace(config, validation_fraction=0.0)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.utils.metaestimators import available_if
 
 from creases._typing import Floats
 from creases.tables._estimators.base import GrowingEstimator
@@ -48,15 +47,6 @@ class GrowingRegressor(RegressorMixin, GrowingEstimator):  # type: ignore[misc]
     """
 
     _task = "regression"
-
-    @available_if(lambda self: self.kind == "network")  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train for one epoch on these rows, and grow if the loss is on a plateau over the calls.
-
-        After :meth:`fit`, training continues from its network. The scaling uses all rows seen so far. Shuffle the rows,
-        so that none are forgotten. No rows are held out.
-        """
-        return self._partial_fit(X, y, sample_weight, None)
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return targets (n,), or (n, m) if there were several in fitting."""

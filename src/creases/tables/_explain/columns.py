@@ -83,31 +83,6 @@ class Columns:
         """Columns with one value only."""
         return tuple(int(j) for j in np.flatnonzero(self.box[:, 0] == self.box[:, 1]))
 
-    def merge(self, other: Columns) -> Columns:
-        """Return what the columns are of the rows of both."""
-        n, m = self.count, other.count
-        center = (n * self.center + m * other.center) / (n + m)
-        box = np.column_stack(
-            [np.minimum(self.box[:, 0], other.box[:, 0]), np.maximum(self.box[:, 1], other.box[:, 1])]
-        )
-        squares = sum(
-            part.count
-            * (np.where(part.box[:, 0] < part.box[:, 1], part.spread, 0.0) ** 2 + (part.center - center) ** 2)
-            for part in (self, other)
-        )
-        spread = np.sqrt(squares / (n + m))
-        groups = tuple(group for group in self.one_hot if group in other.one_hot)
-        lost = {j for part in (self, other) for group in part.one_hot if group not in groups for j in group}
-        return Columns(
-            names=self.names,
-            count=n + m,
-            center=center,
-            spread=np.where(spread > 0, spread, 1.0),
-            box=box,
-            integer=tuple(j for j in self.integer if j in other.integer and j not in lost),
-            one_hot=groups,
-        )
-
     def numbers(self, columns: Iterable[str | int], name: str) -> list[int]:
         """Return the numbers of columns that are named or numbered; the name of a category stands for its columns."""
         chosen: list[int] = []

@@ -18,7 +18,6 @@ from creases.tables._split.rows import UniqueRows, class_weights, merge_duplicat
 
 if TYPE_CHECKING:
     from creases.growth import InMemorySamples, Scaling
-    from creases.tables._split.scaler import IncrementalScaler
 
 #: Margin of pictures around the data, as a fraction of their range.
 MARGIN = 0.05
@@ -42,7 +41,6 @@ class TableSplit:
     n_outputs: int  #: outputs of the network: one per class, or per target
     parts: tuple[Ints, Ints, Ints]  #: train, validation, test: rising numbers into ``rows``
     is_standardized: bool = True  #: whether columns are scaled for training
-    learnt_scaling: Scaling | None = None  #: of more rows than these; by default that of the first two parts
     source: Problem | None = None  #: the table, if it is one with names
     class_weights: Floats | None = None  #: (classes,) that the rows' weights are multiplied by; None if they are not
     is_validation_given: bool = False  #: whether the user chose the rows to validate with
@@ -128,7 +126,7 @@ class TableSplit:
             names = range(n_outputs) if classes is None else classes
             weights = class_weights(y[used], rows.weight[used], names, config.class_weight)
             rows = replace(rows, weight=rows.weight * weights[y])
-        return cls(rows, task, n_outputs, parts, config.standardize, None, source, weights)
+        return cls(rows, task, n_outputs, parts, config.standardize, source, weights)
 
     @cached_property
     def moments(self) -> tuple[Floats, Floats]:
@@ -144,22 +142,15 @@ class TableSplit:
     @cached_property
     def scaling(self) -> Scaling:
         """The scaling for training."""
-        if self.learnt_scaling is not None:
-            return self.learnt_scaling
         if not self.is_standardized:
             from creases.growth import Scaling  # imports torch
 
             return Scaling(np.zeros(self.rows.X.shape[1]), np.ones(self.rows.X.shape[1]))
-        from creases.tables._split.scaler import IncrementalScaler  # scikit-learn is slow to import
+        from creases.tables._split.scaler import learn_scaling  # scikit-learn is slow to import
 
         used = np.sort(np.concatenate(self.parts[:2]))
         targets = self.rows.y[used] if self.task == "regression" else None
-        return IncrementalScaler().learn(self.rows.X[used], targets, self.rows.weight[used])
-
-    def rescale(self, scaler: IncrementalScaler) -> TableSplit:
-        """Return the same split with the scaling of all rows that a scaler has seen, these included."""
-        targets = self.rows.y if self.task == "regression" else None
-        return replace(self, learnt_scaling=scaler.learn(self.rows.X, targets, self.rows.weight))
+        return learn_scaling(self.rows.X[used], targets, self.rows.weight[used])
 
     def without_test(self) -> TableSplit:
         """Return the same rows, those to test with among the ones to train on."""
