@@ -53,7 +53,6 @@ def change_calls() -> dict[str, Callable[[], Call]]:
                 "patience": 2,
                 "growth_patience": 2,
                 "validation": 0.25,
-                
                 "optimizer": "adamw",
                 "lr": 0.01,
                 "schedule": "cosine",

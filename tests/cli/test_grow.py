@@ -336,9 +336,7 @@ def test_a_class_with_one_row_and_few_rows_are_no_obstacle(run, tmp_path):
         RunSettings("moons"),
         RunSettings(
             "moons",
-            config=GrowthConfig(
-                how="tiny", where="hidden2", when=12, hidden=(3, 4), max_parameters=90, max_units=30
-            ),
+            config=GrowthConfig(how="tiny", where="hidden2", when=12, hidden=(3, 4), max_parameters=90, max_units=30),
         ),
         RunSettings(
             "moons",

@@ -7,7 +7,7 @@ import type { Step } from "./types";
 /** For one unit, and for several. */
 const TITLES = {
   grow: ["New unit", "New units"],
-  deepen: ["New layer", "New layer"],
+  narrow: ["Unit removed", "Units removed"],
   revive: ["Unit revived", "Units revived"],
 };
 

@@ -27,10 +27,10 @@ export function StepList() {
   );
 }
 
-function line({ action, place, units, removed, epoch, outcome: { fixed, broken } }: Step): string {
+function line({ action, units, removed, epoch, outcome: { fixed, broken } }: Step): string {
   const what = {
     grow: `${named(units)} added`,
-    deepen: `layer ${place} inserted`,
+    narrow: `${named(removed)} removed`,
     revive: `${named(units)} revived`,
   }[action];
   return `epoch ${epoch}: ${what}${fixed.length || broken.length ? `; ${fixed.length} corrected, ${broken.length} newly wrong` : ""}`;

@@ -24,7 +24,7 @@ export type Measured = { loss?: number | null; score?: number | null; validation
 
 export type Step = {
   number: number;
-  action: "grow" | "deepen" | "revive";
+  action: "grow" | "narrow" | "revive";
   epoch: number;
   place: string;
   method: string;

@@ -23,9 +23,13 @@ from torch import Tensor, nn
 from creases._files import write_atomically
 from creases.growth import InMemorySamples, State, grow, measure, objective
 from creases.growth.methods import GradMax, Tiny
-from creases.growth.policies import Plateau, Stop, largest_bottleneck
+from creases.growth.methods.expressivity import bottleneck, statistics
+from creases.growth.policies import Stop
 from creases.network import Place
 from creases.problems import cifar10
+
+#: Samples for the bottleneck of a place.
+SAMPLES = 2000
 
 Data = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -85,8 +89,8 @@ def train_model(
         curve.points.append((start - began - aside, state.parameters, accuracy))
         aside += time.perf_counter() - start
 
-    usual: dict[str, Any] = {"how": "tiny", "optimizer": "adam", "lr": 1e-3, "batch_size": 100, "growth_patience": None}
-    usual |= {"when": Plateau(), "where": largest_bottleneck, "schedule": "constant", "budget": epochs}
+    usual: dict[str, Any] = {"how": "tiny", "weight_decay": 0.0, "lr": 1e-3, "batch_size": 100, "growth_patience": None}
+    usual |= {"when": plateau, "where": largest_bottleneck, "schedule": "constant", "budget": epochs}
     stop = [*stop, _after(epochs)]  # epochs may be shorter than those of the budget
     found, history = grow(model, data[0], "classification", stop=stop, seed=seed, callbacks=[follow], **usual | options)
     curve.seconds = time.perf_counter() - began - aside
@@ -104,6 +108,25 @@ def round_robin(state: State) -> Sequence[Place]:
     grown = [record.place for record in state.history.records if record.place in names]
     start = names.index(grown[-1]) + 1 if grown else 0
     return [*state.places[start:], *state.places[:start]]
+
+
+def largest_bottleneck(state: State) -> Sequence[Place]:
+    """Return the places by their expressivity bottleneck (eq. 2), the largest first."""
+
+    def size(place: Place) -> float:
+        batches, _ = state.evidence.draw(SAMPLES)
+        return bottleneck(statistics(state.model, place, batches, state.objective.loss))
+
+    return sorted(state.places, key=size, reverse=True) if len(state.places) > 1 else state.places
+
+
+def plateau(state: State) -> bool:
+    """Return whether the training loss has not fallen by a hundredth of its best for five epochs since the growth."""
+    best, waited = float("inf"), 0
+    for epoch in state.history.since_growth():
+        better = best == float("inf") or epoch["loss"] < best - 0.01 * abs(best)
+        best, waited = (epoch["loss"], 0) if better else (best, waited + 1)
+    return waited >= 5
 
 
 def never(state: State) -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import takewhile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,11 @@ from torch import Tensor, nn, optim
 from creases._files import write_atomically
 from creases.errors import FileError, InputError
 from creases.growth._checkpoint_checks import check_groups
-from creases.network import Place, deepen, places, remove, widen
+from creases.network import Place, places, remove, widen
 from creases.network.surgery import (
     AFFINE_LAYERS,
-    InsertedLayer,
     count_outputs,
-    find_place,
-    inserted_layers,
     output_tensors,
-    remove_layer,
 )
 
 _VERSION = 3
@@ -30,17 +25,16 @@ _VERSION = 3
 
 @dataclass(frozen=True, eq=False)
 class ModelState:
-    """The structure of a model that growth changed: inserted layers, the widths of its places; and all its tensors."""
+    """The structure of a model that growth changed: the widths of its places, and all its tensors."""
 
     widths: dict[str, int]
     tensors: dict[str, Tensor]
-    inserted: list[InsertedLayer] = field(default_factory=list)  #: in the order of insertion
 
     @classmethod
     def from_model(cls, model: nn.Module, widths: dict[str, int]) -> ModelState:
         """Return the state of a model whose places have these widths."""
         tensors = {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}
-        return cls(dict(widths), tensors, inserted_layers(model))
+        return cls(dict(widths), tensors)
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> ModelState:
@@ -49,17 +43,16 @@ class ModelState:
         sizes = {n for tensor in tensors.values() for n in tensor.shape}
         if wrong := [name for name, width in widths.items() if width not in sizes]:
             raise ValueError(f"no tensor has the width of {wrong[0]!r}, {widths[wrong[0]]!r}")
-        return cls(widths, tensors, [InsertedLayer(*layer) for layer in saved["inserted"]])
+        return cls(widths, tensors)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as dicts, lists, numbers and tensors."""
-        return {"widths": self.widths, "tensors": self.tensors, "inserted": [list(layer) for layer in self.inserted]}
+        return {"widths": self.widths, "tensors": self.tensors}
 
     def restore(self, model: nn.Module, example: Tensor, optimizer: optim.Optimizer | None = None) -> None:
-        """Give a model these layers and widths (its optimizer's state follows) and these values."""
+        """Give a model these widths (its optimizer's state follows) and these values."""
         refused = ("checkpoint", "come from the same model")
         try:
-            restore_layers(model, self.inserted, example, optimizer)
             resize(model, self.widths, example, optimizer)
         except InputError as problem:
             if problem.param == "checkpoint":
@@ -69,35 +62,6 @@ class ModelState:
             model.load_state_dict(self.tensors)
         except RuntimeError as problem:
             raise InputError(*refused, f"{problem}") from None
-
-
-def restore_layers(
-    model: nn.Module, layers: Sequence[InsertedLayer], example: Tensor, optimizer: optim.Optimizer | None = None
-) -> None:
-    """Give a model these inserted layers: others are removed, the missing ones are inserted as the identity.
-
-    Layers are removed from the last to the first that differs, and inserted in order, so that the optimizer holds its
-    parameters in the same order as when they were inserted first.
-    """
-    present = inserted_layers(model)
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(present, layers, strict=False)))
-    for layer in reversed(present[same:]):
-        drop_layer(model, layer, example, optimizer)
-    for layer in layers[same:]:
-        deepen(model, layer.path, kernel=layer.kernel, optimizer=optimizer, X=example)
-
-
-def drop_layer(
-    model: nn.Module, layer: InsertedLayer, example: Tensor, optimizer: optim.Optimizer | None = None
-) -> None:
-    """Remove an inserted layer of any width: it first gets as many outputs as inputs."""
-    wrapper = model.get_submodule(layer.path)
-    affine = [module for module in wrapper.children() if isinstance(module, AFFINE_LAYERS)]
-    inputs, last = affine[0].weight.shape[1], affine[-1]
-    if len(last.weight) != inputs:
-        name = next(name for name, module in model.named_modules() if module is last)
-        resize_place(model, find_place(model, name, X=example), inputs, optimizer)
-    remove_layer(model, layer.name, optimizer=optimizer)
 
 
 def resize(

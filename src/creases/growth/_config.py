@@ -14,16 +14,14 @@ from torch.optim.lr_scheduler import LRScheduler
 from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
 from creases.errors import InputError
 from creases.growth._budget import Budget, check_budget
-from creases.growth._optimizers import Adam, AdamW
+from creases.growth._optimizers import AdamW
 from creases.growth._rates import fitting_decay, fitting_rate
 from creases.growth._samples import Samples
 from creases.growth._schedule import MakeScheduler, check_schedule
 from creases.growth.methods._evidence import GrowthMethod
 from creases.growth.methods._registry import resolve_method
+from creases.growth.policies._policies import At, Stop, When, Where, as_stops, resolve_when, resolve_where
 from creases.growth.policies._stages import Stages
-from creases.growth.policies._stop import NoImprovement, SizeLimit, Stop, as_stops
-from creases.growth.policies._when import When, resolve_when
-from creases.growth.policies._where import Where, resolve_where
 from creases.network import Place, places
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,15 +38,6 @@ MIN_EPOCHS, MAX_EPOCHS, AUTO_STEPS = 20, 400, 3000
 #: More stages than any run has.
 NEVER = 10**9
 
-_OPTIMIZERS = ("adamw", "adam")
-
-#: Values of options that earlier versions had, and may have saved.
-_RETIRED = {
-    "how": ("steepest_split", "search"),
-    "where": ("bottleneck", "round robin", "gain"),
-    "when": ("converged",),
-}
-
 
 class GrowthOptions(TypedDict, total=False):
     """The options of :class:`GrowthConfig` for growth in a training loop of your own."""
@@ -59,10 +48,8 @@ class GrowthOptions(TypedDict, total=False):
     stop: Stop | Sequence[Stop]
     budget: str | float | Budget
     growth_share: str | float
-    growth_factor: str | float
     max_units: int | None
     max_parameters: int | None
-    patience: int
     growth_patience: int | None
     seed: int
 
@@ -91,33 +78,25 @@ class GrowthConfig:
         ``"gradmax"``, ``"split"``, ``"random"``, a method object, or a function of (model, place, evidence) to a
         proposal.
     where
-        Layers to grow: ``"all"``, a layer's name, or a function of the state. ``"width or depth"`` also inserts layers,
-        where that lowers the held-out loss more per multiply-add.
+        Layers to grow: ``"all"``, a layer's name, ``policies.At`` of several; or, except in stages,
+        a function of the state.
     when
-        Time to grow: ``"stages"`` (geometric growth early in the run), ``"plateau"``, a number of epochs, or a function
-        of the state.
+        Time to grow: ``"stages"`` (geometric growth early in the run), a number of epochs, or a function of the state.
     stop
-        Further reasons to stop, such as ``Target(score=0.99)``; policies or functions of the state to a reason.
+        Reasons to end the run, such as ``policies.Target(score=0.99)``, or functions of the state to a reason.
     budget
         Total budget of the run: a number of epochs, or a text such as ``"60 s"``, ``"5 min"`` or
         ``"2e12 multiply-adds"``; ``"auto"`` is 20 to 400 epochs, about 3000 optimizer steps. Growth steps, and
         stages that are undone, count towards it.
-    growth_share, growth_factor
-        For ``when="stages"``: the fraction of the budget for growth (``"auto"``: 0.28 at most), and the factor by
-        which a stage widens the layers (``"auto"``: four, sixteen for fewer than four units, two after a stage that
-        does not pay; a network whose layers have 16 units or more at the start is narrowed by four first, if held-out
-        data do not speak against it, and sizes between those that were tried follow at the end).
+    growth_share
+        For ``when="stages"``: the fraction of the budget for growth; ``"auto"`` is 0.28 at most.
     max_units, max_parameters
         Maximum size of the network; None for no limit.
-    patience
-        Epochs without progress before the network grows, for ``when="plateau"``: the training loss has not fallen by
-        a hundredth, or the validation loss has not fallen at all.
     growth_patience
         Number of stages, or growth steps, in a row that may fail to lower the held-out loss (without held-out data,
-        the training loss) before growth stops. Such stages are undone. None for no limit; a ``NoImprovement`` in
-        ``stop`` replaces it.
+        the training loss) before growth stops. Such stages are undone. None for no limit.
     optimizer
-        ``"adamw"``, ``"adam"``, an optimizer, or a function of the parameters to one.
+        ``"adamw"``, an optimizer, or a function of the parameters to one.
     lr
         Learning rate of the optimizer, if that is given by name. ``"auto"`` falls with the cube root of the inputs of
         layers and the square root of their number, from 0.01 for 16 inputs; it follows the network as that grows, and
@@ -173,10 +152,8 @@ class GrowthConfig:
     stop: Stop | Sequence[Stop] = ()
     budget: str | float | Budget = "auto"
     growth_share: str | float = "auto"
-    growth_factor: str | float = "auto"
     max_units: int | None = None
     max_parameters: int | None = None
-    patience: int = 5
     growth_patience: int | None = 2
     optimizer: str | optim.Optimizer | MakeOptimizer = "adamw"
     lr: str | float = "auto"
@@ -196,18 +173,19 @@ class GrowthConfig:
     def __post_init__(self) -> None:
         resolve_method(self.how)
         resolve_where(self.where)
-        self.resolve_when()
+        if self.stages() is None:
+            resolve_when(self.when)
+        elif not isinstance(self.where, str | At):
+            raise InputError("where", "be 'all', a place's name or At(...) with when='stages'", repr(self.where))
         as_stops(self.stop)
         check_budget(self.budget)
         check_schedule(self.schedule)
-        check_count(self.patience, "patience")
         for name in ("max_units", "max_parameters", "growth_patience"):
             if getattr(self, name) is not None:
                 check_count(getattr(self, name), name)
-        if isinstance(self.optimizer, str) or not (
-            isinstance(self.optimizer, optim.Optimizer) or callable(self.optimizer)
-        ):
-            _check_name(self.optimizer, _OPTIMIZERS, "optimizer", "or an optimizer, or a function that makes one")
+        if self.optimizer != "adamw" and not (isinstance(self.optimizer, optim.Optimizer) or callable(self.optimizer)):
+            expected = "be 'adamw', an optimizer, or a function that makes one"
+            raise InputError("optimizer", expected, repr(self.optimizer))
         if not _is_auto(self.lr):
             check_number(self.lr, "lr", above=0)
         if not _is_auto(self.weight_decay):
@@ -228,12 +206,11 @@ class GrowthConfig:
         check_threshold(self.threshold)
         check_count(self.seed, "seed", least=0)
 
-    def resolve_when(self) -> When:
-        """Return the policy for the time of growth."""
-        if isinstance(self.when, str) and self.when == "stages":
-            patience = self.growth_patience
-            return Stages(self.growth_share, self.growth_factor, NEVER if patience is None else patience)
-        return resolve_when(self.when, self.patience)
+    def stages(self) -> Stages | None:
+        """Return the stages of sized growth; None where ``when`` is another policy."""
+        if not isinstance(self.when, str) or self.when != "stages":
+            return None
+        return Stages(self.growth_share, NEVER if self.growth_patience is None else self.growth_patience)
 
     def resolve_budget(self, steps_per_epoch: int | None) -> Budget:
         """Return the budget for so many optimizer steps in an epoch; None where a loader does not say."""
@@ -271,28 +248,11 @@ class GrowthConfig:
         if not isinstance(self.optimizer, str):
             return self.optimizer(model.parameters())
         lr = self.learning_rate(model, places(model, X=samples.example()) if self.fits_rate else ())
-        if self.optimizer == "adam":
-            return Adam(model.parameters(), lr=lr, fused=_can_fuse(model))
         decay = fitting_decay(samples.size) if isinstance(self.weight_decay, str) else self.weight_decay
         weights = [parameter for parameter in model.parameters() if parameter.ndim > 1]
         biases = [parameter for parameter in model.parameters() if parameter.ndim <= 1]
         groups = [{"params": weights, "weight_decay": decay}, {"params": biases, "weight_decay": 0.0}]
         return AdamW([group for group in groups if group["params"]], lr=lr, fused=_can_fuse(model))
-
-    def stops(self) -> list[Stop]:
-        """Return the reasons to stop before the budget is spent: those given, limits of size, no improvement."""
-        stops = as_stops(self.stop)
-        limits = {"units": self.max_units, "parameters": self.max_parameters}
-        if any(limit is not None for limit in limits.values()):
-            stops.append(SizeLimit(**limits))
-        staged = isinstance(self.resolve_when(), Stages)
-        if (
-            self.growth_patience is not None
-            and not staged
-            and not any(isinstance(stop, NoImprovement) for stop in stops)
-        ):
-            stops.append(NoImprovement(self.growth_patience))
-        return stops
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options that differ from the defaults, for JSON; objects and functions are refused."""
@@ -305,11 +265,7 @@ class GrowthConfig:
 
     @classmethod
     def from_dict(cls, options: Mapping[str, Any]) -> Self:
-        """Return the configuration that :meth:`to_dict` wrote, in this version or an earlier one.
-
-        Values that no longer exist load as the defaults; a history's own ``setting`` keeps what the run was made with.
-        """
-        options = {name: value for name, value in options.items() if not _is_retired(name, value)}
+        """Return the configuration that :meth:`to_dict` wrote."""
         unknown = sorted(set(options) - {field.name for field in fields(cls)})
         if unknown:
             raise InputError("options", "be names of the configuration", repr(unknown[0]))
@@ -344,18 +300,9 @@ def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def _is_retired(name: str, value: Any) -> bool:
-    return name == "epoch_steps" or (isinstance(value, str) and value in _RETIRED.get(name, ()))
-
-
 def _can_fuse(model: nn.Module) -> bool:
     """Return whether torch has one kernel for a whole step of Adam on these parameters; small models step faster."""
     return all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in model.parameters())
-
-
-def _check_name(value: Any, names: Sequence[str], param: str, others: str) -> None:
-    if not isinstance(value, str) or value not in names:
-        raise InputError(param, f"be {', '.join(map(repr, names))}, {others}", repr(value))
 
 
 def _check_batch_size(value: Any) -> None:

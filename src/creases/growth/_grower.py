@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from torch import Tensor, nn, optim
@@ -12,37 +12,34 @@ from creases.errors import InputError
 from creases.growth._budget import Budget, Meter
 from creases.growth._config import GrowthConfig, GrowthOptions, config_of, takes_options
 from creases.growth._cost import count_cost
-from creases.growth._growth_steps import MAX_SAMPLES, grow_places, resize_places, revive_layer
+from creases.growth._growth_steps import MAX_SAMPLES, grow_places, revive_layer
 from creases.growth._loss_sum import Loss
 from creases.growth._objective import objective
 from creases.growth._outcomes import note_outcomes
 from creases.growth._race import Race
-from creases.growth._racing import Racing
 from creases.growth._rate_test import is_untrained
 from creases.growth._records import History, Record, smooth
 from creases.growth._samples import as_samples
 from creases.growth._setting import describe_setting
-from creases.growth._state import State
+from creases.growth._sized import close_race, close_stage, end_growth, leave_stage, observe_race
+from creases.growth._state import SizeLimit, State
 from creases.growth._step_count import StepCount
 from creases.growth._training import Metrics, measure
 from creases.growth.integrations._autocast import full_precision
 from creases.growth.integrations._followers import Followers
 from creases.growth.methods._registry import check_evidence, prepare_method, refusal, resolve_method
-from creases.growth.policies._stages import Stages
-from creases.growth.policies._stop import (
-    GROWTH_STOPS,
-    NoImprovement,
-    NothingToAdd,
-    SizeLimit,
-    Stop,
-    is_worth_adding,
-    resolve_stops,
+from creases.growth.policies._policies import (
+    as_stops,
+    named_places,
+    no_improvement,
+    nothing_to_add,
+    resolve_when,
+    resolve_where,
 )
-from creases.growth.policies._where import At, resolve_where
 from creases.network.surgery import check_optimizer, copy_sharing_parameters, without_side_effects
 
 
-class Grower(Racing):
+class Grower:
     """Grows a model while you train it; call :meth:`step` at the end of every epoch.
 
     It never touches the learning rate.
@@ -104,7 +101,7 @@ class Grower(Racing):
     ) -> None:
         config = config_of(options, GrowthOptions, "Grower")
         self._prepare(model, optimizer, data, loss, config, validation, companions)
-        self.state.untrained = isinstance(self.when, Stages) and is_untrained(self.state)
+        self.state.untrained = self.stages is not None and is_untrained(self.state)
 
     @classmethod
     def from_config(
@@ -135,20 +132,20 @@ class Grower(Racing):
         model, followers = Followers.from_model(model, companions)
         samples = as_samples(data, model)
         goal = objective(loss, weighted=samples.weighted)
-        self.validation = None if validation is None else as_samples(validation, model, "validation")
-        stops = config.stops()
-        self.when, self.stops = config.resolve_when(), resolve_stops(stops)
-        self.before_decision: list[Callable[[State], None]] = []  #: called at the end of every epoch, before growth
-        history = History(setting=describe_setting(loss, config, stops))
+        self.stages = config.stages()  #: of sized growth; None where ``when`` says when to grow
+        self.stops, self._patience = as_stops(config.stop), config.growth_patience
+        limit = SizeLimit(config.max_units, config.max_parameters)
+        history = History(setting=describe_setting(loss, config, [*self.stops, limit]))
         method, where = resolve_method(config.how), resolve_where(config.where)
         n = samples.size
         self.batch_size = config.batch_rows(n or 1) if samples.batch_size is None else samples.batch_size
         steps = -(-n // self.batch_size) if n and self.batch_size else None
         meter = Meter(config.resolve_budget(steps), n)
         self.state = State(
-            model, optimizer, samples, goal, method, where, history, config.seed, meter, followers, self.stops
+            model, optimizer, samples, goal, method, where, history, config.seed, meter, followers, limit
         )
-        self.race: Race | None = None  #: of networks of several sizes
+        self.state.validation = None if validation is None else as_samples(validation, model, "validation")
+        self.when = self._is_stage_over if self.stages is not None else resolve_when(config.when)
         if not self.state.places:
             raise InputError(
                 "model",
@@ -178,11 +175,11 @@ class Grower(Racing):
         if state.meter.budget.unit == "multiply-adds" and not state.meter.n_samples and not state.metered:
             expected = "be epochs or seconds for a loader that does not say how many samples it has"
             raise InputError("budget", expected, str(state.meter.budget))
-        for part, name in ((state.samples, "data"), (self.validation, "validation")):
+        for part, name in ((state.samples, "data"), (state.validation, "validation")):
             if part is not None:
                 state.objective.check(_outputs(state.model, part.example(), name), part.arrays(MAX_SAMPLES).y, name)
         check_evidence(state.how, state.evidence)
-        places = state.where(state) if isinstance(state.where, At) else state.places
+        places = named_places(state)
         refused = {place.name: refusal(state.how, state.model, place) for place in places}
         if all(refused.values()):
             name, why = next(iter(refused.items()))
@@ -193,7 +190,7 @@ class Grower(Racing):
                     prepare_method(state.how, state.model, place, state.evidence)
         while revive_layer(state):
             pass
-        if state.metered and isinstance(self.when, Stages):  # a loop of the user's own has trained it by now
+        if state.metered and self.stages is not None:  # a loop of the user's own has trained it by now
             state.untrained = is_untrained(state)
 
     @full_precision()
@@ -218,52 +215,46 @@ class Grower(Racing):
         """
         state, history = self.state, self.history
         if not grow:
-            self.leave_stage()
+            leave_stage(state)
         growing = grow and not history.growth_ended
         state.record, state.due = None, growing and bool(self.when(state))
-        for hook in self.before_decision:
+        for hook in state.before_decision:
             hook(state)
-        reason = _first_reason([stop for stop in self.stops if not isinstance(stop, GROWTH_STOPS)], state)
+        reason = next((reason for reason in (stop(state) for stop in self.stops) if reason), "")
         if not reason and state.meter.progress >= 1:
             reason = f"the budget of {state.meter.budget} is spent"
-            if isinstance(self.when, Stages):
-                self._close_race(self.when)
+            if self.stages is not None:
+                close_race(state, self.stages)
         elif reason:
-            self.leave_stage()
+            leave_stage(state)
         if state.due and not reason:
-            if isinstance(self.when, Stages):
-                self._close_stage(self.when)
+            if self.stages is not None:
+                close_stage(state, self.stages)
             else:
-                self._look_back()
+                note_outcomes(state)
                 self._grow_or_end()
         if reason:
-            self._look_back()
+            note_outcomes(state)
         if history.growth_ended and history.growth_spent is None:
-            self._end_growth(is_over=bool(reason))
+            end_growth(state, is_over=bool(reason))
         history.ended, self._progress = reason, state.meter.progress
         return state.record
 
-    def _grow_or_end(self, factor: float | None = None, widths: Mapping[str, int] | None = None) -> None:
-        """Grow, by a factor or to widths, and charge it to the budget; end growth if there is a reason to."""
-        state, history = self.state, self.history
-        kinds = SizeLimit | NoImprovement if factor is None else SizeLimit  # stages have a patience of their own
-        limits = [stop for stop in self.stops if isinstance(stop, kinds) and not (factor is not None and factor < 1)]
-        nothing = [stop for stop in self.stops if isinstance(stop, NothingToAdd)]
+    def _is_stage_over(self, state: State) -> bool:
+        return self.stages is not None and self.stages.steps_left(state) <= 0
+
+    def _grow_or_end(self) -> None:
+        """Grow, and charge it to the budget; end growth if there is a reason to."""
+        state = self.state
         with count_cost() as cost:
-            reason = _first_reason(limits, state)
-            state.record = None
-            if not reason and factor is None:
-                state.record = revive_layer(state)  # to a dead layer nothing can be added
-            if not reason and factor is not None:
-                state.record = grow_places(state, self.stops, factor) if not widths else resize_places(state, widths)
-                reason = "" if state.record else "no layer can grow within the size limits"
-            elif not reason and state.record is None:
-                reason = _first_reason(nothing, state)
-                if not reason:
-                    state.record = grow_places(state, self.stops)
-                    reason = "" if state.record else self._idle()
+            reason = state.limit.reached(state) or no_improvement(state, self._patience)
+            state.record = None if reason else revive_layer(state)  # to a dead layer nothing can be added
+            if not reason and state.record is None:
+                reason = nothing_to_add(state)
+                state.record = None if reason else grow_places(state)
+                reason = reason or ("" if state.record else self._idle())
         state.meter.charge(cost.multiply_adds)
-        history.growth_ended = reason
+        state.history.growth_ended = reason
 
     @full_precision()
     def grow_now(self) -> Record | None:
@@ -276,19 +267,19 @@ class Grower(Racing):
             self.begin()
         state = self.state
         state.clear_proposals()  # the network may be trained since
-        self._look_back()
+        note_outcomes(state)
         with count_cost() as cost:
-            state.record = revive_layer(state) or grow_places(state, self.stops)
+            state.record = revive_layer(state) or grow_places(state)
         state.meter.charge(cost.multiply_adds)
         self._progress = state.meter.progress
         if state.record is not None:
-            self.leave_stage()
+            leave_stage(state)
         return state.record
 
     def _idle(self) -> str:
         """Nothing was added: return why growth ends with that, "" where it is tried again."""
         state = self.state
-        if any(is_worth_adding(self.stops, state, state.propose(place)) for place in state.where(state)):
+        if any(state.propose(place).count for place in state.where(state)):
             return "no proposed unit fits within the size limits"
         self.history.idle += 1
         return ""
@@ -306,7 +297,7 @@ class Grower(Racing):
                 f"{measured.loss} in epoch {len(history.epochs) + 1}",
                 "training diverged or the data contain NaN; lower the learning rate, or scale the data",
             )
-        held = None if self.validation is None else measure(state.model, self.validation, state.objective)
+        held = None if state.validation is None else measure(state.model, state.validation, state.objective)
         meter = state.meter
         meter.read_clock()
         if not state.metered:  # the loop is the user's own: an epoch is what lies between two calls
@@ -360,7 +351,7 @@ class Grower(Racing):
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a checkpoint needs in addition to the model and the optimizer, for :meth:`load_state_dict`."""
-        race = None if self.race is None else self.race.to_dict()
+        race = None if self.state.race is None else self.state.race.to_dict()
         spent = {**self.state.meter.numbers, "steps": self.steps}
         more = {"stage_end": self.state.stage_end, "untrained": self.state.untrained}
         return {"history": self.history.to_json(), "spent": spent, "race": race, **more}
@@ -368,14 +359,15 @@ class Grower(Racing):
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Resume after the epochs of a checkpoint, with the model and the optimizer as they were then."""
         self.resume(History.from_json(saved["history"]))
-        self.race = None if saved["race"] is None else Race.from_dict(saved["race"])
-        self.state.stage_end, self.state.untrained = saved["stage_end"], saved.get("untrained", False)
+        self.state.race = None if saved["race"] is None else Race.from_dict(saved["race"])
+        self.state.stage_end, self.state.untrained = saved["stage_end"], saved["untrained"]
         self.state.meter.resume(saved["spent"])
         self.steps, self._progress = saved["spent"]["steps"], self.state.meter.progress
 
-    def _look_back(self) -> None:
-        """Note the outcome of the last growth steps so far: of all those that came at once."""
-        note_outcomes(self.state)
+    def _after_step(self) -> None:
+        """In a loop of the user's own, average the weights of a race over its last steps."""
+        if not self.state.metered:
+            observe_race(self.state, self.history.steps + self._counted.steps)
 
 
 def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:
@@ -386,7 +378,3 @@ def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:
     except (RuntimeError, ValueError, IndexError) as problem:
         shape = f"samples of shape {tuple(x.shape[1:])}"
         raise InputError(name, "be what the model takes", f"{shape}, on which it fails: {problem}") from None
-
-
-def _first_reason(stops: Sequence[Stop], state: State) -> str:
-    return next((reason for reason in (stop(state) for stop in stops) if reason), "")

@@ -1,4 +1,4 @@
-"""The growth steps of a run, applied and recorded: units and layers added, dead units replaced or removed."""
+"""The growth steps of a run, applied and recorded: units added, dead units replaced or removed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,15 @@ import torch
 from torch import Tensor, nn
 
 from creases.growth._checkpoint import are_independent
-from creases.growth._proposal import DepthProposal, Proposal, apply, first_units
+from creases.growth._proposal import Proposal, apply, first_units
 from creases.growth._records import Record
 from creases.growth._revive import dead_units, first_samples, revive_units
 from creases.growth._samples import Pair
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
 from creases.growth.integrations import _ranks as ranks
-from creases.growth.methods._auto import MAX_FOLDS, Auto
-from creases.growth.methods._fold.fold import Fold
-from creases.growth.methods._registry import filler, refusal
-from creases.growth.policies._stop import SizeLimit, Stop, available_units, is_worth_adding
-from creases.growth.policies._where import EveryPlace, grows_together
+from creases.growth.methods._registry import refusal
+from creases.growth.policies._policies import grows_every_place
 from creases.network import Place, remove
 from creases.network.surgery import copy_sharing_parameters, count_outputs, find_place, without_side_effects
 
@@ -39,34 +36,25 @@ ROUNDING = 1000
 MAX_WEIGHTS = 20_000
 
 
-def grow_places(state: State, stops: Sequence[Stop], factor: float | None = None) -> Record | None:
+def grow_places(state: State) -> Record | None:
     """Grow the places that the policy ``where`` names; return the last growth step's record, if there was one.
 
-    "all", or several places by name, are all grown; otherwise the first, in the policy's order, that gets units worth
-    adding and has room for them. With ``factor``, a place is widened by it: the method is asked for that many units,
-    and where it supplies fewer, random units without effect are added (their outgoing weights are 0). Where the policy
-    proposes a layer, that is inserted if it is worth adding and fits.
+    "all" are all grown; otherwise the first, in the policy's order, that gets units and has room for them.
     """
-    if factor is not None and grows_together(state):
-        return resize_places(state, stage_widths(state, stops, factor))
     last = None
     for candidate in state.where(state):
-        if isinstance(candidate, DepthProposal):
-            fits = available_units(stops, state, candidate) >= candidate.count
-            record = insert_layer(state, candidate) if fits and is_worth_adding(stops, state, candidate) else None
-        else:
-            place = find_place(state.model, candidate.name, X=state.samples.example())
-            record = _grow_place(state, stops, place, factor)
+        place = find_place(state.model, candidate.name, X=state.samples.example())
+        record = _add_units(state, state.propose(place), state.limit.available_units(state, place))
         last = record or last
-        if record is not None and not isinstance(state.where, EveryPlace):
+        if record is not None and not grows_every_place(state):
             break
     return last
 
 
-def stage_widths(state: State, stops: Sequence[Stop], factor: float) -> dict[str, int]:
+def stage_widths(state: State, factor: float) -> dict[str, int]:
     """Return the widths of the places that a stage changes by a factor, within the limits of size."""
-    places = [candidate for candidate in state.where(state) if isinstance(candidate, Place)]
-    factor = _fitting_factor(state, stops, places, factor) if factor > 1 else factor
+    places = state.where(state)
+    factor = _fitting_factor(state, places, factor) if factor > 1 else factor
     return {place.name: _stage_width(state, place, factor) for place in places}
 
 
@@ -81,7 +69,7 @@ def resize_places(state: State, widths: Mapping[str, int]) -> Record | None:
             units = list(range(width, place.width))  # those of an untrained network are all alike
             last = _remove_units(state, place, units)
         else:
-            room = available_units(state.stops, state, place)
+            room = state.limit.available_units(state, place)
             last = _widen_place(state, place, min(width, place.width + room)) or last
     return last
 
@@ -92,11 +80,11 @@ def remove_dead(state: State) -> None:
     Units stay where outputs on these samples would change without them, as something else reads them, where the model
     has companions, in which they may be active, and with a loss of the user's own, whose outputs may be anything.
     """
-    if not grows_together(state) or state.followers.companions or state.objective.task is None:
+    if state.followers.companions or state.objective.task is None:
         return
     batches, _ = state.evidence.draw(MAX_SAMPLES)
     first = first_samples(batches)
-    for name in [place.name for place in state.where(state) if isinstance(place, Place)]:
+    for name in [place.name for place in state.where(state)]:
         place = next(place for place in state.places if place.name == name)
         units = dead_units(state.model, place, batches) if dead_units(state.model, place, first) else []
         if 0 < len(units) < place.width and _is_same_without(state, place, units, batches):
@@ -119,39 +107,22 @@ def _is_same_without(state: State, place: Place, units: list[int], batches: Sequ
 
 
 def _remove_units(state: State, place: Place, units: list[int], **why: bool) -> Record:
-    explanation = {"method": "narrow", "place": place.name, "reason": "", "units": len(units), **why}
-    nothing = torch.zeros(0)
-    proposal = Proposal("narrow", place, nothing, nothing, {}, 0.0, explanation)
     edit = partial(remove, state.model, place, units, optimizer=state.optimizer)
-    return _record_step(state, "narrow", proposal, units, edit)
+    return _record_step(state, "narrow", _no_units("narrow", place, len(units), **why), units, edit)
 
 
-def _grow_place(state: State, stops: Sequence[Stop], place: Place, factor: float | None) -> Record | None:
-    room = available_units(stops, state, place)
-    if factor is not None:
-        return _widen_place(state, place, min(place.width + room, _stage_width(state, place, factor)))
-    proposal = state.propose(place)
-    if not is_worth_adding(stops, state, proposal):
-        return None
-    proposal = _fit_budget(state, state.model, proposal, room)
-    if not proposal.count:
-        return None
-    return _record_step(state, "grow", proposal, [], partial(apply, proposal, state.model, optimizer=state.optimizer))
-
-
-def _fitting_factor(state: State, stops: Sequence[Stop], places: Sequence[Place], factor: float) -> float:
+def _fitting_factor(state: State, places: Sequence[Place], factor: float) -> float:
     """Return a factor, at most the given one, by which all places can be widened within the limits of size.
 
     Without it the first places would get all there is room for, and the last nothing.
     """
-    limits = [stop for stop in stops if isinstance(stop, SizeLimit)]
 
     def fits(trial: float) -> bool:
         widths = {place.name: _stage_width(state, place, trial) for place in places}
         units = sum(widths.get(place.name, place.width) for place in state.places)
-        return all(limit.admits(*state.size_at(widths), units) for limit in limits)
+        return state.limit.admits(state.size_at(widths)[0], units)
 
-    if not limits or fits(factor):
+    if not state.limit.is_set or fits(factor):
         return factor
     low, high = 1.0, factor
     for _ in range(8):
@@ -174,56 +145,30 @@ def _stage_width(state: State, place: Place, factor: float) -> int:
 
 
 def _widen_place(state: State, place: Place, width: int) -> Record | None:
-    """Widen a place for a stage of growth: by units of the method, and random ones in place of those it lacks.
-
-    The random units have no effect at first (their outgoing weights are 0); whether the stage pays is measured.
-    """
+    """Widen a place for a stage of growth by as many units, at most, as the method supplies."""
     count = width - place.width
     if count < 1 or refusal(state.how, state.model, place):
         return None
-    how: Any = state.how
-    counted = "count" in getattr(how, "__dataclass_fields__", ())
-    asked = min(count, MAX_FOLDS) if isinstance(how, Fold) else count  # more would answer the same errors
-    proposal = state.call_method(state.model, place, replace(how, count=asked) if counted else how)
-    proposal = _fit_budget(state, state.model, proposal, count)
-    if state.untrained and isinstance(how, Auto) and proposal.method == "random":
-        proposal = _usual_weights(proposal, width)
-    missing = count - proposal.count
+    evidence = replace(state.evidence, untrained=state.untrained)
+    proposal = state.call_method(place, evidence, count if _is_counted(state.how) else None)
+    return _add_units(state, proposal, count)
+
+
+def _is_counted(how: Any) -> bool:
+    """Return whether a method can be asked for a number of units."""
+    return "count" in getattr(how, "__dataclass_fields__", ())
+
+
+def _add_units(state: State, proposal: Proposal, room: int) -> Record | None:
+    """Add as many of the proposed units as there is room for."""
+    if proposal.count > room:
+        fewer = first_units(proposal, room)
+        if fewer.count > room and _is_counted(state.how):  # changes existing weights
+            fewer = state.call_method(proposal.place, state.evidence, room)
+        proposal = fewer if fewer.count <= room else first_units(fewer, 0)
     if not proposal.count:
-        why = proposal.explanation.get("reason", "")
-        note: dict[str, Any] = {"asked": proposal.method, "instead": why}
-        proposal, missing = state.call_method(state.model, place, filler(missing)), 0
-        proposal = replace(proposal, explanation={**proposal.explanation, **note})
-    elif missing:
-        note = {"supplied": proposal.count, "filled": missing}
-        proposal = replace(proposal, explanation={**proposal.explanation, **note})
-    return _record_step(state, "grow", proposal, [], partial(_add_units, state, proposal, missing))
-
-
-def _usual_weights(proposal: Proposal, width: int) -> Proposal:
-    """Return random units of which the outgoing weights are as large as in an untrained network of a width.
-
-    Otherwise networks that began with fewer units would learn more slowly than those that began with more.
-    """
-    explanation = proposal.explanation
-    size = math.sqrt(proposal.place.width / width)  # relative to those of the existing units
-    scaled = proposal.scale(1.0, size / explanation["fan_out"])
-    return replace(scaled, gain=0.0, explanation={**explanation, "fan_out": size, "gain": 0.0})
-
-
-def _add_units(state: State, proposal: Proposal, missing: int) -> None:
-    """Add the proposed units, and random ones without effect in place of those that the method did not supply."""
-    place = apply(proposal, state.model, optimizer=state.optimizer).place
-    if missing:
-        assert place is not None
-        random = state.call_method(state.model, place, filler(missing))
-        apply(random, state.model, optimizer=state.optimizer)
-
-
-def insert_layer(state: State, proposal: DepthProposal) -> Record:
-    """Insert a proposed layer, which leaves the function as it is, and record it."""
-    edit = partial(apply, proposal, state.model, optimizer=state.optimizer, data=state.samples.example())
-    return _record_step(state, "deepen", proposal, [], edit)
+        return None
+    return _record_step(state, "grow", proposal, [], partial(apply, proposal, state.model, optimizer=state.optimizer))
 
 
 def revive_layer(state: State) -> Record | None:
@@ -232,68 +177,47 @@ def revive_layer(state: State) -> Record | None:
     row = takewhile(lambda record: record.action == "revive", reversed(state.history.records))
     tried = Counter(record.place for record in row)
     for place in state.places:
-        if (
-            len(dead_units(state.model, place, first_samples(batches))) < place.width
-        ):  # most layers are active on a few samples
-            continue
+        if len(dead_units(state.model, place, first_samples(batches))) < place.width:
+            continue  # most layers are active on a few samples
         units = dead_units(state.model, place, batches)
         if len(units) < place.width or tried[place.name] >= 3:
             continue
-        explanation = {"method": "revive", "place": place.name, "reason": "", "units": len(units)}
-        nothing = torch.zeros(0)
-        proposal = Proposal("revive", place, nothing, nothing, {}, 0.0, explanation)
         edit = partial(revive_units, state.model, place, batches, units, state.evidence.seed)
-        return _record_step(state, "revive", proposal, units, edit)
+        return _record_step(state, "revive", _no_units("revive", place, len(units)), units, edit)
     return None
 
 
-def _fit_budget(state: State, model: nn.Module, proposal: Proposal, max_units: int) -> Proposal:
-    """Return as many of the proposed units as fit."""
-    if proposal.count <= max_units:
-        return proposal
-    how: Any = state.how
-    fewer = first_units(proposal, max_units)
-    if fewer.count > max_units and "count" in getattr(how, "__dataclass_fields__", ()):  # changes existing weights
-        fewer = state.call_method(model, proposal.place, replace(how, count=max_units))
-    return fewer if fewer.count <= max_units else first_units(fewer, 0)
+def _no_units(method: str, place: Place, units: int, **why: bool) -> Proposal:
+    """Return a change of a place that adds no units, in the form of a proposal."""
+    explanation = {"method": method, "place": place.name, "reason": "", "units": units, **why}
+    return Proposal(method, place, torch.zeros(0), torch.zeros(0), {}, 0.0, explanation)
 
 
-def _record_step(
-    state: State, action: str, proposal: Proposal | DepthProposal, removed: list[int], edit: Callable[[], Any]
-) -> Record:
+def _record_step(state: State, action: str, proposal: Proposal, removed: list[int], edit: Callable[[], Any]) -> Record:
     """Apply an edit and record it, with metrics on training samples before and after."""
     place, history = proposal.place, state.history
-    name, old_width = (proposal.name, 0) if isinstance(proposal, DepthProposal) else (place.name, place.width)
-    count = proposal.count + proposal.explanation.get("filled", 0)
     before, size = state.once("metrics", partial(_measure, state)), state.parameters
-    if isinstance(proposal, DepthProposal):
-        follow = state.followers.follow_layer(state.model, proposal, state.samples.example())
-    else:
-        follow = state.followers.follow(state.model, place, [] if action == "revive" else removed, count)
-    with follow:
+    with state.followers.follow(state.model, place, [] if action == "revive" else removed, proposal.count):
         edit()
         ranks.broadcast(list(state.model.state_dict().values()))
-    after, width = _measure(state), count_outputs(state.model.get_submodule(name))
+    after, width = _measure(state), count_outputs(state.model.get_submodule(place.name))
     record = Record(
         number=len(history.records) + 1,
         action=action,
         epoch=len(history.epochs),
         steps=history.steps,
-        place=name,
+        place=place.name,
         method=proposal.method,
-        units=list(range(old_width - len(removed), width)) if proposal.count else removed,
+        units=list(range(place.width - len(removed), width)) if proposal.count else removed,
         removed=removed,
-        width=(old_width, width),
+        width=(place.width, width),
         parameters=(size, state.parameters),
         predicted=proposal.gain,
         before=before.numbers,
         after=after.numbers,
         changed=_changed_decisions(before, after),
         weights=_weights(proposal),
-        explanation={
-            **proposal.explanation,
-            **({"unit": place.width - len(removed)} if "unit" in proposal.explanation else {}),
-        },
+        explanation=dict(proposal.explanation),
     )
     history.records.append(record)
     history.idle = 0
@@ -315,9 +239,9 @@ def _changed_decisions(before: Metrics, after: Metrics) -> int | None:
     return int(count)
 
 
-def _weights(proposal: Proposal | DepthProposal) -> dict[str, Any]:
-    """Return the new units' weights as nested lists; none of a new layer, which is the identity, or of large units."""
-    if isinstance(proposal, DepthProposal) or proposal.fan_in.numel() > MAX_WEIGHTS:
+def _weights(proposal: Proposal) -> dict[str, Any]:
+    """Return the new units' weights as nested lists; none of large units."""
+    if proposal.fan_in.numel() > MAX_WEIGHTS:
         return {}
 
     def plain(values: Tensor) -> Any:

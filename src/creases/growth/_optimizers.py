@@ -1,4 +1,4 @@
-"""Adam and AdamW of torch without the import of torch's compiler, which costs a process more than all its epochs.
+"""AdamW of torch without the import of torch's compiler, which costs a process more than all its epochs.
 
 Torch marks methods of its optimizers as not to be compiled, and imports the compiler to read the mark. Here they are
 called without the mark: the steps are those of torch, bit for bit.
@@ -21,8 +21,8 @@ def _unmark(method: Any) -> Any:
 _step = _unmark(optim.Adam.step)
 
 
-class _Uncompiled(optim.Optimizer):
-    """Methods of an optimizer as they are without torch's compiler."""
+class AdamW(optim.AdamW):
+    """AdamW of torch."""
 
     add_param_group = _unmark(optim.Optimizer.add_param_group)
     load_state_dict = _unmark(optim.Optimizer.load_state_dict)
@@ -33,11 +33,3 @@ class _Uncompiled(optim.Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Take a step of Adam."""
         return _step(self, closure)
-
-
-class Adam(_Uncompiled, optim.Adam):
-    """Adam of torch."""
-
-
-class AdamW(_Uncompiled, optim.AdamW):
-    """AdamW of torch."""

@@ -1,4 +1,4 @@
-"""A proposal: new units for a place, or a new layer, as plain data, before the model changes."""
+"""A proposal: new units for a place, as plain data, before the model changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn, optim
 
 from creases.errors import InputError
 from creases.growth._parameter_changes import apply_changes, match_parameters
-from creases.network import Certificate, Place, deepen, widen
+from creases.network import Certificate, Place, widen
 from creases.network.surgery import apply_and_measure
 
 
@@ -30,11 +30,12 @@ class Proposal:
     explanation: Mapping[str, Any]  #: why these units: JSON-able, with fields of the method
     change: Mapping[str, Tensor] = field(default_factory=dict)  #: what is added to existing parameters, by name
     carriers: Mapping[str, Tensor] = field(default_factory=dict)  #: entries of batch norms, as :func:`creases.widen`
+    rest: Proposal | None = None  #: further units for the place, added after these
 
     @property
     def count(self) -> int:
         """Return the number of new units."""
-        return len(self.fan_in)
+        return len(self.fan_in) + (0 if self.rest is None else self.rest.count)
 
     def scale(self, fan_in: float, fan_out: float) -> Proposal:
         """Return the proposal with incoming weights (and biases) and outgoing weights multiplied by factors.
@@ -54,29 +55,6 @@ class Proposal:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class DepthProposal:
-    """A new layer after a place's nonlinearity; :func:`apply` inserts it as the identity.
-
-    The model does not change until then.
-    """
-
-    place: Place  #: whose units the new layer reads
-    name: str  #: of the new layer, and of its place
-    kernel: int  #: size of the kernel where it is a convolution
-    count: int  #: units of the new layer
-    gain: float  #: decrease of the mean loss on held-out samples along the new layer's best move; 0 for none
-    multiply_adds: int  #: by which a forward pass for one sample grows
-    input_shape: tuple[int, ...]  #: of one sample
-    explanation: Mapping[str, Any]  #: why this layer: JSON-able
-    method: str = "depth"
-
-    @property
-    def parameters(self) -> int:
-        """Return the number of new parameters."""
-        return int(self.explanation["parameters"])
-
-
 def first_units(proposal: Proposal, k: int) -> Proposal:
     """Return a proposal of the first k units, the strongest ones, with an even share of the gain.
 
@@ -84,6 +62,10 @@ def first_units(proposal: Proposal, k: int) -> Proposal:
     """
     if k >= proposal.count or (k and proposal.change):
         return proposal
+    if proposal.rest is not None:
+        first = replace(proposal, rest=None)
+        rest = None if k <= first.count else first_units(proposal.rest, k - first.count)
+        return replace(first_units(first, k), rest=rest)
     fan_out = {}
     for path, columns in proposal.fan_out.items():
         per_unit = columns.shape[1] // proposal.count if columns.shape[1] > proposal.count else 1
@@ -104,13 +86,13 @@ def first_units(proposal: Proposal, k: int) -> Proposal:
 
 
 def apply(
-    proposal: Proposal | DepthProposal,
+    proposal: Proposal,
     model: nn.Module,
     *,
     optimizer: optim.Optimizer | None = None,
     data: Tensor | None = None,
 ) -> Certificate:
-    """Add the proposed units, or insert the proposed layer, and add their state to the optimizer.
+    """Add the proposed units, and their state to the optimizer.
 
     Parameters
     ----------
@@ -123,11 +105,6 @@ def apply(
     data
         Inputs on which to measure how much the model's output changes, for the certificate.
     """
-    if isinstance(proposal, DepthProposal):
-        shape = proposal.input_shape if data is None else None
-        return deepen(
-            model, proposal.place.name, kernel=proposal.kernel, optimizer=optimizer, X=data, input_shape=shape
-        )
     if not proposal.count:
         reason = proposal.explanation.get("reason", "none was worth adding")
         raise InputError("proposal", "have at least one unit", f"none ({reason})")
@@ -139,6 +116,11 @@ def apply(
         with apply_changes(moves):
             more = dict(proposal.carriers)
             done.append(widen(model, proposal.place, fan_in, bias, fan_out, optimizer=optimizer, carriers=more))
+        if proposal.rest is not None:
+            assert done[0].place is not None
+            done.append(apply(replace(proposal.rest, place=done[0].place), model, optimizer=optimizer))
 
     difference = apply_and_measure(model, data, edit)
-    return replace(done[0], change=difference, bound=None if moves else done[0].bound)
+    first, last = done[0], done[-1]
+    start = {"old_width": first.old_width, "parameters_before": first.parameters_before}
+    return replace(last, change=difference, bound=None if moves or len(done) > 1 else first.bound, **start)

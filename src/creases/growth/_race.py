@@ -131,7 +131,6 @@ class Race:
     plan: list[int] = field(default_factory=list)  #: steps after which the network that trains now is looked at
     rival: Trial | None = None  #: the best so far; None while the first network trains
     trial: Trial = field(default_factory=Trial)  #: of the network that trains now
-    start: NetworkState | None = None  #: that network as it began, where the next one begins with it
     average: dict[str, Tensor] = field(default_factory=dict)  #: parameters of the network that trains now, averaged
     averaged: int = 0  #: moments
     reason: str = ""  #: why no wider network is tried any more
@@ -140,14 +139,13 @@ class Race:
     def from_dict(cls, saved: dict[str, Any]) -> Race:
         """Return the race that :meth:`to_dict` wrote."""
         rival = None if saved["rival"] is None else Trial.from_dict(saved["rival"])
-        start = None if saved["start"] is None else NetworkState.from_dict(saved["start"])
         before, trial = NetworkState.from_dict(saved["before"]), Trial.from_dict(saved["trial"])
-        return cls(**{**saved, "before": before, "rival": rival, "start": start, "trial": trial})
+        return cls(**{**saved, "before": before, "rival": rival, "trial": trial})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the race as dicts, lists, numbers and tensors."""
         content = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        parts = {name: content[name] for name in ("before", "rival", "start", "trial")}
+        parts = {name: content[name] for name in ("before", "rival", "trial")}
         return {**content, **{name: None if part is None else part.to_dict() for name, part in parts.items()}}
 
     @property

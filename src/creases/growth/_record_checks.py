@@ -15,7 +15,7 @@ _PERHAPS = ("score", "validation_loss", "validation_score", "smoothed_loss")
 _COUNTS = ("epoch", "steps", "parameters")
 
 #: What a growth step may do.
-_ACTIONS = ("grow", "deepen", "narrow", "revive")
+_ACTIONS = ("grow", "narrow", "revive")
 
 #: Entries of a stage that are numbers.
 _STAGE_NUMBERS = ("factor", "loss_grown", "loss_training_on", "gain", "error", "needed")

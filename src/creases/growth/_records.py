@@ -38,12 +38,10 @@ class Record:
     """
 
     number: int  #: of the growth step, from 1
-    action: (
-        str  #: "grow", "deepen" (a layer), "narrow" or "revive" (dead ones are drawn)
-    )
+    action: str  #: "grow", "narrow" or "revive" (dead ones are drawn)
     epoch: int
     steps: int  #: of the optimizer so far
-    place: str  #: for "deepen" the new one
+    place: str
     method: str
     units: list[int]  #: the new units' numbers at the place
     removed: list[int]  #: units that were removed first
@@ -53,7 +51,7 @@ class Record:
     before: dict[str, float | None]
     after: dict[str, float | None]
     changed: int | None  #: training samples whose decision changed at once; None without decisions
-    weights: dict[str, Any]  #: fan_in (k, ...), bias (k,), fan_out by consumer, as nested lists; {} for "deepen"
+    weights: dict[str, Any]  #: fan_in (k, ...), bias (k,), fan_out by consumer, as nested lists
     explanation: dict[str, Any]  #: of the method
     later: dict[str, float | None] = field(default_factory=dict)
     undone: bool = False  #: whether the network went back to what it was before
@@ -239,12 +237,6 @@ class History:
         try:
             content = parse_json(text)
             version = content.pop("creases-history")
-            content.pop("growth_share", None)  # of earlier versions, whose stages had one factor
-            for stage in content.get("stages", ()):
-                stage.setdefault("factor", 2.0)
-                stage.setdefault("widths_before", {})
-                steps = [record for record in content["records"] if record["epoch"] == stage["epoch"]]
-                stage.setdefault("records", [record["number"] for record in steps])
             records = [Record(**_with_tuples(record)) for record in content.pop("records")]
             known = {entry.name for entry in fields(cls)}
             if version != _VERSION or set(content) - known:

@@ -29,10 +29,10 @@ from creases.growth._refit import CLEARLY, FEW_EPOCHS, Refit, score_change
 from creases.growth._samples import Samples, as_samples
 from creases.growth._schedule import LearningRate, schedule_name
 from creases.growth._setting import MAY_CHANGE, check_ranks, check_setting
+from creases.growth._sized import observe_race
 from creases.growth._state import State, combine_seeds
 from creases.growth._training import train_epoch
 from creases.growth.integrations import _ranks as ranks
-from creases.growth.policies._stages import Stages
 from creases.network.surgery import unwrap_module
 
 #: What to do about a checkpoint that cannot be used.
@@ -188,10 +188,10 @@ class Run:
 
     def _epoch_steps(self) -> int | None:
         """Return the optimizer steps of the next epoch, at most: it ends where a stage is measured."""
-        state, when = self.grower.state, self.grower.when
+        state, stages = self.grower.state, self.grower.stages
         countable = self.batch_size and state.meter.n_samples  # otherwise an epoch is the least that can be counted
-        if isinstance(when, Stages) and not state.history.growth_ended and countable:
-            return max(when.steps_left(state), 1)
+        if stages is not None and not state.history.growth_ended and countable:
+            return max(stages.steps_left(state), 1)
         return None
 
     def _take_step(self) -> None:
@@ -217,7 +217,7 @@ class Run:
         state.meter.train(samples, state.flops // 2)
         self._durations.append(state.meter.seconds - before)
         self._steps += 1
-        self.grower.observe_race(self._steps)
+        observe_race(state, self._steps)
 
     def _watch(self) -> None:
         """After growth, watch the validation loss; if it is past its best half-way, retrain on all samples instead."""
@@ -228,7 +228,7 @@ class Run:
             or not can_refit
             or not history.growth_ended
             or history.ended
-            or not isinstance(self.grower.when, Stages)
+            or self.grower.stages is None
         ):
             return
         if self.refit is None:
@@ -273,7 +273,7 @@ class Run:
             state.history.joined = state.history.joined or len(state.history.epochs)
         if state.samples is not train:
             state.change_samples(train)
-            self.grower.validation = held
+            state.validation = held
 
     def grow_now(self) -> Record | None:
         """Grow now, whatever the policies say; return None if nothing can be added."""
@@ -286,7 +286,8 @@ class Run:
         """Return the run as it is now, to :meth:`restore` later."""
         network = ModelState.from_model(self.grower.state.model, self.grower.widths)
         optimizer, history = deepcopy(self.optimizer.state_dict()), self.history.copy()
-        race, state = copy(self.grower.race), self.grower.state
+        state = self.grower.state
+        race = copy(state.race)
         schedule = deepcopy(self.rate.state())
         spent = state.meter.numbers
         refit = copy(self.refit)
@@ -298,7 +299,7 @@ class Run:
         state.network.restore(model, example, self.optimizer)
         checkpoints.load_optimizer_state(self.optimizer, deepcopy(state.optimizer))
         self.grower.resume(state.history.copy())
-        self.best, self.grower.race, self.refit = state.best, copy(state.race), copy(state.refit)
+        self.best, self.grower.state.race, self.refit = state.best, copy(state.race), copy(state.refit)
         self.grower.state.stage_end = state.stage_end
         self.grower.state.meter.resume(state.spent)
         self.rate.restore(deepcopy(state.schedule))
@@ -317,7 +318,7 @@ class Run:
     def _keep(self) -> None:
         """Keep the network of this epoch, before it grows, if it is the best yet on validation data."""
         last = self.grower.history.last
-        growing = isinstance(self.grower.when, Stages) and not self.history.growth_ended
+        growing = self.grower.stages is not None and not self.history.growth_ended
         if self.config.keep != "last" and last["validation_loss"] is not None and not growing:
             epochs = self.grower.history.epochs
             if self.best is None or last["smoothed_loss"] < epochs[self.best[0] - 1]["smoothed_loss"]:
@@ -358,7 +359,7 @@ class Run:
             self._extend_refit()
         self.history.setting = setting
         self.rate.restore(saved["schedule"])
-        state.rate_scale = float(saved.get("rate_scale", 1.0))
+        state.rate_scale = float(saved["rate_scale"])
         if saved["best"] is not None:
             epoch, network = saved["best"]
             self.best = (int(epoch), ModelState.from_dict(network))
@@ -367,9 +368,9 @@ class Run:
 
     def _try_networks(self) -> None:
         """Restore the other networks of a checkpoint in a copy of the model, as the run may do later."""
-        race, example = self.grower.race, self.grower.state.samples.example()
+        race, example = self.grower.state.race, self.grower.state.samples.example()
         trials = [] if race is None else [trial for trial in (race.rival, race.trial) if trial is not None]
-        states = [] if race is None else [race.before, race.start, *(trial.network for trial in trials)]
+        states = [] if race is None else [race.before, *(trial.network for trial in trials)]
         states += [] if self.refit is None else [self.refit.start]
         networks = [state.network for state in states if state is not None]
         networks += [] if self.best is None else [self.best[1]]

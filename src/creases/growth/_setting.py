@@ -12,15 +12,14 @@ from creases.errors import InputError
 from creases.growth._config import GrowthConfig
 from creases.growth._loss_sum import Loss
 from creases.growth.integrations import _ranks as ranks
-from creases.growth.policies._stop import Stop
 
-_OPTIONS = ("how", "where", "when", "growth_share", "growth_factor", "patience", "growth_patience", "seed")
+_OPTIONS = ("how", "where", "when", "growth_share", "growth_patience", "seed")
 
 #: Settings that may differ when a run is resumed: they let it run longer.
 MAY_CHANGE = ("stop", "budget")
 
 
-def describe_setting(loss: str | Loss, config: GrowthConfig, stops: Sequence[Stop]) -> dict[str, str]:
+def describe_setting(loss: str | Loss, config: GrowthConfig, stops: Sequence[Any]) -> dict[str, str]:
     """Return what decides about growth, by name."""
     values = {"loss": loss, "stop": list(stops), **{name: getattr(config, name) for name in _OPTIONS}}
     return {name: _text(value) for name, value in values.items()}
@@ -39,8 +38,6 @@ def _text(value: Any) -> str:
 
 def check_setting(path: Path, saved: Mapping[str, str], now: Mapping[str, str]) -> None:
     """Refuse the checkpoint of a run with other settings."""
-    now = {**now, "epoch_steps": "None"}  # an option of earlier versions
-    saved = {"epoch_steps": "None", **saved}
     for name in now.keys() - set(MAY_CHANGE):
         if saved.get(name) != now[name]:
             raise InputError(

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar, overload
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 from torch import Tensor, nn, optim
 
+from creases._text import plural
 from creases.errors import InputError, ReadError
 from creases.growth._budget import Meter
 from creases.growth._checkpoint import resize
 from creases.growth._cost import PASSES_PER_STEP, count_cost
 from creases.growth._objective import Objective
-from creases.growth._proposal import DepthProposal, Proposal
+from creases.growth._proposal import Proposal
 from creases.growth._records import History, Record
 from creases.growth._samples import InMemorySamples, Samples
 from creases.growth.integrations import _ranks as ranks
@@ -24,10 +25,61 @@ from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.network import Place, places
 from creases.network.surgery import copy_sharing_parameters, count_parameters, without_side_effects
 
+if TYPE_CHECKING:
+    from creases.growth._race import Race
+
 T = TypeVar("T")
+
+#: More units than any model has.
+UNBOUNDED = 10**9
 
 #: Samples in memory on which a growth step is measured, at most.
 MAX_INSPECTED = 2_000
+
+
+@dataclass(frozen=True)
+class SizeLimit:
+    """The largest network that a run may grow; the last growth step adds no more units than fit."""
+
+    units: int | None = None  #: of all places together
+    parameters: int | None = None
+
+    @property
+    def is_set(self) -> bool:
+        """Return whether there is a limit."""
+        return self.units is not None or self.parameters is not None
+
+    def reached(self, state: State) -> str:
+        """Return why no place that ``where`` names can grow, "" where one can."""
+        places = state.where(state) if self.is_set else ()
+        if not places or any(self.available_units(state, place) >= 1 for place in places):
+            return ""
+        within = []
+        if self.parameters is not None:
+            within.append(f"{plural(self.parameters, 'parameter')} (it has {state.parameters})")
+        if self.units is not None:
+            within.append(f"{plural(self.units, 'unit')} (it has {state.units})")
+        return f"no further unit fits: the network is limited to {' and '.join(within)}"
+
+    def available_units(self, state: State, place: Place) -> int:
+        """Return how many more units fit at a place."""
+        left = [UNBOUNDED]
+        if self.parameters is not None:
+            left.append((self.parameters - state.parameters) // max(place.cost, 1))
+        if self.units is not None:
+            left.append(self.units - state.units)
+        return max(min(left), 0)
+
+    def admits(self, parameters: int, units: int) -> bool:
+        """Return whether a model of this size is within the limits."""
+        pairs = ((self.parameters, parameters), (self.units, units))
+        return all(limit is None or size <= limit for limit, size in pairs)
+
+    def room(self, state: State) -> float:
+        """Return by what factor the network may be larger."""
+        sizes = ((self.units, state.units), (self.parameters, state.parameters))
+        ratios = [limit / max(size + 1, 1) for limit, size in sizes if limit is not None]
+        return min([float(UNBOUNDED), *ratios])
 
 
 @dataclass(eq=False)
@@ -39,12 +91,15 @@ class State:
     samples: Samples
     objective: Objective
     how: GrowthMethod
-    where: Callable[[State], Sequence[Place | DepthProposal]]
+    where: Callable[[State], Sequence[Place]]
     history: History
     seed: int
     meter: Meter
     followers: Followers = field(default_factory=Followers)  #: wrappers and copies of the model that grow along
-    stops: Sequence[Callable[[State], str]] = ()
+    limit: SizeLimit = SizeLimit()
+    validation: Samples | None = None  #: held out
+    before_decision: list[Callable[[State], None]] = field(default_factory=list)  #: called each epoch, before growth
+    race: Race | None = None  #: of networks of several sizes
     stage_end: int | None = None  #: optimizer steps at which the current stage ends, once it is planned
     rate_scale: float = 1.0  #: of the learning rate that fits the network, by the test at the start
     untrained: bool = False  #: whether the network was untrained when the run began
@@ -55,7 +110,6 @@ class State:
     due: bool = False  #: whether it is time to grow, by the policy ``when``
     record: Record | None = None  #: of the growth step at the end of this epoch, for callbacks
     _results: dict[Hashable, Any] = field(default_factory=dict)  # of the current weights
-    _unit_flops: dict[str, int] = field(default_factory=dict)
     _places: list[Place] | None = None
     _inspected: Samples | None = None
     _flops: int | None = None
@@ -87,6 +141,11 @@ class State:
     def parameters(self) -> int:
         """Return the number of parameters of the current model."""
         return count_parameters(self.model)
+
+    @property
+    def units(self) -> int:
+        """Return the units of all places together."""
+        return sum(place.width for place in self.places)
 
     @property
     def n_outputs(self) -> int:
@@ -140,26 +199,9 @@ class State:
         earlier = [record.explanation for record in self.history.records]
         return Evidence(self.samples, self.objective, seed, earlier)
 
-    def flops_per_unit(self, place: Place) -> int:
-        """Return by how much :attr:`flops` grows with one more unit at a place."""
-        if place.name not in self._unit_flops:
-            self._unit_flops[place.name] = self.size_at({place.name: place.width + 1})[1] - self.flops
-        return self._unit_flops[place.name]
-
-    @overload
-    def propose(self, place: Place) -> Proposal: ...
-
-    @overload
-    def propose(self, place: DepthProposal) -> DepthProposal: ...
-
-    def propose(self, place: Place | DepthProposal) -> Proposal | DepthProposal:
-        """Return the method's proposal for a place, computed once; a refusal has no units, and a reason.
-
-        A proposed layer, which ``where`` may return among places, is returned as it is.
-        """
-        if isinstance(place, DepthProposal):
-            return place
-        return self.once(("proposal", place.name), lambda: self.call_method(self.model, place))
+    def propose(self, place: Place) -> Proposal:
+        """Return the method's proposal for a place, computed once; a refusal has no units, and a reason."""
+        return self.once(("proposal", place.name), lambda: self.call_method(place, self.evidence))
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return the result of a computation, made once until the network is trained further or changes its size."""
@@ -168,10 +210,11 @@ class State:
         result: T = self._results[key]
         return result
 
-    def call_method(self, model: nn.Module, place: Place, how: GrowthMethod | None = None) -> Proposal:
-        """Return the proposal of the method, or of another one, for a place of a model: the same on every rank."""
+    def call_method(self, place: Place, evidence: Evidence, count: int | None = None) -> Proposal:
+        """Return the proposal of the method, or of so many units, for a place: the same on every rank."""
+        how: Any = self.how if count is None else replace(cast(Any, self.how), count=count)
         try:
-            proposal = (how or self.how)(model, place, self.evidence)
+            proposal = how(self.model, place, evidence)
         except (InputError, ReadError) as problem:
             proposal = _refusal(place, str(problem))
         if not isinstance(proposal, Proposal):
@@ -190,7 +233,7 @@ class State:
     def clear(self) -> None:
         """Forget all that was computed for the model before it changed its size."""
         self.clear_proposals()
-        self._places, self._flops, self._unit_flops, self._cost_ratios = None, None, {}, {}
+        self._places, self._flops, self._cost_ratios = None, None, {}
 
 
 def count_flops(model: nn.Module, x: Tensor) -> int:

@@ -21,9 +21,7 @@ def test_layers_of_few_inputs_are_folded_and_others_get_random_units(inputs: int
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = nn.Sequential(nn.Linear(inputs, 4), nn.ReLU(), nn.Linear(4, 2))
-    _, history = creases.grow(
-        model, (X, (X[:, 0] > 0).long()), "classification", when=1, budget=2, schedule="constant"
-    )
+    _, history = creases.grow(model, (X, (X[:, 0] > 0).long()), "classification", when=1, budget=2, schedule="constant")
     assert [record.method for record in history.records] == [method] * len(history.records)
     assert history.records
 

@@ -31,7 +31,6 @@ def test_every_method_grows_a_residual_block_with_batch_norm(how):
     options = {
         "how": Tiny(above_noise=False) if how == "tiny" else how,
         "where": "blocks.1.conv1",
-        
         "budget": 30,
     }
     grower = Grower(model, optimizer, (x, y), "classification", **options)

@@ -13,7 +13,7 @@ from creases.cli._completion import complete_data, complete_files, complete_word
 from creases.cli._engine import Engine
 from creases.cli._missing import Missing
 from creases.cli.console import note, option_panels, print_json
-from creases.cli.grow._choices import Kind, Method, Optimizer, Task
+from creases.cli.grow._choices import Kind, Method, Task
 from creases.cli.grow._interruption import interruptible
 from creases.cli.grow._values import (
     parse_batch_size,
@@ -38,14 +38,12 @@ data_option, model_option, growth_option, large_option, output_option = option_p
 #: How the options of growth are read from the command line; others are taken as they are.
 _PARSERS: dict[str, Any] = {
     "how": lambda how: how.value,
-    "where": lambda where: where.replace("-", " "),
     "when": lambda when: int(when) if when.isdecimal() else when,
     "hidden": lambda hidden: hidden if hidden == "auto" else parse_widths(hidden),
     "budget": parse_budget,
     "growth_share": parse_number_or_name,
     "lr": parse_number_or_name,
     "weight_decay": parse_number_or_name,
-    "optimizer": lambda optimizer: optimizer.value,
     "batch_size": parse_batch_size,
     "class_weight": parse_class_weight,
     "threshold": parse_number_or_name,
@@ -159,18 +157,18 @@ def grow_table(
         str | None,
         growth_option(
             metavar="PLACE",
-            help="Where to grow: all, width-or-depth, or a layer: hidden1, ...",
+            help="Where to grow: all, or a layer: hidden1, ...",
             show_default="all",
-            autocompletion=complete_words("all", "width-or-depth", "hidden1"),
+            autocompletion=complete_words("all", "hidden1"),
         ),
     ] = None,
     when: Annotated[
         str | None,
         growth_option(
             metavar="WHEN",
-            help="When to grow: stages, plateau, or every N epochs.",
+            help="When to grow: stages, or every N epochs.",
             show_default="stages",
-            autocompletion=complete_words("stages", "plateau"),
+            autocompletion=complete_words("stages"),
         ),
     ] = None,
     hidden: Annotated[
@@ -188,9 +186,6 @@ def grow_table(
             help="Fraction of rows held out to judge growth and to select the network.",
             show_default="0.15",
         ),
-    ] = None,
-    optimizer: Annotated[
-        Optimizer | None, growth_option(metavar="NAME", help="Optimizer: adamw or adam.", show_default="adamw")
     ] = None,
     lr: Annotated[
         str | None,
@@ -228,12 +223,6 @@ def grow_table(
         int | None,
         growth_option(
             metavar="N", help="Stop growing after this many stages in a row without improvement.", show_default="2"
-        ),
-    ] = None,
-    patience: Annotated[
-        int | None,
-        growth_option(
-            metavar="N", help="With --when plateau: epochs without improvement before growing.", show_default="5"
         ),
     ] = None,
     standardize: Annotated[

@@ -23,13 +23,6 @@ class Method(StrEnum):
     split = "split"  # type: ignore[assignment]  # a member, not str's method
 
 
-class Optimizer(StrEnum):
-    """Optimizers."""
-
-    adamw = "adamw"
-    adam = "adam"
-
-
 class Task(StrEnum):
     """What is predicted."""
 

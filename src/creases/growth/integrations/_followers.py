@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim.swa_utils import AveragedModel
 
 from creases.errors import InputError
 from creases.growth._checkpoint import resize_place
-from creases.growth._proposal import DepthProposal, apply
 from creases.growth.integrations._compile import forget_compiled, is_compiled
 from creases.growth.integrations._ddp import check_group, rebuild_buckets
 from creases.network import Place, remove
@@ -72,14 +71,6 @@ class Followers:
         for companion in self.companions:
             _resize(companion, place, removed, count)
             _add_difference(companion, twin, model)
-        self.renew(model)
-
-    @contextmanager
-    def follow_layer(self, model: nn.Module, layer: DepthProposal, X: Tensor) -> Iterator[None]:
-        """Let all follow the insertion of a layer in this block, the identity in companions too; X: some inputs."""
-        yield
-        for companion in self.companions:
-            apply(layer, companion, data=X)
         self.renew(model)
 
     def renew(self, model: nn.Module) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import nn
 
@@ -14,17 +15,17 @@ from creases.growth.methods._fold.subnetwork import can_fold
 from creases.growth.methods._random import Random
 from creases.network import Place
 
-#: Samples times inputs of a layer up to which folds are worth their time, and how many of them a growth step has at
-#: most: one fold of more takes as long as hundreds of training steps. Further units are random.
-MAX_WORK, MAX_FOLDS = 5_000, 8
+#: Samples times inputs of a layer up to which folds are worth their time: one fold of more takes as long as hundreds of
+#: training steps.
+MAX_WORK = 5_000
 
 
 @dataclass(frozen=True)
 class Auto:
     """Growth by :class:`Fold` in layers of few inputs on few samples, by :class:`Random` units in others.
 
-    Random units are also taken where nothing can be folded (in convolutions, before a batch norm), and for losses other
-    than the cross-entropy and the squared error.
+    Random units are also taken where nothing can be folded (in convolutions, before a batch norm), for losses
+    other than the cross-entropy and the squared error, and, without effect at first, for units beyond those that folds supply.
     """
 
     count: int = 1
@@ -35,14 +36,34 @@ class Auto:
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
-        if _is_foldable(model, place, evidence):
-            return Fold(count=min(self.count, MAX_FOLDS))(model, place, evidence)
-        return Random(count=self.count)(model, place, evidence)
+        if not _is_foldable(model, place, evidence):
+            proposal = Random(count=self.count)(model, place, evidence)
+            return _usual_weights(proposal) if evidence.untrained else proposal
+        folds = Fold(count=self.count)(model, place, evidence)
+        if folds.count == self.count or self.count == 1:
+            return folds
+        silent = Random(count=self.count - folds.count, fan_out=0.0)(model, place, evidence)
+        if not folds.count:
+            note = {"asked": "fold", "instead": folds.explanation.get("reason", "")}
+            return replace(silent, explanation={**silent.explanation, **note})
+        note = {"supplied": folds.count, "filled": silent.count}
+        return replace(folds, rest=silent, explanation={**folds.explanation, **note})
 
     def prepare(self, model: nn.Module, place: Place, evidence: Evidence) -> None:
         """Import what folds need, where there will be folds."""
         if _is_foldable(model, place, evidence):
             Fold().prepare(model, place, evidence)
+
+
+def _usual_weights(proposal: Proposal) -> Proposal:
+    """Return random units whose outgoing weights are as large as in an untrained network of the width to come.
+
+    Otherwise networks that began with fewer units would learn more slowly than those that began with more.
+    """
+    width = proposal.place.width
+    size = math.sqrt(width / (width + proposal.count))  # relative to those of the existing units
+    scaled = proposal.scale(1.0, size / proposal.explanation["fan_out"])
+    return replace(scaled, gain=0.0, explanation={**proposal.explanation, "fan_out": size, "gain": 0.0})
 
 
 def _is_foldable(model: nn.Module, place: Place, evidence: Evidence) -> bool:

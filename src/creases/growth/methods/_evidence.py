@@ -27,6 +27,7 @@ class Evidence:
     objective: Objective
     seed: int  #: a different one for every growth step
     earlier: Sequence[Mapping[str, Any]] = ()  #: explanations of the growth steps so far
+    untrained: bool = False  #: whether the network is untrained, so that new units may have weights of any size
 
     def draw(self, n: int) -> tuple[list[Pair], list[Pair] | None]:
         """Draw n samples at random, in batches, and as many others for validation; each rank gets its share."""

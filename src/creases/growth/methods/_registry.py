@@ -73,8 +73,3 @@ def reviewer(how: GrowthMethod, name: str) -> OutcomeReview | None:
     if not isinstance(method, OutcomeReview):
         return None
     return how if isinstance(how, type(method)) else method
-
-
-def filler(count: int) -> GrowthMethod:
-    """Return the method for units in place of those that another did not supply: random ones without effect."""
-    return Random(count=count, fan_out=0.0)

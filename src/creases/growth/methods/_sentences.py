@@ -1,4 +1,4 @@
-"""Explanations of the growth methods other than fold, and of new layers, as text."""
+"""Explanations of the growth methods other than fold, as text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ def unit_sentences(explanation: Mapping[str, Any]) -> str:
 
 
 def unit_reason(explanation: Mapping[str, Any]) -> str:
-    """Return why the units, or the layer, were added, in one sentence."""
-    if explanation["method"] == "depth":
-        return _depth(explanation)
+    """Return why the units were added, in one sentence."""
     if "instead" in explanation:
         return _random_instead(explanation)
     units = plural(explanation.get("units", 1), "unit")
@@ -73,24 +71,6 @@ def _tiny_details(e: Mapping[str, Any]) -> str:
     )
 
 
-def _depth(e: Mapping[str, Any]) -> str:
-    share = f"{e['share_of_goal']:.1%} of the desired output change that the layers after it cannot reach"
-    layer = f"A layer of {plural(e['units'], 'unit')}"
-    return f"{layer} was inserted after {e['previous']!r} because its weights can reach {share}."
-
-
-def _depth_details(e: Mapping[str, Any]) -> str:
-    search = e["line_search"]
-    where = "held-out samples" if search["held_out"] else "the same samples"
-    text = "It starts as the identity, so the function is unchanged. Its best update lowers the mean loss by "
-    text += f"{e['gain']:.3g} on {search['samples']} {where}"
-    if "width" not in e:
-        return f"{text}."
-    units = f"new units at {e['width']['place']!r} for the same multiply-adds"
-    gain = e["width"]["gain"]
-    return f"{text}; {units} lower it by {gain:.3g}." if gain else f"{text}; {units} do not lower it."
-
-
 def _gradmax(e: Mapping[str, Any]) -> str:
     how = {
         "zero": "incoming weights start at zero, so the function is unchanged",
@@ -126,7 +106,6 @@ SENTENCES = {
     "gradmax": _gradmax,
     "random": _random,
     "split": _split,
-    "depth": _depth,
 }
 _NAMES = {"tiny": "TINY", "fold": "Fold", "gradmax": "GradMax", "split": "Split"}
-DETAILS = {"tiny": _tiny_details, "depth": _depth_details}
+DETAILS = {"tiny": _tiny_details}

@@ -15,8 +15,6 @@ from creases.errors import InputError
 from creases.growth._cost import PASSES_PER_STEP
 from creases.growth._size import beats_smaller
 from creases.growth._state import State
-from creases.growth.policies._stop import SizeLimit, size_room
-from creases.growth.policies._where import grows_together
 
 #: Fraction of the budget for growth.
 SHARE = 0.28
@@ -76,8 +74,8 @@ class Stages:
     """Growth by stages in the first part of the budget, to the smallest size that is as good as a larger one.
 
     The network is trained for a while and looked at several times: its held-out loss is measured with the weights
-    averaged over the last steps. Then it is reset to how it began, every place (or the first of the policy ``where``)
-    is widened by a factor, and that network is trained for as many steps, or as many as growth's share of the budget
+    averaged over the last steps. Then it is reset to how it began, every place is
+    widened by a factor, and that network is trained for as many steps, or as many as growth's share of the budget
     has room for. The stage pays if its lowest loss is lower than that of the other network in as many looks by more
     than the larger network costs: 1.5 % of the loss for each doubling of the cost of a step and 0.5 % for each doubling
     of the parameters. What the stage gained is its measured gain, corrected by what the stage before lets expect, if
@@ -96,25 +94,23 @@ class Stages:
     long as a size between them is left and growth's share has room; the narrower one is taken if it loses less than
     half of what a wider one must gain, or is right on all samples too. Growth goes on with the best network, at its
     best look. A network that is wide at the start, 16 units or more a layer, is narrowed by four first, as long as the
-    narrower one is not worse by as much as a stage must gain. With a ``factor`` of yours stages widen by it (small
-    networks by its powers after stages that do not pay), and nothing is narrowed.
+    narrower one is not worse by as much as a stage must gain.
 
     The comparison is at equal steps, not equal compute: early in a run more steps always help more than more units, so
     at equal compute the smaller network would always win.
     """
 
     share: float | str = "auto"  #: of the budget; "auto" is 0.28
-    factor: float | str = "auto"  #: of the widths; "auto" is four or sixteen, and two after a stage that does not pay
     patience: int = 2  #: stages
 
     def __post_init__(self) -> None:
-        _check_automatic(self.share, "growth_share", above=0, below=1)
-        _check_automatic(self.factor, "growth_factor", above=1)
+        if not isinstance(self.share, str) or self.share != "auto":
+            try:
+                check_number(self.share, "growth_share", above=0, below=1)
+            except InputError:
+                expected = "be 'auto' or a number above 0 and below 1"
+                raise InputError("growth_share", expected, repr(self.share)) from None
         check_count(self.patience, "growth_patience")
-
-    def __call__(self, state: State) -> bool:
-        """Return whether the stage is over."""
-        return self.steps_left(state) <= 0
 
     def steps_left(self, state: State) -> int:
         """Return the optimizer steps until the end of the stage."""
@@ -128,32 +124,26 @@ class Stages:
         """The fraction of the budget for growth."""
         return SHARE if isinstance(self.share, str) else self.share
 
-    @property
-    def _factors(self) -> tuple[float, float]:
-        """The factors of a stage, as long as stages pay and after one that does not."""
-        return (FAST, SLOW) if isinstance(self.factor, str) else (self.factor, self.factor)
-
     def next_factor(self, state: State, steps: int) -> float:
         """Return the factor by which the next stage changes the widths; below 1 it narrows the network.
 
         ``steps``: of the first network of the race.
         """
         stages = state.history.stages
-        automatic, (fast, slow) = isinstance(self.factor, str), self._factors
         widths = [place.width for place in state.places]
         only_narrowed = all(stage["factor"] < 1 for stage in stages)
-        may_narrow = automatic and grows_together(state) and only_narrowed and all(stage["pays"] for stage in stages)
+        may_narrow = only_narrowed and all(stage["pays"] for stage in stages)
         if may_narrow and min(widths) >= max(WIDE, 2 * state.n_outputs):
             return 1 / FAST
         failures, small = self.failures(stages), max(widths) < SMALL
-        factors = [fast, slow]
+        factors = [FAST, SLOW]
         if failures:
-            factors = [fast * stages[-1]["factor"], slow] if small else [slow]
+            factors = [FAST * stages[-1]["factor"], SLOW] if small else [SLOW]
         elif only_narrowed and any(stage["pays"] for stage in stages):
-            factors = [slow]
-        elif not stages and (self._is_tiny(widths) or (small and self._affordable_steps(state) < 3 * steps)):
-            factors = [float(fast**2), fast, slow]  # few units are seldom enough; a short run may have one stage
-        return next((factor for factor in factors if not self._obstacle(state, factor, steps)), slow)
+            factors = [SLOW]
+        elif not stages and (_is_tiny(widths) or (small and self._affordable_steps(state) < 3 * steps)):
+            factors = [FAST**2, FAST, SLOW]  # few units are seldom enough; a short run may have one stage
+        return next((factor for factor in factors if not self._obstacle(state, factor, steps)), SLOW)
 
     def race_length(self, state: State) -> int:
         """Return the optimizer steps of the first network in a race that begins now; 0 where none fits."""
@@ -174,26 +164,21 @@ class Stages:
         """
         widths = state.widths
         worse = [other for stage in state.history.stages if (other := _smaller_loser(stage, widths))]
-        if not isinstance(self.factor, str) or not grows_together(state) or not worse:
+        if not worse:
             return None
         ratio = min(max(widths[name] / other[name] for name in other) for other in worse)
         factor = 1 / math.sqrt(ratio)
         return factor if ratio > SLOW**1.5 and self.count_looks(state, factor, steps) else None
 
-    def _is_tiny(self, widths: Sequence[int]) -> bool:
-        """Return whether layers are so narrow that the first stage passes a size over."""
-        return isinstance(self.factor, str) and FAST * max(widths) < WIDE
-
     def _ladder(self, state: State) -> float:
         """Return what a step of every size that growth may reach costs together, in steps of the current network."""
-        fast, slow = self._factors
         factors = [1.0]
-        while len(factors) < SIZES and not self._too_large(state, fast * factors[-1]):
-            factors.append(fast * factors[-1])
-        if slow < fast and not self._too_large(state, slow * factors[-1]):
-            factors.append(slow * factors[-1])
-        if fast**2 in factors and self._is_tiny([place.width for place in state.places]):
-            factors.remove(fast)
+        while len(factors) < SIZES and not self._too_large(state, FAST * factors[-1]):
+            factors.append(FAST * factors[-1])
+        if not self._too_large(state, SLOW * factors[-1]):
+            factors.append(SLOW * factors[-1])
+        if FAST**2 in factors and _is_tiny([place.width for place in state.places]):
+            factors.remove(FAST)
         return max(sum(self._cost(state, factor) for factor in factors), 2.0)
 
     def _cost(self, state: State, factor: float) -> float:
@@ -237,16 +222,15 @@ class Stages:
         last, factor = state.history.last if state.history.epochs else None, self.next_factor(state, steps)
         if last is not None and state.history.stages and is_right(last, state.history.epochs[0]["loss"]):
             return "the network is right on all samples"
-        if factor > 1 and size_room(state) < 1:
-            limits = (stop(state) for stop in state.stops if isinstance(stop, SizeLimit))
-            return next(filter(None, limits), "the largest network that the budget can train is reached")
+        if factor > 1 and state.limit.room(state) < 1:
+            return state.limit.reached(state) or "the largest network that the budget can train is reached"
         if factor > 1 and (losers := self._lost_before(state, factor)):
             return f"a network of {losers} did not pay before"
         return self._obstacle(state, factor, steps)
 
     def _obstacle(self, state: State, factor: float, steps: int) -> str:
         """Return why a network that is wider by a factor cannot be tried; "" where it can."""
-        if factor > 1 and isinstance(self.factor, str) and (why := self._too_large(state, factor)):
+        if factor > 1 and (why := self._too_large(state, factor)):
             return why
         if not self.count_looks(state, factor, steps):
             return self._no_room(state)
@@ -272,8 +256,6 @@ class Stages:
 
     def _lost_before(self, state: State, factor: float) -> str:
         """Return the widths of an earlier network that lost, if the next one would have as many units or more."""
-        if not isinstance(self.factor, str):
-            return ""
         current = state.widths
         widths = {name: factor * width for name, width in current.items()}
         failed = self.failures(state.history.stages)
@@ -349,19 +331,14 @@ def _smaller_loser(stage: Mapping[str, Any], widths: Mapping[str, int]) -> Mappi
     return {name: width for name, width in loser.items() if width < widths[name]}
 
 
+def _is_tiny(widths: Sequence[int]) -> bool:
+    """Return whether layers are so narrow that the first stage passes a size over."""
+    return FAST * max(widths) < WIDE
+
+
 def reducible_loss(loss: float, start: float) -> float:
     """Return a loss, or what was gained since the start of a run where that is less: in noise little can be gained."""
     return min(abs(loss), max(start - loss, 0.0)) if start > loss else abs(loss)
-
-
-def _check_automatic(value: object, name: str, **limits: float) -> None:
-    if isinstance(value, str) and value == "auto":
-        return
-    try:
-        check_number(value, name, **limits)
-    except InputError:
-        range_ = " and ".join(f"{key} {limit:g}" for key, limit in limits.items())
-        raise InputError(name, f"be 'auto' or a number {range_}", repr(value)) from None
 
 
 def _counts_steps(state: State) -> bool:

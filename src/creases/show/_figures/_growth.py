@@ -24,13 +24,12 @@ if TYPE_CHECKING:
     from creases.regions import PlanePartition
 
 #: Marker of each kind of growth step, above the curves.
-_MARKS = {"grow": "v", "deepen": "P", "narrow": "^", "revive": "s"}
+_MARKS = {"grow": "v", "narrow": "^", "revive": "s"}
 #: Legends that stay readable over lines.
 _SOLID: dict[str, Any] = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "borderpad": 0.2}
 
 _LABELS = {
     "grow": "units added",
-    "deepen": "layer inserted",
     "narrow": "units removed",
     "revive": "dead units reinitialised",
 }

@@ -39,13 +39,9 @@ _METHODS = {
     "split": "Split a unit",
     "random": "Random units",
 }
-_WHERE = {
-    "all": "All layers",
-    "width-or-depth": "Wider or deeper, whichever gains more",
-}
+_WHERE = {"all": "All layers"}
 _WHEN = {
     "stages": "In stages, while it helps",
-    "plateau": "When the loss stops improving",
     "10": "Every 10 epochs",
     "50": "Every 50 epochs",
 }

@@ -19,7 +19,7 @@ def make_config(request: Mapping[str, Any], limits: Limits) -> GrowthConfig:
         raise InputError("how", f"be one of {', '.join(METHODS)}", repr(how))
     options: dict[str, Any] = {"how": how}
     if "where" in request:
-        options["where"] = check_text(request["where"], "where", 40).replace("-", " ")
+        options["where"] = check_text(request["where"], "where", 40)
     if "when" in request:
         when = str(request["when"])[:40]
         options["when"] = int(when) if when.isdecimal() else when

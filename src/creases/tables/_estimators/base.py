@@ -60,7 +60,6 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         batch_size: str | int | None = GrowthConfig.batch_size,
         budget: str | float | Budget = GrowthConfig.budget,
         growth_share: str | float = GrowthConfig.growth_share,
-        patience: int = GrowthConfig.patience,
         growth_patience: int | None = GrowthConfig.growth_patience,
         early_stopping: bool = True,
         validation_fraction: float = GrowthConfig.validation_fraction,
@@ -81,7 +80,6 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.batch_size = batch_size
         self.budget = budget
         self.growth_share = growth_share
-        self.patience = patience
         self.growth_patience = growth_patience
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction

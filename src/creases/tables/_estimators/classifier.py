@@ -67,16 +67,14 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         Weight decay of AdamW on weights (not biases): more makes smoother functions. "auto" is 0.3 for 400 rows or
         fewer, and falls in proportion to their number.
     lr
-        Learning rate of AdamW at the start, "auto" to fit the size of the network; ``fit`` anneals it to zero by a
-        cosine, ``partial_fit`` does not.
+        Learning rate of AdamW at the start, "auto" to fit the size of the network; it is annealed to zero by a
+        cosine.
     batch_size
         Rows in a batch; "auto" is an eighth of them, between 32 and 200; None is all.
     budget, growth_share
         Total budget of a fit: a number of epochs, or a text such as "60 s" or "2e12 multiply-adds"; and the fraction
         of it for growth. "auto" is 20 to 400 epochs, about 3000 steps, and 0.28 of them at most.
         Stages that are undone count too.
-    patience
-        Epochs without progress before the network grows in ``partial_fit``.
     growth_patience
         Number of growth stages in a row that may fail to lower the held-out loss before growth stops.
     early_stopping, validation_fraction
@@ -144,7 +142,6 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         batch_size: str | int | None = GrowthConfig.batch_size,
         budget: str | float | Budget = GrowthConfig.budget,
         growth_share: str | float = GrowthConfig.growth_share,
-        patience: int = GrowthConfig.patience,
         growth_patience: int | None = GrowthConfig.growth_patience,
         early_stopping: bool = True,
         validation_fraction: float = GrowthConfig.validation_fraction,
@@ -168,7 +165,6 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
             batch_size=batch_size,
             budget=budget,
             growth_share=growth_share,
-            patience=patience,
             growth_patience=growth_patience,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,

@@ -53,7 +53,6 @@ def make_growth_config(estimator: GrowingEstimator, decisions: Mapping[str, Any]
         batch_size=estimator.batch_size,
         budget=estimator.budget,
         growth_share=estimator.growth_share,
-        patience=estimator.patience,
         growth_patience=estimator.growth_patience,
         validation_fraction=estimator.validation_fraction,
         test_fraction=0.0,

@@ -19,8 +19,6 @@ def describe_step(record: Record) -> str:
         return f"{count_units(removed)} reinitialised"
     if record.action == "narrow":
         return f"{count_units(removed)} removed"
-    if record.action == "deepen":
-        return f"a layer of {count_units(added)} inserted"
     return f"{count_units(added)} added"
 
 

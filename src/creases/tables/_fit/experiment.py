@@ -25,7 +25,6 @@ from creases.growth import (
     linear_start,
     objective,
 )
-from creases.growth.policies import WHERE_POLICIES
 from creases.network import Network, read
 from creases.problems import Problem
 from creases.tables._fit.linear_model import choose_penalty, fit_linear_model
@@ -236,8 +235,8 @@ class Experiment:
         data, config = self.data, self.config
         widths = config.layer_widths(data.n_outputs, data.task)
         layers = [f"hidden{k}" for k in range(1, len(widths) + 1)]
-        if isinstance(config.where, str) and config.where not in (*WHERE_POLICIES, *layers):
-            raise InputError("where", f"be {', '.join(map(repr, [*WHERE_POLICIES, *layers]))}", repr(config.where))
+        if isinstance(config.where, str) and config.where not in ("all", *layers):
+            raise InputError("where", f"be {', '.join(map(repr, ['all', *layers]))}", repr(config.where))
         model = initial_network(data, config, self._linear)
         least = sum(parameter.numel() for parameter in model.parameters())
         if config.max_parameters is not None and config.max_parameters < least:

@@ -35,6 +35,9 @@ from creases.network.surgery import copy_sharing_parameters, find_place, unwrap_
 #: Samples that a check for dead layers looks at first.
 FEW = 256
 
+#: Units of a growth step, at most: more would answer the same mistakes.
+MAX_FOLDS = 8
+
 #: Reasons that a refusal lists.
 MAX_REASONS = 3
 
@@ -58,7 +61,12 @@ class Fold:
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
         arrays, task = drop_unweighted(evidence.samples.arrays(self.max_samples)), task_of(evidence, "fold")
-        options: dict[str, Any] = {"count": self.count, "eps": self.eps, "k": self.k, "restarts": self.restarts}
+        options: dict[str, Any] = {
+            "count": min(self.count, MAX_FOLDS),
+            "eps": self.eps,
+            "k": self.k,
+            "restarts": self.restarts,
+        }
         rows = torch.arange(len(arrays.X)) if arrays.rows is None else arrays.rows
         tried = unrepaired_rows(known for known in evidence.earlier if known.get("method") == "fold")
         options |= {
