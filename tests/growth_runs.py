@@ -16,7 +16,7 @@ from creases.growth._grow import GrowthResult
 from creases.growth._objective import objective
 from creases.growth._samples import as_samples
 from creases.growth.methods._registry import resolve_method
-from creases.growth.policies._where import resolve_where
+from creases.growth.policies._policies import resolve_where
 from creases.network import Place
 
 

@@ -19,7 +19,6 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from creases.growth._checkpoint import load_checkpoint
 from creases.growth._records import History
-from creases.growth.policies import SizeLimit
 from growth_runs import classes, grow_and_save, mlp, round_robin, timeless
 
 
@@ -41,8 +40,8 @@ def tiny(checkpoint, **options):
     """TINY, dropout, SGD with momentum, every epoch written."""
     model = mlp(3, 2, 2, 2, seed=3, dropout=0.1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    given = {"how": "tiny", "when": "plateau", "budget": 50, "optimizer": optimizer, "batch_size": 40}
-    given |= {"stop": SizeLimit(parameters=150)}
+    given = {"how": "tiny", "when": 5, "budget": 50, "optimizer": optimizer, "batch_size": 40}
+    given |= {"max_parameters": 150}
     return grow_and_save(model, classes(), "classification", checkpoint=checkpoint, **given, **options)
 
 

@@ -55,7 +55,6 @@ def run(model, data=None, loss="classification", **options) -> GrowthResult:
 
 #: Growth in stages, within one budget, and the learning rate annealed.
 STAGES = {"when": "stages", "where": "all", "growth_share": 0.7, "schedule": "cosine", "validation": 0.2}
-FOURFOLD = {**STAGES, "growth_factor": 4}
 
 
 def adamw(parameters):
@@ -74,7 +73,6 @@ CASES = {
     "gradmax": lambda: run(Residual(), how="gradmax", budget=15),
     "random": lambda: run(mlp(3, 2, 2, 2, seed=3), how="random", where=round_robin),
     "split": lambda: run(mlp(3, 2, 2, 2, seed=3), how="split", where=round_robin),
-    "depth": lambda: run(mlp(3, 3, 2, seed=3), how="tiny", where="width or depth"),
     "dead": lambda: run(dead(), how="random"),
     "duplicates": lambda: run(duplicates(), how="random", budget=7),
     "weights": lambda: run(mlp(3, 2, 2, seed=3), (x, y, torch.arange(101) % 4), how="gradmax"),
@@ -85,7 +83,7 @@ CASES = {
     # the rounding of sums over ranks decides where the next ones go: hence more samples and fewer units.
     "stages": lambda: run(mlp(3, 2, 2, seed=3), classes(201), how="fold", budget=90, max_units=12, **STAGES),
     # GradMax has one unit where a stage asks for six: the others are random.
-    "filled": lambda: run(mlp(3, 2, 2, seed=3), classes(201), how="gradmax", budget=90, max_units=8, **FOURFOLD),
+    "filled": lambda: run(mlp(3, 2, 2, seed=3), classes(201), how="gradmax", budget=90, max_units=8, **STAGES),
     "fewer than ranks in a batch": lambda: run(mlp(3, 2, 2, seed=3), classes(31), how="gradmax", batch_size=1),
 }
 

@@ -4,7 +4,6 @@ import itertools
 import json
 import re
 import shlex
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ import pytest
 import creases
 from creases.cli.grow import _network
 from creases.growth import GrowthConfig, History
-from creases.tables import Experiment, RunSettings, load_run
+from creases.tables import Experiment, RunSettings
 from creases.tables._fit import experiment as experiments
 
 FILES = {
@@ -73,7 +72,7 @@ def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp
 @pytest.mark.slow
 def test_stages_of_growth_are_shown_with_both_losses(run, monkeypatch):
     gains = itertools.chain([(1.0, 0.1)], itertools.repeat((-9.0, 0.0)))  # the first stage pays, no other does
-    monkeypatch.setattr("creases.growth._racing.compare_losses", lambda *losses: next(gains))
+    monkeypatch.setattr("creases.growth._sized.compare_losses", lambda *losses: next(gains))
     result = run("grow", "circle", "--out", "o", "--budget", 200, "--batch-size", 40, "--growth-patience", 1)
     assert result.exit_code == 0, result.output
     history = History.load("o/history.json")
@@ -249,8 +248,8 @@ def test_a_run_is_not_resumed_on_other_data(run, orchard):
         (("grow", "moons", "--out", "o", "--lr", "0"), "--lr must be a finite number above 0, got 0"),
         (("grow", "moons", "--out", "o", "--test-fraction", "0.9"), "--validation-fraction must leave rows to train on, got 0.15, with test_fraction 0.9"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--max-parameters", "3"), "--max-parameters must be at least 12, the size of the network at the start, got 3"),  # noqa: E501
-        (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where must be 'all', 'width or depth', 'hidden1', got 'elsewhere'"),  # noqa: E501
-        (("grow", "moons", "--out", "o", "--when", "never"), "--when must be a number of epochs, a function, 'stages' or 'plateau'"),  # noqa: E501
+        (("grow", "moons", "--out", "o", "--where", "elsewhere"), "--where must be 'all', 'hidden1', got 'elsewhere'"),
+        (("grow", "moons", "--out", "o", "--when", "never"), "--when must be 'stages', a number of epochs, or a function"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--device", "abacus"), "--device must be a device that torch can use, got 'abacus'"),  # noqa: E501
         (("grow", "--resume", "o"), "there is no folder o"),
         (("grow", "moons", "--resume", "o"), "DATA must not be given with --resume: a run keeps its settings"),
@@ -293,24 +292,6 @@ def test_every_method_grows_from_the_command_line(run, how):
     assert all(step["why"] for step in steps)
 
 
-@pytest.mark.thorough
-def test_layers_are_inserted_from_the_command_line(run):
-    options = ("--how", "gradmax", "--where", "width-or-depth", "--hidden", 4, "--when", 40, "--budget", 130)
-    result = run("grow", "spirals", *options, "--out", "o", "--json")
-    assert result.exit_code == 0, result.output
-    summary = json.loads(result.stdout)
-    layers = [step for step in summary["growth_steps"] if step["action"] == "deepen"]
-    assert layers
-    assert "A layer of" in layers[0]["why"]
-    saved = load_run(Path("o"))
-    assert len(saved.net.bends) == 1 + sum(step["kept"] for step in layers)
-    grown = next(snapshot for snapshot in saved.snapshots if snapshot.record == layers[0]["number"])
-    before = saved.snapshots[saved.snapshots.index(grown) - 1]
-    X = saved.data.problem.X
-    assert np.allclose(grown.net(X), before.net(X), atol=1e-12)
-    assert run("report", "o", "--out", "page.html").exit_code == 0
-
-
 @pytest.mark.slow
 def test_a_budget_bounds_the_network(run):
     result = run("grow", "spirals", "--max-parameters", 20, "--when", 3, "--budget", 30, "--out", "o", "--json")
@@ -347,11 +328,10 @@ def test_a_class_with_one_row_and_few_rows_are_no_obstacle(run, tmp_path):
                 validation_fraction=0.1,
                 test_fraction=0.3,
                 seed=5,
-                where="width or depth",
-                optimizer="adam",
+                where="hidden1",
             ),
         ),
-        RunSettings("moons", config=GrowthConfig(batch_size=None, standardize=False, patience=4, growth_patience=2)),
+        RunSettings("moons", config=GrowthConfig(batch_size=None, standardize=False, growth_patience=2)),
     ],
 )
 def test_the_command_makes_a_run_of_the_same_settings(run, settings, monkeypatch):

@@ -84,7 +84,7 @@ def test_the_defaults_that_the_help_shows_are_those_of_growth(run):
     from creases.growth import GrowthConfig
 
     said = re.sub(r"[│\s]+", " ", run("grow", "--help").stdout)
-    for name in ("validation_fraction", "lr", "weight_decay", "growth_share", "growth_patience", "patience"):
+    for name in ("validation_fraction", "lr", "weight_decay", "growth_share", "growth_patience"):
         text = said[said.index(f"--{name.replace('_', '-')} ") :]
         assert re.search(r"\[default: \(?([\w.]+)\)?\]", text)[1] == f"{getattr(GrowthConfig, name)}"
 

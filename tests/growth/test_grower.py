@@ -131,7 +131,7 @@ def test_in_a_loop_of_the_users_own_races_are_judged_by_averaged_weights_and_tru
             optimizer.zero_grad()
             F.cross_entropy(model(x[rows]), y[rows]).backward()
             optimizer.step()
-        averaged += [] if grower.race is None else [grower.race.averaged]
+        averaged += [] if grower.state.race is None else [grower.state.race.averaged]
         grower.step()
         assert grower.state.batch_size == 40
     assert grower.history.stages

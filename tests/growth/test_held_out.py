@@ -45,4 +45,4 @@ def test_a_run_that_goes_back_to_before_growth_ended_holds_them_out_again() -> N
     state.history.growth_ended = ""
     run.restore(state)
     assert run.grower.state.samples.size == 300
-    assert run.grower.validation is not None
+    assert run.grower.state.validation is not None

@@ -14,7 +14,7 @@ import creases
 from creases import problems
 from creases.errors import FileError, InputError
 from creases.growth.methods import Tiny
-from creases.growth.policies import At, Every, NoImprovement, SizeLimit, Target
+from creases.growth.policies import At, Target
 from growth_runs import classes, conv, grow_and_save, mlp, round_robin, same_tensors, timeless, values
 from thorough_cases import keep
 
@@ -127,17 +127,16 @@ def test_every_policy_can_be_a_users_function():
 @pytest.mark.slow
 def test_policies_can_be_objects_names_and_numbers():
     by_name = run(where="2", when=4)
-    by_object = run(where=At("2"), when=Every(epochs=4))
+    by_object = run(where=At("2"), when=lambda state: len(state.history.since_growth()) >= 4)
     assert same_tensors(by_name.model, by_object.model)
 
 
 def test_a_limit_of_size_ends_growth_and_the_run_goes_on_to_the_end_of_its_budget():
     reasons = []
-    grown = run(stop=SizeLimit(growth_steps=2), budget=14, callbacks=[lambda s: reasons.append(s.history.growth_ended)])
+    grown = run(max_parameters=32, budget=14, callbacks=[lambda s: reasons.append(s.history.growth_ended)])
     assert [record.epoch for record in grown.history.records] == [3, 6]
-    assert (
-        reasons == [""] * 8 + ["reached the limit of 2 growth steps"] * 6
-    )  # the last units are trained before it is asked
+    assert reasons[:8] == [""] * 8  # the last units are trained before it is asked
+    assert all("no further unit fits" in reason for reason in reasons[8:])
     assert grown.history.ended == "the budget of 14 epochs is spent"
     assert len(grown.history.epochs) == 14
 
@@ -146,7 +145,7 @@ def test_a_limit_of_size_ends_growth_and_the_run_goes_on_to_the_end_of_its_budge
 @given(st.integers(24, 60), st.sampled_from(["random", "tiny", "gradmax"]), st.integers(0, 3))
 @settings(max_examples=5, deadline=None)
 def test_a_limit_of_size_is_never_exceeded(parameters, how, seed):
-    options = {"stop": SizeLimit(parameters=parameters), "seed": seed, "how": how}
+    options = {"max_parameters": parameters, "seed": seed, "how": how}
     grown = grow_and_save(mlp(3, 2, 2, 2), classes(60), "classification", when=1, budget=12, lr=0.02, **options)
     assert all(epoch["parameters"] <= parameters for epoch in grown.history.epochs)
     assert sum(parameter.numel() for parameter in grown.model.parameters()) <= max(parameters, 20)
@@ -156,7 +155,7 @@ def test_a_limit_of_size_is_never_exceeded(parameters, how, seed):
 def test_no_improvement_on_validation_data_ends_growth():
     x, _ = classes(60)
     noise = torch.randint(0, 2, (60,), generator=torch.Generator().manual_seed(0))
-    grown = run(data=(x, noise), validation=(x, 1 - noise), stop=NoImprovement(patience=2), budget=60, lr=0.1)
+    grown = run(data=(x, noise), validation=(x, 1 - noise), growth_patience=2, budget=60, lr=0.1)
     assert "2 growth steps brought no improvement in validation loss" in grown.history.growth_ended
     assert len(grown.history.records) < 10
 
@@ -235,7 +234,7 @@ def test_a_share_of_the_data_is_set_aside_for_validation():
         ({"batch_size": 0}, "batch_size must be .* a positive integer, got 0"),
         ({"budget": 0}, "budget must be positive and finite, got 0 epochs"),
         ({"budget": "soon"}, "budget must be 'auto', a number of epochs, or a text such as .* got 'soon'"),
-        ({"optimizer": "sgd"}, "optimizer must be .*, or an optimizer, or a function that makes one, got 'sgd'"),
+        ({"optimizer": "sgd"}, "optimizer must be 'adamw', an optimizer, or a function that makes one, got 'sgd'"),
         ({"how": "magic"}, "how must be a function or one of"),
         ({"how": "gradmax", "model": mlp(3, 2, 2, bend=nn.Sigmoid)}, "how must be a method that can grow this model"),
         ({"where": "hidden"}, "where must be a place of the model that can grow, .* got 'hidden'"),
@@ -296,7 +295,7 @@ def test_a_handful_of_samples_is_enough_to_run(n):
 def test_one_class_is_learnt_and_the_run_ends():
     x, _ = classes(30)
     for how in ("tiny", "fold", "random"):
-        grown = run(data=(x, torch.zeros(30, dtype=torch.int64)), how=how, when="plateau", budget=100)
+        grown = run(data=(x, torch.zeros(30, dtype=torch.int64)), how=how, when=5, budget=100)
         assert grown.history.last["score"] == 1.0
 
 

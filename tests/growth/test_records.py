@@ -20,7 +20,8 @@ from growth_runs import classes, epochs, mlp, record, values
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 STAGE = {
-    "epoch": 3, "steps": 12, "widths": {"0": 4}, "loss_grown": 0.2, "loss_training_on": 0.3, "gain": 0.1,
+    "epoch": 3, "steps": 12, "records": [], "factor": 2.0, "widths": {"0": 4}, "widths_before": {"0": 2},
+    "loss_grown": 0.2, "loss_training_on": 0.3, "gain": 0.1,
     "error": 0.02, "needed": 0.01, "pays": True,
 }  # fmt: skip
 
@@ -206,11 +207,10 @@ def test_a_damaged_explanation_is_refused_by_the_number_of_its_growth_step(histo
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"setting": {"loss": 3}}, "a setting is not text"),
-        ({"setting": {"budget": None}}, "a setting is not text"),
-        ({"stages": [{**STAGE, "gain": "x"}]}, "stage 1 has an entry that is not a number"),
-        ({"stages": [STAGE, {**STAGE, "pays": 1}]}, "stage 2 does not say whether it pays"),
-        ({"stages": [{**STAGE, "widths": [2]}]}, "stage 1 has widths that are not counts"),
+        ({"setting": {"loss": 3}}, "the setting of the history must be a dict of values that are each a string"),
+        ({"stages": [{**STAGE, "gain": "x"}]}, "the gain of stage 1 must be a number"),
+        ({"stages": [STAGE, {**STAGE, "pays": 1}]}, "the pays of stage 2 must be True or False"),
+        ({"stages": [{**STAGE, "widths": [2]}]}, "the widths of stage 1 must be a dict"),
     ],
 )
 def test_damaged_settings_and_stages_are_refused(change, says):

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from creases.growth import GrowthConfig, Run, grow
-from creases.growth.policies import Every, SizeLimit
 from growth_runs import classes, mlp, same_tensors, timeless
 
 OPTIONS = {"how": "fold", "when": 4, "budget": 14, "lr": 0.1, "batch_size": 20, "validation": 0.2}
@@ -74,7 +73,7 @@ def test_grow_now_works_before_the_first_epoch():
 
 
 def test_grow_now_keeps_to_a_budget():
-    run = begun(stop=SizeLimit(units=2), when=100)
+    run = begun(max_units=2, when=100)
     run.epoch()
     assert run.grow_now() is None
     assert run.history.records == []
@@ -123,7 +122,7 @@ def test_a_run_goes_on_from_a_mark_as_if_nothing_had_been_and_again():
 
 
 def test_back_from_the_end_leaves_a_run_that_goes_on():
-    run = begun(when=Every(epochs=3))
+    run = begun(when=3)
     mark = None
     while not run.history.ended:
         run.epoch()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.optim.lr_scheduler import CosineAnnealingWarmRestarts, LambdaLR, OneCycleLR, StepLR
 
-import creases.growth._racing as racing
+import creases.growth._sized as racing
 from creases.errors import InputError
 from creases.growth import Grower, GrowthConfig
 from growth_runs import adam, classes, grow_and_save, mlp, same_tensors, trained
@@ -164,6 +164,6 @@ def test_what_is_no_schedule_is_refused(wrong):
 def test_the_scheduler_of_another_optimizer_is_refused():
     other = adam(mlp(3, 2, 2))
     with pytest.raises(InputError, match="schedule must be a scheduler of the optimizer that trains the model"):
-        run(mlp(3, 2, 2), "adam", schedule=StepLR(other, 3), budget=1)
+        run(mlp(3, 2, 2), "adamw", schedule=StepLR(other, 3), budget=1)
     with pytest.raises(InputError, match="schedule must be a scheduler of the optimizer that trains the model"):
-        run(mlp(3, 2, 2), "adam", schedule=lambda optimizer: optimizer, budget=1)
+        run(mlp(3, 2, 2), "adamw", schedule=lambda optimizer: optimizer, budget=1)

@@ -1,4 +1,4 @@
-"""Redundant units of a network with one hidden layer: those that a mix of the other units replaces at hardly any cost."""
+"""Redundant units of a network with one hidden layer: a mix of the other units replaces them at hardly any cost."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@
 
 from creases.growth._budget import Budget
 from creases.growth._checkpoint import ModelState, load_checkpoint
+from creases.growth._checks import check_explanations
 from creases.growth._config import GrowthConfig
 from creases.growth._explanation import explain
 from creases.growth._grow import grow
@@ -15,7 +16,6 @@ from creases.growth._objective import objective
 from creases.growth._progress import Callback
 from creases.growth._proposal import Proposal, apply
 from creases.growth._race import block_losses, compare_losses
-from creases.growth._record_checks import check_explanations
 from creases.growth._records import History, Record
 from creases.growth._run import Run, RunState
 from creases.growth._samples import InMemorySamples

@@ -12,7 +12,7 @@ from torch import Tensor, nn, optim
 
 from creases._files import write_atomically
 from creases.errors import FileError, InputError
-from creases.growth._checkpoint_checks import check_groups
+from creases.growth._checks import check_groups
 from creases.network import Place, places, remove, widen
 from creases.network.surgery import (
     AFFINE_LAYERS,

@@ -12,10 +12,10 @@ from creases._display import plot, to_html
 from creases._files import parse_json, write_atomically
 from creases._text import describe_change, plural
 from creases.errors import FileError
+from creases.growth._checks import check_history
 from creases.growth._explanation import explain, explain_outcome, explain_reason
 from creases.growth._feature_names import NameOptions
 from creases.growth._frames import epochs_frame, steps_frame
-from creases.growth._record_checks import check_history
 from creases.growth._size import explain_size
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from creases.errors import CreasesError, FileError
 from creases.growth import _checkpoint as checkpoints
 from creases.growth._budget import Budget
 from creases.growth._checkpoint import ModelState
-from creases.growth._checkpoint_checks import check_checkpoint
+from creases.growth._checks import check_checkpoint
 from creases.growth._config import GrowthConfig
 from creases.growth._grower import Grower
 from creases.growth._held_out import fingerprint, resolve_validation, split_samples

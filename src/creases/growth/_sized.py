@@ -177,16 +177,19 @@ def _judge(state: State, race: Race, stages: Stages) -> None:
         "error": error,
         "expected": expected,
         "needed": needed,
-        "pays": likely > needed and gain > 0,  # no size is larger for a gain not seen
+        "pays": _pays(race.factor, gain, likely, needed) or (race.factor < 1 and is_right(history.last, start)),
     }
-    if race.factor < 1:
-        stage["pays"] = likely > needed or is_right(history.last, start)
     history.stages.append(stage)
     if not stage["pays"]:
         _mark_undone(state, race)
         return
     race.rival = trial
     _mark_replaced(state, race)
+
+
+def _pays(factor: float, gain: float, likely: float, needed: float) -> bool:
+    """Return whether a stage pays by its measured gain and the likely one: no size is larger for a gain not seen."""
+    return likely > needed and (factor < 1 or gain > 0)
 
 
 def _undo(state: State, race: Race) -> None:

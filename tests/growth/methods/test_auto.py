@@ -10,8 +10,8 @@ import creases
 from creases.growth._objective import objective
 from creases.growth._samples import InMemorySamples
 from creases.growth.methods import METHODS, Evidence
-from creases.growth.methods._auto import MAX_FOLDS, Auto
-from creases.growth.methods._fold.fold import Fold
+from creases.growth.methods._auto import Auto
+from creases.growth.methods._fold.fold import MAX_FOLDS, Fold
 
 
 @pytest.mark.parametrize(("inputs", "method"), [(2, "fold"), (25, "fold"), (30, "random")])
@@ -26,7 +26,7 @@ def test_layers_of_few_inputs_are_folded_and_others_get_random_units(inputs: int
     assert history.records
 
 
-def test_a_wide_step_has_a_few_folds() -> None:
+def test_a_wide_step_has_a_few_folds_and_random_units_without_effect() -> None:
     numbers = torch.Generator().manual_seed(0)
     X = torch.randn(1100, 2, generator=numbers)
     with torch.random.fork_rng():
@@ -35,7 +35,13 @@ def test_a_wide_step_has_a_few_folds() -> None:
     evidence = Evidence(InMemorySamples(X, (X.prod(1) > 0).long()), objective("classification"), seed=0)
     proposal = Auto(count=MAX_FOLDS + 8)(model, creases.places(model)[0], evidence)
     assert proposal.method == "fold"
-    assert 0 < proposal.count <= MAX_FOLDS
+    assert proposal.count == MAX_FOLDS + 8
+    assert 0 < len(proposal.fan_in) <= MAX_FOLDS
+    before = model(X)
+    silent = proposal.rest
+    creases.growth.apply(silent, model)
+    torch.testing.assert_close(model(X), before, rtol=0, atol=0)
+    assert proposal.explanation["supplied"] + proposal.explanation["filled"] == proposal.count
 
 
 def test_a_convolution_gets_random_channels() -> None:

@@ -9,19 +9,21 @@ from hypothesis import strategies as st
 from creases._text import plural
 from creases.errors import InputError
 from creases.growth import GrowthConfig, History, grow
-from creases.growth.policies import SizeLimit, Stages
+from creases.growth._state import SizeLimit
+from creases.growth.policies import At, Stages
 from creases.growth.policies import _stages as stages_
-from creases.growth.policies._where import EveryPlace
 from growth_runs import classes, epochs, mlp, state
 
 #: Samples, and samples in a batch: 12 steps in an epoch.
 N, BATCH = 120, 10
 
 
-def at(progress: float = 0.0, model=None, *, budget=100, history=None, stops=(), batch=BATCH, n=N):
+def at(progress: float = 0.0, model=None, *, budget=100, history=None, limit=None, batch=BATCH, n=N):
     """The state of a run that has spent this share of its budget."""
-    run = state(model, classes(n), history=history, budget=budget, batch_size=batch, stops=stops, metered=True)
-    run.where = EveryPlace()
+    run = state(
+        model, classes(n), history=history, budget=budget, batch_size=batch, limit=limit or SizeLimit(), metered=True
+    )
+    run.where = At()
     meter = run.meter
     if meter.budget.unit == "epochs":
         meter.epochs = progress * meter.budget.amount
@@ -110,13 +112,6 @@ def test_stages_narrow_a_wide_network_and_widen_by_four_until_one_does_not_pay(s
     assert Stages().next_factor(run, 100) == factor
 
 
-def test_a_factor_that_is_given_is_used_in_every_stage():
-    for start, outcomes, factor in [(40, "", 3), (40, "p", 3), (40, "f", 3), (4, "f", 9), (4, "ff", 27)]:
-        history = History(epochs=epochs(1.0), stages=[stage(o == "p", 3.0**k) for k, o in enumerate(outcomes, 1)])
-        run = at(budget=1000, model=mlp(3, start, 2), history=history)
-        assert Stages(factor=3.0).next_factor(run, 100) == factor
-
-
 def judged(before: int, after: int, pays: bool, gain: float) -> dict:
     widths = {"widths_before": {"0": before}, "widths": {"0": after}}
     return {**widths, "factor": after / before, "pays": pays, "gain": gain}
@@ -148,7 +143,6 @@ def test_the_gain_of_a_stage_is_expected_to_fall_in_inverse_proportion_to_the_wi
 def test_a_size_half_way_to_the_next_smaller_one_that_was_worse_is_tried_at_the_end(stages, factor):
     run = at(budget=1000, model=mlp(3, 16, 2), history=History(epochs=epochs(1.0), stages=stages))
     assert Stages().next_halving(run, 100) == (factor and pytest.approx(factor))
-    assert Stages(factor=2.0).next_halving(run, 100) is None
 
 
 def test_a_run_with_room_for_one_race_widens_more():
@@ -162,7 +156,6 @@ def test_a_stage_widens_by_two_where_four_would_be_too_many_units_for_the_sample
     assert Stages().next_factor(at(budget=1000, model=mlp(3, 11, 2)), 100) == 2
     run = at(budget=1000, model=mlp(3, 21, 2), history=History(epochs=epochs(1.0), stages=[stage(False, 0.25)]))
     assert Stages().over(run, 100) == "a wider network would have more than a unit for every 3 samples"
-    assert Stages(factor=4.0).over(run, 100) == ""  # a factor that was given is kept
 
 
 def test_a_network_that_the_rest_of_the_budget_could_not_train_is_not_tried():
@@ -188,7 +181,6 @@ def test_the_first_race_begins_after_a_few_steps():
     assert Stages().steps_left(run) == stages_.FIRST_STEPS
     run.history.epochs = epochs(*[1.0] * 5, steps=1)
     assert Stages().steps_left(run) == stages_.FIRST_STEPS - 3
-    assert not Stages()(run)
 
 
 @pytest.mark.parametrize(("budget", "needed"), [("1e10 multiply-adds", 0.03 + 0.01), ("10 s", 0.01), (100, 0.01)])
@@ -262,8 +254,7 @@ def test_growth_is_over_where_the_network_is_right(score, validation, is_over):
 
 
 def test_growth_is_over_at_a_limit_of_size_and_says_which():
-    run = at(budget=1000, model=mlp(3, 4, 2), stops=[SizeLimit(units=4)])
-    run.due = True
+    run = at(budget=1000, model=mlp(3, 4, 2), limit=SizeLimit(units=4))
     assert Stages().over(run, 100) == "no further unit fits: the network is limited to 4 units (it has 4)"
 
 
@@ -281,13 +272,6 @@ def test_after_a_larger_size_that_paid_smaller_ones_that_did_not_end_nothing():
     stages = [stage(False, 4.0, **{"0": 8}), stage(True, 16.0, **{"0": 32})]
     run = at(budget=1000, model=mlp(3, 32, 2), history=History(epochs=epochs(1.0), stages=stages), n=1000)
     assert Stages().over(run, 100) == ""
-
-
-def test_only_places_that_change_together_are_narrowed():
-    run = at(budget=1000, model=mlp(3, 40, 40, 2), n=2000)
-    assert Stages().next_factor(run, 100) == 1 / 4
-    run.where = lambda state: state.places
-    assert Stages().next_factor(run, 100) == 4
 
 
 def test_failures_in_a_row_are_counted_from_the_end():
@@ -317,7 +301,6 @@ def test_a_run_too_short_for_a_stage_is_trained_without_growth(budget):
     [
         ({"growth_share": 0}, "growth_share must be 'auto' or a number above 0"),
         ({"growth_share": 1}, "growth_share must be 'auto' or a number above 0 and below 1"),
-        ({"growth_factor": 1}, "growth_factor must be 'auto' or a number above 1"),
         ({"growth_patience": 0}, "growth_patience must be a positive integer"),
     ],
 )
@@ -327,9 +310,9 @@ def test_stages_that_cannot_be_are_refused(wrong, says):
 
 
 def test_the_options_of_a_run_are_those_of_its_stages():
-    config = GrowthConfig(growth_share=0.4, growth_factor=3.0, growth_patience=5)
-    assert config.resolve_when() == Stages(0.4, 3.0, 5)
-    assert GrowthConfig(growth_patience=None).resolve_when().patience > 10**6
+    config = GrowthConfig(growth_share=0.4, growth_patience=5)
+    assert config.stages() == Stages(0.4, 5)
+    assert GrowthConfig(growth_patience=None).stages().patience > 10**6
 
 
 def test_a_slow_first_growth_step_does_not_end_growth_in_a_budget_of_seconds():

@@ -144,7 +144,7 @@ STAGES = {"epochs": 200, "batch": 5, "how": "random"}  # growth takes a few doze
 def judged(monkeypatch):
     """The first stage pays, no other does."""
     gains = itertools.chain([1.0], itertools.repeat(-9.0))
-    monkeypatch.setattr("creases.growth._racing.compare_losses", lambda *losses: (next(gains), 0.0))
+    monkeypatch.setattr("creases.growth._sized.compare_losses", lambda *losses: (next(gains), 0.0))
 
 
 def paused(**options):
@@ -160,12 +160,12 @@ def step_until(page, is_reached):
 
 
 def is_training_on(live):
-    race = live.run.grower.race
+    race = live.run.grower.state.race
     return race is not None and race.rival is None and len(live.history.epochs) > race.epoch
 
 
 def has_grown(live):
-    race = live.run.grower.race
+    race = live.run.grower.state.race
     return race is not None and race.rival is not None and len(live.history.epochs) > race.epoch
 
 
@@ -198,7 +198,7 @@ def test_growing_by_hand_ends_a_stage_with_the_present_network(is_reached):
     before, records, units = page.live.run.snapshot(), len(page.run["records"]), page.live.units
     network = copy.deepcopy(page.model)
     page.send("grow")
-    assert page.live.run.grower.race is None
+    assert page.live.run.grower.state.race is None
     assert page.live.units == units + 1
     assert not any(record["undone"] for record in page.run["records"])
     assert page.as_told()
@@ -214,11 +214,11 @@ def test_growing_by_hand_ends_a_stage_with_the_present_network(is_reached):
 @pytest.mark.slow
 def test_undoing_a_stage_keeps_the_network_that_was_trained_on(monkeypatch):
     losses = itertools.count(100, -1)  # every look is the best so far
-    monkeypatch.setattr("creases.growth._racing.block_losses", lambda *arguments: [float(next(losses))])
+    monkeypatch.setattr("creases.growth._sized.block_losses", lambda *arguments: [float(next(losses))])
     page = step_until(paused(), has_grown)
-    rival = page.live.run.grower.race.rival
+    rival = page.live.run.grower.state.race.rival
     trained_on = len(rival.epochs)
-    began = page.live.run.grower.race.epoch
+    began = page.live.run.grower.state.race.epoch
     page.steps(1)
     page.send("undo")
     tensors = page.model.state_dict()
@@ -227,9 +227,9 @@ def test_undoing_a_stage_keeps_the_network_that_was_trained_on(monkeypatch):
     assert page.run["epochs"]["epoch"] == list(range(1, began + trained_on + 1))
     assert page.run["moments"][-1]["epoch"] == began + trained_on
     assert page.as_told()
-    assert page.live.run.grower.race is None
+    assert page.live.run.grower.state.race is None
     step_until(page, is_training_on)  # another stage is planned from here
-    assert page.live.run.grower.race.epoch > began + trained_on
+    assert page.live.run.grower.state.race.epoch > began + trained_on
     assert step_until(page, has_grown).as_told()
 
 
@@ -237,7 +237,7 @@ def test_undoing_a_stage_keeps_the_network_that_was_trained_on(monkeypatch):
 def test_undo_passes_over_a_stage_that_did_not_pay(judged, monkeypatch):
     monkeypatch.setattr(Stages, "over", lambda self, state, steps=None: "enough" * (len(state.history.stages) == 2))
     monkeypatch.setattr(Stages, "next_halving", lambda self, state, steps: None)
-    monkeypatch.setattr("creases.growth._racing.remove_dead", lambda state: None)
+    monkeypatch.setattr("creases.growth._sized.remove_dead", lambda state: None)
     page = step_until(paused(), lambda live: live.history.growth_ended)
     assert [record["undone"] for record in page.run["records"]] == [False, True]
     page.send("undo")
@@ -373,11 +373,11 @@ def test_a_bad_problem_is_refused_in_its_place(problem, told):
         ({"how": "steepest_split"}, "Method must be one of auto, tiny, "),
         (
             {"where": "attic"},
-            "Where to grow must be 'all', 'width or depth', 'hidden1', got",
+            "Where to grow must be 'all', 'hidden1', got",
         ),
         (
             {"when": "never"},
-            "When to grow must be a number of epochs, a function, 'stages' or 'plateau'",
+            "When to grow must be 'stages', a number of epochs, or a function",
         ),
         ({"hidden": []}, "Hidden layers must be auto, or 1 to 8 widths"),
         ({"hidden": [2.5]}, "Hidden layers must be an integer from 1 to 2000, got 2.5"),

@@ -236,7 +236,6 @@ def test_data_that_cannot_be_fitted_is_refused_by_name(call: Any, message: str) 
         ({"budget": 0}, "budget must be positive and finite, got 0 epochs"),
         ({"budget": "soon"}, "budget must be 'auto', a number of epochs, or a text such as .* got 'soon'"),
         ({"growth_share": 1.0}, "growth_share must be 'auto' or a number above 0 and below 1, got 1.0"),
-        ({"patience": True}, "patience must be"),
         ({"growth_patience": 0}, "growth_patience must be"),
         ({"validation_fraction": 1.0}, "validation_fraction must be a finite number at least 0 and below 1, got 1.0"),
     ],

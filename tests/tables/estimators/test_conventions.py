@@ -27,7 +27,7 @@ def _check(estimator: Any) -> None:
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_check_estimator_passes_with_few_epochs(kind: Any) -> None:
-    _check(kind("network", budget=8, patience=2))
+    _check(kind("network", budget=8))
 
 
 @pytest.mark.slow
@@ -44,4 +44,4 @@ def test_check_estimator_passes_with_the_default_parameters(estimator: Any) -> N
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("kind", "how"), [(GrowingClassifier, "tiny"), (GrowingRegressor, "gradmax")])
 def test_check_estimator_passes_by_other_methods_and_with_more_layers(kind: Any, how: str) -> None:
-    _check(kind("network", how=how, budget=10, patience=2, hidden=(4, 4)))
+    _check(kind("network", how=how, budget=10, hidden=(4, 4)))

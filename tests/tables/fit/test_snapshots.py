@@ -209,7 +209,7 @@ def test_the_network_before_the_first_growth_step_is_told_from_one_before_a_revi
 @pytest.mark.slow
 def test_networks_of_a_stage_that_is_undone_are_dropped(monkeypatch):
     verdicts = iter([(1.0, 0.0), (0.0, 1.0), (1.0, 0.0), *[(0.0, 1.0)] * 9])  # the first and the third stage pay
-    monkeypatch.setattr("creases.growth._racing.compare_losses", lambda *losses: next(verdicts))
+    monkeypatch.setattr("creases.growth._sized.compare_losses", lambda *losses: next(verdicts))
     config = GrowthConfig(how="random", budget=100, growth_share=0.3, batch_size=10, lr=0.01, weight_decay=1.0)
     data = TableSplit.from_problem(problems.get("moons"), config)
     moments, seen = Snapshots(data.scaling), {}

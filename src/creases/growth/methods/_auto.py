@@ -25,7 +25,7 @@ class Auto:
     """Growth by :class:`Fold` in layers of few inputs on few samples, by :class:`Random` units in others.
 
     Random units are also taken where nothing can be folded (in convolutions, before a batch norm), for losses
-    other than the cross-entropy and the squared error, and, without effect at first, for units beyond those that folds supply.
+    other than the cross-entropy and the squared error, and, silent at first, for units beyond those that folds supply.
     """
 
     count: int = 1
