@@ -213,7 +213,7 @@ def _random(
     best = []
     for sign in (1.0, -1.0):
         omega = {path: sign * columns for path, columns in drawn.fan_out.items()}
-        size = line_search(sample.route, sample.runs, NewUnits(alpha, omega, torch.ones(count), 0, "random"))
+        size = line_search(sample.route, sample.runs, NewUnits(alpha, omega, torch.ones(count), 0))
         best.append((size.after, sign if size.factor else 0.0, size.factor or 1.0))
     _, out, into = min(best)
     return drawn.scale(into, out)

@@ -206,7 +206,7 @@ def _bare(units: NewUnits) -> NewUnits:
     """Return the units as Prop. 3.2 lists them, before they are scaled by the square roots of lambda."""
     root = units.values.sqrt()
     omega = {path: columns / root for path, columns in units.omega.items()}
-    return NewUnits(units.alpha / root, omega, units.values, units.rank, units.solver)
+    return NewUnits(units.alpha / root, omega, units.values, units.rank)
 
 
 def _beaten(own: Case, rest: Tensor, want: float, k: int, seed: int, tries: int = 20) -> int:

@@ -158,7 +158,7 @@ def _top_units(pairs: dict[str, Tensor], count: int) -> NewUnits:
         stop = start + moved[..., 0].numel()
         omega[path] = u[start:stop, :k].reshape(*moved.shape[:-1], k).movedim(-1, 1)
         start = stop
-    return NewUnits(vh[:k].T, omega, values[:k], k, "svd")
+    return NewUnits(vh[:k].T, omega, values[:k], k)
 
 
 def _start(route: UnitPath) -> tuple[str, float]:

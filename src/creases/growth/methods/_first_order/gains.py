@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.observation import Observation
-from creases.growth.methods._first_order.products import product_dtype
 from creases.growth.methods._first_order.route import Route
 from creases.growth.methods._first_order.statistics import batch_slices, input_slices
 from creases.growth.methods._first_order.units import NewUnits, scale_units, select_units
@@ -48,10 +47,10 @@ def first_order_fit(route: Route, projected: Sequence[Observation], units: NewUn
     ``projected`` are observations with goals V_proj (:func:`subtract_best_moves`).
     """
     sums = torch.zeros(3, dtype=torch.float64)  # along, square, n
-    for number, batch in enumerate(projected):
+    for batch in projected:
         sums[2] += batch.count
         for part in batch_slices(route, batch):
-            z = _stored_pre_activations(route, batch, number, part, units)
+            z = pre_activations(route, batch.layer_input[part], units.alpha)
             dtype, arrived = z.dtype, route.propagate(z, route.one_sided_slope)
             for consumer in route.consumers:
                 path = consumer.link.path
@@ -63,34 +62,26 @@ def first_order_fit(route: Route, projected: Sequence[Observation], units: NewUn
     return float(sums[0] / sums[2]), float(sums[1] / sums[2])
 
 
-def pre_activations(route: Route, layer_input: Tensor, alpha: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
-    """Return pre-activations (n, k, *positions) of units with incoming weights alpha (d, k)."""
-    alpha = alpha.to(dtype)
+def pre_activations(route: Route, layer_input: Tensor, alpha: Tensor) -> Tensor:
+    """Return pre-activations (n, k, *positions) of units with incoming weights alpha (d, k), in float64."""
     if isinstance(route.producer, nn.Linear) and layer_input.ndim == 2:  # one vector for each sample
-        z = layer_input.to(dtype) @ alpha[: layer_input.shape[1]]
+        z = layer_input.double() @ alpha[: layer_input.shape[1]]
         return (z + alpha[-1] if route.has_bias else z)[:, :, None]
     parts = list(input_slices(route, layer_input))
     if len(parts) > 1:
-        return torch.cat([pre_activations(route, layer_input[part], alpha, dtype) for part in parts])
-    inputs = route.inputs(layer_input, dtype)
+        return torch.cat([pre_activations(route, layer_input[part], alpha) for part in parts])
+    inputs = route.inputs(layer_input)
     z = torch.einsum("nd...,dk->nk...", inputs, alpha[: inputs.shape[1]])
     return z + alpha[-1].reshape(-1, *[1] * (z.ndim - 2)) if route.has_bias else z
-
-
-def _stored_pre_activations(route: Route, batch: Observation, number: int, part: slice, units: NewUnits) -> Tensor:
-    """Return pre-activations of units on a part of the batch of that number."""
-    if units.pre_activations is not None:
-        return units.pre_activations[number][part]
-    return pre_activations(route, batch.layer_input[part], units.alpha, product_dtype(batch.layer_input))
 
 
 def _gain_moments(route: Route, observations: Sequence[Observation], units: NewUnits) -> tuple[Tensor, Tensor, int]:
     """Return mean and mean square of each unit's gain, with either sign, (2, k) each; and the number of samples."""
     sums = units.alpha.new_zeros(2, 2, units.alpha.shape[1])  # moment, sign, unit
     n = torch.tensor(float(sum(batch.count for batch in observations)), dtype=torch.float64)
-    for number, batch in enumerate(observations):
+    for batch in observations:
         for part in batch_slices(route, batch):
-            z = _stored_pre_activations(route, batch, number, part, units)
+            z = pre_activations(route, batch.layer_input[part], units.alpha)
             goals = [consumer.goals(batch.goals[consumer.link.path][part], z.dtype) for consumer in route.consumers]
             for i, sign in enumerate((1.0,) if route.is_smooth else (1.0, -1.0)):
                 arrived = route.propagate(sign * z, route.one_sided_slope)

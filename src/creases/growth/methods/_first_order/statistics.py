@@ -141,11 +141,11 @@ def sample_size(model: nn.Module, place: Place, base: int = 100) -> int:
 def empty_statistics(
     route: Route, observation: Observation, *, project: bool = True, paired: bool = True
 ) -> Statistics:
-    """Return sums over no samples, with the shapes of an observation; without ``paired``, no sums with b_{l-1}."""
+    """Return sums over no samples, with an observation's shapes; without ``paired``, none of b_{l-1} and others."""
     d = route.inputs(observation.layer_input[:1]).shape[1] + route.has_bias
     consumers = {consumer.link.path: _empty_sums(consumer, d, project, paired) for consumer in route.consumers}
     zeros = observation.layer_output.new_zeros
-    number, loss, features = (zeros(shape, dtype=torch.float64) for shape in ((), (), (d * paired, d * paired)))
+    number, loss, features = (zeros(shape, dtype=torch.float64) for shape in ((), (), (d, d)))
     return Statistics(number, loss, features, consumers)
 
 
@@ -154,9 +154,8 @@ def add_batch(sums: Statistics, route: Route, observation: Observation) -> None:
     sums.count += observation.count
     sums.loss += observation.loss
     for part in batch_slices(route, observation):
-        if len(sums.features):
-            before = route.inputs(observation.layer_input[part])
-            add_gram(sums.features, [as_rows(before)], constant=route.has_bias)
+        before = route.inputs(observation.layer_input[part])
+        add_gram(sums.features, as_rows(before), constant=route.has_bias)
         for consumer in route.consumers:
             path = consumer.link.path
             mine, goals = sums.consumers[path], consumer.goals(observation.goals[path][part])
@@ -165,7 +164,7 @@ def add_batch(sums: Statistics, route: Route, observation: Observation) -> None:
                 mine.pairs += torch.cat(_pair_part(route, consumer, before, goals), 1)
             if len(mine.inputs):
                 inputs = consumer.inputs(observation.consumer_inputs[path][part])
-                add_gram(mine.inputs, [as_rows(inputs)], constant=False)
+                add_gram(mine.inputs, as_rows(inputs), constant=False)
                 mine.moves += product(as_rows(inputs), as_rows(goals))
             if len(mine.cross):
                 mine.cross += torch.cat(_pair_part(route, consumer, before, inputs), 1)
@@ -183,31 +182,18 @@ def subtract_best_moves(route: Route, observation: Observation, moves: dict[str,
     return replace(observation, goals=goals)
 
 
-def sum_pairs(
-    route: Route, observations: Sequence[Observation], dtype: torch.dtype = torch.float64
-) -> dict[str, Tensor]:
+def sum_pairs(route: Route, observations: Sequence[Observation]) -> dict[str, Tensor]:
     """Return by consumer sum v b_{l-1}' over batches and ranks, (out, d, *columns of one unit): n N."""
-    sums: dict[str, list[Tensor]] = {}
+    sums: dict[str, Tensor] = {}
     for batch in observations:
         for part in batch_slices(route, batch):
-            before = route.inputs(batch.layer_input[part], dtype)
+            before = route.inputs(batch.layer_input[part])
             for consumer in route.consumers:
                 path = consumer.link.path
-                pair = _pair_part(route, consumer, before, consumer.goals(batch.goals[path][part], dtype))
-                sums[path] = [a.add_(b) for a, b in zip(sums[path], pair, strict=True)] if path in sums else pair
-    joined = {path: torch.cat(pair, 1) for path, pair in sums.items()}
-    ranks.sum_over_ranks(joined.values())
-    return joined
-
-
-def sum_features(route: Route, observations: Sequence[Observation], dtype: torch.dtype = torch.float64) -> Tensor:
-    """Return sum b_{l-1} b_{l-1}' over batches and ranks, (d, d): n S."""
-    d = route.inputs(observations[0].layer_input[:1]).shape[1] + route.has_bias
-    total = observations[0].layer_input.new_zeros(d, d, dtype=torch.float64)
-    parts = (each.layer_input[part] for each in observations for part in input_slices(route, each.layer_input))
-    add_gram(total, (as_rows(route.inputs(part, dtype)) for part in parts), constant=route.has_bias)
-    ranks.sum_over_ranks([total])
-    return total
+                pair = torch.cat(_pair_part(route, consumer, before, consumer.goals(batch.goals[path][part])), 1)
+                sums[path] = sums[path].add_(pair) if path in sums else pair
+    ranks.sum_over_ranks(sums.values())
+    return sums
 
 
 def batch_slices(route: Route, observation: Observation) -> Iterable[slice]:

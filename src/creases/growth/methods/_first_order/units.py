@@ -18,26 +18,18 @@ class NewUnits:
     omega: dict[str, Tensor]  #: by consumer: (out, k, *columns of one unit); orthogonal, of squared norms values
     values: Tensor  #: (k,) singular values lambda
     rank: int  #: number of directions in which the place's inputs vary
-    solver: str  #: "svd" or "lobpcg"
-    pre_activations: tuple[Tensor, ...] | None = None  #: where known, (n, k, *positions) by batch
 
 
 def scale_units(units: NewUnits, fan_in: Tensor, fan_out: Tensor) -> NewUnits:
     """Return units with their weights multiplied by factors (k,)."""
     omega = {path: columns * fan_out.reshape(1, -1, *[1] * (columns.ndim - 2)) for path, columns in units.omega.items()}
-    shifted = (
-        None
-        if units.pre_activations is None
-        else tuple(z * _broadcast_factors(fan_in, z) for z in units.pre_activations)
-    )
-    return replace(units, alpha=units.alpha * fan_in, omega=omega, pre_activations=shifted)
+    return replace(units, alpha=units.alpha * fan_in, omega=omega)
 
 
 def select_units(units: NewUnits, keep: Tensor) -> NewUnits:
     """Return some of the units, by a mask (k,) or their indices."""
     omega = {path: columns[:, keep] for path, columns in units.omega.items()}
-    shifted = None if units.pre_activations is None else tuple(z[:, keep] for z in units.pre_activations)
-    return replace(units, alpha=units.alpha[:, keep], omega=omega, values=units.values[keep], pre_activations=shifted)
+    return replace(units, alpha=units.alpha[:, keep], omega=omega, values=units.values[keep])
 
 
 def synchronize_units(units: NewUnits) -> NewUnits:
@@ -49,13 +41,6 @@ def synchronize_units(units: NewUnits) -> NewUnits:
     k, rank = map(int, sizes)
     if k != len(units.values):
         omega = {path: part.new_zeros(len(part), k, *part.shape[2:]) for path, part in units.omega.items()}
-        units = NewUnits(
-            units.alpha.new_zeros(len(units.alpha), k), omega, units.values.new_zeros(k), rank, units.solver
-        )
+        units = NewUnits(units.alpha.new_zeros(len(units.alpha), k), omega, units.values.new_zeros(k), rank)
     ranks.broadcast([units.alpha, units.values, *units.omega.values()])
     return replace(units, rank=rank)
-
-
-def _broadcast_factors(factors: Tensor, z: Tensor) -> Tensor:
-    """Return factors (k,) of units in the layout of their values z (n, k, *positions)."""
-    return factors.to(z).reshape(-1, *[1] * (z.ndim - 2))

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from creases._validation import check_choice
 from creases.growth.methods._first_order.statistics import ConsumerSums, Statistics
 from creases.growth.methods._first_order.units import NewUnits
 
-SOLVERS = ("auto", "svd", "lobpcg")
-_LARGE = 3000  # inputs from which on "auto" takes LOBPCG, if few units are requested
 _RELATIVE = 1e-7  # singular values below this, relative to the first, are rounding
 
 
@@ -24,19 +19,6 @@ def best_moves(sums: Statistics, *, cutoff: float = 1e-10) -> dict[str, Tensor]:
     ``dW* = (1/n) V_goal B_l' ((1/n) B_l B_l')^+``. Where units barely vary it is huge: :func:`tiny` searches its size.
     """
     return {path: _best_move_of(part, cutoff) for path, part in sums.consumers.items()}
-
-
-def best_move(model: nn.Module, sums: Statistics, *, cutoff: float = 1e-10) -> dict[str, Tensor]:
-    """Return the best change of the existing weights behind a place, by parameter name, as in ``Proposal.change`` [1]_.
-
-    It is the move of Prop. 3.1, see :func:`best_moves`.
-
-    References
-    ----------
-    .. [1] "Spotting Expressivity Bottlenecks and Fixing Them Optimally", anonymous, under review (a later version:
-       Verbockhaven, Rudkiewicz, Chevallier, Charpiat, "Growing Tiny Networks", TMLR 2024).
-    """
-    return scale_moves(model, best_moves(sums, cutoff=cutoff), 1.0)
 
 
 def scale_moves(model: nn.Module, moves: dict[str, Tensor], factor: float) -> dict[str, Tensor]:
@@ -84,9 +66,7 @@ def optimal_units(
     *,
     count: int | None = None,
     project: bool = True,
-    solver: str = "auto",
     cutoff: float = 1e-10,
-    seed: int = 0,
 ) -> NewUnits:
     """Return the optimal new units (Prop. 3.2, 3.3), at most ``count`` of them [1]_.
 
@@ -103,13 +83,8 @@ def optimal_units(
         Number of units, at most; None for all.
     project
         Whether to approximate V_proj; otherwise V_goal.
-    solver
-        "svd"; "lobpcg", the generalised eigenproblem ``N N' alpha = lambda^2 S alpha``, for few units of large
-        layers (where it does not converge, the SVD is taken); "auto" chooses.
     cutoff
         Eigenvalues of S below this, relative to the largest, count as zero.
-    seed
-        Seed of the start of LOBPCG.
 
     References
     ----------
@@ -118,24 +93,18 @@ def optimal_units(
     """
     moves = best_moves(sums, cutoff=cutoff) if project else {}
     pairs = projected_pairs(sums, moves) if project else {p: s.pairs / sums.count for p, s in sums.consumers.items()}
-    return solve_units(sums.features / sums.count, pairs, count=count, solver=solver, cutoff=cutoff, seed=seed)
+    return solve_units(sums.features / sums.count, pairs, count=count, cutoff=cutoff)
 
 
-def solve_units(
-    s: Tensor, pairs: dict[str, Tensor], *, count: int | None, solver: str, cutoff: float, seed: int
-) -> NewUnits:
+def solve_units(s: Tensor, pairs: dict[str, Tensor], *, count: int | None, cutoff: float) -> NewUnits:
     """Return the optimal new units for S (d, d) and, by consumer, N as (out, d, *columns of one unit)."""
-    check_choice(solver, SOLVERS, "solver")
     n = join_columns(pairs)
+    white, back = _whiten(s, n, cutoff)
+    u, values, vh = torch.linalg.svd(white, full_matrices=False)
     limit = min(n.shape) if count is None else min(count, *n.shape)
-    few = limit <= len(s) // 20
-    solution = (
-        _lobpcg(s, n, limit, seed) if solver == "lobpcg" or (solver == "auto" and len(s) > _LARGE and few) else None
-    )
-    alpha, omega, values, rank = solution or _svd(s, n, limit, cutoff)
-    keep = values > _RELATIVE * values[:1].sum() if len(values) else values > 0
-    alpha, omega, values = alpha[:, keep], omega[keep], values[keep]
-    return NewUnits(alpha, split_columns(omega, pairs), values, rank, "lobpcg" if solution else "svd")
+    k = int((values[:limit] > _RELATIVE * values[:1].sum()).sum())
+    root = values[:k].sqrt()
+    return NewUnits(back(u[:, :k]) * root, split_columns(vh[:k] * root[:, None], pairs), values[:k], len(white))
 
 
 def join_columns(pairs: dict[str, Tensor]) -> Tensor:
@@ -185,43 +154,3 @@ def _scatter_rows(rows: Tensor, active: Tensor, d: int) -> Tensor:
 def _best_move_of(part: ConsumerSums, cutoff: float) -> Tensor:
     white, back = _whiten(part.inputs, part.moves, cutoff)
     return back(white)
-
-
-def _svd(s: Tensor, n: Tensor, limit: int, cutoff: float) -> tuple[Tensor, Tensor, Tensor, int]:
-    white, back = _whiten(s, n, cutoff)
-    u, values, vh = torch.linalg.svd(white, full_matrices=False)
-    values, root = values[:limit], values[:limit].sqrt()
-    return back(u[:, :limit]) * root, vh[:limit] * root[:, None], values, len(white)
-
-
-def _lobpcg(s: Tensor, n: Tensor, limit: int, seed: int) -> tuple[Tensor, Tensor, Tensor, int] | None:
-    """Solve Prop. 3.3 (omega = N' alpha, eigenvalues lambda^2), each side scaled by sqrt(lambda); None if it fails."""
-    from scipy.sparse.linalg import LinearOperator, lobpcg
-
-    size = s.diagonal().clamp_min(0).sqrt().cpu().numpy()
-    active = size > 0
-    if 5 * limit >= active.sum():  # LOBPCG is for few of many
-        return None
-    scale = 1 / size[active]
-    small = s.cpu().numpy()[np.ix_(active, active)] * scale[:, None] * scale
-    scaled = n.cpu().numpy()[active] * scale[:, None]
-    big = LinearOperator(
-        small.shape, matvec=lambda x: scaled @ (scaled.T @ x), matmat=lambda x: scaled @ (scaled.T @ x)
-    )
-    start = np.random.default_rng(seed).standard_normal((len(small), limit))
-    start[:, 0] = scaled.sum(1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns where it does not converge, which is checked below
-        try:
-            squares, x = lobpcg(big, start, B=small, largest=True, maxiter=1000, tol=1e-12 * np.square(scaled).sum())
-        except (ValueError, np.linalg.LinAlgError):
-            return None
-    residual = big.matmat(x) - (small @ x) * squares
-    if not np.isfinite(x).all() or np.linalg.norm(residual) > 1e-9 * max(float(np.square(scaled).sum()), 1e-300):
-        return None
-    values = s.new_tensor(np.sqrt(np.maximum(squares, 0)))
-    alpha = s.new_zeros(len(s), limit)
-    alpha[torch.from_numpy(active)] = s.new_tensor(x * scale[:, None])
-    root = values.sqrt()
-    omega = torch.where(values > 0, 1 / root, 0.0)[:, None] * (alpha.T @ n)
-    return alpha * root, omega, values, int(active.sum())

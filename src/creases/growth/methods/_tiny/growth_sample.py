@@ -12,11 +12,9 @@ from creases.errors import InputError
 from creases.growth._loss_sum import Loss
 from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.observation import Batches, Observation, PlaceObserver, iterate_batches
-from creases.growth.methods._first_order.products import product_dtype
 from creases.growth.methods._first_order.route import Route
-from creases.growth.methods._first_order.statistics import Statistics, add_batch, empty_statistics, sum_features
-from creases.growth.methods._tiny.line_search import ReplayedModel
-from creases.growth.methods._tiny.mixed_precision import recompute_features
+from creases.growth.methods._first_order.statistics import Statistics, add_batch, empty_statistics
+from creases.growth.methods._tiny.line_search import ChangedModel
 from creases.network import Place
 
 _EVERY = 5  # without validation samples of their own, every fifth sample is held out
@@ -31,7 +29,7 @@ class GrowthSample:
     observations: list[Observation]
     sums: Statistics
     batches: list[tuple[Tensor, Any]]  #: of the observations
-    runs: list[ReplayedModel]
+    runs: list[ChangedModel]
     has_validation: bool  #: whether the validation samples are not those of the sums
 
 
@@ -40,8 +38,7 @@ def gather_sample(
 ) -> GrowthSample:
     """Run all batches once; every fifth sample is held out if there are no validation samples.
 
-    Sums are over all ranks, without those that pair b_{l-1} with others. b_{l-1} b_{l-1}' is taken in float32 where the
-    model is in float32 on a CPU (:func:`optimal_units_for` checks whether that is accurate enough).
+    Sums are over all ranks, without those that pair b_{l-1} with others.
     """
     with ranks.fail_together():
         use, hold = _split_batches(batches, validation)
@@ -53,12 +50,8 @@ def gather_sample(
             add_batch(sums, route, observation)
         held = torch.tensor(float(len(hold)), dtype=torch.float64)
     ranks.sum_over_ranks([held, *sums.tensors()])
-    sums.features = sum_features(route, observations, product_dtype(observations[0].layer_input))
-    varying = len(sums.features) - route.has_bias
-    if not bool(sums.features.diagonal()[:varying].any()):  # squares of small float32 numbers are 0
-        recompute_features(route, observations, sums)
     with ranks.fail_together():
-        runs = [ReplayedModel(observer, *batch) for batch in (hold if held else use)]
+        runs = [ChangedModel(observer, *batch) for batch in (hold if held else use)]
     # outputs are not needed any more
     observations = [replace(each, layer_output=each.layer_output[:0]) for each in observations]
     return GrowthSample(observer, route, observations, sums, use, runs, bool(held))

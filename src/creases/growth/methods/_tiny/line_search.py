@@ -1,8 +1,7 @@
-"""The size of new units: a line search on validation samples (TINY, eq. 7) that only runs the layers behind them."""
+"""The size of new units: a line search on validation samples (TINY, eq. 7)."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +15,7 @@ from torch import Tensor, nn
 from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.consumer import Consumer
 from creases.growth.methods._first_order.gains import pre_activations
-from creases.growth.methods._first_order.observation import PlaceObserver, TensorRecorder, frozen_copy
-from creases.growth.methods._first_order.products import product_dtype
+from creases.growth.methods._first_order.observation import PlaceObserver, frozen_copy
 from creases.growth.methods._first_order.route import Route
 from creases.growth.methods._first_order.units import NewUnits, scale_units
 from creases.network.surgery import without_side_effects
@@ -41,102 +39,25 @@ class LineSearchResult:
 Change = Callable[[Tensor], Tensor]
 
 
-class ReplayedModel:
-    """A model on a fixed batch that replays the layers before the consumers.
-
-    Only the layers after the consumers run again, for any change of the consumers' outputs.
-    """
+class ChangedModel:
+    """A model on a fixed batch, for any change of the outputs of a place's consumers."""
 
     def __init__(self, observer: PlaceObserver, x: Tensor, target: Any) -> None:
         self.observer, self.x, self.target = observer, x, target
         self.twin = frozen_copy(observer.twin)
-        self.layer_input = x
-        self.consumer_inputs: dict[str, Tensor] = {}  #: by consumer's path
-        self.consumer_outputs: dict[str, Tensor] = {}
+        seen = observer.observe(x, target)
+        self.layer_input, self.first = seen.layer_input, seen.loss  #: the present loss, summed over the batch
+        self.consumer_inputs = seen.consumer_inputs  #: by consumer's path
+        self.like = seen.goals  #: by consumer's path, of the shape of its output
         self.changes: dict[str, Change] = {}
-        self._calls: dict[nn.Module, int] = {}
-        recorder = TensorRecorder(observer.in_place)
-        self.first, outputs = self._record(recorder)  #: the present loss, summed over the batch
-        if recorder.was_modified():
-            observer.in_place, recorder = True, TensorRecorder(True)
-            self.first, outputs = self._record(recorder)
-        self._replay(outputs, recorder.copies)
+        for link in observer.place.consumers:
+            self.twin.get_submodule(link.path).register_forward_hook(self._change_hook(link.path))
 
     def loss(self, changes: dict[str, Change]) -> float:
         """Return the loss summed over the batch with these changes of the consumers' outputs."""
-        self.changes, self._calls = changes, {}
+        self.changes = changes
         with without_side_effects():
             return float(self.observer.loss_sum(self.twin(self.x), self.target, len(self.x)))
-
-    def _record(self, recorder: TensorRecorder) -> tuple[float, dict[nn.Module, list[Tensor]]]:
-        """Run once; return the loss, and the outputs of all modules up to the first consumer.
-
-        A block of modules that is called once, and whose parts are called nowhere else, is replayed as a whole: the
-        operations between its modules need not run again.
-        """
-        outputs: dict[nn.Module, list[Tensor]] = {}
-        paths = self._paths()
-        producer = self.twin.get_submodule(self.observer.place.name)
-        parts = {module: [part for part in module.modules() if part is not module] for module in self.twin.modules()}
-        calls: Counter[nn.Module] = Counter()
-        inside: Counter[nn.Module] = Counter()  # calls of a block's parts during its own call
-
-        def begin(module: nn.Module, args: Any) -> None:
-            inside[module] -= sum(calls[part] for part in parts[module])
-
-        def record(module: nn.Module, args: Any, out: Any) -> None:
-            calls[module] += 1
-            inside[module] += sum(calls[part] for part in parts[module])
-            if module is producer:
-                self.layer_input = recorder.keep(args[0])
-            if not self.consumer_inputs and isinstance(out, Tensor):
-                outputs.setdefault(module, []).append(recorder.keep(out))
-            if module in paths:
-                path = paths[module]
-                self.consumer_inputs[path], self.consumer_outputs[path] = map(recorder.keep, (args[0], out))
-
-        self.consumer_inputs = {}
-        handles = [module.register_forward_hook(record) for module in parts]
-        handles += [module.register_forward_pre_hook(begin) for module in parts if parts[module]]
-        try:
-            with without_side_effects():
-                first = float(self.observer.loss_sum(self.twin(self.x), self.target, len(self.x)))
-        finally:
-            for handle in handles:
-                handle.remove()
-        blocks = {
-            module
-            for module in outputs
-            if parts[module] and calls[module] == 1 and inside[module] == sum(calls[part] for part in parts[module])
-        }
-        covered = {part for block in blocks for part in parts[block]}
-        return first, {
-            module: outs
-            for module, outs in outputs.items()
-            if module in blocks - covered or (not parts[module] and module not in covered)
-        }
-
-    def _paths(self) -> dict[nn.Module, str]:
-        return {self.twin.get_submodule(link.path): link.path for link in self.observer.place.consumers}
-
-    def _replay(self, outputs: dict[nn.Module, list[Tensor]], copies: bool) -> None:
-        """Make modules return these outputs instead of running, and change the consumers' outputs."""
-        for module, outs in outputs.items():
-            module.forward = self._replay_forward(module, outs, copies)
-        for module, path in self._paths().items():
-            module.register_forward_hook(self._change_hook(path))
-
-    def _replay_forward(self, module: nn.Module, outs: list[Tensor], copies: bool) -> Callable[..., Any]:
-        run = module.forward
-
-        def forward(*args: Any, **kwargs: Any) -> Any:
-            call = self._calls.get(module, 0)
-            self._calls[module] = call + 1
-            if call >= len(outs):
-                return run(*args, **kwargs)
-            return outs[call].clone() if copies else outs[call]
-
-        return forward
 
     def _change_hook(self, path: str) -> Callable[[nn.Module, Any, Tensor], Tensor]:
         return lambda module, args, out: self.changes[path](out)
@@ -147,14 +68,14 @@ Moved = Sequence[dict[str, Tensor]]
 
 
 def line_search(
-    route: Route, runs: Sequence[ReplayedModel], units: NewUnits, *, fan_in: bool = True, moved: Moved | None = None
+    route: Route, runs: Sequence[ChangedModel], units: NewUnits, *, fan_in: bool = True, moved: Moved | None = None
 ) -> LineSearchResult:
     """Return the factor of new units at which the loss on some batches is smallest (eq. 7): quartering, then parabolas.
 
     Incoming weights are multiplied by the factor; with ``fan_in`` False the outgoing ones. ``moved`` is what a change
     of the existing weights adds to the consumers' outputs (:func:`search_move`).
     """
-    inner = [pre_activations(route, run.layer_input, units.alpha, product_dtype(run.layer_input)) for run in runs]
+    inner = [pre_activations(route, run.layer_input, units.alpha) for run in runs]
 
     def changes(number: int, factor: float) -> dict[str, Change]:
         arrived = route.propagate(factor * inner[number] if fan_in else inner[number], route.bend)
@@ -169,15 +90,11 @@ def line_search(
     return _search(runs, changes, lambda number: {} if moved is None else _additions(moved[number]))
 
 
-def search_move(
-    route: Route, runs: Sequence[ReplayedModel], moves: dict[str, Tensor]
-) -> tuple[LineSearchResult, Moved]:
+def search_move(route: Route, runs: Sequence[ChangedModel], moves: dict[str, Tensor]) -> tuple[LineSearchResult, Moved]:
     """Return the factor gamma_0 of the best move dW*' (m, out) by consumer (eq. 6), and what it adds at that factor."""
     moved = [
         {
-            e.link.path: e.move_response(
-                run.consumer_outputs[e.link.path], run.consumer_inputs[e.link.path], moves[e.link.path]
-            )
+            e.link.path: e.move_response(run.like[e.link.path], run.consumer_inputs[e.link.path], moves[e.link.path])
             for e in route.consumers
         }
         for run in runs
@@ -210,7 +127,7 @@ def _add(part: Tensor, out: Tensor) -> Tensor:
 
 
 def _search(
-    runs: Sequence[ReplayedModel],
+    runs: Sequence[ChangedModel],
     changes: Callable[[int, float], dict[str, Change]],
     start: Callable[[int], dict[str, Change]],
 ) -> LineSearchResult:

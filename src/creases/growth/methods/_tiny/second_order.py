@@ -79,7 +79,7 @@ def _with_outputs(route: Route, observations: Sequence[Observation], alpha: Tens
     norm = torch.where(square > 0, 1 / square, 0.0)
     gains = torch.stack([pair.movedim(1, 0).flatten(1).square().sum(1) for pair in omega.values()]).sum(0) * norm
     scaled = {path: pair * norm.reshape(1, -1, *[1] * (pair.ndim - 2)) for path, pair in omega.items()}
-    return NewUnits(alpha, scaled, gains.sqrt(), rank, "fallback")
+    return NewUnits(alpha, scaled, gains.sqrt(), rank)
 
 
 def _quadratic_weights(

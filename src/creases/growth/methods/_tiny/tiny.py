@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -18,13 +18,13 @@ from creases.growth.methods._first_order.gains import choose_signs, first_order_
 from creases.growth.methods._first_order.norm import check_norm, pass_norm
 from creases.growth.methods._first_order.observation import Batches, Observation
 from creases.growth.methods._first_order.route import UnitPath
-from creases.growth.methods._first_order.statistics import sample_size, subtract_best_moves
-from creases.growth.methods._first_order.units import NewUnits, scale_units, select_units
-from creases.growth.methods._tiny.bottleneck import best_moves, bottleneck, scale_moves
+from creases.growth.methods._first_order.statistics import sample_size, subtract_best_moves, sum_pairs
+from creases.growth.methods._first_order.units import NewUnits, scale_units, select_units, synchronize_units
+from creases.growth.methods._tiny.bottleneck import best_moves, bottleneck, scale_moves, solve_units
 from creases.growth.methods._tiny.growth_sample import GrowthSample, gather_sample
 from creases.growth.methods._tiny.line_search import LineSearchResult, line_search, resize_units, search_move
-from creases.growth.methods._tiny.mixed_precision import optimal_units_for, recompute_features
 from creases.growth.methods._tiny.noise_level import noise_level
+from creases.growth.methods._tiny.ridge import degrees_of_freedom, ridge_squares
 from creases.growth.methods._tiny.second_order import FALLBACKS, higher_order_units
 from creases.network import Place
 from creases.network.surgery import unwrap_module
@@ -77,7 +77,6 @@ def tiny(
     above_noise: bool = Tiny.above_noise,
     ridge: float = Tiny.ridge,
     move: bool = Tiny.move,
-    solver: str = "auto",
     cutoff: float = 1e-10,
     seed: int = 0,
 ) -> Proposal:
@@ -122,10 +121,10 @@ def tiny(
     move
         Whether to also propose the best change dW* of the existing weights after the place (Prop. 3.1), scaled by the
         factor gamma_0 of a separate line search on validation samples (eq. 6), unless no factor lowers their loss.
-    solver, cutoff
+    cutoff
         As in :func:`optimal_units`.
     seed
-        Seed of the solver and of random units.
+        Seed of random units.
 
     Returns
     -------
@@ -161,11 +160,8 @@ def tiny(
         return _empty_proposal(sample, explanation, why)
     moves = best_moves(sample.sums, cutoff=cutoff)
     projected = [subtract_best_moves(sample.route, observation, moves) for observation in sample.observations]
-    options: dict[str, Any] = {"count": count, "solver": solver, "cutoff": cutoff, "ridge": ridge, "seed": seed}
-    units = optimal_units_for(
-        sample.route, sample.observations, projected if project else sample.observations, sample.sums, **options
-    )
-    explanation |= {"project": project, "lambda": units.values.tolist(), "solver": units.solver, "rank": units.rank}
+    units = _ridge_units(sample, projected if project else sample.observations, ridge, count, cutoff)
+    explanation |= {"project": project, "lambda": units.values.tolist(), "rank": units.rank}
     explanation["gain_by_chance"] = units.rank * explanation["bottleneck"] / explanation["samples"]
     least = tau * sample.sums.mean_loss
     if above_noise:
@@ -188,13 +184,25 @@ def tiny(
         proposal = _empty_proposal(sample, explanation, _no_gain_reason(len(units.values)))
     if proposal.count or fallback is None:
         return proposal
-    recompute_features(sample.route, sample.observations, sample.sums)
     units, gains = higher_order_units(sample.route, sample.observations, sample.sums, fallback, count, cutoff, seed)
     units = select_units(units, gains > tau * sample.sums.mean_loss)
     if not len(units.values):
         return _empty_proposal(sample, explanation, f"no correlation ({fallback}) with the desired change exceeds tau")
     explanation |= {"fallback": fallback, "gains": units.values.square().tolist()}
     return _sized_proposal(sample, explanation, units, units.values.square(), None)
+
+
+def _ridge_units(
+    sample: GrowthSample, goals: Sequence[Observation], ridge: float, count: int, cutoff: float
+) -> NewUnits:
+    """Return the optimal units for the goals V_proj, or V_goal, with a ridge on S."""
+    route, sums = sample.route, sample.sums
+    pairs = {path: part / sums.count for path, part in sum_pairs(route, goals).items()}
+    s = sums.features / sums.count
+    added = ridge_squares(s, ridge, constant=route.has_bias)
+    units = solve_units(s + torch.diag(added), pairs, count=count, cutoff=cutoff)
+    freedom = degrees_of_freedom(s, added) if ridge else None
+    return synchronize_units(units if freedom is None else replace(units, rank=round(freedom)))
 
 
 def enough_samples(model: nn.Module, place: Place) -> int:
