@@ -36,7 +36,7 @@ import torch
 from torch import Tensor, nn
 
 import creases
-from creases.growth._cost import count_cost
+from creases.growth._budget import count_cost
 from creases.problems import mnist
 from record import note, note_table
 from tasks import add_options, run_tasks

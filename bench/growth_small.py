@@ -35,7 +35,7 @@ from sklearn.metrics import log_loss
 from torch import nn
 
 from creases.growth import Proposal, apply
-from creases.growth._cost import count_cost
+from creases.growth._budget import count_cost
 from creases.growth.methods import fold, random_units, tiny
 from creases.lab import Batch, train
 from creases.network import places

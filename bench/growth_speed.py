@@ -34,7 +34,7 @@ from torch import Tensor, nn
 
 from creases import GrowingClassifier
 from creases.growth import Proposal
-from creases.growth._cost import count_cost
+from creases.growth._budget import count_cost
 from creases.growth.methods import fold, tiny
 from creases.network import places
 from creases.problems import mnist

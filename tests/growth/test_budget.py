@@ -13,9 +13,8 @@ from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 from creases.errors import InputError
 from creases.growth import Grower, GrowthConfig, grow
 from creases.growth import _budget as budgets
-from creases.growth._budget import Budget, Meter
+from creases.growth._budget import Budget, Meter, count_cost
 from creases.growth._config import AUTO_STEPS, MAX_EPOCHS, MIN_EPOCHS
-from creases.growth._cost import count_cost
 from growth_runs import adam, classes, conv, mlp, round_robin, same_tensors, trained
 
 amounts = st.floats(1e-3, 1e15)

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from creases.growth._cost import charge, count_cost
+from creases.growth._budget import charge, count_cost
 from creases.growth.methods import gradmax, random_units, tiny
 from creases.network import places
 

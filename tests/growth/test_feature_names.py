@@ -7,8 +7,7 @@ from torch import nn
 
 from creases.errors import InputError
 from creases.growth import Scaling, explain
-from creases.growth._explanation import explain_reason
-from creases.growth._feature_names import FeatureNames, format_number
+from creases.growth._explanation import FeatureNames, explain_reason, format_number
 from creases.growth.methods import fold
 from fold_models import perceptron, train_briefly
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn, optim
 
-from creases.growth._optimizers import AdamW
+from creases.growth._training import AdamW
 
 
 def train(kind, steps=5, state=None):

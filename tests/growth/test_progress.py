@@ -31,7 +31,7 @@ def test_a_line_says_how_far_the_run_is():
     run(
         validation=0.2,
         budget=1,
-        callbacks=[lambda state: lines.append(creases.growth._progress.progress_line(state))],
+        callbacks=[lambda state: lines.append(creases.growth._loop.progress_line(state))],
     )
     (line,) = lines
     assert line.startswith("epoch 1, loss ")

@@ -10,7 +10,7 @@ from torch import nn
 
 import creases
 from creases.growth import grow
-from creases.growth._revive import dead_units, revive_units
+from creases.growth._growth_steps import dead_units, revive_units
 from growth_runs import classes, conv, mlp, normed, round_robin, values
 from thorough_cases import keep
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from creases.growth._size import explain_size
+from creases.growth._records import explain_size
 
 
 def stage(factor, before, after, pays, losses):

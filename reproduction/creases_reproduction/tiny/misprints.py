@@ -11,7 +11,7 @@ MISPRINTS = [
         "omega = N alpha",
         "omega = N' alpha, as appendix B.4 has it",
         "",
-        "tests/growth/methods/tiny/test_bottleneck.py::test_the_generalised_eigenproblem_has_the_same_units",
+        "tests/growth/methods/tiny/test_bottleneck.py::test_the_units_solve_the_generalised_eigenproblem",
         character=True,
     ),
     Misprint(

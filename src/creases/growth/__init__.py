@@ -11,9 +11,8 @@ from creases.growth._explanation import explain
 from creases.growth._grow import grow
 from creases.growth._grower import Grower
 from creases.growth._linear_start import LinearModel, linear_start
-from creases.growth._loop import drive
+from creases.growth._loop import Callback, drive
 from creases.growth._objective import objective
-from creases.growth._progress import Callback
 from creases.growth._proposal import Proposal, apply
 from creases.growth._race import block_losses, compare_losses
 from creases.growth._records import History, Record

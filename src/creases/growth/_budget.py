@@ -1,20 +1,130 @@
-"""The budget of a run, in epochs, seconds or multiply-adds, and the meter that says how much of it is spent."""
+"""The budget of a run, in epochs, seconds or multiply-adds, and what counts how much of it is spent."""
 
 from __future__ import annotations
 
 import re
+import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
+from math import prod
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, cast
+from weakref import WeakMethod, ref
 
 import torch
+from torch import optim
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry, shape_wrapper
 
 from creases.errors import InputError
-from creases.growth._cost import PASSES_PER_STEP
 from creases.growth.integrations import _ranks as ranks
+
+#: A backward pass costs twice the forward pass.
+PASSES_PER_STEP = 3
+
+
+class Cost:
+    """Multiply-adds counted so far."""
+
+    def __init__(self) -> None:
+        self.multiply_adds = 0
+
+
+_current: ContextVar[Cost | None] = ContextVar("creases_growth_cost", default=None)
+
+
+@contextmanager
+def count_cost() -> Iterator[Cost]:
+    """Count the multiply-adds of what runs inside: torch's products and factorisations, and what code charges itself.
+
+    Element-wise operations are not counted, as usual.
+    """
+    cost = Cost()
+    token = _current.set(cost)
+    try:
+        with _run_uncompiled(), _Products(cost):
+            yield cost
+    finally:
+        _current.reset(token)
+
+
+def _run_uncompiled() -> AbstractContextManager[Any]:
+    """Return a context in which compiled modules run as written: in a mode, torch gives up compiling them for good."""
+    if "torch._dynamo" not in sys.modules or not hasattr(torch.compiler, "set_stance"):
+        return nullcontext()
+    return cast(AbstractContextManager[Any], torch.compiler.set_stance("force_eager"))
+
+
+class _Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Add the multiply-adds of every product and factorisation to a cost.
+
+    torch's FlopCounterMode counts the same, but it hooks modules in a way in which ``torch.autograd.grad`` with respect
+    to a leaf fails.
+    """
+
+    def __init__(self, cost: Cost) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.cost = cost
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # otherwise the first use imports the compiler, which takes seconds
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        flops = _FLOPS.get(func._overloadpacket)
+        if flops is None and func not in _SIMPLE:
+            with self:  # in inference mode a layer arrives as one operation
+                outputs = func.decompose(*args, **(kwargs or {}))
+            if outputs is not NotImplemented:
+                return outputs
+            _SIMPLE.add(func)
+        outputs = func(*args, **(kwargs or {}))
+        if flops is not None:
+            self.cost.multiply_adds += int(flops(*args, **(kwargs or {}), out_val=outputs)) // 2
+        return outputs
+
+
+def charge(multiply_adds: float) -> None:
+    """Charge multiply-adds that torch does not see, such as numpy's, to the growth step that runs."""
+    cost = _current.get()
+    if cost is not None:
+        cost.multiply_adds += int(multiply_adds)
+
+
+def _cubic(factor: float) -> Callable[..., int]:
+    """Return the formula of a factorisation of (..., m, n): factor * m n min(m, n) multiply-adds, as flops."""
+
+    def flops(shape: Any, *args: Any, **kwargs: Any) -> int:
+        *batch, m, n = shape
+        return int(2 * factor * prod(batch) * m * n * min(m, n))
+
+    return flops
+
+
+def _solve(a: Any, b: Any, *args: Any, **kwargs: Any) -> int:
+    return int(prod(a) * b[-1])  # a triangle: half of m m k multiply-adds
+
+
+#: Leading terms of the usual algorithms (Golub and Van Loan, Matrix Computations, sections 4.2, 5.5, 8.3 and 8.6).
+_FACTORISATIONS: dict[Any, Callable[..., int]] = {
+    torch.ops.aten.linalg_cholesky_ex: _cubic(1 / 6),
+    torch.ops.aten._linalg_svd: _cubic(11),
+    torch.ops.aten._linalg_eigh: _cubic(9 / 2),
+    torch.ops.aten.linalg_solve_triangular: _solve,
+}
+
+#: Twice the multiply-adds of an operation, from its arguments: torch's own products, and the factorisations.
+_FLOPS: dict[Any, Callable[..., int]] = {
+    **flop_registry,
+    **{operation: shape_wrapper(flops) for operation, flops in _FACTORISATIONS.items()},  # type: ignore[no-untyped-call]
+}
+
+#: Operations that have turned out not to consist of others; most of a growth step's, so that asking again is dear.
+_SIMPLE: set[Any] = set()
+
 
 Unit = Literal["epochs", "seconds", "multiply-adds"]
 
@@ -146,3 +256,25 @@ class Meter:
 
 def _singular(unit: str) -> str:
     return "epoch" if not unit else unit if unit == "s" else unit.removesuffix("s")
+
+
+class StepCount:
+    """Counts the steps of an optimizer from now on, and calls a method after each as long as its object lives."""
+
+    def __init__(self, optimizer: optim.Optimizer | None, after_step: Callable[[], None]) -> None:
+        self.steps = 0  #: since the last :meth:`take`
+        counter, method = ref(self), WeakMethod(after_step)  # the optimizer may outlive what watches it
+
+        def count(*_: Any) -> None:
+            if (this := counter()) is not None:
+                this.steps += 1
+            if (call := method()) is not None:
+                call()
+
+        if optimizer is not None:
+            optimizer.register_step_post_hook(count)
+
+    def take(self) -> int:
+        """Return the steps since the last call."""
+        steps, self.steps = self.steps, 0
+        return steps

@@ -25,7 +25,7 @@ from creases._schema import (
     optional,
     sequence,
 )
-from creases.growth._feature_names import NameOptions
+from creases.growth._explanation import NameOptions
 from creases.growth.methods._fold.explanation import fold_entries
 
 _PART = Kind("a fraction", lambda value: is_number(value) and 0 <= value <= 1)

@@ -1,11 +1,13 @@
-"""The configuration of a growth run: every option with its default, checked in one place."""
+"""The configuration of a growth run: every option with its default, checked in one place; and as text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from inspect import Parameter, signature
 from numbers import Integral
+from pathlib import Path
 from typing import Any, Literal, Self, TypedDict, TypeVar
 
 from torch import nn, optim
@@ -14,10 +16,10 @@ from torch.optim.lr_scheduler import LRScheduler
 from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
 from creases.errors import InputError
 from creases.growth._budget import Budget, check_budget
-from creases.growth._optimizers import AdamW
-from creases.growth._rates import fitting_decay, fitting_rate
+from creases.growth._objective import Loss
 from creases.growth._samples import Samples
-from creases.growth._schedule import MakeScheduler, check_schedule
+from creases.growth._training import AdamW, MakeScheduler, check_schedule, fitting_decay, fitting_rate
+from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._evidence import GrowthMethod
 from creases.growth.methods._registry import resolve_method
 from creases.growth.policies._policies import At, Stop, When, Where, as_stops, resolve_when, resolve_where
@@ -320,3 +322,47 @@ def _check_hidden(hidden: Any) -> str | tuple[int, ...]:
     if not widths or not all(isinstance(w, Integral) and not isinstance(w, bool) and int(w) >= 1 for w in widths):
         raise InputError("hidden", "be 'auto', or positive widths of hidden layers such as (4, 4)", repr(hidden))
     return tuple(map(int, widths))
+
+
+_OPTIONS = ("how", "where", "when", "growth_share", "growth_patience", "seed")
+
+#: Settings that may differ when a run is resumed: they let it run longer.
+MAY_CHANGE = ("stop", "budget")
+
+
+def describe_setting(loss: str | Loss, config: GrowthConfig, stops: Sequence[Any]) -> dict[str, str]:
+    """Return what decides about growth, by name."""
+    values = {"loss": loss, "stop": list(stops), **{name: getattr(config, name) for name in _OPTIONS}}
+    return {name: _text(value) for name, value in values.items()}
+
+
+def _text(value: Any) -> str:
+    """Return a setting as text that is the same in every process: functions by name."""
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
+        return f"{value.__module__}.{value.__qualname__}"
+    if hasattr(value, "__dict__") and not is_dataclass(value):
+        return type(value).__name__
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def check_setting(path: Path, saved: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Refuse the checkpoint of a run with other settings."""
+    for name in now.keys() - set(MAY_CHANGE):
+        if saved.get(name) != now[name]:
+            raise InputError(
+                "checkpoint",
+                "come from a run with the same settings",
+                f"{path} with {name} = {saved.get(name)}, not {now[name]}",
+                "repeat the original call, or pass another file",
+            )
+
+
+def check_ranks(setting: dict[str, str]) -> None:
+    """Refuse settings that differ between processes."""
+    with ranks.fail_together():
+        for name, value in ranks.from_first(setting).items():
+            if setting[name] != value:
+                got = f"{setting[name]} on rank {ranks.rank()} and {value} on rank 0"
+                raise InputError(name, "be the same in every process", got)

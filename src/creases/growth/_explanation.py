@@ -1,14 +1,337 @@
-"""Explanations of new units as text."""
+"""Explanations of new units as text, with names for classes, features and samples, in the data's units."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Unpack
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
 
-from creases._text import plural
-from creases.growth._feature_names import FeatureNames, NameOptions
-from creases.growth.methods import _sentences as unit_text
-from creases.growth.methods._fold import sentences as fold_text
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._text import describe_change, format_number, is_or_are, plural
+from creases.growth._scaling import Scaling
+from creases.growth.methods._fold.explanation import fold_entries
+
+#: Features of a sample that are written, at most: those in which it differs most from the mean.
+MAX_FEATURES = 8
+
+
+class NameOptions(TypedDict, total=False):
+    """Names for explanations, see :class:`FeatureNames`."""
+
+    classes: Sequence[str] | None
+    features: Sequence[str] | None
+    scaling: Scaling | None
+    instance: str
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureNames:
+    """Names for classes, features and samples; numbers by default."""
+
+    classes: Sequence[str] | None = None
+    features: Sequence[str] | None = None
+    scaling: Scaling | None = None  #: of the network's inputs and targets
+    instance: str = "sample"  #: the word for one sample, such as "row"
+
+    def label(self, number: int) -> str:
+        """Return the name of a class: ``'setosa'``, or ``class 0`` without names, or with a number as name."""
+        name = str(number if self.classes is None else self.classes[number])
+        return f"class {name}" if _is_number(name) else repr(name)
+
+    def sample(self, number: int, x: Sequence[float]) -> str:
+        """Return a sample's number and, if they are few or have names, its features (d,).
+
+        A column of 0 and 1 made from a text column (``color=red``) is written only if it is 1.
+        """
+        values = self._values(x)
+        if self.features is None:
+            return f"{self.instance} {number}" + (f" {self.point(x)}" if len(x) <= MAX_FEATURES else "")
+        texts = [_feature_text(name, value) for name, value in zip(self.features, values, strict=True)]
+        present = [k for k, text in enumerate(texts) if text]
+        largest = sorted(sorted(present, key=lambda k: -abs(x[k]))[:MAX_FEATURES])
+        more = ", ..." if len(present) > MAX_FEATURES else ""
+        return f"{self.instance} {number} (" + ", ".join(texts[k] for k in largest) + more + ")"
+
+    def samples(self, count: int) -> str:
+        """Return a number of samples with its noun."""
+        return plural(count, self.instance)
+
+    def samples_of_class(self, count: int, number: int) -> str:
+        """Return a number of samples of a class: ``12 'setosa' rows``, or ``12 rows of class 0`` without names."""
+        label = self.label(number)
+        if label.startswith("class "):
+            return f"{self.samples(count)} of {label}"
+        return plural(count, f"{label} {self.instance}")
+
+    def point(self, x: Sequence[float]) -> str:
+        """Return a point (d,) of the input space as ``(length 5.1, width 3.2)``; "" if that is too long."""
+        values = [format_number(value) for value in self._values(x)]
+        if len(values) > MAX_FEATURES:
+            return ""
+        if self.features is not None:
+            values = [f"{name} {value}" for name, value in zip(self.features, values, strict=True)]
+        return "(" + ", ".join(values) + ")"
+
+    def _values(self, x: Sequence[float]) -> NDArray[np.float64]:
+        """Return a point in the data's units, without the rounding of the scaling."""
+        values = np.asarray(x, np.float64)
+        if self.scaling is None:
+            return values
+        values = self.scaling.point(values)
+        return np.where(np.abs(values) < 1e-6 * self.scaling.spread, 0.0, values)
+
+    def distance(self, distance: float) -> str:
+        """Return a distance in the space of the scaled inputs."""
+        return f"{format_number(distance)}" + ("" if self.scaling is None else " standard deviations")
+
+    def main_features(self, normal: Sequence[float], max_features: int = 3) -> str:
+        """Return the features with the largest entries of a direction (d,); "" without names or for few features."""
+        if self.features is None or len(normal) <= max_features or len(normal) != len(self.features):
+            return ""
+        order = np.argsort(-np.abs(np.asarray(normal, np.float64)), kind="stable")
+        columns = dict.fromkeys(self.features[k].split("=")[0] for k in order)
+        return ", ".join(list(columns)[:max_features])
+
+    def difference(self, e: Sequence[float]) -> str:
+        """Return a difference of outputs (m,) in the target's units."""
+        spread = 1.0 if self.scaling is None else self.scaling.target_spread
+        values = [format_number(value) for value in np.asarray(e) * spread]
+        return values[0] if len(values) == 1 else "(" + ", ".join(values) + ")"
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _feature_text(name: str, value: float) -> str:
+    if "=" not in name:
+        return f"{name} {format_number(value)}"
+    return name if abs(value - 1) < 1e-6 else ""  # between 0 and 1: the value was missing
+
+
+#: Kinds of mistakes that the explanation of several units lists.
+MAX_KINDS = 5
+
+
+def fold_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> str:
+    """Return the explanation of folds as text, without their outcome."""
+    reason, effect = fold_reason(explanation, names), _effect(explanation)
+    known = "folds" not in explanation and "found" in explanation["where"]  # not in histories of folds at patches
+    crease = [_crease(explanation, names)] if known else []
+    return " ".join([reason, *crease, effect, *_sample_sentences(explanation, names)])
+
+
+def fold_reason(explanation: Mapping[str, Any], names: FeatureNames) -> str:
+    """Return why the units were added, in one sentence."""
+    entries = fold_entries(explanation)
+    units = plural(len(entries), "unit")
+    kinds = list(dict.fromkeys(_because(entry, names) for entry in entries))
+    because = "; ".join(kinds[:MAX_KINDS]) + (f"; and {len(kinds) - MAX_KINDS} more" if len(kinds) > MAX_KINDS else "")
+    if len(entries) == 1:
+        why = entries[0]["why"]
+        size, share = why["cluster"]["size"], f"{why['cluster']['share_of_loss']:.0%} of the loss"
+        them = "them" if why["cluster"].get("same_mistake", 1) > 1 else "it"
+        because += f"; the {names.samples(size)} around {them} carry {share}" if size > 1 else f"; it carries {share}"
+    return f"{units} added to {explanation['place']!r} because {because}."
+
+
+def _because(entry: Mapping[str, Any], names: FeatureNames) -> str:
+    """Return the mistake that a unit was added for."""
+    why = entry["why"]
+    known = "features" in why
+    sample = names.sample(why["instance"], why["features"]) if known else f"{names.instance} {why['instance']}"
+    if "true" not in why:
+        return f"{_error(why['residual'], names)} at {sample}"
+    count, predicted = why["cluster"]["same_mistake"], names.label(why["predicted"])
+    samples = names.samples_of_class(count, why["true"])
+    if count == 1:
+        return f"{samples} was misclassified as {predicted}: {sample}"
+    return f"{samples} were misclassified as {predicted}, such as {sample}"
+
+
+def _sample_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> list[str]:
+    """Return which samples the folds were computed from, and which were left out."""
+    out, sizes, noise = [], explanation.get("samples"), explanation.get("noise")
+    if sizes:
+        error = sum(entry["effect"].get("gain_error", 0.0) ** 2 for entry in fold_entries(explanation)) ** 0.5
+        spread = f", with a standard error of {format_number(_loss_name(explanation)[1] * error)}" * bool(error)
+        some = f"{sizes['scored']} of {names.samples(sizes.get('of', sizes['seen']))}"
+        out.append(f"This prediction uses {some}{spread}.")
+    if noise:
+        out.append(f"Skipped {names.samples(len(noise))} as noise, because an earlier crease there did not help.")
+    return out
+
+
+def _error(residual: list[float], names: FeatureNames) -> str:
+    """Return the error of a prediction ``f = y + residual``."""
+    if len(residual) > 1:
+        return f"the prediction was off by {names.difference(residual)}"
+    return f"the prediction was {names.difference([abs(residual[0])])} too {'high' if residual[0] > 0 else 'low'}"
+
+
+def _crease(explanation: Mapping[str, Any], names: FeatureNames) -> str:
+    """Return where the unit's crease lies."""
+    where, crease = explanation["where"], explanation["crease"]
+    at_input = where["space"] == "input"
+    point = f" at {names.point(where['fold_point'])}" if at_input and names.point(where["fold_point"]) else ""
+    space = "" if at_input else f", in the input space of layer {explanation['place']!r},"
+    if where["found"] == "the instance itself" or "true" not in explanation["why"]:
+        passes = f"Its crease{space} passes through that {names.instance}"
+    else:
+        away = names.distance(where["distance"]) if at_input else format_number(where["distance"])
+        meets = f"meets the boundary between the two classes{point}"
+        passes = f"Its crease{space} {meets}, {away} from that {names.instance}"
+    features = names.main_features(crease["normal"]) if at_input else ""
+    depends = f" It depends most on {features}." if features else ""
+    return f"{passes}; the unit is active on {crease['active_share']:.0%} of the data.{depends}"
+
+
+def _effect(explanation: Mapping[str, Any]) -> str:
+    """Return the predicted and the immediate effect of the unit."""
+    effect, (kind, factor) = explanation["effect"], _loss_name(explanation)
+    weights = "their output weights" if "folds" in explanation else "its output weight"
+    gain = f"Training {weights} is predicted to lower the {kind} by {format_number(factor * effect['predicted_gain'])}"
+    return f"{gain}; at first, outputs change by at most {format_number(effect['largest_change'])}."
+
+
+def outcome_sentence(explanation: Mapping[str, Any], names: FeatureNames) -> str:
+    """Return the outcome of the units after training."""
+    after, (kind, factor) = explanation["after"], _loss_name(explanation)
+    before, now = (format_number(factor * after[key]) for key in ("mean_loss_before", "mean_loss"))
+    text = f"After training, {describe_change(f'the {kind}', before, now)}"
+    if "errors" in after:
+        text += f" and {describe_change('the number of errors', str(after['errors_before']), str(after['errors']))}"
+        text += f"; {_corrected(explanation, names)}"
+    if "folds" in explanation or "crease_moved" not in after:
+        return f"{text}."
+    at_input = explanation["where"]["space"] == "input"
+    moved = names.distance(after["crease_moved"]) if at_input else format_number(after["crease_moved"])
+    return f"{text}. The crease turned by {plural(round(after['crease_turned']), 'degree')} and moved by {moved}."
+
+
+def _corrected(explanation: Mapping[str, Any], names: FeatureNames) -> str:
+    """Return whether the samples that the units were added for are now classified correctly."""
+    if "folds" in explanation:
+        rights = [bool(entry["after"].get("instance_right")) for entry in explanation["folds"]]
+        return f"{sum(rights)} of the {names.samples(len(rights))} above {is_or_are(sum(rights))} now correct"
+    text = f"that {names.instance} is {'now correct' if explanation['after'].get('instance_right') else 'still wrong'}"
+    fixed, wrong = explanation["after"]["cluster_fixed"], explanation["why"]["cluster"]["mispredicted"]
+    return f"{text}, and {fixed} of the {plural(wrong, 'error')} around it {is_or_are(fixed)} corrected"
+
+
+def _loss_name(explanation: Mapping[str, Any]) -> tuple[str, float]:
+    """Return the name of the loss, and the factor from half the squared error to its mean over the outputs."""
+    residual = fold_entries(explanation)[0]["why"].get("residual")
+    return ("mean loss", 1.0) if residual is None else ("mean squared error", 2.0 / len(residual))
+
+
+def unit_sentences(explanation: Mapping[str, Any]) -> str:
+    """Return the explanation of new units as text."""
+    text = unit_reason(explanation)
+    details = DETAILS.get(explanation["method"])
+    return f"{text} {details(explanation)}" if details else text
+
+
+def unit_reason(explanation: Mapping[str, Any]) -> str:
+    """Return why the units were added, in one sentence."""
+    if "instead" in explanation:
+        return _random_instead(explanation)
+    units = plural(explanation.get("units", 1), "unit")
+    because = SENTENCES[explanation["method"]](explanation)
+    return f"{units} added to {explanation['place']!r} because {because}."
+
+
+def filler_sentence(explanation: Mapping[str, Any]) -> str:
+    """Return how many units a method supplied of those it was asked for; "" where it supplied all."""
+    if not (filled := explanation.get("filled")):
+        return ""
+    supplied = explanation["supplied"]
+    others = "the other one is random" if filled == 1 else f"the other {filled} are random"
+    units = f"{supplied} of {supplied + filled} units"
+    return f"{_method_name(explanation)} supplied {units}; {others} and initially without effect."
+
+
+def _random_instead(e: Mapping[str, Any]) -> str:
+    units = plural(e["units"], "random unit")
+    reason = f" ({e['instead']})" if e["instead"] else ""
+    return (
+        f"{units} added to {e['place']!r}, initially without effect, because {_method_name(e)} supplied none{reason}."
+    )
+
+
+def _method_name(e: Mapping[str, Any]) -> str:
+    name = str(e.get("asked", e["method"]))
+    return _NAMES.get(name, name)
+
+
+def _tiny(e: Mapping[str, Any]) -> str:
+    start = f"updates of the existing weights cannot reach {e['share_of_goal']:.0%} of the desired output change"
+    if "fallback" not in e:
+        return start
+    kind = {"second": "quadratic correlations were used", "random": "the best random units were taken"}[e["fallback"]]
+    return f"{start}; no linear correlation helps, so {kind}"
+
+
+def _tiny_details(e: Mapping[str, Any]) -> str:
+    search = e["line_search"]
+    share = e["bottleneck_after"] / e["bottleneck"] if e["bottleneck"] else 1.0
+    where = "held-out samples" if search["held_out"] else "the same samples"
+    moved = e.get("move", {"amplitude": 0})
+    also = f" The existing weights moved too, by {moved['amplitude']:.3g} times their best update." * bool(
+        moved["amplitude"]
+    )
+    left = "" if "fallback" in e else f"; to first order the new units reduce it to {share:.0%} of that"
+    return (
+        f"This expressivity bottleneck is {e['bottleneck']:.3g}, {e['share_of_loss']:.0%} of the loss{left}. The mean "
+        f"loss was predicted to fall by {e['gain']:.3g} (first order) and fell by {search['gain']:.3g} on "
+        f"{search['samples']} {where}.{also}"
+    )
+
+
+def _gradmax(e: Mapping[str, Any]) -> str:
+    how = {
+        "zero": "incoming weights start at zero, so the function is unchanged",
+        "small": "incoming weights start near zero and only set which samples activate the unit",
+        "zero out": "outgoing weights start at zero because of the batch norm, so the function is unchanged",
+    }[e["start"]]
+    size = f" (squared norm {e['gradient']:.3g})" if "gradient" in e else ""
+    return f"new weights have the largest gradient there{size}; {how}"
+
+
+def _random(e: Mapping[str, Any]) -> str:
+    effect = "at first they have no effect" if not e.get("fan_out") else "their weights are as in an untrained network"
+    return f"random units were requested (seed {e['seed']}); {_predicted(e['gain']) if e['gain'] != 0 else effect}"
+
+
+def _split(e: Mapping[str, Any]) -> str:
+    noise = f"with noise of {e['noise']:.3g}" if e["noise"] else "exactly (without noise, training keeps copies equal)"
+    if len(e["split"]) == 1:
+        return f"unit {e['split'][0]} was copied {noise}; each copy gets half of the outgoing weights"
+    return f"units {_numbers(e['split'])} were copied {noise}; each copy gets half of the outgoing weights"
+
+
+def _predicted(gain: float) -> str:
+    return f"the mean loss is predicted to {'rise' if gain < 0 else 'fall'} by {abs(gain):.3g}"
+
+
+def _numbers(units: list[int]) -> str:
+    return ", ".join(map(str, units[:10])) + (", ..." if len(units) > 10 else "")
+
+
+SENTENCES = {
+    "tiny": _tiny,
+    "gradmax": _gradmax,
+    "random": _random,
+    "split": _split,
+}
+_NAMES = {"tiny": "TINY", "fold": "Fold", "gradmax": "GradMax", "split": "Split"}
+DETAILS = {"tiny": _tiny_details}
 
 
 def explain(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str:
@@ -33,23 +356,23 @@ def explain(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str
     method = explanation["method"]
     if method == "fold":
         return _join(
-            fold_text.fold_sentences(explanation, FeatureNames(**names)),
-            unit_text.filler_sentence(explanation),
+            fold_sentences(explanation, FeatureNames(**names)),
+            filler_sentence(explanation),
             explain_outcome(explanation, **names),
         )
-    if method in unit_text.SENTENCES:
-        return _join(unit_text.unit_sentences(explanation), unit_text.filler_sentence(explanation))
-    return _join(_generic_sentence(explanation), unit_text.filler_sentence(explanation))
+    if method in SENTENCES:
+        return _join(unit_sentences(explanation), filler_sentence(explanation))
+    return _join(_generic_sentence(explanation), filler_sentence(explanation))
 
 
 def explain_reason(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str:
     """Return the reason for new units in one sentence, and in another how many the method did not supply."""
     if not explanation.get("reason"):
-        filler = unit_text.filler_sentence(explanation)
+        filler = filler_sentence(explanation)
         if explanation["method"] == "fold":
-            return _join(fold_text.fold_reason(explanation, FeatureNames(**names)), filler)
-        if explanation["method"] in unit_text.SENTENCES:
-            return _join(unit_text.unit_reason(explanation), filler)
+            return _join(fold_reason(explanation, FeatureNames(**names)), filler)
+        if explanation["method"] in SENTENCES:
+            return _join(unit_reason(explanation), filler)
     return explain(explanation, **names)
 
 
@@ -57,7 +380,7 @@ def explain_outcome(explanation: Mapping[str, Any], **names: Unpack[NameOptions]
     """Return the outcome of new units after training; "" where the method does not provide it."""
     if explanation.get("method") != "fold" or "after" not in explanation:
         return ""
-    return fold_text.outcome_sentence(explanation, FeatureNames(**names))
+    return outcome_sentence(explanation, FeatureNames(**names))
 
 
 def _join(*sentences: str) -> str:

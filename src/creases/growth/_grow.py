@@ -10,9 +10,8 @@ from torch import nn
 
 from creases.errors import InputError
 from creases.growth._config import RunOptions, config_of, takes_options
-from creases.growth._loop import drive
-from creases.growth._loss_sum import Loss
-from creases.growth._progress import Callback
+from creases.growth._loop import Callback, drive
+from creases.growth._objective import Loss
 from creases.growth._records import History
 from creases.growth._run import Run
 

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from typing import Any, Unpack
 
+import torch
 from torch import Tensor, nn, optim
 
 from creases.errors import InputError
-from creases.growth._budget import Budget, Meter
-from creases.growth._config import GrowthConfig, GrowthOptions, config_of, takes_options
-from creases.growth._cost import count_cost
-from creases.growth._growth_steps import MAX_SAMPLES, grow_places, revive_layer
-from creases.growth._loss_sum import Loss
-from creases.growth._objective import objective
-from creases.growth._outcomes import note_outcomes
+from creases.growth._budget import Budget, Meter, StepCount, count_cost
+from creases.growth._config import GrowthConfig, GrowthOptions, config_of, describe_setting, takes_options
+from creases.growth._growth_steps import MAX_SAMPLES, grow_places, note_outcomes, revive_layer
+from creases.growth._objective import Loss, objective
 from creases.growth._race import Race
-from creases.growth._rate_test import is_untrained
 from creases.growth._records import History, Record, smooth
-from creases.growth._samples import as_samples
-from creases.growth._setting import describe_setting
+from creases.growth._samples import InMemorySamples, as_samples
 from creases.growth._sized import close_race, close_stage, end_growth, leave_stage, observe_race
-from creases.growth._state import SizeLimit, State
-from creases.growth._step_count import StepCount
+from creases.growth._state import MAX_INSPECTED, SizeLimit, State
 from creases.growth._training import Metrics, measure
-from creases.growth.integrations._autocast import full_precision
 from creases.growth.integrations._followers import Followers
 from creases.growth.methods._registry import check_evidence, prepare_method, refusal, resolve_method
 from creases.growth.policies._policies import (
@@ -37,6 +33,22 @@ from creases.growth.policies._policies import (
     resolve_where,
 )
 from creases.network.surgery import check_optimizer, copy_sharing_parameters, without_side_effects
+
+#: A network whose loss is at least this fraction of a new one's is untrained.
+UNTRAINED = 0.95
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Compute without autocast, and with gradients, also in a block of autocast, no_grad or inference_mode."""
+    devices = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+    with ExitStack() as stack:
+        stack.enter_context(torch.inference_mode(False))
+        stack.enter_context(torch.enable_grad())
+        for device in devices:
+            if torch.is_autocast_enabled(device):
+                stack.enter_context(torch.autocast(device, enabled=False))
+        yield
 
 
 class Grower:
@@ -378,3 +390,27 @@ def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:
     except (RuntimeError, ValueError, IndexError) as problem:
         shape = f"samples of shape {tuple(x.shape[1:])}"
         raise InputError(name, "be what the model takes", f"{shape}, on which it fails: {problem}") from None
+
+
+def is_untrained(state: State) -> bool:
+    """Return whether a network does no better than a copy whose layers are initialised again.
+
+    False where that cannot be said: of a model that cannot be copied, does not take the samples, or has a layer that
+    cannot be initialised.
+    """
+    try:
+        copy = deepcopy(state.model)
+        layers = [module for module in copy.modules() if any(True for _ in module.parameters(recurse=False))]
+        with torch.random.fork_rng():
+            torch.manual_seed(state.seed)
+            for layer in layers:
+                reset: Any = layer.reset_parameters
+                reset()
+        arrays = state.samples.arrays(MAX_INSPECTED)
+        some = InMemorySamples(arrays.X, arrays.y, arrays.weight)
+        with count_cost() as cost:
+            loss, reset_loss = (measure(model, some, state.objective).loss for model in (state.model, copy))
+    except Exception:  # of any module; what is wrong with samples is said when the run begins
+        return False
+    state.meter.charge(cost.multiply_adds)
+    return loss >= reset_loss - (1 - UNTRAINED) * abs(reset_loss)

@@ -1,16 +1,62 @@
-"""Training and growth, one epoch after another, from the start of a run or its checkpoint to its end."""
+"""Training and growth, one epoch after another, from a run's start or checkpoint to its end, with its progress."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
-from typing import Any
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from creases.growth._progress import Callback, terminal_progress
 from creases.growth._run import Run
+from creases.growth._state import State
 from creases.growth._training import preserve_modes
+from creases.growth.integrations import _ranks as ranks
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Called with the state at the end of every epoch.
+Callback = Callable[[State], None]
+
+
+@contextmanager
+def terminal_progress(show: bool | None) -> Iterator[Callback | None]:
+    """Provide a callback that shows the run on stderr, by default only at a terminal.
+
+    Elsewhere, such as in a log file, it writes a line for every growth step and for the end.
+    """
+    if ranks.rank() != 0 or not (sys.stderr.isatty() if show is None else show):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, soft_wrap=True)
+    if not console.is_terminal:
+        yield lambda state: _print_growth(console, state)
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("growing", total=None)
+        yield lambda state: bar.update(task, description=progress_line(state))
+
+
+def _print_growth(console: Console, state: State) -> None:
+    if state.record is not None or state.history.ended:
+        console.print(progress_line(state), markup=False, highlight=False)
+
+
+def progress_line(state: State) -> str:
+    """Return the state of a run at the end of an epoch in one line."""
+    last = state.history.last
+    parts = [f"epoch {last['epoch']}", f"loss {last['loss']:.4g}"]
+    parts += [f"score {last['score']:.3g}"] if last["score"] is not None else []
+    parts += [f"validation {last['validation_score']:.3g}"] if last["validation_score"] is not None else []
+    widths = "-".join(str(width) for width in last["widths"].values())
+    return ", ".join([*parts, f"widths {widths}", f"{last['parameters']} parameters"])
+
 
 #: Seconds after which a checkpoint is written again, at the end of an epoch.
 CHECKPOINT_SECONDS = 30.0

@@ -13,13 +13,129 @@ from creases._files import parse_json, write_atomically
 from creases._text import describe_change, plural
 from creases.errors import FileError
 from creases.growth._checks import check_history
-from creases.growth._explanation import explain, explain_outcome, explain_reason
-from creases.growth._feature_names import NameOptions
-from creases.growth._frames import epochs_frame, steps_frame
-from creases.growth._size import explain_size
+from creases.growth._explanation import NameOptions, explain, explain_outcome, explain_reason
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def explain_size(stages: Sequence[Mapping[str, Any]], widths: Mapping[str, int], spent: float | None) -> str:
+    """Return in sentences why these widths are enough; "" where no stage of growth was judged.
+
+    ``spent``: the fraction of the budget until growth ended.
+    """
+    if not stages:
+        return ""
+    sentences = [f"The network has {_text(widths)} hidden units."]
+    chosen = stages[-1]["widths" if stages[-1]["pays"] else "widths_before"]
+    if all(width <= chosen.get(name, 0) for name, width in widths.items()) and widths != chosen:
+        sentences = [
+            f"The network has {_text(widths)} hidden units: {_text(chosen)} were chosen, and dead ones removed."
+        ]
+        widths = chosen
+    smaller = [stage for stage in stages if beats_smaller(stage, widths)]
+    larger = [stage for stage in stages if _beats_larger(stage, widths)]
+    if smaller:
+        stage = smaller[-1]
+        wide, narrow = ("loss_grown", "loss_training_on") if stage["pays"] else ("loss_training_on", "loss_grown")
+        other = stage["widths_before"] if stage["pays"] else stage["widths"]
+        losses = f"the held-out loss was {stage[narrow]:.4g}, with these {stage[wide]:.4g}"
+        if stage[narrow] <= stage[wide]:
+            losses += f" (± {stage['error']:.2g}: no difference, where wider networks had been better before)"
+        sentences.append(f"With {_text(other)} {losses}{_when(stage)}.")
+    if larger:
+        stage = larger[-1]
+        wide, narrow = ("loss_grown", "loss_training_on") if not stage["pays"] else ("loss_training_on", "loss_grown")
+        other = stage["widths"] if not stage["pays"] else stage["widths_before"]
+        losses = f"{stage[wide]:.4g}, with these {stage[narrow]:.4g}{_when(stage)}"
+        was = "it was" if smaller else "the held-out loss was"
+        sentences.append(f"With {_text(other)} {was} {losses}: too little gained for a larger network.")
+    if spent is not None:
+        sentences.append(f"Finding the size took {spent:.0%} of the budget.")
+    return " ".join(sentences)
+
+
+def beats_smaller(stage: Mapping[str, Any], widths: Mapping[str, int]) -> bool:
+    """Return whether a stage chose these widths over smaller ones."""
+    if stage["factor"] > 1:
+        return bool(stage["pays"]) and stage["widths"] == widths
+    return not stage["pays"] and stage["widths_before"] == widths
+
+
+def _beats_larger(stage: Mapping[str, Any], widths: Mapping[str, int]) -> bool:
+    """Return whether a stage chose these widths over larger ones."""
+    if stage["factor"] > 1:
+        return not stage["pays"] and stage["widths_before"] == widths
+    return bool(stage["pays"]) and stage["widths"] == widths
+
+
+def _when(stage: Mapping[str, Any]) -> str:
+    """Return until when both networks were looked at, where the stage says it."""
+    steps = stage.get("compared_steps")
+    return f", at best within {steps} steps" if steps else ""
+
+
+def _text(widths: Mapping[str, int]) -> str:
+    return "-".join(map(str, widths.values()))
+
+
+_STEP_COLUMNS = (
+    *("epoch", "steps", "action", "place", "method", "added", "removed", "width_before", "width_after"),
+    *("parameters_before", "parameters_after", "predicted_gain", "loss_before", "loss_after", "changed"),
+    *("undone", "kept", "why"),
+)
+
+
+def epochs_frame(history: Any) -> Any:
+    """Return a DataFrame with a row for each epoch; what was not measured is NaN."""
+    import pandas as pd
+
+    names = list(dict.fromkeys(name for epoch in history.epochs for name in epoch["widths"]))
+    rows = []
+    for epoch in history.epochs:
+        row = {key: value for key, value in epoch.items() if key not in ("epoch", "widths")}
+        row |= {f"width {name}": epoch["widths"].get(name, 0) for name in names}
+        grown = [record for record in history.records if record.epoch == epoch["epoch"]]
+        row |= {"growth_steps": len(grown), "kept": epoch["epoch"] == history.kept}
+        rows.append(row)
+    frame = pd.DataFrame(rows, index=pd.Index([epoch["epoch"] for epoch in history.epochs], name="epoch"))
+    missing = [key for key in frame if frame[key].isna().all()]
+    return frame.astype(dict.fromkeys(missing, float)) if len(frame) else frame
+
+
+def steps_frame(history: Any) -> Any:
+    """Return a DataFrame with a row for each growth step."""
+    import pandas as pd
+
+    rows = [_step_row(record, history) for record in history.records]
+    index = pd.Index([record.number for record in history.records], name="step")
+    return pd.DataFrame(rows, index) if rows else pd.DataFrame(index=index, columns=_STEP_COLUMNS)
+
+
+def _step_row(record: Any, history: Any) -> dict[str, Any]:
+    later = {f"later_{key}": value for key, value in record.later.items()}
+    return {
+        "epoch": record.epoch,
+        "steps": record.steps,
+        "action": record.action,
+        "place": record.place,
+        "method": record.method,
+        "added": len(record.units),
+        "removed": len(record.removed),
+        "width_before": record.width[0],
+        "width_after": record.width[1],
+        "parameters_before": record.parameters[0],
+        "parameters_after": record.parameters[1],
+        "predicted_gain": record.predicted,
+        "loss_before": record.before["loss"],
+        "loss_after": record.after["loss"],
+        "changed": record.changed,
+        **later,
+        "undone": record.undone,
+        "kept": history.keeps(record),
+        "why": record.why(),
+    }
+
 
 _VERSION = 2
 

@@ -1,9 +1,10 @@
-"""A growth run, one epoch at a time: train, grow, keep the best network, restore an earlier state, save and resume."""
+"""A growth run, one epoch at a time: train, grow, keep the best network, retrain, restore, save and resume."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,29 +12,117 @@ from statistics import median
 from typing import Any
 
 import torch
-from torch import nn
+from torch import nn, optim
 
 from creases.errors import CreasesError, FileError
 from creases.growth import _checkpoint as checkpoints
-from creases.growth._budget import Budget
+from creases.growth._budget import Budget, Meter
 from creases.growth._checkpoint import ModelState
 from creases.growth._checks import check_checkpoint
-from creases.growth._config import GrowthConfig
+from creases.growth._config import MAY_CHANGE, GrowthConfig, check_ranks, check_setting
 from creases.growth._grower import Grower
-from creases.growth._held_out import fingerprint, resolve_validation, split_samples
-from creases.growth._loss_sum import Loss
+from creases.growth._objective import Loss
 from creases.growth._race import NetworkState, Race
-from creases.growth._rate_test import lower_rate
 from creases.growth._records import History, Record, explain_refit
-from creases.growth._refit import CLEARLY, FEW_EPOCHS, Refit, score_change
-from creases.growth._samples import Samples, as_samples
-from creases.growth._schedule import LearningRate, schedule_name
-from creases.growth._setting import MAY_CHANGE, check_ranks, check_setting
+from creases.growth._samples import Samples, as_samples, combine_seeds, fingerprint, resolve_validation, split_samples
 from creases.growth._sized import observe_race
-from creases.growth._state import State, combine_seeds
-from creases.growth._training import train_epoch
+from creases.growth._state import State
+from creases.growth._training import LearningRate, measure, schedule_name, train_epoch
 from creases.growth.integrations import _ranks as ranks
 from creases.network.surgery import unwrap_module
+
+#: Share of the training after growth that comes before the choice between training on and retraining.
+WATCHED_SHARE = 0.5
+
+#: The validation loss is past its best if it was lowest before this share of the watched training.
+PAST_BEST = 0.9
+
+#: Epochs after growth, at most, in which a network hardly overfits: it is trained on all samples at once.
+FEW_EPOCHS = 15
+
+#: Standard errors by which accuracy must have risen since the lowest loss to train on: retraining anneals the rate and
+#: has more samples, so the network at the lowest loss is not yet what it can be.
+CLEARLY = 1.5
+
+#: Validation samples from which their accuracy counts beside their loss: it may rise while the loss does.
+MIN_SCORED = 100
+
+
+@dataclass(eq=False)
+class Refit:
+    """Training after growth, watched on validation samples; if it overfits, retraining on all samples.
+
+    Amounts are in the unit of the budget.
+    """
+
+    start: NetworkState  #: the network at the end of growth
+    epoch: int  #: the last one of growth
+    spent: float  #: until the end of growth
+    epochs: float = 0.0  #: until the end of growth, with those of networks that were not kept
+    decided: bool = False  #: whether it has been chosen between training on and retraining
+    begun: float | None = None  #: spent before retraining; None where there is none
+    end: float | None = None  #: spent when retraining ends
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Refit:
+        """Return what :meth:`to_dict` wrote."""
+        return cls(**{**saved, "start": NetworkState.from_dict(saved["start"])})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as dicts, lists, numbers and tensors."""
+        rest = {name: getattr(self, name) for name in ("epoch", "spent", "epochs", "decided", "begun", "end")}
+        return {"start": self.start.to_dict(), **rest}
+
+    @property
+    def retrains(self) -> bool:
+        """Whether the network is retrained, or was."""
+        return self.begun is not None
+
+    def is_time(self, meter: Meter) -> bool:
+        """Return whether it is time to choose between training on and retraining."""
+        watched = WATCHED_SHARE * (meter.budget.amount - self.spent)
+        return not self.decided and meter.spent * (1 + 1e-9) >= self.spent + watched
+
+    def decide(self, best: float, meter: Meter) -> bool:
+        """Choose; return whether to retrain. ``best``: spent when the validation loss was lowest."""
+        self.decided = True
+        if best - self.spent >= PAST_BEST * (meter.spent - self.spent):
+            return False
+        self.begun = meter.spent
+        self.end = min(self.begun + best - self.spent, meter.budget.amount)
+        return True
+
+    def is_over(self, meter: Meter) -> bool:
+        """Return whether retraining has ended."""
+        return self.end is not None and meter.spent * (1 + 1e-9) >= self.end
+
+    def schedule_progress(self, meter: Meter) -> float:
+        """Return where the learning rate's schedule is, from 0 to 1: retraining goes from the end of growth to 1."""
+        if self.begun is None or self.end is None:
+            return meter.progress
+        growth = self.spent / meter.budget.amount
+        done = (meter.spent - self.begun) / max(self.end - self.begun, 1e-12)
+        return min(growth + (1 - growth) * done, 1.0)
+
+
+def score_change(before: Mapping[str, Any], now: Mapping[str, Any], n: int | None) -> float:
+    """Return by how many standard errors the smoothed accuracy on n validation samples is higher than before.
+
+    It is -inf where an epoch's entry has none, or where the samples are too few to say.
+    """
+    then, score = before.get("smoothed_score"), now.get("smoothed_score")
+    if (n or 0) < MIN_SCORED or then is None or score is None:
+        return -math.inf
+    assert n is not None
+    return float((score - then) / math.sqrt((then * (1 - then) + 1 / n) / n))
+
+
+#: Optimizer steps of the test of the learning rate, the fraction of the budget that it may take, and the factors of the
+#: rate that it tries.
+STEPS, SHARE, SCALES = 20, 0.01, (1 / 3, 1 / 9, 1 / 27)
+
+#: Fraction of the loss by which it must rise for the rate to be lowered: of a network of few units it may hardly move.
+RISE = 0.02
 
 #: What to do about a checkpoint that cannot be used.
 _DELETE = "delete it to begin again, or pass another file"
@@ -152,7 +241,7 @@ class Run:
         else:
             self.grower.begin()
             if self.config.fits_rate:
-                lower_rate(self.grower.state, self.optimizer, self.batch_size, self._fit_rate)
+                _lower_rate(self.grower.state, self.optimizer, self.batch_size, self._fit_rate)
         self.saved = time.monotonic()
 
     def epoch(self, *, grow: bool = True) -> None:
@@ -395,3 +484,34 @@ class Run:
 def _add_note(history: History, note: str) -> None:
     if note not in history.ended:
         history.ended += note
+
+
+def _lower_rate(state: State, optimizer: optim.Optimizer, batch_size: int, set_rate: Callable[[], None]) -> None:
+    """Lower a run's ``rate_scale`` until the loss does not rise in a few steps with the rate that ``set_rate`` sets.
+
+    The steps count towards the budget, and are undone. A run in which they would take more than a hundredth of the
+    budget has no test.
+    """
+    meter = state.meter
+    known = state.step_progress or meter.budget.unit == "seconds"
+    if not known or STEPS * state.step_progress > SHARE:
+        return
+    before, loss = NetworkState.from_state(state), measure(state.model, state.inspected, state.objective).loss
+    for scale in (*SCALES, SCALES[-1]):
+        set_rate()
+        _, steps = train_epoch(
+            state.model,
+            optimizer,
+            state.samples,
+            state.objective,
+            batch_size,
+            STEPS,
+            seed=combine_seeds(state.seed, 0, 3),
+            before_step=lambda: meter.progress <= SHARE,
+            after_step=lambda samples: meter.train(samples, state.flops // 2),
+        )
+        after = measure(state.model, state.inspected, state.objective).loss
+        before.restore(state)
+        if after <= loss + RISE * abs(loss) or steps < STEPS:  # fewer steps, where the budget has no more, say nothing
+            return
+        state.rate_scale = scale

@@ -1,7 +1,8 @@
-"""The samples of a growth run: in memory, in a Dataset or from a loader, for one process or split over ranks."""
+"""The samples of a growth run: in memory, in a Dataset or from a loader, split over ranks; some may be held out."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -340,6 +341,15 @@ def _tensor(values: Any, name: str) -> Tensor:
     return values.detach()
 
 
+def combine_seeds(*numbers: int) -> int:
+    """Return a seed from several numbers, a different one for each combination."""
+    mixed = torch.tensor(0, dtype=torch.int64)
+    for number in numbers:  # the splitmix step: neighbouring numbers give unrelated seeds
+        mixed = (mixed ^ number) * 6364136223846793005 + 1442695040888963407
+        mixed = mixed ^ (mixed >> 31)
+    return int(mixed) & (2**31 - 1)
+
+
 def _permutation(n: int, seed: int) -> Tensor:
     return torch.randperm(n, generator=torch.Generator().manual_seed(seed))
 
@@ -371,3 +381,41 @@ def _seed_samplers(loader: DataLoader[Any], seed: int) -> Iterator[None]:
             generator.set_state(state)
         if callable(set_epoch) and epoch is not None:
             set_epoch(epoch)
+
+
+#: Samples in memory from which a fraction of them is held out where nothing is said about validation: 30 of them.
+MIN_SAMPLES = 200
+
+
+def resolve_validation(samples: Samples, validation: Any, fraction: float) -> Any:
+    """Return validation samples or a fraction as they are given; "auto" is a fraction of enough samples in memory."""
+    if not isinstance(validation, str) or validation != "auto":
+        return validation
+    can_divide = isinstance(samples, InMemorySamples) and len(samples) >= MIN_SAMPLES
+    return fraction if can_divide else None
+
+
+def split_samples(train: Any, validation: Any, model: nn.Module, seed: int) -> tuple[Any, Any]:
+    """Return the samples to train on and those to validate with."""
+    if not isinstance(validation, int | float) or isinstance(validation, bool):
+        return train, None if validation is None else as_samples(validation, model, "validation")
+    if not isinstance(train, InMemorySamples) or not 0 < validation < 1:
+        raise InputError(
+            "validation", "be samples, or a fraction above 0 and below 1 of data in memory", f"{validation}"
+        )
+    order = torch.randperm(len(train), generator=torch.Generator().manual_seed(combine_seeds(seed, 2)))
+    count = max(1, round(validation * len(train)))
+    if count >= len(train):
+        raise InputError("validation", "leave samples to train on", f"{validation} of {len(train)} samples")
+    return train.part(order[count:].sort().values, "data"), train.part(order[:count].sort().values, "validation")
+
+
+def fingerprint(data: Samples) -> str:
+    """Return what distinguishes data in memory from other data."""
+    if not isinstance(data, InMemorySamples):
+        return f"{len(data)} samples" if isinstance(data, DatasetSamples) else "a loader"
+    check = 0
+    for part in (data.X, data.y, data.weight):
+        if part is not None:
+            check = zlib.crc32(part.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data, check)
+    return f"{len(data)} samples, {check:08x}"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from statistics import fmean as mean
 from typing import Any
 
-from creases.growth._cost import count_cost
-from creases.growth._growth_steps import remove_dead, resize_places, revive_layer, stage_widths
-from creases.growth._outcomes import note_outcomes
+from creases.growth._budget import count_cost
+from creases.growth._growth_steps import note_outcomes, remove_dead, resize_places, revive_layer, stage_widths
 from creases.growth._race import (
     MIN_GAIN,
     NetworkState,

@@ -12,13 +12,12 @@ from torch import Tensor, nn, optim
 
 from creases._text import plural
 from creases.errors import InputError, ReadError
-from creases.growth._budget import Meter
+from creases.growth._budget import PASSES_PER_STEP, Meter, count_cost
 from creases.growth._checkpoint import resize
-from creases.growth._cost import PASSES_PER_STEP, count_cost
 from creases.growth._objective import Objective
 from creases.growth._proposal import Proposal
 from creases.growth._records import History, Record
-from creases.growth._samples import InMemorySamples, Samples
+from creases.growth._samples import InMemorySamples, Samples, combine_seeds
 from creases.growth.integrations import _ranks as ranks
 from creases.growth.integrations._followers import Followers
 from creases.growth.methods._evidence import Evidence, GrowthMethod
@@ -244,15 +243,6 @@ def count_flops(model: nn.Module, x: Tensor) -> int:
     with without_side_effects(), count_cost() as cost:
         copy_sharing_parameters(model)(x)
     return 2 * cost.multiply_adds
-
-
-def combine_seeds(*numbers: int) -> int:
-    """Return a seed from several numbers, a different one for each combination."""
-    mixed = torch.tensor(0, dtype=torch.int64)
-    for number in numbers:  # the splitmix step: neighbouring numbers give unrelated seeds
-        mixed = (mixed ^ number) * 6364136223846793005 + 1442695040888963407
-        mixed = mixed ^ (mixed >> 31)
-    return int(mixed) & (2**31 - 1)
 
 
 def _refusal(place: Place, why: str) -> Proposal:

@@ -10,8 +10,8 @@ import creases
 from creases.growth._objective import objective
 from creases.growth._samples import InMemorySamples
 from creases.growth.methods import METHODS, Evidence
-from creases.growth.methods._auto import Auto
 from creases.growth.methods._fold.fold import MAX_FOLDS, Fold
+from creases.growth.methods._registry import Auto
 
 
 @pytest.mark.parametrize(("inputs", "method"), [(2, "fold"), (25, "fold"), (30, "random")])

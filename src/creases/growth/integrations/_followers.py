@@ -10,7 +10,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch import nn
@@ -19,10 +19,41 @@ from torch.optim.swa_utils import AveragedModel
 
 from creases.errors import InputError
 from creases.growth._checkpoint import resize_place
-from creases.growth.integrations._compile import forget_compiled, is_compiled
-from creases.growth.integrations._ddp import check_group, rebuild_buckets
 from creases.network import Place, remove
 from creases.network.surgery import copy_sharing_parameters, unwrap_module
+
+
+def is_compiled(model: Any) -> TypeGuard[nn.Module]:
+    """Return whether a module is what ``torch.compile`` made of another."""
+    return isinstance(model, nn.Module) and "_orig_mod" in model._modules
+
+
+def forget_compiled(model: nn.Module, wrappers: Sequence[nn.Module]) -> None:
+    """Forget what was compiled for other shapes, which counts towards the limit of recompilations."""
+    if model._compiled_call_impl is not None or any(map(is_compiled, wrappers)):
+        torch.compiler.reset()
+
+
+def rebuild_buckets(wrapper: DistributedDataParallel) -> None:
+    """Rebuild the buckets of a wrapper for the module's current parameters, as its unpickling does."""
+    hooks = list(getattr(wrapper, "_comm_hooks", ()))
+    names = wrapper.parameters_to_ignore
+    first = {
+        "_module_parameters": [p for name, p in wrapper.module.named_parameters() if name not in names],
+        "_comm_hooks": [],
+        "_static_graph_delay_allreduce_enqueued": False,  # of a static graph: as before the first backward pass
+    }
+    wrapper.__setstate__({**wrapper.__getstate__(), **first})  # type: ignore[no-untyped-call]
+    for hook, state in hooks:
+        wrapper.register_comm_hook(state, hook)
+
+
+def check_group(wrapper: DistributedDataParallel) -> None:
+    """Refuse a wrapper in a process group of its own, which its unpickling would lose."""
+    try:
+        wrapper.__getstate__()  # type: ignore[no-untyped-call]
+    except RuntimeError as problem:
+        raise InputError("model", "be in the default process group", f"{problem}") from None
 
 
 @dataclass(frozen=True, eq=False)

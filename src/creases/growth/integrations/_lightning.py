@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from creases.errors import InputError
 from creases.growth._checkpoint import resize
 from creases.growth._grower import Grower
-from creases.growth._loss_sum import Loss
+from creases.growth._objective import Loss
 from creases.growth._records import History
 from creases.growth._samples import as_samples
 from creases.network import places

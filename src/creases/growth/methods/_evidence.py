@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -34,42 +34,11 @@ class Evidence:
         return self.samples.draw(n, self.seed)
 
 
-#: A growth method: from a model, one of its places and the evidence to a proposal.
+#: A growth method: from a model, one of its places and the evidence to a proposal. An object may have further methods:
+#: ``check(model, place)`` returns why it cannot grow a place ("" where it can), ``check_evidence(evidence)`` refuses
+#: what it cannot use, ``prepare(model, place, evidence)`` imports what it needs, and ``review(explanation, units,
+#: model, evidence)`` returns an explanation with what became of the units.
 GrowthMethod = Callable[[nn.Module, Place, Evidence], Proposal]
-
-
-@runtime_checkable
-class PlaceCheck(Protocol):
-    """A method that knows from a place and its modules, without data, whether it can grow there."""
-
-    def check(self, model: nn.Module, place: Place) -> str:
-        """Return why the method cannot grow a place, in one sentence; "" where it can."""
-
-
-@runtime_checkable
-class EvidenceCheck(Protocol):
-    """A method that needs something of the samples or the loss."""
-
-    def check_evidence(self, evidence: Evidence) -> None:
-        """Refuse evidence that the method cannot use."""
-
-
-@runtime_checkable
-class Preparation(Protocol):
-    """A method that imports libraries when it is first called, which may take seconds."""
-
-    def prepare(self, model: nn.Module, place: Place, evidence: Evidence) -> None:
-        """Import what the method needs to grow a place."""
-
-
-@runtime_checkable
-class OutcomeReview(Protocol):
-    """A method whose explanations say what became of its units after training."""
-
-    def review(
-        self, explanation: Mapping[str, Any], units: Sequence[int], model: nn.Module, evidence: Evidence
-    ) -> Mapping[str, Any]:
-        """Return the explanation of units, by their numbers at the place, with their outcome so far."""
 
 
 def message_of(check: Callable[[], Any]) -> str:

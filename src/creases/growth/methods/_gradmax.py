@@ -11,17 +11,14 @@ from torch import Tensor, nn
 
 from creases._validation import check_count
 from creases.errors import InputError
-from creases.growth._loss_sum import Loss
+from creases.growth._objective import Loss
 from creases.growth._proposal import Proposal
 from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._evidence import Evidence, message_of
-from creases.growth.methods._first_order.consumer import as_rows
-from creases.growth.methods._first_order.gains import choose_signs
-from creases.growth.methods._first_order.norm import check_norm, pass_norm
 from creases.growth.methods._first_order.observation import Batches, Observation, iterate_batches, observe_batches
-from creases.growth.methods._first_order.route import Route, UnitPath
+from creases.growth.methods._first_order.route import Route, UnitPath, as_rows
 from creases.growth.methods._first_order.statistics import add_batch, batch_slices, empty_statistics, sample_size
-from creases.growth.methods._first_order.units import NewUnits, synchronize_units
+from creases.growth.methods._first_order.units import NewUnits, check_norm, choose_signs, pass_norm, synchronize_units
 from creases.network import Place
 
 _SMALL = {torch.float64: 1e-14, torch.float32: 1e-8}  # of incoming weights that only choose a side of the bend

@@ -10,13 +10,13 @@ from torch import Tensor, nn
 
 from creases._validation import check_count, check_number
 from creases.errors import InputError
-from creases.growth._loss_sum import Loss, LossSum
+from creases.growth._objective import Loss, LossSum
 from creases.growth._proposal import Proposal
 from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._evidence import Evidence
-from creases.growth.methods._first_order.norm import row_length, typical_entries, with_statistics
 from creases.growth.methods._first_order.observation import Batches, PlaceObserver, frozen_copy, iterate_batches
 from creases.growth.methods._first_order.statistics import sample_size
+from creases.growth.methods._first_order.units import row_length, typical_entries, with_statistics
 from creases.network import Place, widen
 from creases.network.surgery import find_place, input_tensors, output_tensors, unwrap_module, without_side_effects
 

@@ -1,29 +1,87 @@
-"""The growth methods by name."""
+"""The growth methods by name, and the default one: folds where they measure best and are cheap, else random units."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sized
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
 
 from torch import nn
 
 from creases.errors import InputError, ReadError
-from creases.growth.methods._auto import Auto
-from creases.growth.methods._evidence import (
-    Evidence,
-    EvidenceCheck,
-    GrowthMethod,
-    OutcomeReview,
-    PlaceCheck,
-    Preparation,
-)
+from creases.growth._proposal import Proposal
+from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.growth.methods._fold.fold import Fold
+from creases.growth.methods._fold.subnetwork import can_fold
 from creases.growth.methods._gradmax import GradMax
 from creases.growth.methods._random import Random
 from creases.growth.methods._split import Split
 from creases.growth.methods._tiny.tiny import Tiny
 from creases.network import Place
 from creases.network.surgery import copy_sharing_parameters, unwrap_module
+
+#: Samples times inputs of a layer up to which folds are worth their time: one fold of more takes as long as hundreds of
+#: training steps.
+MAX_WORK = 5_000
+
+
+@dataclass(frozen=True)
+class Auto:
+    """Growth by :class:`Fold` in layers of few inputs on few samples, by :class:`Random` units in others.
+
+    Random units are also taken where nothing can be folded (in convolutions, before a batch norm), for losses
+    other than the cross-entropy and the squared error, and, silent at first, for units beyond those that folds supply.
+    """
+
+    count: int = 1
+
+    def check(self, model: nn.Module, place: Place) -> str:
+        """Return "": one of the two can grow every place."""
+        return ""
+
+    def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
+        """Return the proposal for a place."""
+        if not _is_foldable(model, place, evidence):
+            proposal = Random(count=self.count)(model, place, evidence)
+            return _usual_weights(proposal) if evidence.untrained else proposal
+        folds = Fold(count=self.count)(model, place, evidence)
+        if folds.count == self.count or self.count == 1:
+            return folds
+        silent = Random(count=self.count - folds.count, fan_out=0.0)(model, place, evidence)
+        if not folds.count:
+            note = {"asked": "fold", "instead": folds.explanation.get("reason", "")}
+            return replace(silent, explanation={**silent.explanation, **note})
+        note = {"supplied": folds.count, "filled": silent.count}
+        return replace(folds, rest=silent, explanation={**folds.explanation, **note})
+
+    def prepare(self, model: nn.Module, place: Place, evidence: Evidence) -> None:
+        """Import what folds need, where there will be folds."""
+        if _is_foldable(model, place, evidence):
+            Fold().prepare(model, place, evidence)
+
+
+def _usual_weights(proposal: Proposal) -> Proposal:
+    """Return random units whose outgoing weights are as large as in an untrained network of the width to come.
+
+    Otherwise networks that began with fewer units would learn more slowly than those that began with more.
+    """
+    width = proposal.place.width
+    size = math.sqrt(width / (width + proposal.count))  # relative to those of the existing units
+    scaled = proposal.scale(1.0, size / proposal.explanation["fan_out"])
+    return replace(scaled, gain=0.0, explanation={**proposal.explanation, "fan_out": size, "gain": 0.0})
+
+
+def _is_foldable(model: nn.Module, place: Place, evidence: Evidence) -> bool:
+    """Return whether folds are possible at a place, and worth their time."""
+    layer, example = model.get_submodule(place.name), evidence.samples.example()[0]
+    exact = evidence.objective.task is not None and can_fold(model, place, example.shape)
+    if not isinstance(layer, nn.Linear) or not exact:
+        return False
+    samples = len(evidence.samples) if isinstance(evidence.samples, Sized) else Fold.max_samples
+    return min(samples, Fold.max_samples) * layer.in_features <= MAX_WORK
+
 
 #: Growth methods by name, each created with its default options.
 METHODS: Mapping[str, Callable[[], GrowthMethod]] = {
@@ -50,26 +108,26 @@ def refusal(how: str | GrowthMethod, model: nn.Module, place: Place) -> str:
 
     A function of the user's own has no check, and is asked when it is time to grow.
     """
-    method = resolve_method(how)
-    return method.check(copy_sharing_parameters(unwrap_module(model)), place) if isinstance(method, PlaceCheck) else ""
+    check = getattr(resolve_method(how), "check", None)
+    return "" if check is None else str(check(copy_sharing_parameters(unwrap_module(model)), place))
 
 
 def check_evidence(how: GrowthMethod, evidence: Evidence) -> None:
     """Refuse samples or a loss that a method cannot use."""
-    if isinstance(how, EvidenceCheck):
-        how.check_evidence(evidence)
+    if (check := getattr(how, "check_evidence", None)) is not None:
+        check(evidence)
 
 
 def prepare_method(how: GrowthMethod, model: nn.Module, place: Place, evidence: Evidence) -> None:
     """Import what a method needs to grow a place, so that its first growth step takes no longer than others."""
-    if isinstance(how, Preparation):
+    if (prepare := getattr(how, "prepare", None)) is not None:
         with suppress(InputError, ReadError):  # what cannot grow is refused when it is time to grow
-            how.prepare(copy_sharing_parameters(unwrap_module(model)), place, evidence)
+            prepare(copy_sharing_parameters(unwrap_module(model)), place, evidence)
 
 
-def reviewer(how: GrowthMethod, name: str) -> OutcomeReview | None:
+def reviewer(how: GrowthMethod, name: str) -> Callable[..., Mapping[str, Any]] | None:
     """Return what reviews the units of the method of that name, with the options of ``how`` if it is that method."""
     method = METHODS[name]() if name in METHODS else None
-    if not isinstance(method, OutcomeReview):
-        return None
-    return how if isinstance(how, type(method)) else method
+    review: Callable[..., Mapping[str, Any]] | None
+    review = getattr(how if method is not None and isinstance(how, type(method)) else method, "review", None)
+    return review

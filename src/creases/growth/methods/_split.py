@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from creases._validation import check_count, check_number
-from creases.growth._loss_sum import Loss
+from creases.growth._objective import Loss
 from creases.growth._proposal import Proposal
 from creases.growth.methods._evidence import Evidence
 from creases.growth.methods._first_order.observation import Batches, iterate_batches

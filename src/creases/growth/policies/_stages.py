@@ -12,8 +12,8 @@ import torch
 from creases._text import plural
 from creases._validation import check_count, check_number
 from creases.errors import InputError
-from creases.growth._cost import PASSES_PER_STEP
-from creases.growth._size import beats_smaller
+from creases.growth._budget import PASSES_PER_STEP
+from creases.growth._records import beats_smaller
 from creases.growth._state import State
 
 #: Fraction of the budget for growth.

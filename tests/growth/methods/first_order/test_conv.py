@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from creases.growth.methods._first_order.gains import first_order_fit
 from creases.growth.methods._first_order.observation import observe_batches
 from creases.growth.methods._first_order.route import Route
 from creases.growth.methods._first_order.statistics import statistics, subtract_best_moves
+from creases.growth.methods._first_order.units import first_order_fit
 from creases.growth.methods._tiny.bottleneck import best_moves, bottleneck, optimal_units
 from creases.growth.methods._tiny.tiny import tiny
 from first_order import conv, data, loss, place_of

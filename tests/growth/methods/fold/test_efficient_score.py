@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from creases.growth.methods._fold import efficient_score as module
-from creases.growth.methods._fold.direction import best_direction, unit_values
-from creases.growth.methods._fold.efficient_score import EfficientScore
+from creases.growth.methods._fold.efficient_score import EfficientScore, best_direction, unit_values
 from creases.growth.methods._fold.predictions import decisions
 
 

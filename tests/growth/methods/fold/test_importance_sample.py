@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from creases.growth.methods._fold.importance_sample import importance_sample
+from creases.growth.methods._fold.search import importance_sample
 
 
 @settings(max_examples=50, deadline=None)

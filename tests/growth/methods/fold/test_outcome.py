@@ -10,7 +10,7 @@ from creases.errors import InputError
 from creases.growth import apply, explain
 from creases.growth._proposal import first_units
 from creases.growth.methods import fold
-from creases.growth.methods._fold.outcome import fold_outcome, unrepaired_rows
+from creases.growth.methods._fold.explanation import fold_outcome, unrepaired_rows
 from creases.growth.methods.folding import fold_entries
 from creases.problems._planar import circle
 from fold_models import cost, data, perceptron, train_briefly

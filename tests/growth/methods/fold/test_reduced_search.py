@@ -8,9 +8,9 @@ import torch
 
 import creases
 from creases.growth import explain
-from creases.growth._cost import count_cost
+from creases.growth._budget import count_cost
 from creases.growth.methods import fold
-from creases.growth.methods._fold.boundary_search import near_fold_points
+from creases.growth.methods._fold.fold_point import near_fold_points
 from creases.growth.methods.folding import EfficientScore, as_logits, decisions, fold_entries, subnetwork_at
 from fold_models import perceptron, train_briefly
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from creases.growth.methods._fold.subspace import extend_basis, leading_directions
+from creases.growth.methods._fold.search import extend_basis, leading_directions
 
 
 def test_leading_directions_are_those_of_the_singular_value_decomposition():

@@ -10,7 +10,7 @@ from torch import nn
 from creases.errors import InputError
 from creases.growth import apply
 from creases.growth.methods import fold
-from creases.growth.methods._fold.outcome import fold_outcome
+from creases.growth.methods._fold.explanation import fold_outcome
 from creases.problems import get
 
 TASKS = ["classification", "regression"]

@@ -7,7 +7,13 @@ import torch
 from torch import nn
 
 from creases.growth.methods._first_order.statistics import statistics
-from creases.growth.methods._tiny.bottleneck import best_moves, bottleneck, optimal_units, scale_moves
+from creases.growth.methods._tiny.bottleneck import (
+    best_moves,
+    bottleneck,
+    optimal_units,
+    projected_pairs,
+    scale_moves,
+)
 from first_order import activities, conv, data, loss, mlp, place_of
 
 
@@ -98,6 +104,16 @@ def test_singular_inputs_give_finite_and_bounded_units(kind):
     assert bool(torch.isfinite(units.alpha).all())
     assert float(units.values.square().sum()) <= bottleneck(sums) * (1 + 1e-8) + 1e-15
     assert float(units.alpha.abs().sum()) < 1e4
+
+
+def test_the_units_solve_the_generalised_eigenproblem():
+    """Prop. 3.3: N N' alpha = lambda^2 S alpha, and omega is N' alpha up to a factor."""
+    model, (x, y) = mlp(widths=(60, 8, 4, 2)), data((60,), 400)
+    sums = statistics(model, "0", (x, y), loss)
+    units, n = optimal_units(sums, count=3), projected_pairs(sums, best_moves(sums))["2"].T  # (d, out)
+    s = sums.features / sums.count
+    assert torch.allclose(n @ (n.T @ units.alpha), s @ units.alpha * units.values.square(), atol=1e-10)
+    assert torch.allclose(n.T @ units.alpha, units.omega["2"] * units.values, atol=1e-10)
 
 
 @pytest.mark.parametrize(("model", "shape"), [(mlp(), (3,)), (conv(), (2, 7, 7))])

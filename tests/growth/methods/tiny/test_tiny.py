@@ -13,8 +13,8 @@ import creases
 from creases.errors import InputError
 from creases.growth._explanation import explain
 from creases.growth._proposal import apply
-from creases.growth.methods._first_order.gains import choose_signs
 from creases.growth.methods._first_order.statistics import sample_size, statistics
+from creases.growth.methods._first_order.units import choose_signs
 from creases.growth.methods._tiny.tiny import tiny
 from first_order import apply_to_copy, conv, data, loss, mean_loss, mlp, place_of, slope
 from surgery_models import Branches

@@ -1,4 +1,4 @@
-"""A place during a forward and backward pass: its inputs, and the desired changes of the layers behind it."""
+"""A place during a forward and backward pass: its inputs, the desired changes behind it, and sums of their products."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
-from creases.growth._loss_sum import Loss, LossSum
+from creases.growth._budget import charge
+from creases.growth._objective import Loss, LossSum
 from creases.network import Place
 from creases.network.surgery import copy_sharing_parameters, find_place, unwrap_module, without_side_effects
 
@@ -168,3 +169,28 @@ def _gradients(total: Tensor, leaves: list[Tensor]) -> list[Tensor]:
         torch.zeros_like(leaf) if slope is None else slope.detach()
         for leaf, slope in zip(leaves, gradients, strict=True)
     ]
+
+
+def product(a: Tensor, b: Tensor) -> Tensor:
+    """Return a' b for a (n, p), b (n, q) in float64."""
+    return a.double().T @ b.double()
+
+
+def add_gram(sums: Tensor, x: Tensor, *, constant: bool) -> None:
+    """Add x' x for all rows of x (n, d) to sums (d, d), in float64; with ``constant`` for (x, 1)."""
+    x, d = x.double(), x.shape[1]
+    sums[:d, :d] += _gram(x)
+    if constant:
+        column = x.sum(0)
+        sums[:d, d] += column
+        sums[d, :d] += column
+        sums[d, d] += len(x)
+
+
+def _gram(x: Tensor) -> Tensor:
+    """Return x' x, on a CPU by numpy, which uses the symmetry to do half the work."""
+    if x.device.type != "cpu":
+        return x.T @ x
+    charge(x.shape[0] * x.shape[1] ** 2 / 2)
+    array = x.contiguous().numpy()
+    return torch.from_numpy(array.T @ array)

@@ -10,12 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
-from creases.growth._loss_sum import Loss
+from creases.growth._objective import Loss
 from creases.growth.integrations import _ranks as ranks
-from creases.growth.methods._first_order.consumer import Consumer, as_rows
-from creases.growth.methods._first_order.observation import Batches, Observation, observe_batches
-from creases.growth.methods._first_order.products import add_gram, product
-from creases.growth.methods._first_order.route import Route
+from creases.growth.methods._first_order.observation import Batches, Observation, add_gram, observe_batches, product
+from creases.growth.methods._first_order.route import Consumer, Route, as_rows
 from creases.network import Place
 from creases.network.surgery import input_tensors, unwrap_module
 

@@ -1,13 +1,23 @@
-"""New units of a place, as a growth method computes them: fan-in, fan-out and singular values."""
+"""New units of a place: their weights, their exact first-order gains, and their entries in batch norms."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
+from creases.errors import InputError
+from creases.growth._proposal import Proposal
 from creases.growth.integrations import _ranks as ranks
+from creases.growth.methods._first_order.observation import Batches, Observation, frozen_copy, iterate_batches
+from creases.growth.methods._first_order.route import Route, UnitPath
+from creases.growth.methods._first_order.statistics import batch_slices, input_slices
+from creases.network import Place, widen
+from creases.network.surgery import Link, output_tensors, without_side_effects
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,3 +54,241 @@ def synchronize_units(units: NewUnits) -> NewUnits:
         units = NewUnits(units.alpha.new_zeros(len(units.alpha), k), omega, units.values.new_zeros(k), rank)
     ranks.broadcast([units.alpha, units.values, *units.omega.values()])
     return replace(units, rank=rank)
+
+
+@dataclass(frozen=True, eq=False)
+class SignedUnits:
+    """Units with the better of their two signs, and their gains."""
+
+    units: NewUnits
+    gains: Tensor  #: (k,) fall of the mean loss to first order, for weights as they are
+    errors: Tensor  #: (k,) standard errors of the gains over the samples
+    flipped: int  #: how many changed sign
+
+
+def choose_signs(route: Route, observations: Sequence[Observation], units: NewUnits) -> SignedUnits:
+    """Choose the sign of each unit by its exact slope, and drop units that gain nothing with either sign.
+
+    The SVD determines units up to the sign of (alpha, omega). The slopes are ``(1/n) sum_i <v_goal, omega D(z)>``
+    with ``D(z) = sigma'(0+) z`` where z > 0 and ``sigma'(0-) z`` elsewhere, equal for both only if sigma is smooth.
+    """
+    first, squares, n = _gain_moments(route, observations, units)
+    better = first.argmax(0)
+    gains = first.gather(0, better[None])[0]
+    variance = (squares.gather(0, better[None])[0] - gains.square()).clamp_min(0) / max(n - 1, 1)
+    keep = gains > 0
+    sign = 1.0 - 2.0 * better[keep]
+    selected = select_units(units, keep)
+    return SignedUnits(scale_units(selected, sign, sign), gains[keep], variance[keep].sqrt(), int((sign < 0).sum()))
+
+
+def first_order_fit(route: Route, projected: Sequence[Observation], units: NewUnits) -> tuple[float, float]:
+    """Return ``(1/n) <V_proj, V>`` and ``(1/n) |V|^2`` for the first-order activity change V of units.
+
+    ``projected`` are observations with goals V_proj (:func:`subtract_best_moves`).
+    """
+    sums = torch.zeros(3, dtype=torch.float64)  # along, square, n
+    for batch in projected:
+        sums[2] += batch.count
+        for part in batch_slices(route, batch):
+            z = pre_activations(route, batch.layer_input[part], units.alpha)
+            dtype, arrived = z.dtype, route.propagate(z, route.one_sided_slope)
+            for consumer in route.consumers:
+                path = consumer.link.path
+                goals = consumer.goals(batch.goals[path][part], dtype)
+                change = consumer.response(arrived, units.omega[path].to(dtype)).reshape(goals.shape)
+                sums[0] += (goals * change).sum(dtype=torch.float64).cpu()
+                sums[1] += change.square().sum(dtype=torch.float64).cpu()
+    ranks.sum_over_ranks([sums])
+    return float(sums[0] / sums[2]), float(sums[1] / sums[2])
+
+
+def pre_activations(route: Route, layer_input: Tensor, alpha: Tensor) -> Tensor:
+    """Return pre-activations (n, k, *positions) of units with incoming weights alpha (d, k), in float64."""
+    if isinstance(route.producer, nn.Linear) and layer_input.ndim == 2:  # one vector for each sample
+        z = layer_input.double() @ alpha[: layer_input.shape[1]]
+        return (z + alpha[-1] if route.has_bias else z)[:, :, None]
+    parts = list(input_slices(route, layer_input))
+    if len(parts) > 1:
+        return torch.cat([pre_activations(route, layer_input[part], alpha) for part in parts])
+    inputs = route.inputs(layer_input)
+    z = torch.einsum("nd...,dk->nk...", inputs, alpha[: inputs.shape[1]])
+    return z + alpha[-1].reshape(-1, *[1] * (z.ndim - 2)) if route.has_bias else z
+
+
+def _gain_moments(route: Route, observations: Sequence[Observation], units: NewUnits) -> tuple[Tensor, Tensor, int]:
+    """Return mean and mean square of each unit's gain, with either sign, (2, k) each; and the number of samples."""
+    sums = units.alpha.new_zeros(2, 2, units.alpha.shape[1])  # moment, sign, unit
+    n = torch.tensor(float(sum(batch.count for batch in observations)), dtype=torch.float64)
+    for batch in observations:
+        for part in batch_slices(route, batch):
+            z = pre_activations(route, batch.layer_input[part], units.alpha)
+            goals = [consumer.goals(batch.goals[consumer.link.path][part], z.dtype) for consumer in route.consumers]
+            for i, sign in enumerate((1.0,) if route.is_smooth else (1.0, -1.0)):
+                arrived = route.propagate(sign * z, route.one_sided_slope)
+                each = torch.zeros_like(arrived.flatten(2)[..., 0], dtype=torch.float64)
+                for consumer, goal in zip(route.consumers, goals, strict=True):
+                    each += consumer.gains(arrived, goal, units.omega[consumer.link.path].to(z.dtype))
+                sums[:, i] += torch.stack([sign * each.sum(0), each.square().sum(0)])
+    ranks.sum_over_ranks([sums, n])
+    if route.is_smooth:
+        sums[:, 1] = sums[:, 0]
+    return sums[0] / n, sums[1] / n, int(n)
+
+
+_SAMPLES = 512  # for the mean and variance of new units, at most (on each rank)
+
+
+def norm_links(model: nn.Module, place: Place) -> list[Link]:
+    """Return the batch norms that the units of a place pass."""
+    return [link for link in place.carriers if isinstance(model.get_submodule(link.path), _BatchNorm)]
+
+
+def row_length(model: nn.Module, place: Place) -> float:
+    """Return the mean length of the existing units' incoming weights; 1 where they are zero."""
+    producer = model.get_submodule(place.name)
+    weight = producer.weight
+    assert isinstance(weight, Tensor)
+    rows = weight.detach().double().movedim(output_tensors(producer).weight_axis, 0).flatten(1)
+    return float(rows.norm(dim=1).mean()) or 1.0
+
+
+def typical_entries(model: nn.Module, place: Place, count: int) -> dict[str, Tensor]:
+    """Return entries of batch norms for new units that are the means of the existing units' entries."""
+    entries = {}
+    for link in norm_links(model, place):
+        norm = model.get_submodule(link.path)
+        columns = link.columns(place.width).flatten()
+        for name in ("weight", "bias", "running_mean", "running_var"):
+            present = getattr(norm, name)
+            if isinstance(present, Tensor):
+                mean = present.detach().double()[columns.to(present.device)].mean()
+                entries[f"{link.path}.{name}"] = mean.expand(count * link.per_unit).clone()
+    return entries
+
+
+def with_statistics(model: nn.Module, proposal: Proposal, batches: Batches) -> Proposal:
+    """Return a proposal whose batch norms have the running statistics of the new units on some samples."""
+    entries = dict(proposal.carriers)
+    for path, (mean, variance) in _measure(model, proposal, batches).items():
+        if f"{path}.running_mean" in entries:
+            entries |= {f"{path}.running_mean": mean, f"{path}.running_var": variance}
+    return replace(proposal, carriers=entries)
+
+
+def pass_norm(twin: nn.Module, route: UnitPath, proposal: Proposal, batches: Batches, *, resize: bool) -> Proposal:
+    """Return a proposal whose units pass the place's batch norm as their weights and biases say; see :func:`with_size`.
+
+    Without a norm it is returned as it is.
+    """
+    if not proposal.place.norm or not proposal.count:
+        return proposal
+    if route.has_norm_first:
+        return with_size(twin, proposal, proposal.bias, batches, resize=resize)
+    return as_identity(twin, proposal, batches)
+
+
+def check_norm(route: UnitPath) -> None:
+    """Refuse batch norms whose entries cannot say how large a new unit is."""
+    if not route.place.norm:
+        return
+    links = norm_links(route.model, route.place)
+    norms = [route.model.get_submodule(link.path) for link in links]
+    if len(norms) != 1 or links[0].per_unit != 1 or norms[0].weight is None:
+        raise InputError(
+            "place",
+            "have one batch norm with weights, before any flattening, to be grown by gradients",
+            repr(route.place.name),
+            "use random units",
+        )
+
+
+def with_size(model: nn.Module, proposal: Proposal, offset: Tensor, batches: Batches, *, resize: bool) -> Proposal:
+    """Return a proposal that passes its units through a batch norm before the bend as ``w b + offset``.
+
+    ``proposal.fan_in`` are the weights w, ``offset`` is (k,). With ``resize``, which is exact where the bend is
+    positively homogeneous or outgoing weights are zero, the size of each unit is moved to its outgoing weights, so that
+    the norm's weight is the mean size of the present ones.
+    """
+    (link,) = norm_links(model, proposal.place)
+    norm = model.get_submodule(link.path)
+    assert isinstance(norm, _BatchNorm)
+    length = proposal.fan_in.flatten(1).norm(dim=1).clamp_min(torch.finfo(torch.float64).tiny)
+    scale = row_length(model, proposal.place) / length  # of the incoming weights
+    proposal = replace(proposal, fan_in=_times(proposal.fan_in, scale, 0), bias=torch.zeros_like(offset))
+    mean, variance = _measure(model, proposal, batches)[link.path]
+    weight = (variance + norm.eps).sqrt() / scale
+    bias = offset + mean / scale
+    if resize:
+        size = float(norm.weight.detach().double().abs().mean()) or 1.0
+        factor = size / weight
+        weight, bias = weight * factor, bias * factor
+        outs = {path: _times(columns, 1 / factor, 1) for path, columns in proposal.fan_out.items()}
+        proposal = replace(proposal, fan_out=outs)
+    return replace(proposal, carriers=_entries(norm, link.path, weight, bias, mean, variance))
+
+
+def as_identity(model: nn.Module, proposal: Proposal, batches: Batches) -> Proposal:
+    """Return a proposal whose batch norm behind the bend passes the new units on as they are."""
+    (link,) = norm_links(model, proposal.place)
+    norm = model.get_submodule(link.path)
+    assert isinstance(norm, _BatchNorm)
+    mean, variance = _measure(model, proposal, batches)[link.path]
+    return replace(proposal, carriers=_entries(norm, link.path, (variance + norm.eps).sqrt(), mean, mean, variance))
+
+
+def _entries(
+    norm: _BatchNorm, path: str, weight: Tensor, bias: Tensor, mean: Tensor, variance: Tensor
+) -> dict[str, Tensor]:
+    entries = {f"{path}.weight": weight, f"{path}.bias": bias}
+    if norm.running_mean is not None:
+        entries |= {f"{path}.running_mean": mean, f"{path}.running_var": variance}
+    return entries
+
+
+def _measure(model: nn.Module, proposal: Proposal, batches: Batches) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return by batch norm the mean and variance (k,) of the new units that enter it, over samples and positions."""
+    place, twin = proposal.place, frozen_copy(model)
+    widen(twin, place, proposal.fan_in, proposal.bias)
+    sums: dict[str, Tensor] = {}
+    handles = []
+    for link in norm_links(twin, place):
+        new = link.resize(proposal.count).columns(place.width + proposal.count)[place.width :].flatten()
+        sums[link.path] = torch.zeros(3, len(new), dtype=torch.float64)
+        handles.append(twin.get_submodule(link.path).register_forward_hook(_moments(sums[link.path], new)))
+    seen = 0
+    with ranks.fail_together(), without_side_effects():
+        for x, _ in iterate_batches(batches):
+            if seen >= _SAMPLES:
+                break
+            twin(x[: _SAMPLES - seen])
+            seen += len(x)
+    ranks.sum_over_ranks(list(sums.values()))
+    device = proposal.fan_in.device
+    return {path: _mean_and_variance(part.to(device)) for path, part in sums.items()}
+
+
+def _moments(sums: Tensor, units: Tensor) -> Callable[[nn.Module, Any, Any], None]:
+    """Return a hook that adds count, sum and sum of squares of some units in a layer's input to sums (3, k)."""
+
+    def hook(module: nn.Module, args: Any, out: Any) -> None:
+        x = args[0].detach()[:, units.to(args[0].device)].double().flatten(2) if args[0].ndim > 2 else args[0].detach()
+        x = x if args[0].ndim > 2 else x[:, units.to(x.device), None].double()
+        rows = x.movedim(1, -1).reshape(-1, len(units))
+        sums[0] += len(rows)
+        sums[1] += rows.sum(0).cpu()
+        sums[2] += rows.square().sum(0).cpu()
+
+    return hook
+
+
+def _mean_and_variance(sums: Tensor) -> tuple[Tensor, Tensor]:
+    mean = sums[1] / sums[0]
+    return mean, (sums[2] / sums[0] - mean.square()).clamp_min(0)
+
+
+def _times(values: Tensor, factors: Tensor, axis: int) -> Tensor:
+    """Return values multiplied by a factor for each index of an axis."""
+    shape = [1] * values.ndim
+    shape[axis] = len(factors)
+    return values * factors.reshape(shape)

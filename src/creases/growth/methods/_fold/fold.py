@@ -23,8 +23,9 @@ from creases.growth.methods._fold.explanation import (
     explain_folds,
     explain_refusal,
     fold_entries,
+    fold_outcome,
+    unrepaired_rows,
 )
-from creases.growth.methods._fold.outcome import fold_outcome, unrepaired_rows
 from creases.growth.methods._fold.predictions import decisions, residuals
 from creases.growth.methods._fold.search import EXACT, FoldSearch, ReducedSearch
 from creases.growth.methods._fold.subnetwork import Subnetwork, check_place, layer_inputs, subnetwork_at

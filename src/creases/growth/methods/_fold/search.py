@@ -1,4 +1,4 @@
-"""The search for the best fold at a typical misprediction."""
+"""The search for the best fold at a typical misprediction: on all samples, or on some in leading directions."""
 
 from __future__ import annotations
 
@@ -11,17 +11,78 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
-from creases.growth._cost import charge
-from creases.growth.methods._fold.boundary_search import near_fold_points
-from creases.growth.methods._fold.direction import best_direction, unit_values
-from creases.growth.methods._fold.efficient_score import RIDGE, EfficientScore
+from creases.growth._budget import charge
+from creases.growth.methods._fold.efficient_score import RIDGE, EfficientScore, best_direction, unit_values
 from creases.growth.methods._fold.explanation import FoldCandidate, RejectedCandidate
-from creases.growth.methods._fold.fold_point import FoldPoint, fold_point, local_fold_point
-from creases.growth.methods._fold.importance_sample import importance_sample
+from creases.growth.methods._fold.fold_point import FoldPoint, fold_point, local_fold_point, near_fold_points
 from creases.growth.methods._fold.predictions import Decisions, Residuals, as_logits
 from creases.growth.methods._fold.subnetwork import Subnetwork, SubnetworkView
-from creases.growth.methods._fold.subspace import extend_basis, leading_directions
 from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction, typical_mispredictions
+
+
+def importance_sample(mass: Floats, size: int, seed: int) -> tuple[Ints, Floats]:
+    """Return the rising numbers (m,) of about ``size`` samples, and what each stands for: (m,), with mean 1.
+
+    Half of the chance to be drawn is even, half is proportional to ``mass`` (n,), such as the losses. Weighted means
+    over the sample estimate the means over all, for any function of the samples (Horvitz and Thompson, 1952).
+
+    Examples
+    --------
+    >>> rows, weight = importance_sample(np.array([8.0, 0.0, 0.0, 0.0]), 2, seed=0)
+    >>> len(rows), bool(0 in rows), round(float(weight.mean()), 12)
+    (2, True, 1.0)
+    """
+    n = len(mass)
+    if size >= n:
+        return np.arange(n), np.ones(n)
+    total = float(mass.sum())
+    share = 0.5 / n + 0.5 * (mass / total if total > 0 else np.full(n, 1 / n))
+    chance = np.minimum(size * share, 1.0)
+    for _ in range(20):  # samples that are certain leave more chances to the others
+        free = chance < 1
+        if size - chance.sum() <= 1e-9 * size or not free.any():
+            break
+        chance[free] = np.minimum(chance[free] * (size - (~free).sum()) / chance[free].sum(), 1.0)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n)
+    ticks = np.floor(np.cumsum(chance[order]) + rng.random()).astype(np.int64)  # systematic: one sample for each tick
+    rows = np.sort(order[np.diff(ticks, prepend=0) > 0])
+    weight = 1 / chance[rows]
+    return rows, np.asarray(weight / weight.mean())
+
+
+#: Directions drawn beyond those wanted, and power iterations (Halko, Martinsson and Tropp, 2011, algorithm 4.4).
+OVERSAMPLE, POWER = 8, 2
+
+
+def leading_directions(A: Floats, k: int, seed: int = 0) -> Floats:
+    """Return an orthonormal basis (d, min(k, rank)) of about the leading right singular directions of A (n, d)."""
+    n, d = A.shape
+    k = min(k, n, d)
+    width = min(k + OVERSAMPLE, n, d)
+    Y = A @ np.random.default_rng(seed).normal(size=(d, width))
+    for _ in range(POWER):
+        Y = A @ (A.T @ np.linalg.qr(Y)[0])
+    Q = np.linalg.qr(Y)[0]
+    charge((2 + 2 * POWER) * n * d * width)
+    _, size, directions = np.linalg.svd(Q.T @ A, full_matrices=False)
+    return np.ascontiguousarray(directions[:k][size[:k] > 1e-9 * size.max(initial=0.0)].T)
+
+
+def extend_basis(basis: Floats, vectors: Floats) -> Floats:
+    """Return the orthonormal columns (d, e) that vectors (v, d) add to an orthonormal basis (d, k)."""
+    out: list[Floats] = []
+    for vector in vectors:
+        rest, size = vector, float(np.linalg.norm(vector))
+        for _ in range(2):  # once more against rounding
+            rest = rest - basis @ (basis.T @ rest)
+            for other in out:
+                rest = rest - (other @ rest) * other
+        length = float(np.linalg.norm(rest))
+        if length > 1e-6 * size:
+            out.append(rest / length)
+    return np.array(out).reshape(len(out), len(basis)).T
+
 
 #: The whole data and the whole space are searched up to this many samples times dimensions squared.
 EXACT = 10_000_000

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
-from creases.growth._cost import charge
+from creases.growth._budget import charge
 
 
 @dataclass(frozen=True, eq=False)

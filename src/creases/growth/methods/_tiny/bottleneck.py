@@ -1,14 +1,71 @@
-"""TINY's closed forms: the best move without new units, the expressivity bottleneck, and the optimal new units."""
+"""TINY's closed forms: the best move without new units, the expressivity bottleneck, the optimal units, their noise."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
+from creases.growth.integrations import _ranks as ranks
+from creases.growth.methods._first_order.observation import Observation
+from creases.growth.methods._first_order.route import Route, as_rows
 from creases.growth.methods._first_order.statistics import ConsumerSums, Statistics
 from creases.growth.methods._first_order.units import NewUnits
+
+
+def ridge_squares(s: Tensor, ridge: float, *, constant: bool) -> Tensor:
+    """Return what a ridge adds to the diagonal of S (d, d): the same for all inputs that vary, 0 for the constant.
+
+    ``ridge`` is relative to the mean second moment of the inputs that vary; with ``constant`` the last one does not.
+    """
+    squares = s.diagonal().clone()
+    if constant:
+        squares[-1] = 0
+    varying = squares > 0
+    if not ridge or not bool(varying.any()):
+        return torch.zeros_like(squares)
+    return torch.where(varying, ridge * squares[varying].mean(), 0.0)
+
+
+def degrees_of_freedom(s: Tensor, added: Tensor) -> float | None:
+    """Return ``tr S (S + R)^-1`` for R = diag(added), the number of directions that units can use; None if singular."""
+    active = (s.diagonal() > 0).nonzero()[:, 0]
+    total = (s + torch.diag(added))[active][:, active]
+    root, failed = torch.linalg.cholesky_ex(total)
+    if int(failed):
+        return None
+    inverse = torch.linalg.solve_triangular(root, torch.eye(len(root)).to(root), upper=False)
+    return len(active) - float((inverse.square().sum(0) * added[active]).sum())
+
+
+MARGIN = 1.1  #: the largest lambda of one draw may lie above its mean
+
+
+def noise_level(route: Route, projected: Sequence[Observation], rank: int, n: float) -> float:
+    """Return the lambda^2 that the strongest unit would have on n samples if goals v and r inputs were independent.
+
+    ``(sqrt(r c) + sqrt(tr C))^2 / n``, with C the covariance of v and c its largest eigenvalue, bounds the mean of the
+    largest singular value of r x out normal numbers with such columns (Gordon). Positions of convolutions count as
+    samples. ``MARGIN`` is added.
+    """
+    level = 0.0
+    for consumer in route.consumers:
+        path = consumer.link.path
+        goals = [as_rows(consumer.goals(each.goals[path]).double()) for each in projected]
+        weight = consumer.layer.weight
+        assert isinstance(weight, Tensor)
+        sums = torch.zeros(len(weight), len(weight), dtype=torch.float64, device=weight.device)
+        count = torch.zeros((), dtype=torch.float64)
+        for part in goals:
+            sums += part.T @ part
+            count += len(part)
+        ranks.sum_over_ranks([sums, count])
+        covariance = sums / count
+        largest = float(torch.linalg.eigvalsh(covariance)[-1].clamp_min(0))
+        level += ((rank * largest) ** 0.5 + float(covariance.trace()) ** 0.5) ** 2
+    return MARGIN**2 * level / n
+
 
 _RELATIVE = 1e-7  # singular values below this, relative to the first, are rounding
 

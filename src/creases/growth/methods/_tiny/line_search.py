@@ -1,9 +1,9 @@
-"""The size of new units: a line search on validation samples (TINY, eq. 7)."""
+"""The samples of a growth step, and the size of new units: a line search on held-out samples (TINY, eq. 7)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import inf, isfinite, log2
@@ -12,12 +12,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from creases.errors import InputError
+from creases.growth._objective import Loss
 from creases.growth.integrations import _ranks as ranks
-from creases.growth.methods._first_order.consumer import Consumer
-from creases.growth.methods._first_order.gains import pre_activations
-from creases.growth.methods._first_order.observation import PlaceObserver, frozen_copy
-from creases.growth.methods._first_order.route import Route
-from creases.growth.methods._first_order.units import NewUnits, scale_units
+from creases.growth.methods._first_order.observation import (
+    Batches,
+    Observation,
+    PlaceObserver,
+    frozen_copy,
+    iterate_batches,
+)
+from creases.growth.methods._first_order.route import Consumer, Route
+from creases.growth.methods._first_order.statistics import Statistics, add_batch, empty_statistics
+from creases.growth.methods._first_order.units import NewUnits, pre_activations, scale_units
+from creases.network import Place
 from creases.network.surgery import without_side_effects
 
 _MAX_STEPS = 12  # sizes tried, at most
@@ -184,3 +192,64 @@ def _next_size(tried: dict[float, float]) -> float:
     if best == high:  # the minimum may lie outside of all sizes tried
         return min(max(vertex, 2 * best), 4 * best)
     return vertex if high <= _BRACKET * low or _round_size(vertex) != best else (low + best) / 2
+
+
+_EVERY = 5  # without validation samples of their own, every fifth sample is held out
+
+
+@dataclass(frozen=True, eq=False)
+class GrowthSample:
+    """A place, the observations there, and the model on the validation batches."""
+
+    observer: PlaceObserver
+    route: Route
+    observations: list[Observation]
+    sums: Statistics
+    batches: list[tuple[Tensor, Any]]  #: of the observations
+    runs: list[ChangedModel]
+    has_validation: bool  #: whether the validation samples are not those of the sums
+
+
+def gather_sample(
+    model: nn.Module, place: Place | str, batches: Batches, loss: Loss, validation: Batches | None
+) -> GrowthSample:
+    """Run all batches once; every fifth sample is held out if there are no validation samples.
+
+    Sums are over all ranks, without those that pair b_{l-1} with others.
+    """
+    with ranks.fail_together():
+        use, hold = _split_batches(batches, validation)
+        observer = PlaceObserver.from_model(model, place, loss, use[0][0])
+        observations = [observer.observe(*batch) for batch in use]
+        route = Route(observer.twin, observer.place, observations[0])
+        sums = empty_statistics(route, observations[0], paired=False)
+        for observation in observations:
+            add_batch(sums, route, observation)
+        held = torch.tensor(float(len(hold)), dtype=torch.float64)
+    ranks.sum_over_ranks([held, *sums.tensors()])
+    with ranks.fail_together():
+        runs = [ChangedModel(observer, *batch) for batch in (hold if held else use)]
+    # outputs are not needed any more
+    observations = [replace(each, layer_output=each.layer_output[:0]) for each in observations]
+    return GrowthSample(observer, route, observations, sums, use, runs, bool(held))
+
+
+def _split_batches(
+    batches: Batches, validation: Batches | None
+) -> tuple[list[tuple[Tensor, Any]], list[tuple[Tensor, Any]]]:
+    """Return batches for the statistics and batches for the line search."""
+    use: list[tuple[Tensor, Any]] = []
+    hold = [] if validation is None else list(iterate_batches(validation, "validation"))
+    number = 0
+    for x, target in iterate_batches(batches):
+        if validation is not None or not isinstance(target, Tensor):
+            use.append((x, target))
+            continue
+        start = (_EVERY - 1 - number) % _EVERY
+        number += len(x)
+        keep = [i for i in range(len(x)) if i % _EVERY != start]
+        use += [(x[keep], target[keep])] if keep else []
+        hold += [(x[start::_EVERY], target[start::_EVERY])] if start < len(x) else []
+    if not use:
+        raise InputError("batches", "have at least one sample")
+    return use, hold

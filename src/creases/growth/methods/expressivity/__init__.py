@@ -10,8 +10,7 @@ from creases.growth.methods._tiny.bottleneck import (
     projected_pairs,
     whitening_matrix,
 )
-from creases.growth.methods._tiny.growth_sample import gather_sample
-from creases.growth.methods._tiny.line_search import line_search
+from creases.growth.methods._tiny.line_search import gather_sample, line_search
 
 __all__ = [
     "NewUnits",

@@ -1,7 +1,6 @@
 """The parts of growth by folding: typical mispredictions, fold points and the efficient score."""
 
-from creases.growth.methods._fold.direction import unit_values
-from creases.growth.methods._fold.efficient_score import EfficientScore
+from creases.growth.methods._fold.efficient_score import EfficientScore, unit_values
 from creases.growth.methods._fold.explanation import fold_entries
 from creases.growth.methods._fold.fold import dead_layer_reason
 from creases.growth.methods._fold.fold_point import fold_point, local_fold_point
