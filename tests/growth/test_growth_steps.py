@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from creases.growth import Grower, GrowthConfig, Run, grow
-from creases.growth._growth_steps import grow_places, remove_dead, resize_places
+from creases.growth._growth_steps import remove_dead, resize_places, stage_widths
 from creases.growth._state import SizeLimit
 from creases.growth.methods import Random, Split
 from growth_runs import adam, classes, mlp, round_robin, trained
@@ -77,7 +77,8 @@ def test_the_optimizer_keeps_the_moments_of_the_units_that_stay():
 def test_a_stage_widens_all_layers_evenly_where_not_all_of_it_fits(limit):
     run = Run(mlp(3, 2, 2, 2, 2, seed=1), classes(100), "classification", GrowthConfig(how="random", where="all"))
     run.start()
-    grow_places(run.grower.state, [limit], factor=64.0)
+    run.grower.state.limit = limit
+    resize_places(run.grower.state, stage_widths(run.grower.state, 64.0))
     widths = [place.width for place in run.grower.state.places]
     assert min(widths) > 2
     assert max(widths) <= min(widths) + 1

@@ -207,7 +207,7 @@ def test_a_damaged_explanation_is_refused_by_the_number_of_its_growth_step(histo
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"setting": {"loss": 3}}, "the setting of the history must be a dict of values that are each a string"),
+        ({"setting": {"loss": 3}}, "a setting is not text"),
         ({"stages": [{**STAGE, "gain": "x"}]}, "the gain of stage 1 must be a number"),
         ({"stages": [STAGE, {**STAGE, "pays": 1}]}, "the pays of stage 2 must be True or False"),
         ({"stages": [{**STAGE, "widths": [2]}]}, "the widths of stage 1 must be a dict"),

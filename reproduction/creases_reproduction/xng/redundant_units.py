@@ -32,10 +32,10 @@ def _without(model: nn.Sequential, place: Place, values: Tensor, unit: int) -> n
     others = torch.cat([values[:, :unit], values[:, unit + 1 :], torch.ones(len(values), 1).to(values)], 1)
     mix = torch.linalg.lstsq(others, values[:, unit : unit + 1], driver="gelsd").solution[:, 0]
     smaller = copy.deepcopy(model)
-    column = smaller[-1].weight.detach()[:, unit].double()
-    remove(smaller, place, [unit])
     output = smaller[-1]
     assert isinstance(output, nn.Linear)
+    column = output.weight.detach()[:, unit].double()
+    remove(smaller, place, [unit])
     output.weight.detach().add_(torch.outer(column, mix[:-1]).to(output.weight))
     output.bias.detach().add_((mix[-1] * column).to(output.bias))
     return smaller

@@ -66,7 +66,7 @@ _HISTORY = {
     "idle": COUNT,
     "kept": optional(COUNT),
     "joined": optional(COUNT),
-    "setting": dict_of(STRING),
+    "setting": DICT,
 }
 _SPENT = {**dict.fromkeys(("epochs", "seconds", "multiply_adds"), _AMOUNT), "steps": COUNT}
 _RACE = {
@@ -99,6 +99,7 @@ def check_history(history: Any) -> None:
     check_explanations(history)
     for number, stage in enumerate(history.stages, 1):
         check_entries(stage, f"stage {number}", **_STAGE)
+    expect(all(isinstance(history.setting.get(name, ""), str) for name in ("loss", "budget")), "a setting is not text")
     expect((history.kept or 0) <= len(history.epochs), "kept is not an epoch")
 
 

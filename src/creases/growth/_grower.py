@@ -376,6 +376,10 @@ class Grower:
         self.state.meter.resume(saved["spent"])
         self.steps, self._progress = saved["spent"]["steps"], self.state.meter.progress
 
+    def leave_stage(self) -> None:
+        """End a stage in progress with the current network, unjudged; the next stage is planned from there."""
+        leave_stage(self.state)
+
     def _after_step(self) -> None:
         """In a loop of the user's own, average the weights of a race over its last steps."""
         if not self.state.metered:

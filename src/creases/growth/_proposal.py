@@ -157,5 +157,6 @@ def apply(
 
     difference = apply_and_measure(model, data, edit)
     first, last = done[0], done[-1]
-    start = {"old_width": first.old_width, "parameters_before": first.parameters_before}
-    return replace(last, change=difference, bound=None if moves or len(done) > 1 else first.bound, **start)
+    bound = None if moves or first is not last else first.bound
+    whole = replace(last, old_width=first.old_width, parameters_before=first.parameters_before)
+    return replace(whole, change=difference, bound=bound)

@@ -64,7 +64,7 @@ def grows_every_place(state: State) -> bool:
     return state.where == At()
 
 
-def resolve_when(when: int | When) -> When:
+def resolve_when(when: str | int | When) -> When:
     """Return the policy for the time of growth; a number is that of epochs between growth steps."""
     if callable(when) and not isinstance(when, type):
         return when

@@ -67,7 +67,7 @@ class LiveRun:
         self._crowded: int | None = None  #: units of a network that had too many regions to be drawn
         self._page = _PageState()
         self.run = self._experiment.create_run()
-        self.run.grower.before_decision.append(self._mark)
+        self.run.grower.state.before_decision.append(self._mark)
         self.run.start()
         self.snapshots.start(self._experiment.model)
 
@@ -105,7 +105,7 @@ class LiveRun:
                 if self.history.ended
                 else f"Training the final network. Growth stopped: {self.history.growth_ended}."
             )
-        race = self.run.grower.race
+        race = self.run.grower.state.race
         if race is None:
             return ""
         stage = f"Stage {len(self.history.stages) + 1}"

@@ -156,7 +156,7 @@ class Experiment:
             all_samples=self.data.samples("train and validation", device) if may_refit else None,
         )
         if self.snapshots is not None:
-            run.grower.before_decision.append(self.snapshots.before)
+            run.grower.state.before_decision.append(self.snapshots.before)
         self.optimizer, self.history = run.optimizer, run.history
         return run
 

@@ -233,4 +233,4 @@ def _sample_split(draw: Draw, reader: EncodedReader, weights: Floats | None, sum
     )
     parts = (np.flatnonzero(part == 0), np.zeros(0, np.int64), np.flatnonzero(part == 1))
     n_outputs = 1 if encoding.classes is None else len(encoding.classes)
-    return TableSplit(rows, problem.task, n_outputs, parts, True, None, problem, weights)
+    return TableSplit(rows, problem.task, n_outputs, parts, True, problem, weights)
