@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from creases.growth._rate_test import is_untrained
 
 import creases
 from creases.growth import GrowthConfig
+from creases.growth._grower import is_untrained
 from creases.growth._training import LEAST_DECAY, LEAST_RATE, MOST_DECAY, MOST_RATE, fitting_decay, fitting_rate
 from growth_runs import classes, mlp, normed, state
 
