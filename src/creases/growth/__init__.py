@@ -6,11 +6,13 @@
 from creases.growth._budget import Budget
 from creases.growth._checkpoint import ModelState, load_checkpoint
 from creases.growth._config import GrowthConfig
+from creases.growth._explained.run import ExplainedRun, ExplainedState
+from creases.growth._explained.units import GrownUnits, grow_units
 from creases.growth._explanation import explain
 from creases.growth._grow import grow
 from creases.growth._grower import Grower
 from creases.growth._linear_start import LinearModel, linear_start
-from creases.growth._loop import drive
+from creases.growth._loop import drive, open_run
 from creases.growth._objective import objective
 from creases.growth._progress import Callback
 from creases.growth._proposal import Proposal, apply
@@ -27,7 +29,10 @@ from creases.growth._training import measure, train_epoch
 __all__ = [
     "Budget",
     "Callback",
+    "ExplainedRun",
+    "ExplainedState",
     "Grower",
+    "GrownUnits",
     "GrowthConfig",
     "History",
     "InMemorySamples",
@@ -46,10 +51,12 @@ __all__ = [
     "drive",
     "explain",
     "grow",
+    "grow_units",
     "linear_start",
     "load_checkpoint",
     "measure",
     "objective",
+    "open_run",
     "redundant_units",
     "remove_redundant",
     "train_epoch",

@@ -35,7 +35,7 @@ def check_history(history: Any) -> None:
     check_explanations(history)
     for number, stage in enumerate(history.stages, 1):
         _check_stage(stage, f"stage {number}")
-    for name in ("growth_ended", "ended"):
+    for name in ("growth_ended", "ended", "loop"):
         expect(isinstance(getattr(history, name), str), f"{name} is not text")
     expect(is_count(history.idle), "idle is not a count")
     share = history.growth_spent

@@ -71,6 +71,14 @@ class OutcomeReview(Protocol):
         """Return the explanation of units, by their numbers at the place, with their outcome so far."""
 
 
+@runtime_checkable
+class Alternatives(Protocol):
+    """A method with several units to choose from, each for a reason of its own."""
+
+    def alternatives(self, model: nn.Module, place: Place, evidence: Evidence, count: int) -> list[Proposal]:
+        """Return up to ``count`` proposals of one unit each, the best first; none where nothing is to be gained."""
+
+
 def message_of(check: Callable[[], Any]) -> str:
     """Return the message with which a check refuses; "" where it passes."""
     try:

@@ -113,6 +113,11 @@ def _split(e: Mapping[str, Any]) -> str:
     return f"units {_numbers(e['split'])} were copied {noise}; each copy gets half of the outgoing weights"
 
 
+def _linear(e: Mapping[str, Any]) -> str:
+    pairs = "one mirrored pair of units" if e["pairs"] == 1 else f"{e['pairs']} mirrored pairs of units"
+    return f"growth starts as the linear model, which {pairs} can be"
+
+
 def _predicted(gain: float) -> str:
     return f"the mean loss is predicted to {'rise' if gain < 0 else 'fall'} by {abs(gain):.3g}"
 
@@ -127,6 +132,7 @@ SENTENCES = {
     "random": _random,
     "split": _split,
     "depth": _depth,
+    "linear": _linear,
 }
 _NAMES = {"tiny": "TINY", "fold": "Fold", "gradmax": "GradMax", "split": "Split"}
 DETAILS = {"tiny": _tiny_details, "depth": _depth_details}

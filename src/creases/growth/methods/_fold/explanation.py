@@ -63,6 +63,7 @@ class FoldContext:
     outputs: Floats  #: (n, m)
     eps: float  #: of each unit
     sizes: Mapping[str, int]  #: how many samples there are, choose creases, and estimate gains, where not all do
+    offset: Floats | float = 0.0  #: (n, m) in the outputs beside what the network gives
 
 
 def explain_refusal(place: Place, why: str) -> dict[str, Any]:
@@ -142,6 +143,9 @@ def explain_mistake(sample: TypicalMisprediction, state: Decisions | Residuals) 
         },
     }
     if isinstance(state, Residuals):
+        same = state.e[sample.mistakes] @ state.e[t] > 0  # too high, or too low, as it is
+        alike = sample.mistakes[same]
+        out["cluster"] |= {"same_mistake": len(alike), "mean_residual": state.e[alike].mean(axis=0).tolist()}
         return out | {"residual": state.e[t].tolist()}
     i, j = int(state.predicted[t]), int(state.true[t])
     same = (state.predicted[sample.mistakes] == i) & (state.true[sample.mistakes] == j)
@@ -205,7 +209,7 @@ def _total_effect(folds: Sequence[FoldCandidate], context: FoldContext) -> dict[
     """Return the effect at once of all units together."""
     subnet, state, rho = context.subnet, context.state, context.subnet.row_norm
     weights = np.array([fold.sign * context.eps * fold.v for fold in folds])
-    after = context.view.outputs(rho * np.column_stack([fold.h for fold in folds]) @ weights)
+    after = context.offset + context.view.outputs(rho * np.column_stack([fold.h for fold in folds]) @ weights)
     out: dict[str, Any] = {
         "predicted_gain": sum(fold.gain for fold in folds),
         "bound": _bound(folds, context),

@@ -112,12 +112,14 @@ def _crease_after(entry: Mapping[str, Any], unit: int, subnet: Subnetwork) -> di
 def unrepaired_rows(explanations: Iterable[Mapping[str, Any]]) -> frozenset[int]:
     """Return the numbers of the samples that earlier folds were made for in vain.
 
-    A mispredicted sample must have become right; in regression its loss must have fallen.
+    A mispredicted sample must have become right; in regression its loss must have fallen. Folds that were undone were
+    all in vain.
     """
     rows = set()
-    for entry in (entry for explanation in explanations for entry in fold_entries(explanation)):
-        why, after = entry["why"], entry.get("after", {})
-        mended = after.get("instance_right", after.get("instance_loss", 0.0) < why["loss"])
-        if not mended:
-            rows.add(int(why["instance"]))
+    for explanation in explanations:
+        for entry in fold_entries(explanation):
+            why, after = entry["why"], entry.get("after", {})
+            mended = after.get("instance_right", after.get("instance_loss", 0.0) < why["loss"])
+            if not mended or explanation.get("undone"):
+                rows.add(int(why["instance"]))
     return frozenset(rows)

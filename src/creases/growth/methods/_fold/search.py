@@ -22,6 +22,7 @@ from creases.growth.methods._fold.predictions import Decisions, Residuals, as_lo
 from creases.growth.methods._fold.subnetwork import Subnetwork, SubnetworkView
 from creases.growth.methods._fold.subspace import extend_basis, leading_directions
 from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction, typical_mispredictions
+from creases.regions.geometry import UndecidedError
 
 #: The whole data and the whole space are searched up to this many samples times dimensions squared.
 EXACT = 10_000_000
@@ -161,7 +162,10 @@ class FoldSearch:
         i, j = int(self.state.predicted[t]), int(self.state.true[t])
         if self.point == "foot":
             return local_fold_point(self.subnet.net, self.X[t], i, j)
-        return fold_point(self.subnet.net, self.X, self.state.predicted, t, i, j)
+        try:
+            return fold_point(self.subnet.net, self.X, self.state.predicted, t, i, j)
+        except UndecidedError:  # creases that are nearly parallel
+            return "the boundary next to it cannot be found within rounding"
 
     def _sample_point(self, t: int) -> FoldPoint:
         """Return the sample itself as the fold point."""

@@ -41,12 +41,21 @@ def _because(entry: Mapping[str, Any], names: FeatureNames) -> str:
     known = "features" in why
     sample = names.sample(why["instance"], why["features"]) if known else f"{names.instance} {why['instance']}"
     if "true" not in why:
-        return f"{_error(why['residual'], names)} at {sample}"
+        return _regression_error(why, sample, names)
     count, predicted = why["cluster"]["same_mistake"], names.label(why["predicted"])
     samples = names.samples_of_class(count, why["true"])
     if count == 1:
         return f"{samples} was misclassified as {predicted}: {sample}"
     return f"{samples} were misclassified as {predicted}, such as {sample}"
+
+
+def _regression_error(why: Mapping[str, Any], sample: str, names: FeatureNames) -> str:
+    """Return the errors that a unit of a regression was added for."""
+    count, mean = why["cluster"].get("same_mistake", 1), why["cluster"].get("mean_residual", why["residual"])
+    if count == 1 or len(mean) > 1:
+        return f"{_error(why['residual'], names)} at {sample}"
+    high = "high" if mean[0] > 0 else "low"
+    return f"{names.samples(count)} like {sample} were predicted {names.difference([abs(mean[0])])} too {high}"
 
 
 def _sample_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> list[str]:
