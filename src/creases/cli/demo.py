@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from creases.regions import PlanePartition
 
 PROBLEM = "xor_circles"
-EPOCHS = 600
-HIDDEN = (8,)  #: the problem is far from linear: fewer units would have to grow through stages that hardly pay
 MAP = "map.png"
 
 
@@ -34,13 +32,13 @@ def run_demo(
 ) -> None:
     """Grow a small network, map its regions and draw them.
 
-    Takes less than a minute.
+    Takes about ten seconds.
     """
     from creases.cli.grow._network import fit_into, print_result
     from creases.growth import GrowthConfig
     from creases.tables import RunSettings
 
-    settings = RunSettings(PROBLEM, config=GrowthConfig(budget=EPOCHS, hidden=HIDDEN, seed=seed))
+    settings = RunSettings(PROBLEM, config=GrowthConfig(seed=seed))
     report, files = interruptible(folder, lambda: fit_into(settings, folder, force=is_demo(folder), fresh=True))
     partition, result = map_grown(report)
     files["map"] = draw(report, partition, folder / MAP)

@@ -7,11 +7,13 @@ from creases.growth._budget import Budget
 from creases.growth._checkpoint import ModelState, load_checkpoint
 from creases.growth._checks import check_explanations
 from creases.growth._config import GrowthConfig
+from creases.growth._explained.run import ExplainedRun, ExplainedState
+from creases.growth._explained.units import GrownUnits, grow_units
 from creases.growth._explanation import explain
 from creases.growth._grow import grow
 from creases.growth._grower import Grower
 from creases.growth._linear_start import LinearModel, linear_start
-from creases.growth._loop import Callback, drive
+from creases.growth._loop import Callback, drive, open_run
 from creases.growth._objective import objective
 from creases.growth._proposal import Proposal, apply
 from creases.growth._race import block_losses, compare_losses
@@ -25,7 +27,10 @@ from creases.growth._training import measure
 __all__ = [
     "Budget",
     "Callback",
+    "ExplainedRun",
+    "ExplainedState",
     "Grower",
+    "GrownUnits",
     "GrowthConfig",
     "History",
     "InMemorySamples",
@@ -44,8 +49,10 @@ __all__ = [
     "drive",
     "explain",
     "grow",
+    "grow_units",
     "linear_start",
     "load_checkpoint",
     "measure",
     "objective",
+    "open_run",
 ]

@@ -65,6 +65,7 @@ class RunOptions(GrowthOptions, total=False):
     weight_decay: str | float
     batch_size: str | int | None
     keep: Literal["best", "refit", "last"]
+    loop: Literal["auto", "explained", "sized"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +122,12 @@ class GrowthConfig:
         are held out only by retraining: otherwise the network is the one with the lowest loss, or the last one if it
         classifies them as well.
         ``"last"``: return the last network.
+    loop
+        ``"explained"``: one fold at a time, each with its reason: the network starts as the linear model and is
+        trained to convergence on all rows at once; held-out rows confirm every unit. ``"sized"``: stages that widen
+        layers, with mini-batches. ``"auto"``: explained growth wherever it can run (a plain perceptron of one hidden
+        layer, the loss of a task, up to 20,000 rows and 200,000 numbers in memory), unless an option of sized growth is
+        set.
     hidden
         Widths of the hidden layers of a new network; ``"auto"`` is one layer with two units per class or target (two
         for two classes), enough for any linear model.
@@ -163,6 +170,7 @@ class GrowthConfig:
     weight_decay: str | float = "auto"
     batch_size: str | int | None = "auto"
     keep: Literal["best", "refit", "last"] = "refit"
+    loop: Literal["auto", "explained", "sized"] = "auto"
     hidden: str | int | Sequence[int] = "auto"
     standardize: bool = True
     validation_fraction: float = 0.15
@@ -195,6 +203,7 @@ class GrowthConfig:
         if self.batch_size is not None and not _is_auto(self.batch_size):
             _check_batch_size(self.batch_size)
         check_choice(self.keep, ("best", "refit", "last"), "keep")
+        check_choice(self.loop, ("auto", "explained", "sized"), "loop")
         object.__setattr__(self, "hidden", _check_hidden(self.hidden))
         for name in ("validation_fraction", "test_fraction"):
             check_number(getattr(self, name), name, least=0, below=1)

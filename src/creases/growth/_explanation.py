@@ -147,12 +147,21 @@ def _because(entry: Mapping[str, Any], names: FeatureNames) -> str:
     known = "features" in why
     sample = names.sample(why["instance"], why["features"]) if known else f"{names.instance} {why['instance']}"
     if "true" not in why:
-        return f"{_error(why['residual'], names)} at {sample}"
+        return _regression_error(why, sample, names)
     count, predicted = why["cluster"]["same_mistake"], names.label(why["predicted"])
     samples = names.samples_of_class(count, why["true"])
     if count == 1:
         return f"{samples} was misclassified as {predicted}: {sample}"
     return f"{samples} were misclassified as {predicted}, such as {sample}"
+
+
+def _regression_error(why: Mapping[str, Any], sample: str, names: FeatureNames) -> str:
+    """Return the errors that a unit of a regression was added for."""
+    count, mean = why["cluster"].get("same_mistake", 1), why["cluster"].get("mean_residual", why["residual"])
+    if count == 1 or len(mean) > 1:
+        return f"{_error(why['residual'], names)} at {sample}"
+    high = "high" if mean[0] > 0 else "low"
+    return f"{names.samples(count)} like {sample} were predicted {names.difference([abs(mean[0])])} too {high}"
 
 
 def _sample_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> list[str]:
@@ -324,11 +333,17 @@ def _numbers(units: list[int]) -> str:
     return ", ".join(map(str, units[:10])) + (", ..." if len(units) > 10 else "")
 
 
+def _linear(e: Mapping[str, Any]) -> str:
+    pairs = "one mirrored pair of units" if e["pairs"] == 1 else f"{e['pairs']} mirrored pairs of units"
+    return f"growth starts as the linear model, which {pairs} can be"
+
+
 SENTENCES = {
     "tiny": _tiny,
     "gradmax": _gradmax,
     "random": _random,
     "split": _split,
+    "linear": _linear,
 }
 _NAMES = {"tiny": "TINY", "fold": "Fold", "gradmax": "GradMax", "split": "Split"}
 DETAILS = {"tiny": _tiny_details}

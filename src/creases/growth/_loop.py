@@ -5,14 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 
+from creases.growth._config import GrowthConfig
+from creases.growth._explained.choice import choose_loop
+from creases.growth._explained.run import ExplainedRun
+from creases.growth._objective import Loss
 from creases.growth._run import Run
+from creases.growth._samples import InMemorySamples, as_samples, resolve_validation, split_samples
 from creases.growth._state import State
 from creases.growth._training import preserve_modes
 from creases.growth.integrations import _ranks as ranks
+from creases.network.surgery import unwrap_module
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,8 +70,38 @@ def progress_line(state: State) -> str:
 CHECKPOINT_SECONDS = 30.0
 
 
+def open_run(
+    model: nn.Module,
+    data: Any,
+    loss: str | Loss,
+    config: GrowthConfig | None = None,
+    *,
+    validation: Any = None,
+    checkpoint: str | Path | None = None,
+    all_samples: Any = None,
+) -> Run | ExplainedRun:
+    """Return a run of the loop that the configuration asks for, or that fits the model and the data.
+
+    Arguments are those of :class:`creases.growth.Run`.
+    """
+    config, model = GrowthConfig() if config is None else config, unwrap_module(model)
+    samples = as_samples(data, model)
+    choice = choose_loop(config, model, samples, loss)
+    if not choice.is_explained:
+        run = Run(model, data, loss, config, validation=validation, checkpoint=checkpoint, all_samples=all_samples)
+        run.history.loop = choice.why
+        return run
+    assert isinstance(samples, InMemorySamples)
+    validation = resolve_validation(samples, validation, config.validation_fraction)
+    joins = validation is None or isinstance(validation, float) or all_samples is not None
+    train, held = split_samples(samples, validation, model, config.seed)
+    explained = ExplainedRun(model, train, held, loss, config, joins=joins, checkpoint=checkpoint)
+    explained.history.loop = choice.why
+    return explained
+
+
 def drive(
-    run: Run,
+    run: Run | ExplainedRun,
     *,
     checkpoint_seconds: float | None = None,
     callbacks: Sequence[Callback] = (),
@@ -73,14 +111,14 @@ def drive(
     seconds = CHECKPOINT_SECONDS if checkpoint_seconds is None else checkpoint_seconds
     with ExitStack() as stack:
         stack.enter_context(_fork_random_numbers())
-        stack.enter_context(preserve_modes(run.grower.state.model))
+        stack.enter_context(preserve_modes(run.state.model))
         monitor = stack.enter_context(terminal_progress(progress))
         run.start()
         while not run.history.ended:
             run.epoch()
             for callback in (monitor, *callbacks):
                 if callback is not None:
-                    callback(run.grower.state)
+                    callback(run.state)
             run.save(seconds)
         run.finish()
 

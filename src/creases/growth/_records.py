@@ -188,11 +188,24 @@ class Record:
             kinds = (("loss", "loss"), ("score", "score"), ("validation_score", "validation score"))
             values = [f"{name} {self.later[key]:.4g}" for key, name in kinds if self.later.get(key) is not None]
             sentences.append(f"After training: {', '.join(values)}.")
+        sentences += self._confirmation_sentences(names)
         if self.replaced:
             sentences.append("It was better than the network before, until one of a better size took its place.")
         elif self.undone:
             sentences.append("It did no better than the network before, so it was undone.")
         return " ".join(sentences)
+
+    def _confirmation_sentences(self, names: NameOptions) -> list[str]:
+        """Return what held-out samples say of a unit, and what training on without it would have brought."""
+        sentences, before, later = [], self.before, self.later
+        if before.get("validation_loss") is not None and later.get("validation_loss") is not None:
+            loss = describe_change("the loss", f"{before['validation_loss']:.3g}", f"{later['validation_loss']:.3g}")
+            scores = [part.get("validation_score") for part in (before, later)]
+            score = describe_change("the score", *(f"{value:.3g}" for value in scores if value is not None))
+            sentences.append(f"On held-out {names.get('instance', 'sample')}s {loss} and {score}.")
+        if alone := self.explanation.get("alone"):
+            sentences.append(f"Training on without it would have brought the training loss to {alone['loss']:.3g}.")
+        return sentences
 
     def why(self, **names: Unpack[NameOptions]) -> str:
         """Return the reason alone, in a sentence (two if a unit was replaced)."""
@@ -211,6 +224,9 @@ class Record:
         were = "was" if single else "were"
         if self.explanation.get("dead"):
             return [f"{units} {were} dead (0 on every {names.get('instance', 'sample')} drawn) and {were} removed."]
+        if self.explanation.get("needless"):
+            rows = f"{names.get('instance', 'sample')}s"
+            return [f"{units} {were} removed, as held-out {rows} are predicted as well without it."]
         if self.action == "narrow":
             return [f"{units} {were} removed, to see whether fewer are enough."]
         if self.action == "revive":
@@ -238,6 +254,7 @@ class History:
     growth_ended: str = ""  #: why growth ended; "" while the network may grow
     ended: str = ""  #: why the run ended; "" while it runs
     kept: int | None = None  #: the epoch whose network is the result, 0 for the start; None while it runs
+    loop: str = ""  #: which loop grew the network, and why that one
     idle: int = 0  #: how often since the last growth step nothing was worth adding
     setting: dict[str, Any] = field(default_factory=dict)  #: how, where, when, stop, ... as text
 
@@ -292,10 +309,25 @@ class History:
 
     def explain(self, **names: Unpack[NameOptions]) -> str:
         """Return the run as text, a paragraph for each growth step; names as in :func:`creases.growth.explain`."""
-        paragraphs = [record.explain(**names) for record in self.records]
+        explained = any(record.method == "linear" for record in self.records)
+        shown = [record for record in self.records if not (explained and record.undone)]
+        paragraphs = [record.explain(**names) for record in shown]
+        if undone := [str(record.number) for record in self.records if record not in shown]:
+            text = f"Growth steps {', '.join(undone)} were tried and undone"
+            paragraphs.append(f"{text}: they did not lower the held-out loss by enough.")
         paragraphs += [f"Growth ended: {self.growth_ended}."] if self.growth_ended else []
         paragraphs += [reason] if (reason := self.explain_size()) else []
         return "\n\n".join([*paragraphs, f"Stopped: {self.ended}."] if self.ended else paragraphs)
+
+    def unit_records(self, place: str) -> list[Record | None]:
+        """Return the growth step that each unit of a place came with, in the order of the units; None if with none."""
+        units: list[Record | None] = []
+        for record in self.records:
+            if record.undone or record.place != place:
+                continue
+            units = [unit for number, unit in enumerate(units) if number not in record.removed]
+            units += [None] * (record.width[1] - len(record.units) - len(units)) + [record] * len(record.units)
+        return units
 
     def explain_size(self) -> str:
         """Return why the network has its size, by the losses of the sizes next to it, and what finding it took.

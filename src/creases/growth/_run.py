@@ -223,6 +223,38 @@ class Run:
         """Epochs and growth steps so far."""
         return self.grower.history
 
+    @property
+    def state(self) -> State:
+        """The state of the run, for policies and callbacks."""
+        return self.grower.state
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """The width of every place, by name."""
+        return self.grower.widths
+
+    @property
+    def before_decision(self) -> list[Callable[[State], None]]:
+        """Functions called with the state at the end of every epoch, before growth."""
+        return self.state.before_decision
+
+    @property
+    def phase(self) -> str:
+        """What is being trained, in a few words; "" if there is nothing special about it."""
+        history, race = self.history, self.state.race
+        if history.growth_ended:
+            return "" if history.ended else f"Training the final network. Growth stopped: {history.growth_ended}."
+        if race is None:
+            return ""
+        stage = f"Stage {len(history.stages) + 1}"
+        if race.rival is None:
+            return f"{stage}: training the network as it is, for comparison."
+        return f"{stage}: training a network of another size that began alike; the better of the two is kept."
+
+    def leave_stage(self) -> None:
+        """End a stage in progress with the current network."""
+        self.grower.leave_stage()
+
     def start(self) -> None:
         """Resume from the checkpoint, or begin."""
         saved: list[dict[str, Any] | None] = [None]

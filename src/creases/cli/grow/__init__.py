@@ -13,7 +13,7 @@ from creases.cli._completion import complete_data, complete_files, complete_word
 from creases.cli._engine import Engine
 from creases.cli._missing import Missing
 from creases.cli.console import note, option_panels, print_json
-from creases.cli.grow._choices import Kind, Method, Task
+from creases.cli.grow._choices import Kind, Loop, Method, Task
 from creases.cli.grow._interruption import interruptible
 from creases.cli.grow._values import (
     parse_batch_size,
@@ -37,6 +37,7 @@ data_option, model_option, growth_option, large_option, output_option = option_p
 
 #: How the options of growth are read from the command line; others are taken as they are.
 _PARSERS: dict[str, Any] = {
+    "loop": lambda loop: loop.value,
     "how": lambda how: how.value,
     "when": lambda when: int(when) if when.isdecimal() else when,
     "hidden": lambda hidden: hidden if hidden == "auto" else parse_widths(hidden),
@@ -150,6 +151,15 @@ def grow_table(
     seed: Annotated[
         int, model_option(metavar="N", help="Random seed of the split, the folds, the initial network, the training.")
     ] = SEED,
+    loop: Annotated[
+        Loop | None,
+        growth_option(
+            metavar="LOOP",
+            help="explained: one fold at a time, each with its reason; sized: stages that widen layers; auto: explained "
+            "where all rows fit one batch.",
+            show_default="auto",
+        ),
+    ] = None,
     how: Annotated[
         Method | None, growth_option(metavar="METHOD", help=f"Method: {', '.join(Method)}.", show_default="auto")
     ] = None,

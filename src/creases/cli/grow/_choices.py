@@ -23,6 +23,14 @@ class Method(StrEnum):
     split = "split"  # type: ignore[assignment]  # a member, not str's method
 
 
+class Loop(StrEnum):
+    """Loops of growth."""
+
+    auto = "auto"
+    explained = "explained"
+    sized = "sized"
+
+
 class Task(StrEnum):
     """What is predicted."""
 

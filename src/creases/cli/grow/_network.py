@@ -9,7 +9,7 @@ from rich.table import Table
 
 from creases._files import write_json
 from creases.cli._columns import print_columns
-from creases.cli.console import command, out, print_next
+from creases.cli.console import command, note, out, print_next
 from creases.cli.grow._report import Report, parts
 from creases.cli.grow._write import write
 from creases.tables import Experiment, RunFile, RunSettings, TableSplit, baselines, lock_folder, prepare_folder
@@ -31,6 +31,7 @@ def fit_into(
         if problem.encoding is not None:
             write_json(problem.encoding.to_dict(), home / RunFile.ENCODING)
         experiment = Experiment(data, settings.growth, folder=home)
+        note(f"The loop: {experiment.create_run().history.loop}.")
         experiment.run()
         report = Report(settings, experiment, baselines(experiment.network, data, threshold=experiment.threshold))
         return report, write(report, home)

@@ -1,7 +1,7 @@
 """Polytopes, half-spaces, slices and the tolerance of the geometry."""
 
 from creases.regions._boundary import output_term_sizes
-from creases.regions._halfspaces import nearest_point
+from creases.regions._halfspaces import UndecidedError, nearest_point
 from creases.regions._neighbor import facet_ties, sides_toward
 from creases.regions._polytope import Polytope, region_polytope
 from creases.regions._slices import slice_through
@@ -10,6 +10,7 @@ from creases.regions._tolerance import SIGN_TOLERANCE
 __all__ = [
     "SIGN_TOLERANCE",
     "Polytope",
+    "UndecidedError",
     "facet_ties",
     "nearest_point",
     "output_term_sizes",

@@ -67,7 +67,7 @@ class LiveRun:
         self._crowded: int | None = None  #: units of a network that had too many regions to be drawn
         self._page = _PageState()
         self.run = self._experiment.create_run()
-        self.run.grower.state.before_decision.append(self._mark)
+        self.run.before_decision.append(self._mark)
         self.run.start()
         self.snapshots.start(self._experiment.model)
 
@@ -84,7 +84,7 @@ class LiveRun:
     @property
     def state(self) -> State:
         """State of the grower."""
-        return self.run.grower.state
+        return self.run.state
 
     @property
     def net(self) -> Network:
@@ -94,24 +94,12 @@ class LiveRun:
     @property
     def units(self) -> int:
         """Number of hidden units."""
-        return sum(self.run.grower.widths.values())
+        return sum(self.run.widths.values())
 
     @property
     def phase(self) -> str:
         """What is being trained, in a few words for the page; "" if there is nothing special about it."""
-        if self.history.ended or self.history.growth_ended:
-            return (
-                ""
-                if self.history.ended
-                else f"Training the final network. Growth stopped: {self.history.growth_ended}."
-            )
-        race = self.run.grower.state.race
-        if race is None:
-            return ""
-        stage = f"Stage {len(self.history.stages) + 1}"
-        if race.rival is None:
-            return f"{stage}: training the network as it is, for comparison."
-        return f"{stage}: training a network of another size that began alike; the better of the two is kept."
+        return self.run.phase
 
     def epoch(self) -> None:
         """Train for one epoch; grow, or end, if it is time."""
@@ -132,8 +120,10 @@ class LiveRun:
         """
         if self._end is None or not self.history.ended:
             raise RequestError("the run is not finished; press Resume")
-        budget = self.run.grower.state.meter.budget
-        spent = int(budget.amount)  # the studio's budgets are in epochs
+        meter = self.run.state.meter
+        spent = int(meter.budget.amount)  # the studio's budgets are in epochs
+        if spent > self.limits.epochs:  # without a budget
+            spent = int(meter.spent)
         left = self.limits.epochs - spent
         if left < 1:
             raise RequestError(f"the run has used {spent} epochs, the limit of the studio")
@@ -183,7 +173,7 @@ class LiveRun:
             self.by_hand.pop()
         else:
             self.undone.add(step.turn)
-            self.run.grower.leave_stage()
+            self.run.leave_stage()
         self.look()
         return self.changes()
 

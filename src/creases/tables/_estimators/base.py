@@ -51,6 +51,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         shapes: Mapping[str, str] | None = None,
         kinds: Mapping[str, str] | None = None,
         ensemble: int = CurveConfig.ensemble,
+        loop: str = GrowthConfig.loop,
         how: str | GrowthMethod = GrowthConfig.how,
         hidden: str | int | Sequence[int] = GrowthConfig.hidden,
         max_units: int | None = GrowthConfig.max_units,
@@ -71,6 +72,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.shapes = shapes
         self.kinds = kinds
         self.ensemble = ensemble
+        self.loop = loop
         self.how = how
         self.hidden = hidden
         self.max_units = max_units

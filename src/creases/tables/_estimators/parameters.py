@@ -44,6 +44,7 @@ def make_growth_config(estimator: GrowingEstimator, decisions: Mapping[str, Any]
         curves["ensemble"] = estimator.ensemble
     make_config("network", curves)  # refuses them
     config = GrowthConfig(
+        loop=estimator.loop,  # type: ignore[arg-type]  # checked there
         how=estimator.how,
         hidden=estimator.hidden,
         max_units=estimator.max_units,

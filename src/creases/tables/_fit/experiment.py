@@ -14,6 +14,7 @@ from torch import nn, optim
 from creases.errors import InputError
 from creases.growth import (
     Callback,
+    ExplainedRun,
     GrowthConfig,
     History,
     LinearModel,
@@ -24,6 +25,7 @@ from creases.growth import (
     drive,
     linear_start,
     objective,
+    open_run,
 )
 from creases.network import Network, read
 from creases.problems import Problem
@@ -142,11 +144,11 @@ class Experiment:
         """The epoch, from 1, whose network was kept; 0 where that is the linear model."""
         return self.history.best_epoch
 
-    def create_run(self) -> Run:
+    def create_run(self) -> Run | ExplainedRun:
         """Return the run, before its first epoch, to drive by hand."""
         device = self.config.device
         may_refit = self.config.keep == "refit" and not self.data.is_validation_given
-        run = Run(
+        run = open_run(
             self.model,
             self.data.samples("train", device),
             self.data.task,
@@ -156,7 +158,7 @@ class Experiment:
             all_samples=self.data.samples("train and validation", device) if may_refit else None,
         )
         if self.snapshots is not None:
-            run.grower.state.before_decision.append(self.snapshots.before)
+            run.before_decision.append(self.snapshots.before)
         self.optimizer, self.history = run.optimizer, run.history
         return run
 
@@ -171,23 +173,23 @@ class Experiment:
         self.finish(run)
         return self.history
 
-    def finish(self, run: Run) -> None:
+    def finish(self, run: Run | ExplainedRun) -> None:
         """Choose the network of a run that has ended: its best one, or the linear model."""
         run.finish()
         self.history = run.history
         judged = self._judged_network(run)
-        if self._keep_linear_model(judged):
+        if isinstance(run, Run) and self._keep_linear_model(judged):
             judged = self.model
         self.threshold = choose_threshold(read(self.data.scaling.fold_into(judged)), self.data, self.config.threshold)
         if self.snapshots is not None:
             self.snapshots.end(self.model, self.best_epoch)
 
-    def _judged_network(self, run: Run) -> nn.Sequential:
+    def _judged_network(self, run: Run | ExplainedRun) -> nn.Sequential:
         """Return the network to judge by validation rows: the best one before these were trained on."""
         if not run.is_retrained or run.best is None:
             return self.model
         judged = deepcopy(self.model)
-        run.best[1].restore(judged, run.grower.state.samples.example())
+        run.best[1].restore(judged, run.state.samples.example())
         return judged
 
     def _keep_linear_model(self, judged: nn.Module) -> bool:

@@ -66,6 +66,7 @@ class FoldContext:
     outputs: Floats  #: (n, m)
     eps: float  #: of each unit
     sizes: Mapping[str, int]  #: how many samples there are, choose creases, and estimate gains, where not all do
+    offset: Floats | float = 0.0  #: (n, m) in the outputs beside what the network gives
 
 
 def explain_refusal(place: Place, why: str) -> dict[str, Any]:
@@ -145,6 +146,9 @@ def explain_mistake(sample: TypicalMisprediction, state: Decisions | Residuals) 
         },
     }
     if isinstance(state, Residuals):
+        same = state.e[sample.mistakes] @ state.e[t] > 0  # too high, or too low, as it is
+        alike = sample.mistakes[same]
+        out["cluster"] |= {"same_mistake": len(alike), "mean_residual": state.e[alike].mean(axis=0).tolist()}
         return out | {"residual": state.e[t].tolist()}
     i, j = int(state.predicted[t]), int(state.true[t])
     same = (state.predicted[sample.mistakes] == i) & (state.true[sample.mistakes] == j)
@@ -208,7 +212,7 @@ def _total_effect(folds: Sequence[FoldCandidate], context: FoldContext) -> dict[
     """Return the effect at once of all units together."""
     subnet, state, rho = context.subnet, context.state, context.subnet.row_norm
     weights = np.array([fold.sign * context.eps * fold.v for fold in folds])
-    after = context.view.outputs(rho * np.column_stack([fold.h for fold in folds]) @ weights)
+    after = context.offset + context.view.outputs(rho * np.column_stack([fold.h for fold in folds]) @ weights)
     out: dict[str, Any] = {
         "predicted_gain": sum(fold.gain for fold in folds),
         "bound": _bound(folds, context),
@@ -332,12 +336,14 @@ def _crease_after(entry: Mapping[str, Any], unit: int, subnet: Subnetwork) -> di
 def unrepaired_rows(explanations: Iterable[Mapping[str, Any]]) -> frozenset[int]:
     """Return the numbers of the samples that earlier folds were made for in vain.
 
-    A mispredicted sample must have become right; in regression its loss must have fallen.
+    A mispredicted sample must have become right; in regression its loss must have fallen. Folds that were undone were
+    all in vain.
     """
     rows = set()
-    for entry in (entry for explanation in explanations for entry in fold_entries(explanation)):
-        why, after = entry["why"], entry.get("after", {})
-        mended = after.get("instance_right", after.get("instance_loss", 0.0) < why["loss"])
-        if not mended:
-            rows.add(int(why["instance"]))
+    for explanation in explanations:
+        for entry in fold_entries(explanation):
+            why, after = entry["why"], entry.get("after", {})
+            mended = after.get("instance_right", after.get("instance_loss", 0.0) < why["loss"])
+            if not mended or explanation.get("undone"):
+                rows.add(int(why["instance"]))
     return frozenset(rows)

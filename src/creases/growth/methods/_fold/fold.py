@@ -15,6 +15,7 @@ from creases._typing import Floats
 from creases._validation import check_choice, check_count, check_number
 from creases.errors import InputError
 from creases.growth._proposal import Proposal
+from creases.growth._samples import SampleArrays
 from creases.growth.methods._evidence import Evidence, drop_unweighted, message_of, renumber_proposal, task_of
 from creases.growth.methods._fold.explanation import (
     FoldCandidate,
@@ -61,26 +62,25 @@ class Fold:
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
+        arrays, options = self._options(evidence)
+        options |= {"count": self.count, "k": self.k, "point": "effective or sample"}
+        proposal = fold(copy_sharing_parameters(model), place, arrays.X, arrays.y, **options)
+        return _number_samples(proposal, arrays, evidence)
+
+    def alternatives(self, model: nn.Module, place: Place, evidence: Evidence, count: int) -> list[Proposal]:
+        """Return folds at up to ``count`` typical mispredictions, the largest gain first."""
+        arrays, options = self._options(evidence)
+        folds = fold_each(copy_sharing_parameters(model), place, arrays.X, arrays.y, count=count, **options)
+        return [_number_samples(proposal, arrays, evidence) for proposal in folds]
+
+    def _options(self, evidence: Evidence) -> tuple[SampleArrays, dict[str, Any]]:
+        """Return the samples, and the options of :func:`fold` that do not depend on how many folds are wanted."""
         arrays, task = drop_unweighted(evidence.samples.arrays(self.max_samples)), task_of(evidence, "fold")
-        options: dict[str, Any] = {
-            "count": min(self.count, MAX_FOLDS),
-            "eps": self.eps,
-            "k": self.k,
-            "restarts": self.restarts,
-        }
         rows = torch.arange(len(arrays.X)) if arrays.rows is None else arrays.rows
-        tried = unrepaired_rows(known for known in evidence.earlier if known.get("method") == "fold")
-        options |= {
-            "point": "effective or sample",
-            "seed": evidence.seed,
-            "tried": np.flatnonzero(np.isin(rows.numpy(), sorted(tried))),
-        }
-        model = copy_sharing_parameters(model)
-        proposal = fold(model, place, arrays.X, arrays.y, loss=task, weight=arrays.weight, **options)
-        if "samples" in proposal.explanation and isinstance(evidence.samples, Sized):
-            sizes = {**proposal.explanation["samples"], "of": len(evidence.samples)}
-            proposal = replace(proposal, explanation={**proposal.explanation, "samples": sizes})
-        return renumber_proposal(proposal, arrays)
+        known = unrepaired_rows(known for known in evidence.earlier if known.get("method") == "fold")
+        tried = np.flatnonzero(np.isin(rows.numpy(), sorted(known)))
+        options: dict[str, Any] = {"loss": task, "weight": arrays.weight, "seed": evidence.seed, "tried": tried}
+        return arrays, options | {"eps": self.eps, "restarts": self.restarts}
 
     def check_evidence(self, evidence: Evidence) -> None:
         """Refuse losses other than the cross-entropy and the squared error."""
@@ -207,32 +207,107 @@ def fold(
         raise InputError(
             "direction", "be 'score' in regression, where the fold point is the sample itself", repr(direction)
         )
-    model = unwrap_module(model)
-    input_shape = tuple(np.shape(X)[1:]) if input_shape is None and np.ndim(X) > 2 else input_shape
-    place = find_place(model, place, input_shape)
-    subnet = subnetwork_at(model, place, input_shape)
-    data, inputs = layer_inputs(subnet, X)
-    view = subnet.view(inputs)
-    outputs = view.outputs()
-    state = (decisions if loss == "classification" else residuals)(outputs, y, weight)
-    if why := dead_layer_reason(subnet, inputs):
-        return _empty_proposal(place, subnet, why)
-    noise = np.isin(np.arange(len(inputs)), tried) & state.wrong
-    n, d = inputs.shape
-    kind = FoldSearch if n * d * d <= EXACT else ReducedSearch
-    search = kind(subnet, inputs, view, state, point, direction, seed)
+    shape = tuple(np.shape(X)[1:]) if input_shape is None and np.ndim(X) > 2 else input_shape
+    task = _Task(loss, point, direction, seed, weight)
+    search, context, why = _open_search(model, place, X, y, task, eps, shape)
+    if why:
+        return _empty_proposal(context, why)
+    noise = np.isin(np.arange(len(context.X)), tried) & context.state.wrong
     candidates = search.typical(max(k, count), restarts, noise)
     if not candidates:
         tired = "earlier folds at all mispredicted samples did not help, so these are treated as noise"
-        return _empty_proposal(place, subnet, tired if noise.any() else "no sample is mispredicted")
+        return _empty_proposal(context, tired if noise.any() else "no sample is mispredicted")
     results, folds = _choose(search, candidates if choose == "gain" else candidates[:count], noise, count)
     if not folds:
         reasons = [
             f"sample {result.instance}: {result.why}" for result in results if isinstance(result, RejectedCandidate)
         ]
-        return _empty_proposal(place, subnet, "; ".join(reasons[:MAX_REASONS]))
-    context = FoldContext(subnet, view, place, data, inputs, state, outputs, eps / len(folds), search.sizes)
+        return _empty_proposal(context, "; ".join(reasons[:MAX_REASONS]))
+    context = replace(context, eps=eps / len(folds), sizes=search.sizes)
     return _proposal(context, folds, explain_folds(folds, context, results, noise))
+
+
+def fold_each(
+    model: nn.Module,
+    place: Place | str,
+    X: Any,
+    y: Any,
+    *,
+    loss: Literal["classification", "regression"],
+    count: int,
+    seed: int,
+    weight: Any = None,
+    tried: Sequence[int] = (),
+    offset: Floats | None = None,
+    eps: float = Fold.eps,
+    restarts: int = Fold.restarts,
+) -> list[Proposal]:
+    """Propose one unit for each of up to ``count`` typical mispredictions, the largest gain first.
+
+    Arguments are those of :func:`fold`; ``offset`` (n, m) is added to the outputs, such as what another model predicts:
+    as the boundary is not known then, creases pass through the samples themselves.
+    """
+    task = _Task(loss, "effective or sample", "score", seed, weight, offset)
+    search, context, why = _open_search(model, place, X, y, task, eps, None)
+    if why:
+        return []
+    noise = np.isin(np.arange(len(context.X)), tried) & context.state.wrong
+    typical = search.typical(count, restarts, noise)
+    typical += other_mispredictions(typical, context.state.kind, context.state.wrong & ~noise, count - len(typical))
+    results, _ = _extend(search, typical, [], 0, at_sample=offset is not None)
+    refused = {result.instance for result in results if isinstance(result, RejectedCandidate)}
+    if refused and offset is None:
+        lone = [sample for sample in typical if sample.index in refused]
+        again, _ = _extend(search, lone, [], 0, at_sample=True)
+        results = [result for result in results if isinstance(result, FoldCandidate)] + again
+    folds = sorted((result for result in results if isinstance(result, FoldCandidate)), key=lambda fold: -fold.gain)
+    context = replace(context, sizes=search.sizes)
+    return [_proposal(context, [one], explain_folds([one], context, results, noise)) for one in folds]
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What folds are for, and where their creases pass."""
+
+    loss: str
+    point: str
+    direction: str
+    seed: int
+    weight: Any = None
+    offset: Floats | None = None
+
+
+def _open_search(
+    model: nn.Module,
+    place: Place | str,
+    X: Any,
+    y: Any,
+    task: _Task,
+    eps: float,
+    input_shape: Sequence[int] | None,
+) -> tuple[FoldSearch, FoldContext, str]:
+    """Return the search for folds in a place of a model, what it searches in, and why there can be none."""
+    model = unwrap_module(model)
+    place = find_place(model, place, input_shape)
+    subnet = subnetwork_at(model, place, input_shape)
+    data, inputs = layer_inputs(subnet, X)
+    view = subnet.view(inputs)
+    offset = 0.0 if task.offset is None else task.offset
+    outputs = offset + view.outputs()
+    state = (decisions if task.loss == "classification" else residuals)(outputs, y, task.weight)
+    n, d = inputs.shape
+    kind = FoldSearch if n * d * d <= EXACT else ReducedSearch
+    search = kind(subnet, inputs, view, state, task.point, task.direction, task.seed)
+    context = FoldContext(subnet, view, place, data, inputs, state, outputs, eps, {}, offset)
+    return search, context, dead_layer_reason(subnet, inputs)
+
+
+def _number_samples(proposal: Proposal, arrays: SampleArrays, evidence: Evidence) -> Proposal:
+    """Return a proposal whose explanation counts and numbers samples as the run's data does."""
+    if "samples" in proposal.explanation and isinstance(evidence.samples, Sized):
+        sizes = {**proposal.explanation["samples"], "of": len(evidence.samples)}
+        proposal = replace(proposal, explanation={**proposal.explanation, "samples": sizes})
+    return renumber_proposal(proposal, arrays)
 
 
 def _choose(
@@ -299,8 +374,9 @@ def dead_layer_reason(subnet: Subnetwork, X: Floats) -> str:
     return reason
 
 
-def _empty_proposal(place: Place, subnet: Subnetwork, why: str) -> Proposal:
+def _empty_proposal(context: FoldContext, why: str) -> Proposal:
     """Return a proposal without units, with the reason."""
+    place, subnet = context.place, context.subnet
     d, path = subnet.net.n_in, place.consumers[0].path
     no_columns = {path: torch.zeros(subnet.fan_out_size, 0, dtype=torch.float64)}
     nothing = torch.zeros(0, dtype=torch.float64)

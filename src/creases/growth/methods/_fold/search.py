@@ -18,6 +18,7 @@ from creases.growth.methods._fold.fold_point import FoldPoint, fold_point, local
 from creases.growth.methods._fold.predictions import Decisions, Residuals, as_logits
 from creases.growth.methods._fold.subnetwork import Subnetwork, SubnetworkView
 from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction, typical_mispredictions
+from creases.regions.geometry import UndecidedError
 
 
 def importance_sample(mass: Floats, size: int, seed: int) -> tuple[Ints, Floats]:
@@ -222,7 +223,10 @@ class FoldSearch:
         i, j = int(self.state.predicted[t]), int(self.state.true[t])
         if self.point == "foot":
             return local_fold_point(self.subnet.net, self.X[t], i, j)
-        return fold_point(self.subnet.net, self.X, self.state.predicted, t, i, j)
+        try:
+            return fold_point(self.subnet.net, self.X, self.state.predicted, t, i, j)
+        except UndecidedError:  # creases that are nearly parallel
+            return "the boundary next to it cannot be found within rounding"
 
     def _sample_point(self, t: int) -> FoldPoint:
         """Return the sample itself as the fold point."""

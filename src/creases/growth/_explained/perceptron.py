@@ -1,0 +1,276 @@
+"""A perceptron of one hidden layer on all rows at once, trained to convergence by a quasi-Newton method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from creases._typing import Floats, Ints
+
+#: Penalty on the squares of all weights (not of biases), per row of weight 1, for inputs and targets of spread 1.
+DECAY = 1e-4
+
+#: Corrections that the quasi-Newton method remembers.
+MEMORY = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Mean and spread of inputs and targets: networks are trained on numbers of mean 0 and spread 1."""
+
+    center: Floats  #: (d,)
+    spread: Floats  #: (d,) 1 for a constant input
+    level: Floats  #: (m,) 0 for classes
+    size: Floats  #: (m,) 1 for classes and for a constant target
+
+    @classmethod
+    def of(cls, rows: Rows) -> Scale:
+        """Return the scale of rows, by their weights."""
+        center, spread = _mean_and_spread(rows.X, rows.share)
+        if rows.task == "classification":
+            return cls(center, spread, np.zeros(rows.n_outputs), np.ones(rows.n_outputs))
+        return cls(
+            center, spread, *_mean_and_spread(rows.y if rows.offset is None else rows.y - rows.offset, rows.share)
+        )
+
+    def enter(self, net: Perceptron) -> Perceptron:
+        """Return a network for inputs and targets that are scaled."""
+        V, c = net.V / self.size[:, None], (net.c - self.level) / self.size
+        return Perceptron(net.W * self.spread, net.b + net.W @ self.center, V, c)
+
+    def leave(self, net: Perceptron) -> Perceptron:
+        """Return a network of scaled inputs and targets for those that are not."""
+        W = net.W / self.spread
+        return Perceptron(W, net.b - W @ self.center, net.V * self.size[:, None], net.c * self.size + self.level)
+
+
+def _mean_and_spread(values: Floats, share: Floats) -> tuple[Floats, Floats]:
+    mean = share @ values
+    spread = np.sqrt(share @ (values - mean) ** 2)
+    constant = np.ptp(values[share > 0], axis=0) == 0 if (share > 0).any() else np.ones(values.shape[1], bool)
+    return np.where(constant, values[:1].ravel() if len(values) else mean, mean), np.where(constant, 1.0, spread)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a table for one task: inputs, targets, weights, and what is added to the outputs."""
+
+    X: Floats  #: (n, d)
+    y: Floats  #: (n, m) values; (n,) class numbers
+    weight: Floats  #: (n,) at least 0
+    task: Literal["classification", "regression"]
+    n_outputs: int
+    offset: Floats | None = None  #: (n, m) added to the outputs, such as what another model predicts
+    whole: Rows | None = None  #: the rows that these are a part of, whose scale they share
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def part(self, rows: Ints) -> Rows:
+        """Return some of the rows, by number."""
+        offset = None if self.offset is None else self.offset[rows]
+        part = {"X": self.X[rows], "y": self.y[rows], "weight": self.weight[rows], "offset": offset}
+        return replace(self, **part, whole=self.whole or self)
+
+    @cached_property
+    def scale(self) -> Scale:
+        """Return the scale of the rows, or of those they are a part of."""
+        return Scale.of(self) if self.whole is None else self.whole.scale
+
+    @cached_property
+    def inputs(self) -> Floats:
+        """Return scaled inputs and a row of ones, (d + 1, n)."""
+        scaled = (self.X - self.scale.center) / self.scale.spread
+        return np.ascontiguousarray(np.vstack([scaled.T, np.ones(len(self.X))]))
+
+    @cached_property
+    def share(self) -> Floats:
+        """Return the weights (n,) with sum 1."""
+        return np.asarray(self.weight / self.weight.sum())
+
+    @cached_property
+    def targets(self) -> Floats:
+        """Return the targets (m, n): scaled values, or 1 for the class of a row and 0 for the others."""
+        if self.task == "regression":
+            values = self.y if self.offset is None else self.y - self.offset
+            return np.ascontiguousarray(((values - self.scale.level) / self.scale.size).T)
+        classes = np.arange(max(self.n_outputs, 2))[-self.n_outputs :]
+        return np.asarray(classes[:, None] == self.y[None], np.float64)
+
+    @cached_property
+    def logits(self) -> Floats | None:
+        """Return the offset (m, n) of the logits of classes; that of values is taken off their targets."""
+        if self.offset is None or self.task == "regression":
+            return None
+        return np.ascontiguousarray(self.offset.T)
+
+    def objective(self, outputs: Floats) -> tuple[float, Floats]:
+        """Return the mean loss of scaled outputs (m, n), without the offset, and its gradient."""
+        if self.logits is not None:
+            outputs += self.logits
+        if self.task == "regression":
+            return _squared_error(outputs, self.targets, self.share)
+        return _cross_entropy(outputs, self.targets, self.share)
+
+    def losses(self, outputs: Floats) -> Floats:
+        """Return the loss (n,) of outputs (n, m): the cross-entropy, or the squared error averaged over outputs."""
+        if self.task == "regression":
+            return np.asarray(((outputs - self.y) ** 2).mean(axis=1))
+        if self.n_outputs == 1:
+            return np.asarray(np.logaddexp(0.0, np.where(self.y > 0, -1.0, 1.0) * outputs[:, 0]))
+        chosen = np.take_along_axis(outputs, self.y.astype(np.int64)[:, None], axis=1)[:, 0]
+        return np.asarray(np.maximum(logsumexp(outputs, axis=1) - chosen, 0.0))
+
+    def wrong(self, outputs: Floats) -> Floats:
+        """Return which rows (n,) outputs (n, m) assign to another class; none in a regression."""
+        if self.task == "regression":
+            return np.zeros(len(outputs), bool)
+        decided = outputs.argmax(axis=1) if self.n_outputs > 1 else outputs[:, 0] > 0
+        return np.asarray(decided != self.y)
+
+    def mean(self, values: Floats) -> float:
+        """Return the weighted mean of values (n,)."""
+        return float(self.share @ values)
+
+    def score(self, outputs: Floats) -> float:
+        """Return the accuracy, or R^2 averaged over the outputs: for a constant target 1 without error, else 0."""
+        if self.task == "classification":
+            return 1.0 - self.mean(self.wrong(outputs))
+        spread = self.share @ (self.y - self.share @ self.y) ** 2
+        error = self.share @ (outputs - self.y) ** 2
+        constant = spread <= 1e-14 * (self.share @ self.y**2)
+        return float(np.where(constant, error == 0, 1 - error / np.where(constant, 1.0, spread)).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Perceptron:
+    """The network ``V relu(W x + b) + c``."""
+
+    W: Floats  #: (h, d)
+    b: Floats  #: (h,)
+    V: Floats  #: (m, h)
+    c: Floats  #: (m,)
+
+    @property
+    def width(self) -> int:
+        """Return the number of units."""
+        return len(self.b)
+
+    @property
+    def size(self) -> int:
+        """Return the number of parameters."""
+        return self.W.size + self.b.size + self.V.size + self.c.size
+
+    def outputs(self, rows: Rows) -> Floats:
+        """Return the outputs (n, m) for rows, their offset included."""
+        outputs = np.maximum(rows.X @ self.W.T + self.b, 0.0) @ self.V.T + self.c
+        return outputs if rows.offset is None else outputs + rows.offset
+
+    def losses(self, rows: Rows) -> Floats:
+        """Return the loss (n,) of each row."""
+        return rows.losses(self.outputs(rows))
+
+    def with_units(self, W: Floats, b: Floats, V: Floats) -> Perceptron:
+        """Return the network with more units: W (k, d), b (k,), V (m, k)."""
+        return Perceptron(np.vstack([self.W, W]), np.append(self.b, b), np.hstack([self.V, V]), self.c)
+
+    def keep_units(self, units: Sequence[int]) -> Perceptron:
+        """Return the network with some of its units only."""
+        chosen = list(units)
+        return Perceptron(self.W[chosen], self.b[chosen], self.V[:, chosen], self.c)
+
+    def vector(self) -> Floats:
+        """Return all parameters in one vector: (W, b) row by row, then (V, c) row by row."""
+        return np.concatenate([np.column_stack([self.W, self.b]).ravel(), np.column_stack([self.V, self.c]).ravel()])
+
+    def from_vector(self, vector: Floats) -> Perceptron:
+        """Return the network of this shape with these parameters."""
+        (h, d), m = self.W.shape, len(self.c)
+        A, B = vector[: h * (d + 1)].reshape(h, d + 1), vector[h * (d + 1) :].reshape(m, h + 1)
+        return Perceptron(A[:, :-1].copy(), A[:, -1].copy(), B[:, :-1].copy(), B[:, -1].copy())
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A network that was trained, and what that took."""
+
+    net: Perceptron
+    loss: float  #: mean loss with the penalty
+    passes: int  #: over the rows
+    is_converged: bool
+
+
+def fit(net: Perceptron, rows: Rows, *, passes: int, decay: float = DECAY) -> Fit:
+    """Train a network on all rows until it converges, or for a number of passes over them (L-BFGS)."""
+    net = rows.scale.enter(net)
+    (h, d), m = net.W.shape, len(net.c)
+    inputs, first = rows.inputs, h * (d + 1)
+    penalty = np.ones(net.size)
+    penalty[:first].reshape(h, d + 1)[:, -1] = 0.0
+    penalty[first:].reshape(m, h + 1)[:, -1] = 0.0
+    penalty *= 2 * decay
+    hidden = np.ones((h + 1, len(rows)))
+
+    def loss(vector: Floats) -> tuple[float, Floats]:
+        A, B = vector[:first].reshape(h, d + 1), vector[first:].reshape(m, h + 1)
+        np.maximum(np.matmul(A, inputs, out=hidden[:-1]), 0.0, out=hidden[:-1])
+        value, errors = rows.objective(B @ hidden)
+        gradient = penalty * vector
+        value += 0.5 * float(gradient @ vector)
+        back = B[:, :-1].T @ errors
+        back *= hidden[:-1] > 0
+        gradient[:first] += (back @ inputs.T).ravel()
+        gradient[first:] += (errors @ hidden.T).ravel()
+        return value, gradient
+
+    vector, value, spent, is_converged = minimize_loss(loss, net.vector(), passes)
+    return Fit(rows.scale.leave(net.from_vector(vector)), value, spent, is_converged)
+
+
+def minimize_loss(
+    loss: Callable[[Floats], tuple[float, Floats]], start: Floats, passes: int
+) -> tuple[Floats, float, int, bool]:
+    """Minimize a function that returns its value and gradient: where, the value, the evaluations, whether it converged.
+
+    The result is the best point seen: a line search across creases may end at another one.
+    """
+    from scipy.optimize import minimize
+
+    best: list[Any] = [np.inf, start]
+
+    def observe(vector: Floats) -> tuple[float, Floats]:
+        value, gradient = loss(vector)
+        if value < best[0]:
+            best[:] = value, vector.copy()
+        return value, gradient
+
+    options = {"maxiter": passes, "maxfun": passes, "maxcor": MEMORY, "ftol": 1e-10, "gtol": 1e-7}
+    result = minimize(observe, start, jac=True, method="L-BFGS-B", options=options)
+    return best[1], float(best[0]), int(result.nfev), result.status == 0
+
+
+def _squared_error(outputs: Floats, targets: Floats, share: Floats) -> tuple[float, Floats]:
+    """Return half the mean squared error of outputs (m, n), and its gradient."""
+    errors = outputs - targets
+    scaled = errors * share
+    return 0.5 * float((scaled * errors).sum()), scaled
+
+
+def _cross_entropy(outputs: Floats, targets: Floats, share: Floats) -> tuple[float, Floats]:
+    """Return the mean cross-entropy of outputs (m, n), and its gradient."""
+    if len(targets) == 1:
+        value = float(share @ (np.logaddexp(0.0, outputs[0]) - targets[0] * outputs[0]))
+        return value, (expit(outputs) - targets) * share
+    outputs -= outputs.max(axis=0)
+    chances = np.exp(outputs)
+    total = chances.sum(axis=0)
+    value = float(share @ (np.log(total) - (targets * outputs).sum(axis=0)))
+    chances /= total
+    chances -= targets
+    chances *= share
+    return value, chances

@@ -1,0 +1,462 @@
+"""A run of explained growth: the search on a torch module, with its history, its checkpoint, and steps to undo."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from creases._typing import Ints
+from creases.errors import CreasesError, FileError, InputError
+from creases.growth._budget import Budget, Meter
+from creases.growth._checkpoint import ModelState, load_checkpoint, save_checkpoint
+from creases.growth._config import MAY_CHANGE, GrowthConfig, check_setting, describe_setting
+from creases.growth._explained.perceptron import Perceptron, Rows
+from creases.growth._explained.proposals import Proposals
+from creases.growth._explained.search import MIN_HELD, Growth, Judges, Limits, Round, Trained, advance
+from creases.growth._objective import Loss, objective
+from creases.growth._records import History, Record, smooth
+from creases.growth._samples import InMemorySamples, fingerprint
+from creases.growth._state import State
+from creases.growth.methods._fold.fold import Fold
+from creases.growth.methods._registry import resolve_method
+from creases.growth.policies._policies import as_stops, resolve_where
+from creases.network import places
+from creases.network.surgery import find_place
+
+#: Passes over the rows of a run without a budget: more than any takes.
+NO_LIMIT = 1_000_000
+
+#: Incoming weights of new units up to which a record holds them.
+MAX_WEIGHTS = 20_000
+
+#: What to do about a checkpoint that cannot be used.
+_DELETE = "delete it to begin again, or pass another file"
+
+
+@dataclass(frozen=True, eq=False)
+class ExplainedState:
+    """A run at one moment: its network, the search, the history."""
+
+    growth: Growth
+    unfinished: Growth | None
+    network: ModelState
+    history: History
+    spent: dict[str, Any]
+
+
+class ExplainedRun:
+    """A run of explained growth, driven round by round; each round is an epoch of its history.
+
+    The module becomes the network of the search after every round. It has what :class:`creases.growth.Run` has for
+    those who drive either.
+    """
+
+    optimizer = None  #: full-batch quasi-Newton, without a state between rounds
+    is_retrained = True  #: on rows that were held out, where these may be trained on
+
+    def __init__(
+        self,
+        model: nn.Module,
+        train: InMemorySamples,
+        held: InMemorySamples | None,
+        loss: str | Loss,
+        config: GrowthConfig,
+        *,
+        joins: bool,
+        checkpoint: str | Path | None = None,
+    ) -> None:
+        self.config, self.path = config, None if checkpoint is None else Path(checkpoint)
+        self.before_decision: list[Callable[[State], None]] = []  #: called before every round
+        self.judges, self._numbers = _judges(train, held, loss, model, config.seed, joins=joins)
+        how = Fold() if config.how == "auto" else resolve_method(config.how)
+        place = find_place(model, _only_place(model, train.example()), X=train.example())
+        self._place, self._consumer = place.name, place.consumers[0].path
+        self._propose = Proposals(how, place.name, self._number_rows)
+        goal = objective(loss, weighted=train.weighted)
+        budget = Budget(NO_LIMIT) if config.budget == "auto" else Budget.parse(config.budget)
+        history = History(setting=describe_setting(loss, config, as_stops(config.stop)))
+        more = {"budget": budget, "data": fingerprint(train), "loop": "explained"}
+        more |= {"validation": "none" if held is None else fingerprint(held)}
+        history.setting |= {name: str(value) for name, value in more.items()}
+        meter = Meter(budget, len(train))
+        self.state = State(model, None, train, goal, how, resolve_where(config.where), history, config.seed, meter)
+        self.growth = Growth()
+        self._unfinished: Growth | None = None  #: as the budget ended growth
+        self.saved = 0.0
+
+    @property
+    def history(self) -> History:
+        """Rounds and growth steps so far."""
+        return self.state.history
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """The width of the hidden layer, by name."""
+        return {self._place: self._layer.out_features}
+
+    @property
+    def best(self) -> tuple[int, ModelState] | None:
+        """The network before rows that were held out were trained on, and its round."""
+        return None
+
+    @property
+    def phase(self) -> str:
+        """What comes next, in a few words."""
+        phases = {
+            "start": "Next: fit the linear model.",
+            "fold": "Next: fold at a typical misprediction and train to convergence.",
+            "remove": "Next: see which units held-out rows can do without.",
+            "finish": "Next: train on all rows.",
+        }
+        return phases.get(self.growth.phase, "")
+
+    @property
+    def _layer(self) -> nn.Linear:
+        layer = self.state.model.get_submodule(self._place)
+        assert isinstance(layer, nn.Linear)
+        return layer
+
+    def _number_rows(self, rows: Rows) -> Ints:
+        return self._numbers if len(rows) == len(self._numbers) else self._numbers[self.judges.fitted[0]]
+
+    def start(self) -> None:
+        """Resume from the checkpoint, or begin."""
+        if self.path is not None and self.path.exists():
+            try:
+                self._load(self.path, load_checkpoint(self.path))
+            except CreasesError:
+                raise
+            except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as problem:
+                raise FileError(f"cannot resume from {self.path}: it is damaged ({problem!r}); {_DELETE}") from problem
+        self.saved = time.monotonic()
+
+    def epoch(self, *, grow: bool = True) -> None:
+        """Take the next round: fit the linear model, fold, take a unit away, or train on all rows.
+
+        With ``grow=False`` growth ends: what is there is trained on all rows.
+        """
+        state = self.state
+        state.record = None
+        if not grow and self.growth.phase in ("start", "fold", "remove"):
+            self._end_growth("it was told to")
+        state.due = self.growth.phase == "fold"
+        for hook in self.before_decision:
+            hook(state)
+        self._advance()
+
+    def grow_now(self) -> Record | None:
+        """Fold now; None where no fold promises a gain."""
+        if self.growth.phase not in ("fold", "remove") or self.growth.now is None:
+            return None
+        self.growth = replace(self.growth, phase="fold", failures=0)
+        records = len(self.history.records)
+        self._advance()
+        return self.state.record if len(self.history.records) > records else None
+
+    def leave_stage(self) -> None:
+        """Do nothing: each fold stands alone."""
+
+    def _advance(self) -> None:
+        """Take rounds until one does something, or the run ends."""
+        state = self.state
+        limits = self._limits()
+        while self.growth.phase != "ended":
+            if self.growth.phase == "finish" and self._unfinished is None:
+                self._unfinished = self.growth
+            self.growth, done = advance(self.growth, self.judges, self._propose, limits)
+            self._note(done)
+            if state.meter.progress >= 1 and self.growth.phase in ("fold", "remove"):
+                self._end_growth(f"the budget of {state.meter.budget} is spent")
+            if done.kind != "none":
+                break
+        if self.growth.phase == "ended":
+            self._end()
+        state.clear()
+
+    def _limits(self) -> Limits:
+        meter, config = self.state.meter, self.config
+        units = config.max_units
+        if config.max_parameters is not None:
+            d, m = self.judges.rows.X.shape[1], self.judges.rows.n_outputs
+            room = (config.max_parameters - m) // (d + 1 + m)
+            units = room if units is None else min(units, room)
+        passes = int(meter.budget.amount) if meter.budget.unit == "epochs" else None
+        return Limits(units, passes, config.seed)
+
+    def _end_growth(self, why: str) -> None:
+        self._mark_undone()
+        growth = self.growth
+        if growth.best is None:  # not even the linear model was fitted
+            self.growth = replace(growth, phase="ended", ended=why)
+            return
+        self.growth = replace(growth, phase="finish", now=growth.best, ended=growth.ended or why)
+
+    def _note(self, done: Round) -> None:
+        """Write down what a round did: in the module, the history and the meter."""
+        state, history, growth = self.state, self.history, self.growth
+        state.meter.epochs += done.passes
+        width = 0 if growth.now is None else growth.now.net.width
+        d, m = self.judges.rows.X.shape[1], self.judges.rows.n_outputs
+        state.meter.multiply_adds += 3 * done.passes * len(self.judges.parts[0]) * width * (d + m)
+        state.meter.read_clock()
+        if growth.ended and not history.growth_ended:
+            ended = f"the budget of {state.meter.budget} is spent" if growth.ended == "the budget is spent" else ""
+            history.growth_ended = ended or growth.ended
+            history.growth_spent = state.meter.progress
+        if done.kind in ("start", "fold", "remove"):
+            self._record(done)
+        if done.is_undone or (growth.phase == "finish" and growth.now is growth.best):
+            self._mark_undone()
+        if done.kind != "none":
+            assert done.after is not None
+            self._add_epoch(done)
+        if growth.now is not None:
+            self._write(growth.now.net)
+
+    def _add_epoch(self, done: Round) -> None:
+        history, state, after = self.history, self.state, done.after
+        assert after is not None
+        numbers = dict(after.numbers)
+        if done.kind == "finish":
+            history.joined = len(history.epochs)
+            outputs = after.net.outputs(self.judges.rows)
+            numbers |= {"loss": self.judges.rows.mean(self.judges.rows.losses(outputs))}
+            numbers |= {"score": self.judges.rows.score(outputs)}
+        history.epochs.append(
+            {
+                "epoch": len(history.epochs) + 1,
+                "steps": history.steps + done.passes,
+                **state.meter.numbers,
+                "progress": state.meter.progress,
+                **numbers,
+                "smoothed_loss": smooth(history.epochs, "smoothed_loss", after.held_loss),
+                "smoothed_score": smooth(history.epochs, "smoothed_score", after.held_score),
+                "parameters": after.net.size,
+                "widths": {self._place: after.net.width},
+            }
+        )
+
+    def _record(self, done: Round) -> None:
+        """Record a growth step: what it was for, and what became of it."""
+        history, before, after = self.history, done.before, done.after
+        assert before is not None
+        assert after is not None
+        assert done.placed is not None
+        rows = self.judges.parts[0]
+        placed = done.placed.outputs(rows)
+        units, removed = _changed_units(done)
+        old = 0 if done.kind == "start" else before.net.width
+        weights = {} if not units else _weights(done.placed, units, self._consumer)
+        changed = int((rows.wrong(placed) != rows.wrong(before.net.outputs(rows))).sum())
+        record = Record(
+            number=len(history.records) + 1,
+            action="narrow" if done.kind == "remove" else "grow",
+            epoch=len(history.epochs) + 1,
+            steps=history.steps,
+            place=self._place,
+            method=_method(done),
+            units=units,
+            removed=removed,
+            width=(old, done.placed.width),
+            parameters=(0 if done.kind == "start" else before.net.size, done.placed.size),
+            predicted=0.0 if done.candidate is None else done.candidate.gain,
+            before=before.numbers,
+            after={"loss": rows.mean(rows.losses(placed)), "score": rows.score(placed)},
+            changed=changed if rows.task == "classification" else None,
+            weights=weights,
+            explanation=self._explanation(done),
+            later={"epoch": len(history.epochs) + 1, **after.numbers},
+        )
+        history.records.append(record)
+        self.state.record = record
+
+    def _explanation(self, done: Round) -> dict[str, Any]:
+        assert done.after is not None
+        if done.kind == "start":
+            return {"method": "linear", "place": self._place, "units": done.after.net.width, "pairs": done.rank}
+        if done.kind == "remove":
+            return {"method": "remove", "place": self._place, "needless": True}
+        assert done.candidate is not None
+        assert done.placed is not None
+        unit = done.placed.width - 1
+        explanation = {"unit": unit, **done.candidate.explanation, "alone": done.alone}
+        assert done.seen is not None
+        return self._propose.review(explanation, unit, done.after.net, done.seen)
+
+    def _mark_undone(self) -> None:
+        """Mark the growth steps that were not confirmed as undone."""
+        best = self.growth.best
+        width = 0 if best is None else best.net.width
+        standing = [record for record in self.history.records if not record.undone]
+        for record in reversed(standing):
+            if record.action != "grow" or record.width[1] <= width:
+                break
+            record.undone = True
+
+    def _end(self) -> None:
+        history = self.history
+        self._mark_undone()
+        history.kept = len(history.epochs)
+        last = "; all rows, those held out too, were trained on at the end" if history.joined is not None else ""
+        history.ended = f"{self.growth.ended or history.growth_ended}{last}"
+
+    def _write(self, net: Perceptron) -> None:
+        """Give the module the network's units and weights."""
+        names = (f"{self._place}.weight", f"{self._place}.bias", f"{self._consumer}.weight", f"{self._consumer}.bias")
+        state = ModelState.from_model(self.state.model, {self._place: net.width})
+        kinds = {name: state.tensors[name].dtype for name in names}
+        tensors = dict(zip(names, map(torch.from_numpy, (net.W, net.b, net.V, net.c)), strict=True))
+        state.tensors.update({name: tensors[name].to(kinds[name]) for name in names})
+        state.restore(self.state.model, self.state.samples.example())
+
+    def snapshot(self) -> ExplainedState:
+        """Return the run as it is now, to :meth:`restore` later."""
+        network = ModelState.from_model(self.state.model, self.widths)
+        return ExplainedState(self.growth, self._unfinished, network, self.history.copy(), self.state.meter.numbers)
+
+    def restore(self, state: ExplainedState) -> None:
+        """Restore an earlier state bit for bit: the network, the search, the history."""
+        state.network.restore(self.state.model, self.state.samples.example())
+        self.growth, self._unfinished, self.state.history = state.growth, state.unfinished, state.history.copy()
+        self.state.meter.resume(state.spent)
+        self.state.clear()
+
+    def extend(self, budget: str | float | Budget) -> None:
+        """Raise the total budget; growth that the budget ended continues."""
+        meter, larger = self.state.meter, Budget.parse(budget)
+        before, meter.budget = meter.budget, larger
+        if meter.progress >= 1:
+            meter.budget = before
+            raise InputError("budget", "be more than is spent already", str(larger))
+        history = self.history
+        history.setting["budget"] = str(larger)
+        history.ended, history.kept = "", None
+        if self._unfinished is not None and "budget" in history.growth_ended:
+            history.growth_ended, history.growth_spent = "", None
+            self.growth, self._unfinished = replace(self._unfinished, phase="fold", ended=""), None
+
+    def save(self, seconds: float) -> None:
+        """Write the checkpoint after a growth step, at the end, and if the last one is older than ``seconds``."""
+        due = self.state.record is not None or self.history.ended or time.monotonic() - self.saved >= seconds
+        if self.path is None or not due:
+            return
+        model = ModelState.from_model(self.state.model, self.widths).to_dict()
+        unfinished = None if self._unfinished is None else _growth_dict(self._unfinished)
+        content = {"history": self.history.to_json(), "model": model, "spent": self.state.meter.numbers}
+        save_checkpoint(self.path, {**content, "growth": _growth_dict(self.growth), "unfinished": unfinished})
+        self.saved = time.monotonic()
+
+    def _load(self, path: Path, saved: Mapping[str, Any]) -> None:
+        history = History.from_json(saved["history"])
+        setting = self.history.setting
+        check_setting(path, history.setting, setting)
+        ModelState.from_dict(saved["model"]).restore(self.state.model, self.state.samples.example())
+        self.growth = _growth_from(saved["growth"], self.judges)
+        self._unfinished = None if saved["unfinished"] is None else _growth_from(saved["unfinished"], self.judges)
+        budget, self.state.history = self.state.meter.budget, history
+        self.state.meter.resume(saved["spent"])
+        if any(history.setting[name] != setting[name] for name in MAY_CHANGE):
+            self.extend(budget)
+        history.setting = setting
+
+    def finish(self) -> None:
+        """Do nothing: the last round leaves the network that is kept."""
+
+
+def _only_place(model: nn.Module, example: Tensor) -> str:
+    return places(model, X=example)[0].name
+
+
+def _judges(
+    train: InMemorySamples,
+    held: InMemorySamples | None,
+    loss: str | Loss,
+    model: nn.Module,
+    seed: int,
+    *,
+    joins: bool,
+) -> tuple[Judges, Ints]:
+    """Return the rows of a run with those that judge, and their numbers in the user's data."""
+    parts = [train] if held is None else [train, held]
+    with torch.no_grad():
+        m = deepcopy(model)(train.example()).flatten(1).shape[1]
+    task = objective(loss).task
+    assert task is not None
+    X = np.concatenate([part.X.detach().double().flatten(1).numpy() for part in parts])
+    y = np.concatenate([part.y.detach().double().reshape(len(part), -1).numpy() for part in parts])
+    weights = [torch.ones(len(part)) if part.weight is None else part.weight for part in parts]
+    weight = np.concatenate([weight.double().numpy() for weight in weights])
+    numbers = [torch.arange(len(part)) if part.rows is None else part.rows for part in parts]
+    rows = Rows(X, y[:, 0] if task == "classification" else y, weight, task, m)
+    fitted = np.arange(len(train))
+    every = np.concatenate([part.numpy() for part in numbers])
+    if held is None or (joins and len(held) < MIN_HELD):
+        return Judges.folds(rows, seed), every
+    return Judges.part(rows, fitted, np.arange(len(train), len(rows)), joins=joins), every
+
+
+def _changed_units(done: Round) -> tuple[list[int], list[int]]:
+    """Return the numbers of units that are new, and of those that were removed."""
+    assert done.placed is not None
+    assert done.after is not None
+    if done.kind == "start":
+        return list(range(done.after.net.width)), []
+    return ([done.placed.width - 1], []) if done.kind == "fold" else ([], [int(done.unit or 0)])
+
+
+def _method(done: Round) -> str:
+    if done.candidate is None:
+        return "linear" if done.kind == "start" else "remove"
+    return str(done.candidate.explanation.get("method", ""))
+
+
+def _weights(net: Perceptron, units: Sequence[int], consumer: str) -> dict[str, Any]:
+    if len(units) * net.W.shape[1] > MAX_WEIGHTS:
+        return {}
+    chosen = list(units)
+    fan_out = {consumer: net.V[:, chosen].tolist()}
+    return {"fan_in": net.W[chosen].tolist(), "bias": net.b[chosen].tolist(), "fan_out": fan_out}
+
+
+def _growth_dict(growth: Growth) -> dict[str, Any]:
+    """Return a search as dicts, lists, numbers, text and tensors."""
+    plain = {"tried": growth.tried, "first": growth.first, "ended": growth.ended}
+    return {
+        "phase": growth.phase,
+        "best": None if growth.best is None else [_net_list(net) for net in growth.best.nets],
+        "now": None if growth.now is None else [_net_list(net) for net in growth.now.nets],
+        "is_waiting": growth.now is not growth.best,
+        "numbers": [growth.linear_loss, growth.failures, growth.round, growth.passes, growth.limit],
+        "plain": json.dumps(plain, default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value)),
+    }
+
+
+def _growth_from(saved: Mapping[str, Any], judges: Judges) -> Growth:
+    """Return the search that :func:`_growth_dict` wrote."""
+    best = None if saved["best"] is None else Trained.of([_net_from(net) for net in saved["best"]], judges)
+    now = best
+    if saved["is_waiting"] and saved["now"] is not None:
+        now = Trained.of([_net_from(net) for net in saved["now"]], judges)
+    linear_loss, failures, rounds, passes, limit = saved["numbers"]
+    plain = json.loads(saved["plain"])
+    return Growth(
+        saved["phase"], best, now, linear_loss, tuple(plain["tried"]), plain["first"], failures, rounds, passes, limit,
+        plain["ended"],
+    )  # fmt: skip
+
+
+def _net_list(net: Perceptron) -> list[Tensor]:
+    return [torch.from_numpy(values.copy()) for values in (net.W, net.b, net.V, net.c)]
+
+
+def _net_from(saved: Sequence[Tensor]) -> Perceptron:
+    return Perceptron(*(values.numpy() for values in saved))

@@ -1,0 +1,384 @@
+"""Explained growth as a search: start as the linear model, fold at a typical misprediction, keep what is confirmed.
+
+One call of :func:`advance` is one round: the start, one fold with its training, one unit taken away, or the last
+training on all rows. A round depends on nothing but the :class:`Growth` it begins with, so a search can stop and resume
+anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from creases._typing import Floats, Ints
+from creases.growth._explained.perceptron import Perceptron, Rows, fit
+from creases.growth._explained.start import fit_linear
+
+#: Folds that are tried in a round, and passes over the rows that tell which of them is best.
+CANDIDATES, TRIAL_PASSES = 3, 60
+
+#: Passes in which a network converges, at most.
+PASSES = 400
+
+#: Folds in a series that may wait for confirmation (what two or three bring together, none may bring alone), and series
+#: that may fail before growth ends.
+WAITING, FAILURES = 4, 2
+
+#: What a unit must lower the held-out loss by: a share of it, a share of the loss of a constant, standard errors.
+LEAST_SHARE, LEAST_GAIN, LEAST_ERRORS = 0.01, 0.001, 1.0
+
+#: Held-out rows below which folds of all rows judge instead of one part, and how many folds.
+MIN_HELD, FOLDS = 40, 4
+
+#: Share of the rows in the part that is held out, where nothing else says which.
+HELD_OUT = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Judges:
+    """The rows that networks are fitted to, and the rows that judge them.
+
+    Either one part of the rows is held out, or folds of them in turn: then the first network is fitted to all rows and
+    judged by none, and for each fold there is another one that grows by the same units on the other rows.
+    """
+
+    rows: Rows
+    fitted: Sequence[Ints]  #: of each network
+    held: Sequence[Ints]  #: of each network
+    joins: bool = True  #: whether rows that are held out may be learned from, and trained on in the end
+
+    @classmethod
+    def part(cls, rows: Rows, fitted: Ints, held: Ints, *, joins: bool = True) -> Judges:
+        """Return the judges of one part that is held out."""
+        return cls(rows, [fitted], [held], joins)
+
+    @classmethod
+    def folds(cls, rows: Rows, seed: int, count: int = FOLDS) -> Judges:
+        """Return the judges of several folds."""
+        n = len(rows)
+        order = np.random.default_rng(seed).permutation(n)
+        held = [np.sort(order[k::count]) for k in range(count)]
+        every = np.arange(n)
+        return cls(rows, [every, *(np.setdiff1d(every, part) for part in held)], [every[:0], *held])
+
+    @classmethod
+    def draw(cls, rows: Rows, seed: int) -> Judges:
+        """Return the judges of rows that are not divided yet: one part, or folds where it would be small."""
+        count = round(HELD_OUT * len(rows))
+        if count < MIN_HELD:
+            return cls.folds(rows, seed)
+        order = np.random.default_rng(seed).permutation(len(rows))
+        return cls.part(rows, np.sort(order[count:]), np.sort(order[:count]))
+
+    @cached_property
+    def parts(self) -> list[Rows]:
+        """Return the rows of each network."""
+        return [self.rows.part(rows) for rows in self.fitted]
+
+    @cached_property
+    def judging(self) -> Rows:
+        """Return the rows that judge."""
+        return self.rows.part(np.concatenate(list(self.held)))
+
+    def outputs(self, nets: Sequence[Perceptron]) -> Floats:
+        """Return the outputs for the rows that judge, each by a network that was not fitted to it."""
+        parts = [net.outputs(self.rows.part(held)) for net, held in zip(nets, self.held, strict=True)]
+        return np.concatenate(parts)
+
+    @cached_property
+    def constant_loss(self) -> float:
+        """Return the mean loss of the best constant."""
+        rows = self.parts[0]
+        if rows.task == "regression":
+            return float((rows.share @ (rows.y - rows.share @ rows.y) ** 2).mean())
+        shares = np.bincount(rows.y.astype(np.int64), rows.share)
+        return float(-(shares[shares > 0] * np.log(shares[shares > 0])).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A network that was trained, with those of the folds, and how well it predicts."""
+
+    nets: tuple[Perceptron, ...]
+    loss: float  #: mean loss of the rows fitted
+    score: float  #: accuracy, or R^2, of the rows fitted
+    held_losses: Floats  #: of the rows that judge
+    held_loss: float
+    held_score: float
+
+    @classmethod
+    def of(cls, nets: Sequence[Perceptron], judges: Judges) -> Trained:
+        """Return networks with how well they predict."""
+        fitted, judging = judges.parts[0], judges.judging
+        outputs, held = nets[0].outputs(fitted), judges.outputs(nets)
+        losses = judging.losses(held)
+        own = (fitted.mean(fitted.losses(outputs)), fitted.score(outputs))
+        return cls(tuple(nets), *own, losses, judging.mean(losses), judging.score(held))
+
+    @property
+    def net(self) -> Perceptron:
+        """Return the network."""
+        return self.nets[0]
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Return loss and score of the rows fitted and held out."""
+        return {
+            "loss": self.loss,
+            "score": self.score,
+            "validation_loss": self.held_loss,
+            "validation_score": self.held_score,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One unit that a method proposes."""
+
+    w: Floats  #: (d,)
+    b: float
+    v: Floats  #: (m,)
+    gain: float  #: predicted
+    explanation: Mapping[str, Any]
+
+    def add_to(self, net: Perceptron) -> Perceptron:
+        """Return a network with this unit."""
+        return net.with_units(self.w[None], np.array([self.b]), self.v[:, None])
+
+
+#: What proposes units: of a network, the rows it was fitted to, a seed, how many, and explanations of units undone.
+Propose = Callable[[Perceptron, Rows, int, int, Sequence[Mapping[str, Any]]], list[Candidate]]
+
+Phase = Literal["start", "fold", "remove", "finish", "ended"]
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """A search at one moment: all that the next round depends on."""
+
+    phase: Phase = "start"
+    best: Trained | None = None  #: the network that held-out rows have confirmed
+    now: Trained | None = None  #: the same, or with units that wait for confirmation
+    linear_loss: float = np.inf  #: held-out loss of the linear model
+    tried: tuple[Mapping[str, Any], ...] = ()  #: explanations of the first units of series that failed
+    first: Mapping[str, Any] | None = None  #: the explanation of the first unit that waits
+    failures: int = 0  #: in a row
+    round: int = 0
+    passes: int = 0  #: over the rows so far, of all networks
+    limit: float = np.inf  #: held-out loss up to which units are taken away
+    ended: str = ""  #: why growth ended
+
+    @property
+    def waiting(self) -> int:
+        """Return how many units wait for confirmation."""
+        return 0 if self.now is None or self.best is None else self.now.net.width - self.best.net.width
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What one round did."""
+
+    kind: Literal["start", "fold", "remove", "finish", "none"]
+    before: Trained | None = None
+    placed: Perceptron | None = None  #: with the new unit, before training
+    after: Trained | None = None
+    candidate: Candidate | None = None
+    seen: Rows | None = None  #: the rows that the new unit was proposed for
+    alone: dict[str, float] = field(default_factory=dict)  #: what training on without the unit would have brought
+    unit: int | None = None  #: that was taken away
+    is_confirmed: bool = False  #: the units that waited, this one included, are kept
+    is_undone: bool = False  #: they are undone
+    rank: int = 0  #: of the start
+    passes: int = 0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a search may take."""
+
+    units: int | None = None
+    passes: int | None = None
+    seed: int = 0
+
+    def room(self, growth: Growth, passes: int) -> int:
+        """Return how many of so many passes are left; at least one, which changes nothing where it is the last."""
+        return passes if self.passes is None else max(1, min(passes, self.passes - growth.passes))
+
+
+def advance(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
+    """Take the next round of a search; return the search after it, and what was done."""
+    step = {"start": _start, "fold": _fold, "remove": _remove, "finish": _finish}[growth.phase]
+    after, done = step(growth, judges, propose, limits)
+    after = replace(after, round=growth.round + 1, passes=growth.passes + done.passes)
+    if limits.passes is not None and after.passes >= limits.passes and after.phase not in ("finish", "ended"):
+        now = after.best
+        return replace(after, phase="finish", now=now, ended=after.ended or "the budget is spent"), done
+    return after, done
+
+
+def is_better(before: Trained, after: Trained, judges: Judges) -> bool:
+    """Return whether held-out rows confirm the units that a network has more than another.
+
+    They must lower the held-out loss by a hundredth of it and a thousandth of a constant's loss each, and all together
+    by a standard error of the difference.
+    """
+    share = judges.judging.share
+    gains = before.held_losses - after.held_losses
+    gain = float(share @ gains)
+    error = float(np.sqrt(share**2 @ (gains - gain) ** 2))
+    units = max(after.net.width - before.net.width, 1)
+    each = max(LEAST_SHARE * before.held_loss, LEAST_GAIN * judges.constant_loss)
+    return gain > max(units * each, LEAST_ERRORS * error)
+
+
+def _train(nets: Sequence[Perceptron], judges: Judges, passes: int) -> tuple[Trained, int]:
+    fits = [fit(net, rows, passes=passes) for net, rows in zip(nets, judges.parts, strict=True)]
+    return Trained.of([one.net for one in fits], judges), sum(one.passes for one in fits)
+
+
+def _start(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
+    """Start as the linear model, in as few pairs of units as predict held-out rows as well.
+
+    Beside another model, whose outputs the rows have as an offset, start without units.
+    """
+    if judges.rows.offset is not None:
+        d, m = judges.rows.X.shape[1], judges.rows.n_outputs
+        nothing = Perceptron(np.zeros((0, d)), np.zeros(0), np.zeros((m, 0)), np.zeros(m))
+        none = Trained.of([nothing] * len(judges.parts), judges)
+        after = replace(growth, phase="fold", best=none, now=none, linear_loss=none.held_loss)
+        return after, Round("start", none, nothing, none, is_confirmed=True)
+    linear = [fit_linear(rows) for rows in judges.parts]
+    passes, rank = sum(one.passes for one in linear), linear[0].rank
+    best = exact = Trained.of([one.pairs(rank) for one in linear], judges)
+    used = rank
+    for few in range(1, rank + 1):
+        trained, more = _train([one.pairs(few) for one in linear], judges, limits.room(growth, PASSES))
+        passes += more
+        if trained.held_loss <= exact.held_loss:
+            best, used = trained, few
+            break
+    after = replace(growth, phase="fold", best=best, now=best, linear_loss=exact.held_loss)
+    placed = linear[0].pairs(used)
+    return after, Round("start", exact, placed, best, rank=used, passes=passes, is_confirmed=True)
+
+
+def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
+    """Add the best of a few units, and train; keep it, let it wait for the next one, or undo what waits."""
+    now, best = growth.now, growth.best
+    assert now is not None
+    assert best is not None
+    if limits.units is not None and now.net.width >= limits.units:
+        return _give_up(growth, f"the network has {limits.units} units, the most allowed")
+    candidates, seen = _propose(growth, judges, propose, limits)
+    if not candidates:
+        if growth.waiting:
+            return _undo(growth), Round("none", is_undone=True)
+        wrong = judges.rows.task == "classification" and not growth.tried
+        return _give_up(growth, "no row is mispredicted" if wrong else "no fold at the rows left promises a gain")
+    rows, passes = judges.parts[0], 0
+    trials = []
+    for candidate in candidates:
+        trial = fit(candidate.add_to(now.net), rows, passes=limits.room(growth, TRIAL_PASSES))
+        trials.append((trial.loss, len(trials), trial.net))
+        passes += trial.passes
+    _, chosen, net = min(trials, key=lambda trial: trial[:2])
+    candidate = candidates[chosen]
+    nets = [net, *(candidate.add_to(net) for net in now.nets[1:])]
+    after, more = _train(nets, judges, limits.room(growth, PASSES))
+    alone = fit(now.net, rows, passes=limits.room(growth, PASSES))
+    passes += more + alone.passes
+    confirmed = is_better(best, after, judges)
+    waiting = after.net.width - best.net.width
+    failed = not confirmed and waiting >= WAITING
+    done = Round(
+        "fold",
+        now,
+        candidate.add_to(now.net),
+        after,
+        candidate,
+        seen,
+        {"loss": rows.mean(alone.net.losses(rows)), "passes": alone.passes},
+        is_confirmed=confirmed,
+        is_undone=failed,
+        passes=passes,
+    )
+    first = growth.first or candidate.explanation
+    if confirmed:
+        return replace(growth, best=after, now=after, tried=(), first=None, failures=0), done
+    growth = replace(growth, now=after, first=first)
+    return (_undo(growth) if failed else growth), done
+
+
+def _propose(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[list[Candidate], Rows]:
+    """Return a few units for the network as it is, and the rows they are for.
+
+    Where no row fitted is wrong, those held out may be.
+    """
+    assert growth.now is not None
+    seed = limits.seed + 1000 * growth.round
+    candidates = propose(growth.now.net, judges.parts[0], seed, CANDIDATES, growth.tried)
+    if not candidates and judges.joins and len(judges.parts[0]) < len(judges.rows):
+        return propose(growth.now.net, judges.rows, seed, CANDIDATES, growth.tried), judges.rows
+    return candidates, judges.parts[0]
+
+
+def _undo(growth: Growth) -> Growth:
+    """Go back to the network that was confirmed, and remember what was tried; give up after several failures."""
+    failures = growth.failures + 1
+    tried = growth.tried if growth.first is None else (*growth.tried, growth.first)
+    after = replace(growth, now=growth.best, first=None, tried=tried, failures=failures)
+    if failures < FAILURES:
+        return after
+    count = f"{failures} series of up to {WAITING} folds"
+    return _end_growth(after, f"{count} in a row did not lower the held-out loss by enough")
+
+
+def _give_up(growth: Growth, why: str) -> tuple[Growth, Round]:
+    undone = growth.waiting > 0
+    return _end_growth(replace(growth, now=growth.best), why), Round("none", is_undone=undone)
+
+
+def _end_growth(growth: Growth, why: str) -> Growth:
+    assert growth.best is not None
+    return replace(growth, phase="remove", ended=why, limit=growth.best.held_loss)
+
+
+def _remove(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
+    """Take away the unit that the rows need least, if held-out rows are as well predicted without it."""
+    best = growth.best
+    assert best is not None
+    width, passes = best.net.width, 0
+    if width < (2 if judges.rows.offset is None else 1):
+        return replace(growth, phase="finish"), Round("none")
+    trials = []
+    for unit in range(width):
+        others = [k for k in range(width) if k != unit]
+        trial = fit(best.net.keep_units(others), judges.parts[0], passes=limits.room(growth, TRIAL_PASSES))
+        trials.append((trial.loss, unit, trial.net))
+        passes += trial.passes
+    _, unit, net = min(trials, key=lambda trial: trial[:2])
+    others = [k for k in range(width) if k != unit]
+    nets = [net, *(one.keep_units(others) for one in best.nets[1:])]
+    after, more = _train(nets, judges, limits.room(growth, PASSES))
+    allowed = growth.limit + max(LEAST_SHARE * growth.limit, LEAST_GAIN * judges.constant_loss)
+    if after.held_loss > min(allowed, max(growth.linear_loss, growth.limit)):
+        return replace(growth, phase="finish"), Round("none", passes=passes + more)
+    done = Round("remove", best, best.net.keep_units(others), after, unit=unit, passes=passes + more, is_confirmed=True)
+    return replace(growth, best=after, now=after), done
+
+
+def _finish(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
+    """Train on all rows, those held out too, where there are such rows."""
+    best = growth.best
+    assert best is not None
+    if not judges.joins or len(judges.parts[0]) == len(judges.rows):
+        return replace(growth, phase="ended"), Round("none")
+    last = fit(best.net, judges.rows, passes=limits.room(growth, PASSES))
+    after = replace(best, nets=(last.net, *best.nets[1:]))
+    return replace(growth, best=after, now=after, phase="ended"), Round(
+        "finish", best, best.net, after, passes=last.passes
+    )
