@@ -35,11 +35,12 @@ BENDS, MORE_BENDS = 5, 12
 DIAGONALS = ((1.0, 1.0), (1.0, -1.0))
 MORE_DIAGONALS = (*DIAGONALS, (1.0, 2.0), (1.0, -2.0), (2.0, 1.0), (2.0, -1.0))
 
-#: Rows for each hinge of a finer plane, and the fraction of its freedom from which on a plane needs a finer one.
-ROWS_PER_HINGE, SATURATED = 20, 0.5
+#: Rows for each hinge of a finer plane, the fraction of its freedom from which on a plane needs a finer one, and how
+#: many get one at most.
+ROWS_PER_HINGE, SATURATED, MAX_FINER = 20, 0.5, 3
 
 #: Bends of a level's own curve at least and at most.
-LEVEL_BENDS = (3, 20)
+LEVEL_BENDS = (3, 6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,12 +294,15 @@ class PairLibrary:
         basis = fit.basis
         assert isinstance(basis, PlaneBasis)
         used = fit.effective[int(self.curves.blocks.max()) + 1 :]
-        pairs = [
-            self._pair(*pair.variables, is_fine=True)
-            if pair.variables[1].kind == "number" and freedom > SATURATED * len(pair.first) * fit.weights.shape[1]
-            else pair
-            for pair, freedom in zip(basis.pairs, used, strict=True)
-        ]
+        pairs, at = list(basis.pairs), len(self.curves.penalty)
+        sizes = []
+        for k, (pair, freedom) in enumerate(zip(basis.pairs, used, strict=True)):
+            size = float(np.square(fit.weights[at : at + len(pair.first)]).sum())
+            at += len(pair.first)
+            if pair.variables[1].kind == "number" and freedom > SATURATED * len(pair.first) * fit.weights.shape[1]:
+                sizes.append((-size, k))
+        for _, k in sorted(sizes)[:MAX_FINER]:
+            pairs[k] = self._pair(*pairs[k].variables, is_fine=True)
         return basis if all(a is b for a, b in zip(pairs, basis.pairs, strict=True)) else self.basis(pairs)
 
     def _pair(self, first: Variable, second: Variable, *, is_fine: bool = False) -> PairHinges:

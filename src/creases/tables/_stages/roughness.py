@@ -10,8 +10,9 @@ from creases.tables._stages.rows import Rows
 #: Rows of a bin whose mean residual is compared with chance, and bins at most.
 BIN_ROWS, MAX_BINS = 10, 200
 
-#: Standard deviations of chance by which a column's means must differ to get finer knots.
-ROUGH = 3.0
+#: Standard deviations of chance, and fraction of the residuals' variance, by which a column's means must differ to get
+#: finer knots.
+ROUGH, LEAST_SHARE = 3.0, 0.005
 
 #: Rows on each side of a possible jump that are compared, and the squared standard error by which they must differ.
 WINDOW, JUMP = 30, 20.0
@@ -39,7 +40,7 @@ def is_rough(x: Floats, residuals: Floats, copies: Floats) -> bool:
         means = np.bincount(cell, copies * each) / rows
         excess += float((rows * means**2).sum()) / variance - n_bins
         spread += float((2 + (kurtosis - 3) / rows.clip(1.0)).clip(0.1).sum())
-    return bool(excess > ROUGH * spread**0.5)
+    return bool(excess > max(ROUGH * spread**0.5, LEAST_SHARE * copies.sum() * residuals.shape[1]))
 
 
 def _bins(x: Floats, copies: Floats) -> Ints:

@@ -26,10 +26,10 @@ from creases.tables._stages.units import add_units, train_units
 SMALL = 4_000
 
 #: Pieces of a curve of a small and of a larger table at most.
-PIECES, MORE_PIECES = 20, 150
+PIECES, MORE_PIECES = 20, 100
 
-#: Rows for each piece of a curve that needs more pieces than others.
-ROWS_PER_PIECE = 10
+#: Rows for each piece of a curve that needs more pieces than others, and its pieces at most.
+ROWS_PER_PIECE, MOST_PIECES = 10, 150
 
 #: Pieces of a table's curves together, and inputs that have curves.
 FUNCTIONS, MAX_BENT = 400, 100
@@ -116,7 +116,7 @@ def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> C
     residuals = np.concatenate(scores)
     curves = best.fits[0].basis.curves
     knots, ramps = list(curves.knots), {}
-    n_pieces = int(np.clip(rows.copies.sum() // ROWS_PER_PIECE, PIECES, MORE_PIECES))
+    n_pieces = int(np.clip(rows.copies.sum() // ROWS_PER_PIECE, PIECES, MOST_PIECES))
     for j, shape in enumerate(inputs.shapes):
         if not inputs.is_numeric[j] or shape == "straight" or not is_rough(X[:, j], residuals, copies):
             continue
