@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class Proposals:
     ) -> list[Candidate]:
         """Return up to ``count`` units for a network, those whose explanations were ``tried`` in vain aside."""
         model = as_module(net)
-        place = find_place(model, LAYER)
+        place = _place(net.width)
         earlier = [{**explanation, "undone": True} for explanation in tried]
         evidence = self._evidence(rows, seed, earlier)
         try:
@@ -84,6 +85,19 @@ def as_module(net: Perceptron) -> nn.Sequential:
         for parameter, values in zip(model.parameters(), (net.W, net.b, net.V, net.c), strict=True):
             parameter.copy_(torch.from_numpy(values))
     return model
+
+
+def _place(width: int) -> Place:
+    """Return the hidden layer of :func:`as_module` as a place."""
+    place = _one_unit()
+    links = tuple(link.resize(width) for link in place.consumers)
+    return replace(place, width=width, consumers=links)
+
+
+@cache
+def _one_unit() -> Place:
+    with torch.random.fork_rng(devices=()):
+        return find_place(nn.Sequential(nn.Linear(1, 1), nn.ReLU(), nn.Linear(1, 1)), LAYER)
 
 
 def _samples(rows: Rows, numbers: Ints) -> InMemorySamples:

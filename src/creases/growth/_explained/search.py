@@ -348,7 +348,7 @@ def _end_growth(growth: Growth, why: str) -> Growth:
 
 
 def _remove(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
-    """Take away the unit that the rows need least, if held-out rows are as well predicted without it."""
+    """Take away one of the units that the rows need least, if held-out rows are as well predicted without it."""
     best = growth.best
     assert best is not None
     width, passes = best.net.width, 0
@@ -360,23 +360,27 @@ def _remove(growth: Growth, judges: Judges, propose: Propose, limits: Limits) ->
         trial = fit(best.net.keep_units(others), judges.parts[0], passes=limits.room(growth, TRIAL_PASSES))
         trials.append((trial.loss, unit, trial.net))
         passes += trial.passes
-    _, unit, net = min(trials, key=lambda trial: trial[:2])
-    others = [k for k in range(width) if k != unit]
-    nets = [net, *(one.keep_units(others) for one in best.nets[1:])]
-    after, more = _train(nets, judges, limits.room(growth, PASSES))
     allowed = growth.limit + max(LEAST_SHARE * growth.limit, LEAST_GAIN * judges.constant_loss)
-    if after.held_loss > min(allowed, max(growth.linear_loss, growth.limit)):
-        return replace(growth, phase="finish"), Round("none", passes=passes + more)
-    done = Round("remove", best, best.net.keep_units(others), after, unit=unit, passes=passes + more, is_confirmed=True)
-    return replace(growth, best=after, now=after), done
+    allowed = min(allowed, max(growth.linear_loss, growth.limit))
+    for _, unit, net in sorted(trials, key=lambda trial: trial[:2])[:CANDIDATES]:
+        others = [k for k in range(width) if k != unit]
+        nets = [net, *(one.keep_units(others) for one in best.nets[1:])]
+        after, more = _train(nets, judges, limits.room(growth, PASSES))
+        passes += more
+        if after.held_loss <= allowed:
+            done = Round(
+                "remove", best, best.net.keep_units(others), after, unit=unit, passes=passes, is_confirmed=True
+            )
+            return replace(growth, best=after, now=after), done
+    return replace(growth, phase="finish"), Round("none", passes=passes)
 
 
 def _finish(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
-    """Train on all rows, those held out too, where there are such rows."""
+    """Train on all rows, those held out too, where that is allowed."""
     best = growth.best
     assert best is not None
     if not judges.joins or len(judges.parts[0]) == len(judges.rows):
-        return replace(growth, phase="ended"), Round("none")
+        return replace(growth, phase="ended", now=best), Round("finish", best, best.net, best)
     last = fit(best.net, judges.rows, passes=limits.room(growth, PASSES))
     after = replace(best, nets=(last.net, *best.nets[1:]))
     return replace(growth, best=after, now=after, phase="ended"), Round(
