@@ -12,7 +12,6 @@ import torch
 from torch import nn
 
 from creases._typing import Ints
-from creases.errors import InputError, ReadError
 from creases.growth._explained.perceptron import Perceptron, Rows
 from creases.growth._explained.search import Candidate
 from creases.growth._objective import Objective, objective
@@ -40,13 +39,10 @@ class Proposals:
     ) -> list[Candidate]:
         """Return up to ``count`` units for a network, those whose explanations were ``tried`` in vain aside."""
         model = as_module(net)
-        place = _place(net.width)
+        place = _one_unit().resize(net.width - 1)
         earlier = [{**explanation, "undone": True} for explanation in tried]
         evidence = self._evidence(rows, seed, earlier)
-        try:
-            proposals = alternatives(self.how, model, place, evidence, count)
-        except (InputError, ReadError):
-            return []
+        proposals = alternatives(self.how, model, place, evidence, count)
         return [self._candidate(proposal) for proposal in proposals if _is_finite(proposal)]
 
     def review(self, explanation: Mapping[str, Any], unit: int, net: Perceptron, rows: Rows) -> dict[str, Any]:
@@ -87,15 +83,9 @@ def as_module(net: Perceptron) -> nn.Sequential:
     return model
 
 
-def _place(width: int) -> Place:
-    """Return the hidden layer of :func:`as_module` as a place."""
-    place = _one_unit()
-    links = tuple(link.resize(width) for link in place.consumers)
-    return replace(place, width=width, consumers=links)
-
-
 @cache
 def _one_unit() -> Place:
+    """Return the hidden layer of :func:`as_module` as a place, of one unit."""
     with torch.random.fork_rng(devices=()):
         return find_place(nn.Sequential(nn.Linear(1, 1), nn.ReLU(), nn.Linear(1, 1)), LAYER)
 

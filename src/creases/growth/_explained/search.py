@@ -348,7 +348,10 @@ def _end_growth(growth: Growth, why: str) -> Growth:
 
 
 def _remove(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
-    """Take away one of the units that the rows need least, if held-out rows are as well predicted without it."""
+    """Take away one of the units that the rows need least, if held-out rows are as well predicted without it.
+
+    Rows fitted must not tell otherwise: their loss may rise by what so many parameters bring on noise.
+    """
     best = growth.best
     assert best is not None
     width, passes = best.net.width, 0
@@ -367,12 +370,19 @@ def _remove(growth: Growth, judges: Judges, propose: Propose, limits: Limits) ->
         nets = [net, *(one.keep_units(others) for one in best.nets[1:])]
         after, more = _train(nets, judges, limits.room(growth, PASSES))
         passes += more
-        if after.held_loss <= allowed:
+        if after.held_loss <= allowed and after.loss <= best.loss + _noise_gain(best, judges):
             done = Round(
                 "remove", best, best.net.keep_units(others), after, unit=unit, passes=passes, is_confirmed=True
             )
             return replace(growth, best=after, now=after), done
     return replace(growth, phase="finish"), Round("none", passes=passes)
+
+
+def _noise_gain(before: Trained, judges: Judges) -> float:
+    """Return by how much the parameters of a unit lower the loss of rows fitted that are noise (Akaike)."""
+    rows, net = judges.parts[0], before.net
+    parameters = net.W.shape[1] + 1 + len(net.c)
+    return parameters / len(rows) * (2 * before.loss if rows.task == "regression" else 1.0)
 
 
 def _finish(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:

@@ -220,7 +220,7 @@ class GrowingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             self._seed, self._model = config.seed, experiment.model
         train = data.samples("train")
         assert train is not None
-        if first:
+        if first or self._optimizer is None:  # explained growth has none
             self._optimizer = config.make_optimizer(self._model, train)
         self._scaling = data.scaling
         history = History() if first else self._continue(config, train)
