@@ -251,18 +251,21 @@ def _start(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> 
         none = Trained.of([nothing] * len(judges.parts), judges)
         after = replace(growth, phase="fold", best=none, now=none, linear_loss=none.held_loss)
         return after, Round("start", none, nothing, none, is_confirmed=True)
-    linear = [fit_linear(rows) for rows in judges.parts]
+    linear = [fit_linear(rows, passes=limits.room(growth, PASSES)) for rows in judges.parts]
     passes, rank = sum(one.passes for one in linear), linear[0].rank
     best = exact = Trained.of([one.pairs(rank) for one in linear], judges)
-    used = rank
-    for few in range(1, rank + 1):
-        trained, more = _train([one.pairs(few) for one in linear], judges, limits.room(growth, PASSES))
+    most = 2 * rank if limits.units is None else limits.units
+    used = min(rank, -(-most // 2))
+    for few in range(1, used + 1):
+        nets = [one.pairs(few) for one in linear]
+        nets = [net.keep_units(range(min(net.width, most))) for net in nets]
+        trained, more = _train(nets, judges, limits.room(growth, PASSES))
         passes += more
-        if trained.held_loss <= exact.held_loss:
+        if trained.held_loss <= exact.held_loss or (few == used and nets[0].width < 2 * rank):
             best, used = trained, few
             break
     after = replace(growth, phase="fold", best=best, now=best, linear_loss=exact.held_loss)
-    placed = linear[0].pairs(used)
+    placed = linear[0].pairs(used).keep_units(range(best.net.width))
     return after, Round("start", exact, placed, best, rank=used, passes=passes, is_confirmed=True)
 
 
