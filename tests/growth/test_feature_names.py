@@ -73,9 +73,9 @@ def test_a_regressions_error_is_told_in_the_targets_own_units():
     why = explanation["why"]
     one = Scaling(np.zeros(1), np.ones(1), 0.0, 20.0)
     said = explain_reason(explanation, scaling=one)
-    assert (
-        f"the prediction was {format_number(20 * abs(why['residual'][0]))} too low at sample {why['instance']}" in said
-    )
+    mean = format_number(20 * abs(why["cluster"]["mean_residual"][0]))
+    assert f"samples like sample {why['instance']}" in said
+    assert f"were predicted {mean} too low" in said
 
 
 def test_a_network_with_the_scaling_undone_takes_the_datas_own_units():

@@ -98,7 +98,7 @@ def test_no_network_of_a_race_exceeds_the_limits_of_size(limit, sizes):
         units = sum(place.width for place in state.places)
         seen.append(units if "max_units" in limit else state.parameters)
 
-    grow(mlp(*sizes), (x, y), "classification", budget=120, callbacks=[watch], progress=False, **limit)
+    grow(mlp(*sizes), (x, y), "classification", loop="sized", budget=120, callbacks=[watch], progress=False, **limit)
     assert len(set(seen)) > 1  # larger networks were tried
     assert max(seen) <= next(iter(limit.values()))
 

@@ -182,6 +182,54 @@ def test_the_studio_makes_the_network_of_the_experiment(problem: Problem, experi
     assert trace(live.history) == trace(experiment.history)
 
 
+@pytest.fixture(scope="module", params=["moons", "sine_curve"])
+def explained(request: pytest.FixtureRequest) -> tuple[Problem, Experiment]:
+    """A run of explained growth, which judges by the rows that it holds out and does not train on them."""
+    problem = prepared(request.param)
+    experiment = Experiment.from_problem(problem, GrowthConfig(seed=SEED, standardize=False, keep="best"))
+    experiment.run(progress=False)
+    assert experiment.history.loop.startswith("explained growth")
+    return problem, experiment
+
+
+@pytest.mark.slow
+def test_grow_and_the_estimator_make_the_explained_network(explained: tuple[Problem, Experiment]) -> None:
+    problem, experiment = explained
+    task = experiment.data.task
+    train, held = split(problem, experiment.data)
+    estimator = GrowingRegressor if problem.classes is None else GrowingClassifier
+    fitted = estimator("network", random_state=SEED, standardize=False).fit(*train, validation=held)
+    assert same(fitted.module_, experiment.data.scaling.fold_into(experiment.model))
+    assert trace(fitted.history_) == trace(experiment.history)
+    if task == "regression":
+        train, held = ((X, y[:, None]) for X, y in (train, held))
+    model = nn.Sequential(nn.Linear(problem.X.shape[1], 3), nn.ReLU(), nn.Linear(3, experiment.data.n_outputs)).double()
+    _, history = creases.grow(model, train, task, validation=held, seed=SEED, progress=False)
+    assert same(nn.Sequential(*model), nn.Sequential(*experiment.model))
+    assert [epoch["loss"] for epoch in history.epochs] == [epoch["loss"] for epoch in experiment.history.epochs]
+
+
+@pytest.mark.slow
+def test_the_command_line_and_the_studio_make_the_explained_network(
+    explained: tuple[Problem, Experiment], tmp_path: Path
+) -> None:
+    problem, _ = explained
+    config = GrowthConfig(seed=SEED, standardize=False)
+    experiment = Experiment.from_problem(problem, config)
+    experiment.run(progress=False)
+    columns = {name: problem.X[:, k] for k, name in enumerate(problem.features)}
+    np.savez(tmp_path / "table.npz", **columns, y=problem.y)
+    words = ["grow", tmp_path / "table.npz", "--target", "y", "--task", problem.task, "--out", tmp_path / "run"]
+    result = CliRunner().invoke(app, list(map(str, [*words, "--kind", "network", "--no-standardize", "--seed", SEED])))
+    assert result.exit_code == 0, result.output
+    network = creases.read(tmp_path / "run" / "model.safetensors")
+    assert np.array_equal(network(problem.X), experiment.network(problem.X))
+    live = LiveRun(problem, RunSettings(problem.name, config=config), Limits())
+    while not live.history.ended:
+        live.epoch()
+    assert same(live.state.model, experiment.model)
+
+
 def test_all_share_their_defaults() -> None:
     defaults = asdict(GrowthConfig())
     for estimator in (GrowingClassifier("network"), GrowingRegressor("network")):

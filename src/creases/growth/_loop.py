@@ -94,6 +94,7 @@ def open_run(
     assert isinstance(samples, InMemorySamples)
     validation = resolve_validation(samples, validation, config.validation_fraction)
     joins = validation is None or isinstance(validation, float) or all_samples is not None
+    joins = joins and config.keep != "best"
     train, held = split_samples(samples, validation, model, config.seed)
     explained = ExplainedRun(model, train, held, loss, config, joins=joins, checkpoint=checkpoint)
     explained.history.loop = choice.why

@@ -155,8 +155,8 @@ def grow_table(
         Loop | None,
         growth_option(
             metavar="LOOP",
-            help="explained: one fold at a time, each with its reason; sized: stages that widen layers; auto: explained "
-            "where all rows fit one batch.",
+            help="Loop: explained (one fold at a time, each with its reason), sized (stages that widen layers) or auto "
+            "(explained where all rows fit one batch).",
             show_default="auto",
         ),
     ] = None,

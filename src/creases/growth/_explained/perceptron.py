@@ -208,6 +208,12 @@ class Fit:
 def fit(net: Perceptron, rows: Rows, *, passes: int, decay: float = DECAY) -> Fit:
     """Train a network on all rows until it converges, or for a number of passes over them (L-BFGS)."""
     net = rows.scale.enter(net)
+    vector, value, spent, is_converged = minimize_loss(penalized_loss(net, rows, decay), net.vector(), passes)
+    return Fit(rows.scale.leave(net.from_vector(vector)), value, spent, is_converged)
+
+
+def penalized_loss(net: Perceptron, rows: Rows, decay: float) -> Callable[[Floats], tuple[float, Floats]]:
+    """Return the mean loss with the penalty, and its gradient, as a function of a scaled network's parameters."""
     (h, d), m = net.W.shape, len(net.c)
     inputs, first = rows.inputs, h * (d + 1)
     penalty = np.ones(net.size)
@@ -228,8 +234,7 @@ def fit(net: Perceptron, rows: Rows, *, passes: int, decay: float = DECAY) -> Fi
         gradient[first:] += (errors @ hidden.T).ravel()
         return value, gradient
 
-    vector, value, spent, is_converged = minimize_loss(loss, net.vector(), passes)
-    return Fit(rows.scale.leave(net.from_vector(vector)), value, spent, is_converged)
+    return loss
 
 
 def minimize_loss(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import torch
 from torch import nn
 
 from creases._typing import Ints
-from creases.errors import InputError, ReadError
 from creases.growth._explained.perceptron import Perceptron, Rows
 from creases.growth._explained.search import Candidate
 from creases.growth._objective import Objective, objective
@@ -38,13 +38,10 @@ class Proposals:
     ) -> list[Candidate]:
         """Return up to ``count`` units for a network, those whose explanations were ``tried`` in vain aside."""
         model = as_module(net)
-        place = find_place(model, LAYER)
+        place = _one_unit().resize(net.width - 1)
         earlier = [{**explanation, "undone": True} for explanation in tried]
         evidence = self._evidence(rows, seed, earlier)
-        try:
-            proposals = alternatives(self.how, model, place, evidence, count)
-        except (InputError, ReadError):
-            return []
+        proposals = alternatives(self.how, model, place, evidence, count)
         return [self._candidate(proposal) for proposal in proposals if _is_finite(proposal)]
 
     def review(self, explanation: Mapping[str, Any], unit: int, net: Perceptron, rows: Rows) -> dict[str, Any]:
@@ -86,6 +83,13 @@ def as_module(net: Perceptron) -> nn.Sequential:
         for parameter, values in zip(model.parameters(), (net.W, net.b, net.V, net.c), strict=True):
             parameter.copy_(torch.from_numpy(values))
     return model
+
+
+@cache
+def _one_unit() -> Place:
+    """Return the hidden layer of :func:`as_module` as a place, of one unit."""
+    with torch.random.fork_rng(devices=()):
+        return find_place(nn.Sequential(nn.Linear(1, 1), nn.ReLU(), nn.Linear(1, 1)), LAYER)
 
 
 def _samples(rows: Rows, numbers: Ints) -> InMemorySamples:

@@ -226,7 +226,7 @@ class ExplainedRun:
         history, state, after = self.history, self.state, done.after
         assert after is not None
         numbers = dict(after.numbers)
-        if done.kind == "finish":
+        if done.kind == "finish" and self.judges.joins and len(self.judges.parts) == 1:
             history.joined = len(history.epochs)
             outputs = after.net.outputs(self.judges.rows)
             numbers |= {"loss": self.judges.rows.mean(self.judges.rows.losses(outputs))}
@@ -307,16 +307,21 @@ class ExplainedRun:
         self._mark_undone()
         history.kept = len(history.epochs)
         last = "; all rows, those held out too, were trained on at the end" if history.joined is not None else ""
-        history.ended = f"{self.growth.ended or history.growth_ended}{last}"
+        history.ended = f"{history.growth_ended}{last}"
 
     def _write(self, net: Perceptron) -> None:
         """Give the module the network's units and weights."""
-        names = (f"{self._place}.weight", f"{self._place}.bias", f"{self._consumer}.weight", f"{self._consumer}.bias")
-        state = ModelState.from_model(self.state.model, {self._place: net.width})
-        kinds = {name: state.tensors[name].dtype for name in names}
-        tensors = dict(zip(names, map(torch.from_numpy, (net.W, net.b, net.V, net.c)), strict=True))
-        state.tensors.update({name: tensors[name].to(kinds[name]) for name in names})
-        state.restore(self.state.model, self.state.samples.example())
+        layer, consumer = self._layer, self.state.model.get_submodule(self._consumer)
+        assert isinstance(consumer, nn.Linear)
+        layer.out_features = consumer.in_features = net.width
+        for module, weight, bias in ((layer, net.W, net.b), (consumer, net.V, net.c)):
+            for name, values in (("weight", weight), ("bias", bias)):
+                old = getattr(module, name)
+                new = torch.from_numpy(values).to(old.dtype)
+                if new.shape == old.shape:
+                    old.data.copy_(new)
+                else:
+                    setattr(module, name, nn.Parameter(new, requires_grad=old.requires_grad))
 
     def snapshot(self) -> ExplainedState:
         """Return the run as it is now, to :meth:`restore` later."""

@@ -251,18 +251,21 @@ def _start(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> 
         none = Trained.of([nothing] * len(judges.parts), judges)
         after = replace(growth, phase="fold", best=none, now=none, linear_loss=none.held_loss)
         return after, Round("start", none, nothing, none, is_confirmed=True)
-    linear = [fit_linear(rows) for rows in judges.parts]
+    linear = [fit_linear(rows, passes=limits.room(growth, PASSES)) for rows in judges.parts]
     passes, rank = sum(one.passes for one in linear), linear[0].rank
     best = exact = Trained.of([one.pairs(rank) for one in linear], judges)
-    used = rank
-    for few in range(1, rank + 1):
-        trained, more = _train([one.pairs(few) for one in linear], judges, limits.room(growth, PASSES))
+    most = 2 * rank if limits.units is None else limits.units
+    used = min(rank, -(-most // 2))
+    for few in range(1, used + 1):
+        nets = [one.pairs(few) for one in linear]
+        nets = [net.keep_units(range(min(net.width, most))) for net in nets]
+        trained, more = _train(nets, judges, limits.room(growth, PASSES))
         passes += more
-        if trained.held_loss <= exact.held_loss:
+        if trained.held_loss <= exact.held_loss or (few == used and nets[0].width < 2 * rank):
             best, used = trained, few
             break
     after = replace(growth, phase="fold", best=best, now=best, linear_loss=exact.held_loss)
-    placed = linear[0].pairs(used)
+    placed = linear[0].pairs(used).keep_units(range(best.net.width))
     return after, Round("start", exact, placed, best, rank=used, passes=passes, is_confirmed=True)
 
 
@@ -348,7 +351,10 @@ def _end_growth(growth: Growth, why: str) -> Growth:
 
 
 def _remove(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
-    """Take away the unit that the rows need least, if held-out rows are as well predicted without it."""
+    """Take away one of the units that the rows need least, if held-out rows are as well predicted without it.
+
+    Rows fitted must not tell otherwise: their loss may rise by what so many parameters bring on noise.
+    """
     best = growth.best
     assert best is not None
     width, passes = best.net.width, 0
@@ -360,23 +366,34 @@ def _remove(growth: Growth, judges: Judges, propose: Propose, limits: Limits) ->
         trial = fit(best.net.keep_units(others), judges.parts[0], passes=limits.room(growth, TRIAL_PASSES))
         trials.append((trial.loss, unit, trial.net))
         passes += trial.passes
-    _, unit, net = min(trials, key=lambda trial: trial[:2])
-    others = [k for k in range(width) if k != unit]
-    nets = [net, *(one.keep_units(others) for one in best.nets[1:])]
-    after, more = _train(nets, judges, limits.room(growth, PASSES))
     allowed = growth.limit + max(LEAST_SHARE * growth.limit, LEAST_GAIN * judges.constant_loss)
-    if after.held_loss > min(allowed, max(growth.linear_loss, growth.limit)):
-        return replace(growth, phase="finish"), Round("none", passes=passes + more)
-    done = Round("remove", best, best.net.keep_units(others), after, unit=unit, passes=passes + more, is_confirmed=True)
-    return replace(growth, best=after, now=after), done
+    allowed = min(allowed, max(growth.linear_loss, growth.limit))
+    for _, unit, net in sorted(trials, key=lambda trial: trial[:2])[:CANDIDATES]:
+        others = [k for k in range(width) if k != unit]
+        nets = [net, *(one.keep_units(others) for one in best.nets[1:])]
+        after, more = _train(nets, judges, limits.room(growth, PASSES))
+        passes += more
+        if after.held_loss <= allowed and after.loss <= best.loss + _noise_gain(best, judges):
+            done = Round(
+                "remove", best, best.net.keep_units(others), after, unit=unit, passes=passes, is_confirmed=True
+            )
+            return replace(growth, best=after, now=after), done
+    return replace(growth, phase="finish"), Round("none", passes=passes)
+
+
+def _noise_gain(before: Trained, judges: Judges) -> float:
+    """Return by how much the parameters of a unit lower the loss of rows fitted that are noise (Akaike)."""
+    rows, net = judges.parts[0], before.net
+    parameters = net.W.shape[1] + 1 + len(net.c)
+    return parameters / len(rows) * (2 * before.loss if rows.task == "regression" else 1.0)
 
 
 def _finish(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
-    """Train on all rows, those held out too, where there are such rows."""
+    """Train on all rows, those held out too, where that is allowed."""
     best = growth.best
     assert best is not None
     if not judges.joins or len(judges.parts[0]) == len(judges.rows):
-        return replace(growth, phase="ended"), Round("none")
+        return replace(growth, phase="ended", now=best), Round("finish", best, best.net, best)
     last = fit(best.net, judges.rows, passes=limits.room(growth, PASSES))
     after = replace(best, nets=(last.net, *best.nets[1:]))
     return replace(growth, best=after, now=after, phase="ended"), Round(

@@ -43,7 +43,7 @@ class LinearFit:
         return self.scale.leave(Perceptron(np.vstack([W, -W]), np.zeros(2 * len(W)), np.hstack([V, -V]), self.c))
 
 
-def fit_linear(rows: Rows, *, decay: float = DECAY) -> LinearFit:
+def fit_linear(rows: Rows, *, passes: int = PASSES, decay: float = DECAY) -> LinearFit:
     """Fit the linear model by the loss of the task, with a penalty on its weights."""
     m, d = rows.n_outputs, rows.X.shape[1]
     inputs = rows.inputs
@@ -55,8 +55,8 @@ def fit_linear(rows: Rows, *, decay: float = DECAY) -> LinearFit:
         gradient[:, :-1] += 2 * decay * B[:, :-1]
         return value + decay * float((B[:, :-1] ** 2).sum()), gradient.ravel()
 
-    vector, _, passes, _ = minimize_loss(loss, np.zeros(m * (d + 1)), PASSES)
+    vector, _, spent, _ = minimize_loss(loss, np.zeros(m * (d + 1)), passes)
     B = vector.reshape(m, d + 1)
     if rows.task == "classification" and m > 1:  # what all classes share decides nothing
         B = B - B.mean(axis=0)
-    return LinearFit(B[:, :-1], B[:, -1], rows.scale, passes)
+    return LinearFit(B[:, :-1], B[:, -1], rows.scale, spent)

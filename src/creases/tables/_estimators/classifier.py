@@ -31,13 +31,19 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     that model, with ``explain(X)``, ``curves`` and ``planes``; only the parameters ``shapes``, ``kinds``, ``ensemble``,
     ``class_weight``, ``threshold`` and ``random_state`` belong to it.
 
-    With ``kind="network"`` it is a ReLU network that starts as the logistic regression of the rows to train on. In the
-    first part of its budget it grows in stages that widen the hidden layers by four or two, with units that the method
-    ``how`` supplies; in each stage a wider network is compared, on held-out rows, with the best one so far, which began
-    alike, and undone if it is no better. After that the network only trains. The learning rate falls to zero over the
-    whole budget. The result is the network of the second part with the lowest smoothed loss on the held-out rows; where
-    that does not beat the logistic regression by more than 1.5 standard errors, it is the logistic regression, fitted
-    to all rows. Where that loss is past its best half-way, the network is retrained on all rows from the end of growth.
+    With ``kind="network"`` it is a ReLU network that starts as the linear model. Up to 20,000 rows (and 200,000
+    numbers) it grows one unit at a time: each folds the network at a typical misprediction, all are trained to
+    convergence, and held-out rows confirm the unit or it is undone; units that held-out rows do not need are taken
+    away, and the network is trained on all rows.
+
+    Larger tables, and ``loop="sized"``, grow by size: the network starts as the logistic regression of the rows to
+    train on. In the first part of its budget it grows in stages that widen the hidden layers by four or two, with units
+    that the method ``how`` supplies; in each stage a wider network is compared, on held-out rows, with the best one so
+    far, which began alike, and undone if it is no better. After that the network only trains. The learning rate falls
+    to zero over the whole budget. The result is the network of the second part with the lowest smoothed loss on the
+    held-out rows; where that does not beat the logistic regression by more than 1.5 standard errors, it is the logistic
+    regression, fitted to all rows. Where that loss is past its best half-way, the network is retrained on all rows from
+    the end of growth.
 
     Columns are scaled inside. ``explain()`` says why each unit is there, ``network_`` is the exact piecewise-linear
     function for rows in the data's own units. The parameters are those of :class:`creases.growth.GrowthConfig`, with
@@ -54,6 +60,9 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
         :func:`creases.tables.read_table`.
     ensemble
         For curves: how often units are trained, from different starts.
+    loop
+        "explained": one fold at a time; "sized": stages that widen layers; "auto": explained where all rows fit one
+        batch, unless a parameter of sized growth is set.
     how
         Growth method: "auto" (folds, or random units in wide layers), "fold" (at typical mistakes, on the decision
         boundary), "tiny", "gradmax", "split", "random", "search", or an object such as

@@ -1,0 +1,344 @@
+"""Compare explained growth, one fold at a time, with fixed networks, other units in the same loop, sizes and boosting.
+
+    OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 python bench/explained.py --jobs 2 --out out/explained.json
+    OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 python bench/explained.py --problems moons,spirals --seeds 2 --count 0
+
+Every problem is split by the seed: three quarters of the rows to fit and a quarter to test. Inputs, and targets of a
+regression, are scaled by the rows to fit. Scores are the accuracy or R2 of the rows tested.
+
+- fold, random, tiny, gradmax: ``creases.grow(..., loop="explained", how=...)``, nothing else set. "random" is the
+  control: the same loop, where random units take the place of folds, the best of as many candidates.
+- same, twice: fixed networks of the width that folds end with, and of twice it, from ten random starts (PyTorch's),
+  trained on all rows to fit by the same optimizer for five times the passes of a round. The mean, and the best tested.
+- sized: ``creases.grow(..., loop="sized")``. boosting, linear: scikit-learn's, nothing set.
+
+The count is that of the source: of many runs, how many end within 5 % of the way from the best known loss to that of
+the linear model, at the smallest width at which any random start does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from statistics import fmean, median
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import creases
+from creases.growth._explained.perceptron import Perceptron, Rows, fit
+from creases.growth._explained.search import PASSES
+from creases.growth._explained.start import fit_linear
+from creases.problems import Problem, get, make_problem
+from record import note, note_table
+from tasks import add_options, run_tasks
+
+PLANAR = ("sine", "quadratic", "circle", "overlapping_quadratic", "circle_annulus", "xor", "xor_circles", "moons")
+PLANAR = (*PLANAR, "spirals", "checkerboard", "petals", "pinwheel", "stripes", "noisy_parabola")
+CURVES = ("sine_curve", "quadratic_curve", "cubic_curve", "chirp_curve", "arctan_curve", "sawtooth_curve")
+OTHERS = ("shells", "iris", "wine", "breast_cancer", "digits")
+PROBLEMS = (*PLANAR, *CURVES, *OTHERS)
+IN_THE_LOOP = ("fold", "random", "tiny", "gradmax")
+RIVALS = ("sized", "boosting", "linear")
+STARTS, FIXED_PASSES, TESTED = 10, 5 * PASSES, 0.25
+COUNTED, COUNTED_WIDTHS, NEAR = ("sine", "overlapping_quadratic"), (2, 3, 4, 5), 0.05
+
+
+# -- problems of this benchmark, named before its first run -----------------------------------------------------------
+
+
+def _checkerboard(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    X = rng.uniform(0, 3, (n, 2))
+    return X, np.floor(X).sum(axis=1).astype(np.int64) % 2
+
+
+def _petals(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points inside or outside a flower of five petals."""
+    X = rng.uniform(-1, 1, (n, 2))
+    angle = np.arctan2(X[:, 1], X[:, 0])
+    return X, (np.hypot(*X.T) < 0.6 + 0.3 * np.cos(5 * angle)).astype(np.int64)
+
+
+def _pinwheel(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points of three arms that turn around the centre, in three classes."""
+    arm, radius = rng.integers(0, 3, n), rng.uniform(0.2, 1.5, n)
+    angle = 2 * np.pi * arm / 3 + 1.2 * radius + 0.15 * rng.normal(size=n)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1), arm
+
+
+def _stripes(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points of oblique stripes in two classes by turns."""
+    X = rng.uniform(-1, 1, (n, 2))
+    return X, np.floor(2.5 * (X[:, 0] + 0.7 * X[:, 1])).astype(np.int64) % 2
+
+
+def _noisy_parabola(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points above a parabola more probably the higher they are: no network predicts all of them."""
+    X = rng.uniform(-1.5, 1.5, (n, 2))
+    return X, (X[:, 1] + 0.7 - X[:, 0] ** 2 > 0.5 * rng.logistic(size=n)).astype(np.int64)
+
+
+MADE_HERE = {
+    "checkerboard": _checkerboard,
+    "petals": _petals,
+    "pinwheel": _pinwheel,
+    "stripes": _stripes,
+    "noisy_parabola": _noisy_parabola,
+}
+
+
+def load(name: str) -> Problem:
+    """Return a problem: a built-in one, or 400 points of one made here."""
+    if name not in MADE_HERE:
+        return get(name)
+    rng = np.random.default_rng(0)
+    X, y = MADE_HERE[name](rng, 400)
+    classes = tuple("abc"[: y.max() + 1])
+    about: dict[str, Any] = {"classes": classes, "description": name, "citation": "made here"}
+    return make_problem(name, X, y, rng, noise=0.0, standardized=True, **about)
+
+
+def split(name: str, seed: int) -> tuple[Rows, Rows]:
+    """Return the rows to fit and those to test."""
+    problem = load(name)
+    order = np.random.default_rng(seed).permutation(len(problem.y))
+    count = round(TESTED * len(order))
+    test, train = order[:count], order[count:]
+    X = (problem.X - problem.X[train].mean(axis=0)) / (problem.X[train].std(axis=0) + 1e-12)
+    if problem.classes is not None:
+        rows = Rows(X, problem.y.astype(np.int64), np.ones(len(X)), "classification", len(problem.classes))
+    else:
+        y = (problem.y - problem.y[train].mean()) / problem.y[train].std()
+        rows = Rows(X, y[:, None], np.ones(len(X)), "regression", 1)
+    return rows.part(train), rows.part(test)
+
+
+# -- what is measured -------------------------------------------------------------------------------------------------
+
+
+def perceptron(rows: Rows, width: int) -> nn.Sequential:
+    """Return a new network in float64."""
+    d, m = rows.X.shape[1], rows.n_outputs
+    return nn.Sequential(nn.Linear(d, width), nn.ReLU(), nn.Linear(width, m)).double()
+
+
+def grow(rows: Rows, test: Rows, seed: int, **options: Any) -> dict[str, Any]:
+    """Grow a network; return its units, its score and what it took."""
+    torch.manual_seed(seed)
+    pairs = 1 if rows.task == "classification" and rows.n_outputs == 2 else rows.n_outputs
+    model = perceptron(rows, 2 * pairs)
+    start = time.process_time()
+    _, history = creases.grow(model, (rows.X, rows.y), rows.task, seed=seed, progress=False, **options)
+    took = time.process_time() - start
+    with torch.no_grad():
+        outputs = model(torch.from_numpy(test.X)).numpy()
+    units = history.unit_records("0") if options["loop"] == "explained" else []
+    reasons = sum(record is not None for record in units)
+    width = model[0].out_features
+    return {"units": width, "score": test.score(outputs), "cpu_seconds": took, "reasons": reasons}
+
+
+def random_start(rows: Rows, width: int, seed: int) -> Perceptron:
+    """Return a network with PyTorch's random weights."""
+    torch.manual_seed(seed)
+    parts = [parameter.detach().numpy().copy() for parameter in perceptron(rows, width).parameters()]
+    return Perceptron(*parts)
+
+
+def fixed(rows: Rows, test: Rows, seed: int, width: int) -> dict[str, Any]:
+    """Train fixed networks from several starts; return their scores."""
+    start, scores = time.process_time(), []
+    for k in range(STARTS):
+        net = fit(random_start(rows, width, STARTS * seed + k), rows, passes=FIXED_PASSES).net
+        scores.append(test.score(net.outputs(test)))
+    took = (time.process_time() - start) / STARTS
+    return {"units": width, "score": fmean(scores), "best": max(scores), "cpu_seconds": took}
+
+
+def rival(name: str, rows: Rows, test: Rows, seed: int) -> dict[str, Any]:
+    """Return the score of a model of scikit-learn."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+
+    classes = rows.task == "classification"
+    boosting = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+    linear = LogisticRegression(max_iter=1000) if classes else LinearRegression()
+    model = boosting(random_state=seed) if name == "boosting" else linear
+    start = time.process_time()
+    model.fit(rows.X, rows.y if classes else rows.y[:, 0])
+    score = model.score(test.X, test.y if classes else test.y[:, 0])
+    return {"score": float(score), "cpu_seconds": time.process_time() - start}
+
+
+def measure(kind: str, name: str, seed: int, width: int) -> dict[str, Any]:
+    """Return what one kind of model does on one split of a problem."""
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    rows, test = split(name, seed)
+    if kind in IN_THE_LOOP or kind == "sized":
+        _warm_up()
+        loop = "sized" if kind == "sized" else "explained"
+        return grow(rows, test, seed, loop=loop, **({} if kind == "sized" else {"how": kind}))
+    return rival(kind, rows, test, seed) if kind in RIVALS else fixed(rows, test, seed, width)
+
+
+def _warm_up() -> None:
+    """Import and compile what the first growth step needs."""
+    if not _WARM:
+        rows, test = split("moons", 0)
+        grow(rows, test, 0, loop="explained", max_units=3)
+        _WARM.append(True)
+
+
+_WARM: list[bool] = []
+
+
+# -- the source's count -----------------------------------------------------------------------------------------------
+
+
+def count(kind: str, name: str, width: int, first: int, runs: int) -> dict[str, Any]:
+    """Return the losses on all rows of several runs, grown or from random starts, and of the linear model."""
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    rows, _ = split(name, 0)
+    losses = []
+    for seed in range(first, first + runs):
+        if kind == "random":
+            net = fit(random_start(rows, width, seed), rows, passes=FIXED_PASSES).net
+        else:
+            model = perceptron(rows, 2)
+            options: dict[str, Any] = {"loop": "explained", "max_units": width, "seed": seed, "progress": False}
+            creases.grow(model, (rows.X, rows.y), rows.task, **options)
+            net = Perceptron(*(parameter.detach().numpy() for parameter in model.parameters()))
+        losses.append(rows.mean(net.losses(rows)))
+    linear = fit_linear(rows)
+    return {"losses": losses, "linear": rows.mean(linear.pairs(linear.rank).losses(rows))}
+
+
+def run_count(runs: int, jobs: int, out: Any) -> dict[str, list[str]]:
+    """Return for each problem the width, and the shares of runs that succeed: grown and from random starts."""
+    part = max(1, min(50, runs))
+    firsts = range(0, runs, part)
+    keys = [(kind, name, width) for kind in ("random", "grown") for name in COUNTED for width in COUNTED_WIDTHS]
+    tasks = {
+        f"count/{kind}/{name}/{width}/{first}/{part}": (kind, name, width, first, part)
+        for kind, name, width in keys
+        for first in firsts
+    }
+    found = run_tasks(count, tasks, jobs, out)
+    losses = {
+        key: np.concatenate([found[f"count/{'/'.join(map(str, key))}/{first}/{part}"]["losses"] for first in firsts])
+        for key in keys
+    }
+    rows = {}
+    for name in COUNTED:
+        linear = found[f"count/random/{name}/{COUNTED_WIDTHS[0]}/0/{part}"]["linear"]
+        best = min(each.min() for (_, other, _), each in losses.items() if other == name)
+        solved = best + NEAR * (linear - best)
+        able = [width for width in COUNTED_WIDTHS if (losses["random", name, width] <= solved).any()]
+        width = able[0] if able else COUNTED_WIDTHS[-1]
+        shares = [float((losses[kind, name, width] <= solved).mean()) for kind in ("grown", "random")]
+        rows[name] = [str(width), *(f"{100 * share:.1f}" for share in shares)]
+    return rows
+
+
+# -- the report -------------------------------------------------------------------------------------------------------
+
+Results = dict[tuple[str, str], list[dict[str, Any]]]
+
+
+def mean(results: Results, kind: str, name: str, key: str = "score") -> float:
+    return fmean(result[key] for result in results[kind, name])
+
+
+def report(results: Results, names: list[str], seeds: int) -> None:
+    """Print scores and sizes, and give names to what the page quotes."""
+    scores, sizes = [], []
+    for name in names:
+        each = {kind: mean(results, kind, name) for kind in (*IN_THE_LOOP, "same", "twice", *RIVALS)}
+        best = {kind: mean(results, kind, name, "best") for kind in ("same", "twice")}
+        cells = [f"{each['fold']:.3f}"]
+        cells += [f"{each[kind]:.3f} ({best[kind]:.3f})" for kind in ("same", "twice")]
+        cells += [f"{each[kind]:.3f}" for kind in ("random", "tiny", "gradmax", *RIVALS)]
+        scores.append([name, *cells])
+        units = [f"{mean(results, kind, name, 'units'):.1f}" for kind in (*IN_THE_LOOP, "sized")]
+        seconds = [f"{mean(results, kind, name, 'cpu_seconds'):.1f}" for kind in ("fold", "random", "sized")]
+        sizes.append([name, *units, *seconds])
+    columns = ["", "folds", "fixed, same width", "fixed, twice", "random units", "TINY", "GradMax", "sized", "boosting"]
+    print_table("score", [*columns, "linear"], scores)
+    columns = ["", "folds", "random units", "TINY", "GradMax", "sized", "folds, s", "random, s", "sized, s"]
+    print_table("size", columns, sizes)
+    planar = [name for name in names if name in PLANAR]
+    if planar:
+        note_goals(results, planar)
+    kept = [result for name in names for result in results["fold", name]]
+    note("reasons", f"{sum(result['reasons'] for result in kept) / sum(result['units'] for result in kept):.0%}")
+    note("seeds", str(seeds))
+
+
+def note_goals(results: Results, planar: list[str]) -> None:
+    """Give names to what is to be reached in the plane, and print it."""
+    gains = {
+        kind: fmean(mean(results, "fold", n) - mean(results, kind, n) for n in planar) for kind in ("same", "twice")
+    }
+    behind = {name: mean(results, "boosting", name) - mean(results, "fold", name) for name in planar}
+    worst = max(behind, key=lambda name: behind[name])
+    numbers = {
+        "median_units": f"{median(mean(results, 'fold', name, 'units') for name in planar):.1f}",
+        "median_random": f"{median(mean(results, 'random', name, 'units') for name in planar):.1f}",
+        "above_same": f"{gains['same']:.3f}",
+        "above_twice": f"{gains['twice']:.3f}",
+        "behind_boosting": f"{behind[worst]:.3f}",
+        "behind_where": worst,
+        "below_linear": f"{max(mean(results, 'linear', n) - mean(results, 'fold', n) for n in planar):.3f}",
+        "most_seconds": f"{max(mean(results, 'fold', name, 'cpu_seconds') for name in planar):.1f}",
+        "mean_score": f"{fmean(mean(results, 'fold', name) for name in planar):.3f}",
+        "mean_random": f"{fmean(mean(results, 'random', name) for name in planar):.3f}",
+    }
+    for key, value in numbers.items():
+        note(key, value)
+        print(f"{key:<16}{value}")
+
+
+def print_table(name: str, columns: list[str], rows: list[list[str]]) -> None:
+    note_table(name, columns, rows)
+    print(f"\n{name}\n" + " | ".join(columns))
+    for row in rows:
+        print(" | ".join(row))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--problems", default=",".join(PROBLEMS))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--count", type=int, default=500, help="runs of the source's count; 0 for none")
+    add_options(parser)
+    options = parser.parse_args()
+    names, seeds = options.problems.split(","), range(options.seeds)
+    kinds = (*IN_THE_LOOP, *RIVALS)
+    tasks = {f"{kind}/{name}/{seed}": (kind, name, seed, 0) for kind in kinds for name in names for seed in seeds}
+    found = run_tasks(measure, tasks, options.jobs, options.out)
+    widths = {(name, seed): found[f"fold/{name}/{seed}"]["units"] for name in names for seed in seeds}
+    more = {
+        f"{kind}/{name}/{seed}/{factor * width}": (kind, name, seed, factor * width)
+        for kind, factor in (("same", 1), ("twice", 2))
+        for (name, seed), width in widths.items()
+    }
+    found |= run_tasks(measure, more, options.jobs, options.out)
+    results: Results = {}
+    for key, result in found.items():
+        kind, name = key.split("/")[:2]
+        results.setdefault((kind, name), []).append(result)
+    report(results, names, options.seeds)
+    if options.count:
+        shares = run_count(options.count, options.jobs, options.out)
+        rows = [[name, *cells] for name, cells in shares.items()]
+        print_table("count", ["", "units", "grown, %", "random start, %"], rows)
+        note("runs", str(options.count))
+
+
+if __name__ == "__main__":
+    main()

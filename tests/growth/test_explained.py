@@ -1,0 +1,391 @@
+"""Explained growth: the linear model, then one fold at a time, each with its reason, confirmed by held-out rows."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import creases
+from creases import problems
+from creases.errors import InputError
+from creases.growth import GrowthConfig, History, grow_units, open_run
+from creases.growth._explained.perceptron import Perceptron, Rows, penalized_loss
+from creases.growth._explained.search import Growth, Judges, Limits, Trained, advance, is_better
+from creases.growth._explained.start import fit_linear
+from creases.growth.policies import Target
+
+
+def perceptron(inputs: int, outputs: int, width: int = 2, seed: int = 0) -> nn.Sequential:
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return nn.Sequential(nn.Linear(inputs, width), nn.ReLU(), nn.Linear(width, outputs)).double()
+
+
+def grow(name: str, **options: Any) -> tuple[nn.Sequential, History]:
+    problem = problems.get(name)
+    classes = problem.classes
+    data = (problem.X, problem.y) if classes is not None else (problem.X, problem.y[:, None])
+    model = perceptron(problem.X.shape[1], 1 if classes is None else len(classes))
+    task = "regression" if classes is None else "classification"
+    _, history = creases.grow(model, data, task, progress=False, **options)
+    return model, history
+
+
+@pytest.fixture(scope="module")
+def moons() -> tuple[nn.Sequential, History]:
+    return grow("moons")
+
+
+def random_rows(task: Any, m: int, *, offset: bool = False, seed: int = 0) -> Rows:
+    rng = np.random.default_rng(seed)
+    X, weight = 3 + 2 * rng.normal(size=(40, 3)), rng.uniform(0.5, 2, 40)
+    y = rng.normal(5, 3, size=(40, m)) if task == "regression" else rng.integers(0, max(m, 2), 40)
+    return Rows(X, y, weight, task, m, rng.normal(size=(40, m)) if offset else None)
+
+
+# -- the parts --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "m"), [("regression", 1), ("regression", 2), ("classification", 1), ("classification", 3)]
+)
+@pytest.mark.parametrize("offset", [False, True])
+def test_loss_and_gradient_are_those_of_torch(task: Any, m: int, offset: bool) -> None:
+    rows, rng = random_rows(task, m, offset=offset), np.random.default_rng(1)
+    net = Perceptron(rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=(m, 4)), rng.normal(size=m))
+    value, gradient = penalized_loss(net, rows, 1e-3)(net.vector())
+    W, b, V, c = (torch.tensor(part, requires_grad=True) for part in (net.W, net.b, net.V, net.c))
+    scale = rows.scale
+    outputs = torch.relu(torch.tensor((rows.X - scale.center) / scale.spread) @ W.T + b) @ V.T + c
+    more = torch.tensor(rows.offset) if rows.offset is not None else torch.zeros(())
+    share = torch.tensor(rows.share)
+    if task == "regression":
+        target = (torch.tensor(rows.y) - more - torch.tensor(scale.level)) / torch.tensor(scale.size)
+        loss = 0.5 * (share[:, None] * (outputs - target) ** 2).sum()
+    elif m == 1:
+        y = torch.tensor(rows.y, dtype=torch.float64)
+        loss = share @ nn.functional.binary_cross_entropy_with_logits((outputs + more)[:, 0], y, reduction="none")
+    else:
+        loss = share @ nn.functional.cross_entropy(outputs + more, torch.tensor(rows.y), reduction="none")
+    loss = loss + 1e-3 * (W.square().sum() + V.square().sum())
+    loss.backward()  # type: ignore[no-untyped-call]
+    parts = [torch.cat([A.grad, a.grad[:, None]], 1).flatten() for A, a in ((W, b), (V, c))]  # type: ignore[list-item, index]
+    assert value == pytest.approx(loss.item())
+    assert np.allclose(gradient, torch.cat(parts).numpy(), atol=1e-10)
+
+
+@pytest.mark.parametrize(("task", "m"), [("regression", 2), ("classification", 2), ("classification", 4)])
+def test_all_pairs_of_units_are_the_linear_model(task: Any, m: int) -> None:
+    rows = random_rows(task, m)
+    linear = fit_linear(rows)
+    scaled = (rows.X - rows.scale.center) / rows.scale.spread
+    expected = (scaled @ linear.A.T + linear.c) * rows.scale.size + rows.scale.level
+    net = linear.pairs(linear.rank)
+    assert np.allclose(net.outputs(rows), expected, atol=1e-10)
+    assert net.width <= 2 * (m - (task == "classification"))
+
+
+def test_a_row_of_weight_2_counts_as_two_rows() -> None:
+    rows = random_rows("classification", 3)
+    weight = np.where(np.arange(40) < 10, 2.0, 1.0)
+    order = np.r_[np.arange(10), np.arange(40)]
+    once = Rows(rows.X, rows.y, weight, "classification", 3)
+    twice = Rows(rows.X[order], rows.y[order], np.ones(50), "classification", 3)
+    net = fit_linear(once).pairs(2)
+    assert once.mean(net.losses(once)) == pytest.approx(twice.mean(net.losses(twice)))
+    assert np.allclose(fit_linear(once).A, fit_linear(twice).A, atol=1e-4)
+
+
+def test_units_are_confirmed_only_beyond_a_standard_error() -> None:
+    rows = random_rows("regression", 1)
+    judges = Judges.part(rows, np.arange(20), np.arange(20, 40))
+    net = fit_linear(judges.parts[0]).pairs(1)
+    before = Trained.of([net], judges)
+    noise = np.where(np.arange(20) % 2, 1.0, -0.9) * before.held_loss
+    lucky = Trained(before.nets, 0.0, 1.0, before.held_losses - noise, before.held_loss - noise.mean(), 0.0)
+    sure = Trained(before.nets, 0.0, 1.0, 0.9 * before.held_losses, 0.9 * before.held_loss, 0.0)
+    assert not is_better(before, lucky, judges)
+    assert is_better(before, sure, judges)
+
+
+# -- growth -----------------------------------------------------------------------------------------------------------
+
+
+def test_moons_take_four_units_and_none_is_wrong(moons: tuple[nn.Sequential, History]) -> None:
+    model, history = moons
+    assert model[0].out_features <= 4
+    assert history.last["score"] == 1.0
+    assert history.loop.startswith("explained growth")
+
+
+def test_every_unit_has_its_reason(moons: tuple[nn.Sequential, History]) -> None:
+    model, history = moons
+    records = history.unit_records("0")
+    assert len(records) == model[0].out_features
+    assert {record.method for record in records if record is not None} == {"linear", "fold"}
+    folds = [record for record in history.records if record.method == "fold"]
+    for record in folds:
+        assert record.explanation["why"]["predicted"] != record.explanation["why"]["true"]
+        assert record.before["validation_loss"] is not None
+        assert record.explanation["alone"]["loss"] <= record.before["loss"] + 1e-9
+    text = history.explain()
+    assert "growth starts as the linear model" in text
+    assert "Training on without it would have brought the training loss to" in text
+
+
+def test_the_reason_of_a_regression_says_how_many_rows_were_too_low_or_too_high() -> None:
+    _, history = grow("sine_curve")
+    fold = next(record for record in history.records if record.method == "fold")
+    why = fold.explanation["why"]
+    word = "high" if why["cluster"]["mean_residual"][0] > 0 else "low"
+    assert f"{why['cluster']['same_mistake']} samples like sample {why['instance']}" in fold.explain()
+    assert f"too {word}" in fold.explain()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "units", "score"), [("xor_circles", 9, 0.97), ("spirals", 9, 0.99), ("shells", 6, 1.0)]
+)
+def test_hard_problems_take_few_units(name: str, units: int, score: float) -> None:
+    model, history = grow(name)
+    assert model[0].out_features <= units
+    assert history.last["score"] >= score
+
+
+def test_noise_does_not_choose_the_size() -> None:
+    widths = []
+    for seed in range(1, 6):
+        rng = np.random.default_rng(seed)
+        model = perceptron(3, 2)
+        data = (rng.normal(size=(300, 3)), rng.integers(0, 2, 300))
+        creases.grow(model, data, "classification", progress=False, seed=seed)
+        widths.append(model[0].out_features)
+    assert sum(width > 2 for width in widths) <= 1  # held-out rows are a sample too
+
+
+def test_the_network_is_not_below_the_linear_model_on_held_out_rows() -> None:
+    for name in ("iris", "wine"):
+        _, history = grow(name)
+        first, last = history.records[0], history.epochs[-1]
+        assert last["validation_loss"] <= first.before["validation_loss"] * 1.02, name
+
+
+@pytest.mark.slow
+def test_ten_classes_start_in_as_few_pairs_as_predict_as_well() -> None:
+    model, history = grow("digits")
+    assert history.records[0].explanation["pairs"] < 9
+    assert history.epochs[-1]["validation_score"] >= history.records[0].before["validation_score"]
+    assert model[0].out_features <= 18
+
+
+@pytest.mark.parametrize("kind", ["one class", "constant inputs", "contradictions", "constant target", "two outputs"])
+def test_odd_tables_grow_to_a_finite_network(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    X, y, m, task = rng.normal(size=(60, 2)), rng.integers(0, 2, 60), 2, "classification"
+    if kind == "one class":
+        y = np.zeros(60, np.int64)
+    elif kind == "constant inputs":
+        X = np.ones((60, 2))
+    elif kind == "contradictions":
+        X = np.repeat(X[:30], 2, axis=0)
+        y = np.tile([0, 1], 30)
+    elif kind == "constant target":
+        task, m, y = "regression", 1, np.full((60, 1), 7.0)
+    else:
+        task, y = "regression", np.column_stack([np.abs(X[:, 0]), X[:, 1]])
+    model = perceptron(2, m)
+    _, history = creases.grow(model, (X, y), task, progress=False)
+    outputs = model(torch.tensor(X))
+    assert bool(torch.isfinite(outputs).all())
+    if kind == "constant target":
+        assert torch.allclose(outputs, torch.tensor(7.0, dtype=torch.float64), atol=1e-6)
+    if kind == "two outputs":
+        assert history.last["score"] > 0.99
+    if kind == "one class":
+        assert history.last["score"] == 1.0
+    assert model[0].out_features <= 12
+
+
+def test_random_units_grow_in_the_same_loop_when_asked_for() -> None:
+    model, history = grow("moons", loop="explained", how="random", seed=1)
+    assert {record.method for record in history.records if record.action == "grow"} == {"linear", "random"}
+    assert history.last["score"] > 0.95
+    assert model[0].out_features < 20
+
+
+@pytest.mark.parametrize("how", ["tiny", "gradmax"])
+def test_other_methods_supply_one_unit_at_a_time(how: str) -> None:
+    _, history = grow("moons", loop="explained", how=how, max_units=5)
+    added = [record for record in history.records if record.method == how]
+    assert added
+    assert all(len(record.units) == 1 for record in added)
+
+
+def test_limits_of_size_and_budget_hold() -> None:
+    assert grow("spirals", max_units=3)[0][0].out_features <= 3
+    model, history = grow("spirals", max_parameters=2 + 5 * 4)
+    assert sum(parameter.numel() for parameter in model.parameters()) <= 22
+    _, history = grow("spirals", budget=800)
+    assert "the budget of 800 epochs is spent" in history.ended
+
+
+# -- the run ----------------------------------------------------------------------------------------------------------
+
+
+def states(model: nn.Module) -> list[torch.Tensor]:
+    return [value.clone() for value in model.state_dict().values()]
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 5])
+@pytest.mark.parametrize("name", ["xor", "sine_curve"])
+def test_a_run_that_is_killed_and_resumed_ends_in_the_same_bits(name: str, rounds: int, tmp_path: Path) -> None:
+    problem = problems.get(name, n=120)
+    classes = problem.classes is not None
+    data = (problem.X, problem.y if classes else problem.y[:, None])
+    task = "classification" if classes else "regression"
+    shape = (problem.X.shape[1], 2 if classes else 1)
+    config = GrowthConfig(max_units=5)
+    whole = perceptron(*shape)
+    run = open_run(whole, data, task, config, validation="auto")
+    run.start()
+    while not run.history.ended:
+        run.epoch()
+    first = open_run(perceptron(*shape), data, task, config, validation="auto", checkpoint=tmp_path / "run.pt")
+    first.start()
+    for _ in range(rounds):
+        if not first.history.ended:
+            first.epoch()
+            first.save(0.0)
+    model = perceptron(*shape)
+    second = open_run(model, data, task, config, validation="auto", checkpoint=tmp_path / "run.pt")
+    second.start()
+    assert len(second.history.epochs) == len(first.history.epochs)
+    while not second.history.ended:
+        second.epoch()
+    assert all(torch.equal(a, b) for a, b in zip(states(whole), states(model), strict=True))
+    assert [record.undone for record in second.history.records] == [record.undone for record in run.history.records]
+
+
+def test_a_larger_budget_continues_growth_that_the_budget_ended(tmp_path: Path) -> None:
+    path = tmp_path / "run.pt"
+    _, first = grow("spirals", budget=800, checkpoint=path)
+    _, second = grow("spirals", budget=8000, checkpoint=path)
+    assert len(second.epochs) > len(first.epochs)
+    assert second.last["loss"] < first.last["loss"]
+
+
+def test_snapshots_restore_a_run_bit_for_bit() -> None:
+    problem = problems.get("xor", n=150)
+    model = perceptron(2, 2)
+    run = open_run(model, problem, "classification")
+    run.start()
+    run.epoch()
+    before, state = states(model), run.snapshot()
+    run.epoch()
+    after = states(model)
+    run.restore(state)  # type: ignore[arg-type]
+    assert all(torch.equal(a, b) for a, b in zip(before, states(model), strict=True))
+    run.epoch()
+    assert all(torch.equal(a, b) for a, b in zip(after, states(model), strict=True))
+
+
+def test_a_history_survives_its_file(moons: tuple[nn.Sequential, History], tmp_path: Path) -> None:
+    _, history = moons
+    assert History.load(history.save(tmp_path / "history.json")).explain() == history.explain()
+
+
+# -- which loop -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"loop": "sized"}, "as loop='sized' asks for"),
+        ({"optimizer": "adam"}, "optimizer is an option of sized growth"),
+        ({"when": "plateau"}, "when is an option of sized growth"),
+        ({"stop": Target(score=0.9)}, "stop is an option of sized growth"),
+        ({"how": "tiny"}, "how='tiny' gives units without a reason of their own"),
+    ],
+)
+def test_options_of_sized_growth_choose_it(options: dict[str, Any], why: str) -> None:
+    run = open_run(perceptron(2, 2), problems.get("moons"), "classification", GrowthConfig(**options))
+    assert why in run.history.loop
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)),
+        nn.Sequential(nn.Linear(2, 4), nn.LeakyReLU(0.1), nn.Linear(4, 2)),
+        nn.Sequential(nn.Linear(2, 4, bias=False), nn.ReLU(), nn.Linear(4, 2)),
+        nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2)),
+    ],
+)
+def test_other_models_grow_by_size(model: nn.Module) -> None:
+    run = open_run(model, problems.get("moons"), "classification")
+    assert "the model is not a perceptron of one hidden relu layer" in run.history.loop
+    with pytest.raises(InputError, match="loop must be 'sized' or 'auto' here"):
+        open_run(model, problems.get("moons"), "classification", GrowthConfig(loop="explained"))
+
+
+def test_large_data_grow_by_size() -> None:
+    X = np.zeros((20_001, 2))
+    run = open_run(perceptron(2, 1), (X, X[:, :1]), "regression")
+    assert "20,001 rows of 2 numbers are too many for one batch" in run.history.loop
+
+
+# -- units beside another model ---------------------------------------------------------------------------------------
+
+
+def test_units_beside_another_model_fit_what_it_leaves() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    offset = 2 * X[:, :1] - 1
+    y = offset + np.abs(X[:, 1:2] + X[:, 2:])
+    units = grow_units(X, y, task="regression", offset=offset)
+    outputs = offset + np.maximum(X @ units.W.T + units.b, 0) @ units.V.T + units.c
+    assert 1 - ((outputs - y) ** 2).mean() / y.var() > 0.99
+    assert len(units.reasons) == len(units.b) <= 4
+    assert all("why" in reason for reason in units.reasons)
+    assert units.held_loss < 0.1 * units.held_loss_before
+
+
+def test_units_beside_a_classifier_lower_its_loss() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = (np.abs(X[:, 0]) + X[:, 1] > 0.8).astype(np.int64)
+    offset = X[:, 1:] - 0.8
+    units = grow_units(X, y, task="classification", offset=offset, held=np.arange(0, 400, 5))
+    outputs = offset + np.maximum(X @ units.W.T + units.b, 0) @ units.V.T + units.c
+    assert ((outputs[:, 0] > 0) == y).mean() > 0.97
+    assert 1 <= len(units.b) <= 4
+
+
+def test_no_unit_is_grown_where_the_other_model_leaves_noise() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 4)), rng.normal(size=(300, 1))
+    folds = list(np.array_split(rng.permutation(300), 5))
+    units = grow_units(X, y, task="regression", offset=np.zeros((300, 1)), folds=folds)
+    assert len(units.b) == 0
+    assert units.held_loss == units.held_loss_before
+    assert math.isfinite(units.held_loss)
+
+
+def test_a_round_depends_on_nothing_but_the_search_before_it() -> None:
+    rows = random_rows("regression", 1)
+    judges = Judges.folds(rows, 0)
+
+    def nothing(*_: Any) -> list[Any]:
+        return []
+
+    growth, _ = advance(Growth(), judges, nothing, Limits())
+    again, _ = advance(Growth(), judges, nothing, Limits())
+    assert growth.best is not None
+    assert again.best is not None
+    assert np.array_equal(growth.best.net.vector(), again.best.net.vector())
