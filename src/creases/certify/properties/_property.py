@@ -93,7 +93,7 @@ def _exact_numbers(case: CaseSet) -> tuple[object, ...]:
     return tuple(convert(getattr(case, part.name)) for part in fields(case))
 
 
-# -- numbers that are no floats -----------------------------------------------------------------------------------------
+# -- numbers that are no floats ---------------------------------------------------------------------------------------
 
 
 def as_numbers(values: Sequence[Any], shape: tuple[int, ...]) -> Numbers:
