@@ -17,7 +17,6 @@ from creases._typing import Floats
 from creases._validation import check_count, check_number
 from creases.certify._nearest.best import Best, find_changes
 from creases.certify._nearest.exclusion import exclude_goal
-from creases.certify._nearest.projection import compile_solvers
 from creases.certify._nearest.proof import prove_change
 from creases.certify._nearest.question import Norm, Question, pose, predicted_class
 from creases.certify._nearest.search import Search
@@ -202,7 +201,6 @@ class _Solver:
 
     def __init__(self, question: Question, seconds: float, tolerance: float) -> None:
         self.question, self.tolerance = question, tolerance
-        compile_solvers()
         self.start = time.perf_counter()
         self.deadline = self.start + seconds
         self.best = Best(question)
