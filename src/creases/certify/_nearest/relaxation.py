@@ -58,10 +58,11 @@ class Ball:
         top = self._maxima(A)
         if self.cap is not None and self.cap[1] > 0:
             q, t = self.cap
-            size = np.abs(A).max(axis=1, initial=0.0) / max(float(np.abs(q).max(initial=0.0)), 1e-300)
-            weights = [share * size for share in MULTIPLIERS]  # any multiplier of q u >= t gives a bound
             if self.norm == "l2":
-                weights.append(self._best_multiplier(A, q, t))
+                weights = [self._best_multiplier(A, q, t)]
+            else:
+                size = np.abs(A).max(axis=1, initial=0.0) / max(float(np.abs(q).max(initial=0.0)), 1e-300)
+                weights = [share * size for share in MULTIPLIERS]  # any multiplier of q u >= t gives a bound
             for weight in weights:
                 top = np.minimum(top, self._maxima(A + weight[:, None] * q, weight * t) - weight * t)
         return top + b
