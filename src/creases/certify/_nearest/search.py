@@ -215,7 +215,7 @@ class Search:
         return Node(goal, sides, bounds, N, s, rows, low, high, bound, cap, split)
 
     def _offer_inside(self, rows: Floats, ends: Floats, low: Floats, high: Floats, sides: Bools | None) -> None:
-        """Offer the nearest point that is a little inside of a region and beyond its goal, where a corner is no answer."""
+        """Offer the nearest point a little inside of a region and beyond its goal, where a corner is no answer."""
         scale = min(self.radius, self.best.distance)
         size = np.sqrt((rows * rows).sum(axis=1)) * scale
         for share in INSIDE:
