@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ class Case:
         sizes = [self.n, *(int(k) for k in rng.integers(1, 4, rng.integers(1, 3))), self.m]
         scale = float(rng.choice(SCALES)) if rng.random() < 0.4 else 1.0
         layers = []
-        for a, b in zip(sizes, sizes[1:], strict=False):
+        for a, b in pairwise(sizes):
             W = rng.choice([-1.0, 1.0, 0.5, 0.0, rng.normal(), rng.normal()], (b, a))
             c = rng.choice([0.0, 0.0, 1.0, -0.5, rng.normal()], b)
             layers.append((W * scale, c * scale if rng.random() < 0.5 else c))
@@ -260,9 +261,13 @@ def lie_range(case: Case) -> Iterator[Lie]:
 
 def lie_nearest(case: Case) -> Iterator[Lie]:
     """Another decision is nearer than the lower bound, or the point is not where or what it is said to be."""
-    other = case.point()
-    first, second = decide(case.y), decide(evaluate(case.layers, case.leak, other))
-    if first == second:
+    first = decide(case.y)
+    for _ in range(40):
+        other = tuple(4 * v - 2 * w for v, w in zip(case.point(), case.x, strict=True))
+        second = decide(evaluate(case.layers, case.leak, other))
+        if first != second:
+            break
+    else:
         return
     rng = case.rng
     norm, exact = (
@@ -272,7 +277,8 @@ def lie_nearest(case: Case) -> Iterator[Lie]:
     weights = tuple(exact[int(rng.integers(4))] if rng.random() < 0.4 else Fraction(1) for _ in other)
     sizes = [w * abs(b - a) for w, a, b in zip(weights, case.x, other, strict=True)]
     length = {"l1": sum(sizes), "linf": max(sizes), "l2": sum(sizes)}[norm]  # the sum is at least the Euclidean one
-    box: Any = case.box if rng.random() < 0.5 else ((-INF, INF),) * case.n
+    ends = [sorted((a, b)) for a, b in zip(case.x, other, strict=True)]
+    box: Any = tuple(map(tuple, ends)) if rng.random() < 0.5 else ((-INF, INF),) * case.n
     claims = {("goal", j): 1 for j in range(max(case.m, 2)) if j != first} if case.m > 1 else {("goal", 1 - first): 1}
     options: Any = (case.x, first, norm, weights, box)
     for radius in (length, length * (1 + STEPS[int(rng.integers(len(STEPS)))]), INF):
@@ -382,8 +388,7 @@ def run(seed: int, cases: int) -> dict[str, Any]:
             count["forged"] += 1
             try:
                 answer = check_proof(proof, *nets)
-            except InputError as error:
-                assert "proof" in str(error) or "weights" in str(error)
+            except InputError:  # no valid proof, or no valid weights
                 continue
             except Exception as error:
                 count["errors"] += 1
@@ -419,5 +424,5 @@ def main() -> int:
     return int(total["accepted"] > 0 or total["errors"] > 0)
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+if __name__ == "__main__" and main():
+    raise SystemExit(1)

@@ -173,7 +173,7 @@ class _Reader:
         if len(arguments) != 2:
             raise self.fail(f"{_show(part)} must compare two terms")
         left, right = (self._term(argument) for argument in arguments)
-        less = left.plus(right.scaled(-1))
+        less = self._check_range(left.plus(right.scaled(-1)))
         if name == "=":
             return [(less, less.scaled(-1))]
         return [(less if name in ("<=", "<") else less.scaled(-1),)]
@@ -235,22 +235,18 @@ class _Reader:
         inputs: list[tuple[list[Fraction], Fraction]] = []
         outputs: list[tuple[list[Fraction], list[Fraction], Fraction]] = []
         for term in terms:
-            self._check_range(term)
-            of_x = [term.of.get(("X", j), zero) for j in range(n)]
-            of_y = [term.of.get(("Y", i), zero) for i in range(m)]
-            limit, used = -term.constant, [j for j in range(n) if of_x[j]]
-            if any(of_y):
-                outputs.append((of_y, of_x, limit))
+            limit, used = -term.constant, {key: value for key, value in term.of.items() if value}
+            if any(kind == "Y" for kind, _ in used):
+                outputs.append((_row(used, "Y", m), _row(used, "X", n), limit))
             elif len(used) == 1:
-                j, end = used[0], limit / of_x[used[0]]
-                self._check_range(Linear(constant=end))
+                ((_, j), factor), end = next(iter(used.items())), self._divide(limit, *used.values())
                 low, high = box[j]
-                if of_x[j] > 0:
+                if factor > 0:
                     box[j][1] = end if high is None else min(high, end)
                 else:
                     box[j][0] = end if low is None else max(low, end)
             else:
-                inputs.append((of_x, limit))
+                inputs.append((_row(used, "X", n), limit))
         ends = [self._ends(j, *pair) for j, pair in enumerate(box)]
         if any(low > high for low, high in ends):  # no input is in the case: state that by a row
             inputs.append(([zero] * n, Fraction(-1)))
@@ -269,9 +265,24 @@ class _Reader:
             raise self.fail(f"X_{j} has no {'lower' if low is None else 'upper'} bound")
         return low, high
 
-    def _check_range(self, term: Linear) -> None:
+    def _divide(self, limit: Fraction, factor: Fraction) -> Fraction:
+        end = limit / factor
+        self._check_range(Linear(constant=end))
+        return end
+
+    def _check_range(self, term: Linear) -> Linear:
         if any(abs(value) >= LARGEST for value in (*term.of.values(), term.constant)):
             raise self.fail("a coefficient or limit is 1e300 or larger once its terms are multiplied out")
+        return term
+
+
+def _row(of: dict[tuple[str, int], Fraction], kind: str, size: int) -> list[Fraction]:
+    """Return the coefficients of inputs (X) or outputs (Y)."""
+    row = [Fraction(0)] * size
+    for (name, number), value in of.items():
+        if name == kind:
+            row[number] = value
+    return row
 
 
 def _sum(terms: list[Linear]) -> Linear:
