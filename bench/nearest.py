@@ -122,18 +122,15 @@ def run_brute(networks: int, seed: int) -> None:
         net, x = small_network(number)
         truth = brute_force(net, x, -3.0, 3.0)
         for norm in NORMS:
-            for way in ("search",) if norm == "l2" else ("search", "milp"):
-                change = nearest(net, x, norm=norm, box=(-3, 3), way=way)  # type: ignore[arg-type]
-                right = abs(change.distance - truth[norm]) <= 1e-7 or np.isinf([change.distance, truth[norm]]).all()
-                answers, wrong, unproved = answers + 1, wrong + (not right), unproved + (not change.proved)
-                false_proofs += change.lower_bound > truth[norm] + 1e-7
-                if not right or not change.proved:
-                    print(f"  network {number} {net}, {norm}, {way}: {change}, truth {truth[norm]:.9g}")
-                if number % 10 == 0 and way == "search":
-                    checked, verified = (
-                        checked + 1,
-                        verified + change.proof is not None and bool(check_proof(change.proof, net)),
-                    )
+            change = nearest(net, x, norm=norm, box=(-3, 3))
+            right = abs(change.distance - truth[norm]) <= 1e-7 or np.isinf([change.distance, truth[norm]]).all()
+            answers, wrong, unproved = answers + 1, wrong + (not right), unproved + (not change.proved)
+            false_proofs += change.lower_bound > truth[norm] + 1e-7
+            if not right or not change.proved:
+                print(f"  network {number} {net}, {norm}: {change}, truth {truth[norm]:.9g}")
+            if number % 10 == 0:
+                checked += 1
+                verified += change.proof is not None and bool(check_proof(change.proof, net))
         done = number + 1 - seed
         if done % 50 == 0 or done == networks:
             print(f"{done} networks, {answers} answers: {wrong} wrong distances, {false_proofs} false bounds, ", end="")
@@ -196,10 +193,9 @@ def train(X: Any, y: Any, widths: list[int]) -> creases.Network:
 
 
 def run_tables(rows: int, budget: float, tables: list[str]) -> None:
-    """Print share proved, median and worst seconds for each table, size, norm and way."""
+    """Print share proved, median and worst seconds for each table, size and norm."""
     data = load_tables()
     print(f"{rows} rows, at most {budget:g} s each: proved, median and worst processor seconds")
-    print(f"{'table':14s} {'units':6s} {'norm':5s}" + "".join(f"{way:>22s}" for way in ("search", "milp", "auto")))
     for name in tables:
         X, y = data[name]
         which = np.random.default_rng(0).choice(len(X), rows, replace=False)
@@ -207,16 +203,12 @@ def run_tables(rows: int, budget: float, tables: list[str]) -> None:
             net = train(X, y, widths)
             for norm in NORMS:
                 line = f"{name:14s} {label:6s} {norm:5s}"
-                for way in ("search", "milp", "auto"):
-                    if norm == "l2" and way != "search":
-                        line += f"{'-':>22s}"
-                        continue
-                    proved, seconds = 0, []
-                    for i in which:
-                        start = time.process_time()
-                        proved += nearest(net, X[i], norm=norm, budget=budget, way=way).proved
-                        seconds.append(time.process_time() - start)
-                    line += f"{proved:6d}/{rows:<2d} {np.median(seconds):6.2f} {max(seconds):6.2f}"
+                proved, seconds = 0, []
+                for i in which:
+                    start = time.process_time()
+                    proved += nearest(net, X[i], norm=norm, budget=budget).proved
+                    seconds.append(time.process_time() - start)
+                line += f"{proved:6d}/{rows:<2d} {np.median(seconds):6.2f} {max(seconds):6.2f}"
                 print(line, flush=True)
 
 
@@ -299,7 +291,7 @@ def run_large(budget: float) -> None:
             change = nearest(net, x, norm=norm, box=box, budget=budget)
             spent, gap = time.perf_counter() - start, 1 - change.lower_bound / change.distance
             print(f"{name:15s} {norm:5s} {change.lower_bound:9.5f} <= distance <= {change.distance:9.5f}", end="")
-            print(f"  gap {gap:6.1%}  {change.nodes:6d} nodes  {spent:5.1f} s  {change.way}", flush=True)
+            print(f"  gap {gap:6.1%}  {change.nodes:6d} nodes  {spent:5.1f} s", flush=True)
 
 
 def main() -> None:

@@ -22,11 +22,10 @@ def test_distances_are_those_of_all_regions_enumerated(seed: int) -> None:
     net, x = random_network(seed)
     for norm in NORMS:
         truth = brute_force(net, x, (-3, 3), norm)
-        for way in ("search",) if norm == "l2" else ("search", "milp"):
-            change = nearest(net, x, norm=norm, box=(-3, 3), way=way)
-            assert change.proved
-            assert change.lower_bound <= truth + 1e-7
-            assert change.distance == pytest.approx(truth, abs=1e-7) or np.isinf([truth, change.distance]).all()
+        change = nearest(net, x, norm=norm, box=(-3, 3))
+        assert change.proved
+        assert change.lower_bound <= truth + 1e-7
+        assert change.distance == pytest.approx(truth, abs=1e-7) or np.isinf([truth, change.distance]).all()
 
 
 def test_a_choice_is_as_good_as_a_relu() -> None:
@@ -74,11 +73,10 @@ def test_one_hot_groups_switch_as_a_whole(norm: Any) -> None:
         away = points[other] - x
         sizes = {"l1": np.abs(away).sum(1), "l2": np.linalg.norm(away, axis=1), "linf": np.abs(away).max(1)}[norm]
         truth = min(truth, sizes.min(initial=np.inf))
-    for way in ("search",) if norm == "l2" else ("search", "milp"):
-        change = nearest(net, x, norm=norm, one_hot=[[0, 1, 2]], box=(-3, 3), way=way)
-        assert change.proved
-        assert sorted(change.point[:3].tolist()) == [0.0, 0.0, 1.0]  # type: ignore[index]
-        assert change.distance == pytest.approx(truth, abs=2e-4)
+    change = nearest(net, x, norm=norm, one_hot=[[0, 1, 2]], box=(-3, 3))
+    assert change.proved
+    assert sorted(change.point[:3].tolist()) == [0.0, 0.0, 1.0]  # type: ignore[index]
+    assert change.distance == pytest.approx(truth, abs=2e-4)
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -113,11 +111,10 @@ def test_whole_numbers_are_as_good_as_each_of_them_held(seed: int) -> None:
             for k in range(-3, 4)
         ]
         truth = min(float(join[norm]([part.distance, abs(k - x[0])])) for part, k in parts)
-        for way in ("search",) if norm == "l2" else ("search", "milp"):
-            change = nearest(net, x, target, norm=norm, integer=[0], box=(-3, 3), way=way)
-            assert change.proved
-            assert change.distance == pytest.approx(truth, abs=1e-7)
-            assert change.point[0] == round(change.point[0])  # type: ignore[index]
+        change = nearest(net, x, target, norm=norm, integer=[0], box=(-3, 3))
+        assert change.proved
+        assert change.distance == pytest.approx(truth, abs=1e-7)
+        assert change.point[0] == round(change.point[0])  # type: ignore[index]
 
 
 def test_a_range_of_the_output_can_be_the_target() -> None:
@@ -149,7 +146,7 @@ def test_a_budget_that_is_over_leaves_honest_bounds() -> None:
 def test_wrong_arguments_are_named() -> None:
     for words, options in {
         "norm": {"norm": "l3"},
-        "way": {"way": "milp", "norm": "l2"},
+        "one_hot": {"one_hot": [[0, 1], [1]]},
         "weights": {"weights": [0.0, 1.0]},
         "fixed": {"fixed": [2]},
         "target": {"target": 2},

@@ -16,10 +16,10 @@ import creases
 from creases.certify import nearest
 from creases.certify._exact import exact_outputs
 from creases.certify._nearest.exact import distance_above, exact_margin
-from creases.certify._nearest.kernels import EMPTY, SOLVED, least_distance
 from creases.certify._nearest.layers import read_layers
 from creases.certify._nearest.projection import project
 from creases.certify._nearest.rounding import Rounding
+from creases.certify._nearest.solvers import EMPTY, SOLVED, least_distance
 from nearest_cases import NORMS
 
 

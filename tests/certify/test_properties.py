@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -130,7 +131,8 @@ def test_files_are_parsed_with_comments_numbers_and_disjunctions_of_boxes() -> N
         (assert (or (and (>= X_0 -1e-1) (<= X_0 (- 0.05))) (and (<= 0.5 X_0) (<= X_0 (/ 3 4)))))
         (assert (< (- Y_0 1) (* 2 -0.5)))
     """)
-    assert [case.box.tolist() for case in prop.cases] == [[[-0.1, -0.05]], [[0.5, 0.75]]]
+    assert prop.cases[0].box.tolist() == [[Fraction(-1, 10), Fraction(-1, 20)]]  # numbers that are no floats
+    assert prop.cases[1].box.tolist() == [[0.5, 0.75]]
     assert [(case.C.tolist(), case.d.tolist()) for case in prop.cases] == [([[1.0]], [0.0])] * 2
 
 

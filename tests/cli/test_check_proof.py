@@ -37,7 +37,7 @@ def run(*words: str) -> Any:
 def test_a_proof_that_is_right_ends_with_0(files: Any, name: str) -> None:
     done = run(*files(0.75, name))
     assert done.exit_code == 0, done.output
-    assert done.stdout.startswith("verified: no input of the box is decided for class 1\n")
+    assert done.stdout.startswith("verified: no input of the box [-0.5, 0.75] is decided for class 1\n")
     assert "1 node," in done.stdout
 
 
@@ -72,7 +72,7 @@ def test_bad_input_ends_with_2_and_one_line(files: Any, tmp_path: Any) -> None:
 def test_an_interrupted_check_says_how_far_it_was(files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import creases.certify.proofs as proofs
 
-    def stop(*_: Any, progress: Any) -> None:
+    def stop(*_: Any, progress: Any, **__: Any) -> None:
         progress("checking nodes", 3, 10)
         raise KeyboardInterrupt
 
@@ -106,3 +106,34 @@ def test_a_proof_must_be_about_the_property_that_is_given(files: Any, tmp_path: 
         assert done.exit_code == 1
         assert done.stdout.startswith("refused: the proof is not about the property of")
     assert run(proof, model, "--property", str(tmp_path / "none.vnnlib")).exit_code == 2
+
+
+def test_a_proof_must_state_what_the_statement_file_does(files: Any, tmp_path: Any) -> None:
+    proof, model = files(0.75)
+    record = json.loads((tmp_path / "proof.json").read_text())["statement"]
+    wider, file = json.loads(json.dumps(record)), tmp_path / "statement.json"
+    wider["domain"]["box"] = [[-0.5, 0.875]]
+    for asked, code in ((record, 0), (wider, 1), (record | {"never": 0}, 1), ({"kind": "holds"}, 2), ([], 2)):
+        file.write_text(json.dumps(asked))
+        done = run(proof, model, "--statement", str(file))
+        assert done.exit_code == code, done.output
+        if code == 1:
+            assert "refused: the proof states something else: statement." in done.stdout
+    assert run(proof, model, "--statement", str(tmp_path / "none.json")).exit_code == 2
+
+
+def test_a_stronger_bound_than_the_statement_file_asks_for_will_do(tmp_path: Any) -> None:
+    from creases.certify import output_range
+    from creases.certify.proofs import check_proof
+
+    net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])
+    proof = output_range(net, (-0.5, 0.75)).proof
+    box = {"box": [[-0.5, 0.75]]}
+    for high, fits in ((0.0, True), (-0.2, True), (-0.5, False)):
+        asked = {
+            "kind": "output_range",
+            "quantity": "outputs",
+            "domain": box,
+            "entries": [{"index": [0], "high": high}],
+        }
+        assert bool(check_proof(proof, net, statement=asked)) == fits

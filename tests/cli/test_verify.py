@@ -123,3 +123,12 @@ def test_engines_that_cannot_be_are_refused(files, options, message):
     done = run(*files("3.5"), *options)
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr
+
+
+def test_a_fault_of_creases_does_not_end_with_the_code_of_an_answer(files, monkeypatch):
+    def fail(*_: object, **__: object) -> None:
+        raise OverflowError("a fault")
+
+    monkeypatch.setattr("creases.certify.properties.verify", fail)
+    answer = run(*files("4.0"))
+    assert answer.exit_code == 70

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,16 +70,25 @@ def _align(parts: list[Dyadic]) -> tuple[list[NDArray[np.object_]], int]:
     return [part.integers * 2 ** (part.exponent - least) for part in parts], least
 
 
-def exact_outputs(net: Network, x: Floats) -> list[Fraction] | None:
-    """Return the outputs of a float64 network at an input (n_in,), without rounding; None for a network too large."""
-    values = [Dyadic.of(np.asarray(x, np.float64).reshape(net.input_shape))]
+def exact_outputs(net: Network, x: Floats | Sequence[Fraction]) -> list[Fraction] | None:
+    """Return the outputs of a float64 network at an input (n_in,), without rounding; None for a network too large.
+
+    An input of fractions p / q has the outputs of p, with offsets times q, divided by q: bends scale with their input.
+    """
+    scale = 1
+    if isinstance(x, np.ndarray):
+        values = [Dyadic.of(np.asarray(x, np.float64).reshape(net.input_shape))]
+    else:
+        scale = lcm(*(value.denominator for value in x))
+        whole = np.array([int(value * scale) for value in x], dtype=object)
+        values = [Dyadic(whole.reshape(net.input_shape), 0)]
     for step in net.steps:
         inputs = [values[i] for i in step.inputs]
-        out = _bend(step, inputs[0]) if step.is_bend else _affine(step, inputs)
+        out = _bend(step, inputs[0]) if step.is_bend else _affine(step, inputs, scale)
         if out is None:
             return None
         values.append(out)
-    return values[-1].fractions()
+    return [value / scale for value in values[-1].fractions()]
 
 
 def _bend(step: Step, z: Dyadic) -> Dyadic:
@@ -92,8 +103,8 @@ def _bend(step: Step, z: Dyadic) -> Dyadic:
     return Dyadic(np.where(positive, z.integers * one, z.integers * slope), z.exponent + min(leak.exponent, 0))
 
 
-def _affine(step: Step, inputs: list[Dyadic]) -> Dyadic | None:
-    """Apply an affine step by the matrix that it is for each of its inputs."""
+def _affine(step: Step, inputs: list[Dyadic], scale: int) -> Dyadic | None:
+    """Apply an affine step, its offset times a number, by the matrix that it is for each of its inputs."""
     matrices = step_matrices(step, [part.integers.shape for part in inputs])
     if matrices is None:
         return None
@@ -102,7 +113,8 @@ def _affine(step: Step, inputs: list[Dyadic]) -> Dyadic | None:
         for value, matrix in zip(inputs, matrices, strict=True)
     ]
     if step.offset is not None:
-        parts.append(Dyadic.of(step.offset.expand(step.shape).double().numpy().reshape(1, -1)))
+        offset = Dyadic.of(step.offset.expand(step.shape).double().numpy().reshape(1, -1))
+        parts.append(Dyadic(np.asarray(offset.integers * scale, object), offset.exponent))
     terms, exponent = _align(parts)
     return Dyadic(np.asarray(sum(terms[1:], terms[0]), object).reshape(step.shape), exponent)
 

@@ -144,7 +144,7 @@ def output_range(
             raise InputError("A", "be left out with regions", hint="give a box, or add the rows to the regions")
         parts = _of_regions(_affine_parts(box, work), quantity)
         return OutputRange(quantity, *parts, method="regions", seconds=time.monotonic() - begin)
-    domain = check_domain(box, A, b, work.n_in)
+    domain = check_domain(box, A, b, work.n_in, interior=quantity == "coefficients")
     parts, proof = _of_search(work, domain, quantity, begin + seconds, tolerance, report)
     return OutputRange(quantity, *parts, method="search", seconds=time.monotonic() - begin, proof=proof)
 

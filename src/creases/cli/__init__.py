@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from importlib import import_module
 from inspect import cleandoc
 from typing import Annotated, Any
@@ -14,6 +15,9 @@ from creases.errors import CreasesError
 __all__ = ["app"]
 
 BAD_INPUT = 2
+
+#: The exit code of a fault in creases, which is that of no answer of a command.
+FAULT = 70
 
 #: Where each command is defined, and the line that ``creases --help`` shows for it.
 COMMANDS = {
@@ -103,6 +107,11 @@ class LazyGroup(TyperGroup):
             command = None if ctx.invoked_subcommand is None else self.get_command(ctx, ctx.invoked_subcommand)
             print_error(error, command)
             raise typer.Exit(BAD_INPUT) from None
+        except Exception as error:
+            if hasattr(error, "exit_code") or isinstance(error, typer.Abort | BrokenPipeError):
+                raise
+            traceback.print_exc()
+            raise typer.Exit(FAULT) from None
 
 
 def _plugins() -> dict[str, Any]:
@@ -156,5 +165,6 @@ def creases(
 
     New here? Try: creases demo
 
-    Exit codes: 0 success, 2 invalid input (one line says what is wrong), 130 interrupted, 1 any other failure.
+    Exit codes: 0 success, 2 invalid input (one line says what is wrong), 130 interrupted, 70 a fault of
+    creases; 1 any other failure, or the answer that a command names.
     """

@@ -54,6 +54,15 @@ def check_proof_file(
             autocompletion=complete_files(".vnnlib"),
         ),
     ] = None,
+    statement: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Refuse a proof that does not state what this JSON file does: the statement of a proof file.",
+            show_default=False,
+            autocompletion=complete_files(".json"),
+        ),
+    ] = None,
     input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
@@ -61,7 +70,8 @@ def check_proof_file(
 
     Everything is checked in arithmetic that rounding cannot break: points in fractions, bounds in float64 with a limit
     of every rounding, and in fractions where that does not decide. The network means its function of real numbers, with
-    the float64 values of its weights; the tolerance is zero.
+    the float64 values of its weights; the tolerance is zero. The text names what is verified: read it, or give what it
+    must be by --property or --statement. A statement that says nothing, since no input is allowed, is called vacuous.
 
     Exit codes: 0 verified, 1 refused, 2 invalid input, 130 interrupted.
     """
@@ -88,7 +98,7 @@ def check_proof_file(
         shape = parse_shape(input_shape)
         net, second = _load(model_, shape), None if other is None else _load(other, shape)
         try:
-            result = check_proof(loaded, net, second, progress=report)
+            result = check_proof(loaded, net, second, statement=statement, progress=report)
         except KeyboardInterrupt:
             err.print(f"interrupted: {done[0]:,} of {done[1]:,} nodes checked, none refused", soft_wrap=True)
             raise typer.Exit(INTERRUPTED) from None
@@ -103,7 +113,7 @@ def _load(name: str, shape: Sequence[int] | None) -> NetworkLike:
 
 def _print(result: CheckResult, as_json: bool) -> None:
     if as_json:
-        print_json({name: getattr(result, name) for name in ("verified", "text", "nodes", "seconds")})
+        print_json({name: getattr(result, name) for name in ("verified", "vacuous", "text", "nodes", "seconds")})
     else:
         style = "bold green" if result else "bold red"
         head, _, text = str(result).partition(": ")

@@ -84,7 +84,7 @@ def test_a_bound_that_is_reached_is_proved_by_sides_of_units() -> None:
     result = check_proof(make_proof(statement, one(("high", 0), *tree), net=SIZE), SIZE)
     assert result, result
     assert result.nodes == 7
-    assert "output 0 is at most 2, reaches 2 or more" in str(result)
+    assert "output 0 is at most 2.0, reaches 2.0 or more" in str(result)
 
 
 def test_a_bound_below_what_is_reached_is_refused() -> None:
@@ -212,7 +212,10 @@ def test_decisions_are_verified() -> None:
     assert verify(HoldsStatement("holds", Domain(SQUARE), always=0), net)
     assert not verify(HoldsStatement("holds", Domain(SQUARE), never=0), net)
     violated = HoldsStatement("violated", Domain(SQUARE), never=0, point=(0.0, 0.0))
-    assert str(verify(violated, net)) == "verified: the input (0, 0) of the box is decided for class 0"
+    assert (
+        str(verify(violated, net))
+        == "verified: the input (0.0, 0.0) of the box [-1.0, 1.0] x [-0.5, 2.0] is decided for class 0"
+    )
     assert "holds at the point" in str(verify(replace(violated, never=1), net))
     assert "outside of the domain" in str(verify(replace(violated, point=(0.0, 2.5)), net))
 
@@ -249,7 +252,7 @@ def test_cases_of_a_property_are_verified() -> None:
     nothing = CaseSet(SQUARE, ((1.0, 0.0),), (-2.0,), (), (), ())  # x0 <= -2
     mixed = CaseSet(SQUARE, (), (), ((0.0, 0.0),), ((1.0, 0.0),), (-1.5,))  # x0 <= -1.5, as a row of outputs
     result = verify(VerifyStatement("holds", (case, nothing, mixed)), net)
-    assert str(result) == "verified: the property holds: no input is in any of its 3 cases"
+    assert str(result).startswith("verified: the property holds: no input is in any of its 3 cases: inputs of the box")
     reached = replace(case, d=(-float(y[:, 0].max()) + 0.1,))
     X, _ = extremes(net)
     x = tuple(X[int(y[:, 0].argmax())])
@@ -263,7 +266,9 @@ def test_monotone_outputs_are_verified() -> None:
     net = creases.read(layers)
     domain = Domain(SQUARE, ((1.0, -1.0),), (0.5,))
     statement = MonotoneStatement("holds", domain, 1, 0, "rising", interior=(-0.5, 0.5))
-    assert "never falls as input 1 grows in the box with 1 further row" in str(verify(statement, net))
+    assert "never falls as input 1 grows in the box [-1.0, 1.0] x [-0.5, 2.0] with x0 - x1 <= 0.5" in str(
+        verify(statement, net)
+    )
     assert not verify(replace(statement, direction="falling"), net)
     assert "interior point is not inside" in str(verify(replace(statement, interior=(0.5, 0.0)), net))
     pair = ((0.0, 0.5), (0.0, 1.5))

@@ -192,9 +192,11 @@ def test_coefficients_that_a_region_exceeds_are_refused(case: Case, data: st.Dat
 @given(cases(2, max_depth=2, max_width=3), st.data())
 def test_balls_in_which_another_decision_is_reached_are_refused(case: Case, data: st.DataObject) -> None:
     weight, bias = case.layers[-1]
-    layers = [*case.layers[:-1], (weight[:1], bias[:1])]  # one output: its sign is the decision
-    net = from_arrays(layers, leak=case.leak)
     x, point = (data.draw(points(case.box)) for _ in range(2))
+    values = [exact_values(case.layers, each, case.leak)[0] for each in (x, point)]
+    middle = float((values[0] + values[1]) / 2)
+    layers = [*case.layers[:-1], (weight[:1], np.asarray(bias[:1]) - middle)]  # one output, between both its sign
+    net = from_arrays(layers, leak=case.leak)
     values = [exact_values(layers, each, case.leak)[0] for each in (x, point)]
     first = int(values[0] > 0)
     assume(values[1] >= 0 if first == 0 else values[1] <= 0)

@@ -189,8 +189,8 @@ def _is_difference(s: Floats, a: Floats, b: Floats) -> Bools:
     return np.asarray((a - (s - back)) - (b + back) == 0.0)
 
 
-def check_domain(box: Any, A: Any, b: Any, n: int) -> Domain:
-    """Return a box with rows ``A`` (r, n) and limits ``b`` (r,)."""
+def check_domain(box: Any, A: Any, b: Any, n: int, *, interior: bool = False) -> Domain:
+    """Return a box with rows ``A`` (r, n) and limits ``b`` (r,); for coefficients it must have an interior."""
     ends = check_box(box, n)
     if A is None and b is None:
         return Domain(ends, np.zeros((0, n)), np.zeros(0))
@@ -204,6 +204,12 @@ def check_domain(box: Any, A: Any, b: Any, n: int) -> Domain:
     domain = Domain(ends, rows, check_vector(b, "b", len(rows)))
     if domain.maximize(np.zeros(n))[0] == -np.inf:
         raise InputError("A", "leave some input of the box: A x <= b", "an empty set")
+    if interior and domain.inner_point() is None:
+        raise InputError(
+            "A",
+            "leave an input strictly inside of all rows and of the box: elsewhere coefficients have no meaning",
+            hint="fix no input by two rows: leave the column out, or allow a little room",
+        )
     return domain
 
 

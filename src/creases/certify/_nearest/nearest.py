@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,25 +14,17 @@ from creases._arguments import check_arguments
 from creases._display import to_html
 from creases._schema import INTEGER, sequence
 from creases._typing import Floats
-from creases._validation import check_choice, check_count, check_number
+from creases._validation import check_count, check_number
 from creases.certify._nearest.best import Best, find_changes
 from creases.certify._nearest.exclusion import exclude_goal
-from creases.certify._nearest.program import solve_programs
-from creases.certify._nearest.projection import compile_solvers
 from creases.certify._nearest.proof import prove_change
 from creases.certify._nearest.question import Norm, Question, pose, predicted_class
 from creases.certify._nearest.search import Search
 from creases.certify.proofs import Proof
-from creases.errors import InputError
 from creases.network import NetworkLike
 
-Way = Literal["auto", "search", "milp"]
-
-#: Nodes of the first search, within the ball of the best answer; smaller balls or programs come after it.
+#: Nodes of the first search, within the ball of the best answer; smaller balls come after it.
 FIRST_NODES = 60
-
-#: Programs look for nearer points for at most this share of the time; nothing is proved by them.
-PROGRAM_TIME = 0.3
 
 #: Sides of units in a space without limits are looked through for at most this share of the time.
 EXCLUSION_TIME = 0.9
@@ -63,7 +55,6 @@ class Change:
     proved: bool  #: whether the bounds agree within the tolerance
     tolerance: float  #: relative to the distance
     norm: Norm
-    way: str  #: what proved it: "search", "milp" or "search, milp"
     nodes: int  #: sets of inputs that were bounded
     seconds: float
     outputs: Floats | None  #: (n_out,) of the network at the point
@@ -71,13 +62,22 @@ class Change:
     question: Question  #: what was asked, checked and in its own units
 
     @cached_property
+    def _proof(self) -> tuple[Proof | None, str]:
+        radius = self.lower_bound * (1 - PROOF_ROOM)
+        return prove_change(self.question, self.point, self.distance, radius, PROOF_SECONDS)
+
+    @property
     def proof(self) -> Proof | None:
         """What ``creases check`` verifies: the point, and that nothing is within 0.999999 of the lower bound.
 
         Built and checked when it is first asked for; None where that takes more than a minute, or units are choices.
         """
-        radius = self.lower_bound * (1 - PROOF_ROOM)
-        return prove_change(self.question, self.point, self.distance, radius, PROOF_SECONDS)
+        return self._proof[0]
+
+    @property
+    def proof_note(self) -> str:
+        """Why there is no proof; "" if there is one."""
+        return self._proof[1]
 
     @property
     def change(self) -> Floats | None:
@@ -118,7 +118,6 @@ def nearest(
     count: int = 1,
     budget: float = 30.0,
     tolerance: float = 1e-6,
-    way: Way = "auto",
 ) -> Change:
     """Return the nearest input with a different decision, with a proven lower bound of its distance.
 
@@ -159,16 +158,11 @@ def nearest(
     tolerance
         An answer is proved when ``distance - lower_bound`` is at most this fraction of the distance, or at most 1e-12
         of the size of x.
-    way
-        ``"search"`` (and ``"auto"``): best-first over the sides of units, with linear relaxations; its bounds are those
-        of multipliers, with rounding errors counted, and hold whatever a solver returned. ``"milp"``: mixed-integer
-        programs (HiGHS) look for the point first, for L1 and Linf; the search proves it.
 
     References
     ----------
     .. [1] Jordan, Lewis, Dimakis, "Provable Certificates for Adversarial Examples: Fitting a Ball in the Union of
        Polytopes", NeurIPS 2019.
-    .. [2] Tjeng, Xiao, Tedrake, "Evaluating Robustness of Neural Networks with Mixed Integer Programming", ICLR 2019.
 
     Examples
     --------
@@ -186,9 +180,6 @@ def nearest(
     >>> bool(check_proof(change.proof, net))  # in arithmetic that no rounding can break
     True
     """
-    check_choice(way, ["auto", "search", "milp"], "way")
-    if way == "milp" and norm == "l2":
-        raise InputError("way", "be 'auto' or 'search' for norm 'l2'", "'milp', whose programs are linear")
     seconds = check_number(budget, "budget", above=0)
     share = check_number(tolerance, "tolerance", above=0)
     answers: list[Change] = []
@@ -197,7 +188,7 @@ def nearest(
         begin = time.perf_counter()
         question = pose(net, x, target, norm, box, held, integer, one_hot, weights, rising, falling)
         left = max(seconds - (time.perf_counter() - begin), LEAST_TIME * seconds)
-        answer = _answer(question, left, share, way)
+        answer = _answer(question, left, share)
         answers.append(answer)
         if answer.point is None or not answer.distance:
             break
@@ -210,7 +201,6 @@ class _Solver:
 
     def __init__(self, question: Question, seconds: float, tolerance: float) -> None:
         self.question, self.tolerance = question, tolerance
-        compile_solvers()
         self.start = time.perf_counter()
         self.deadline = self.start + seconds
         self.best = Best(question)
@@ -219,7 +209,6 @@ class _Solver:
         self.quick = True  # whether searches in larger and larger balls finished soon
         self.stuck = False  # whether a search of the whole ball finished and showed nothing new
         self.nodes = 0
-        self.ways: list[str] = []
 
     @property
     def proved(self) -> bool:
@@ -232,7 +221,7 @@ class _Solver:
     def is_over(self) -> bool:
         return self.proved or self.stuck or time.perf_counter() >= self.deadline
 
-    def solve(self, way: str) -> None:
+    def solve(self) -> None:
         question = self.question
         self._try_input()
         if self.best.distance > 0:
@@ -244,18 +233,10 @@ class _Solver:
             self._widen()
         if np.isinf(self.best.distance):
             return  # nothing at all, or within all that could be searched
-        if way == "milp" and not self.is_over:
-            self._program()
         if not self.is_over:
             self._search(self.best.distance, FIRST_NODES)
         while not self.is_over:
             self._deepen()
-
-    def _program(self) -> None:
-        """Look for a nearer point by mixed-integer programs."""
-        self.ways.append("milp")
-        now = time.perf_counter()
-        self.nodes += solve_programs(self.question, self.best, now + PROGRAM_TIME * (self.deadline - now))
 
     def _try_input(self) -> None:
         """Take the input itself where it is decided so already, or ties."""
@@ -265,8 +246,6 @@ class _Solver:
 
     def _search(self, radius: float, max_nodes: float = np.inf, deadline: float = np.inf) -> bool:
         """Search within a radius; return whether that finished."""
-        if "search" not in self.ways:
-            self.ways.append("search")
         search = Search(self.question, self.best, min(self.deadline, deadline), max_nodes, 1 - self.tolerance / 4)
         outcome = search.run(radius)
         self.nodes += outcome.nodes
@@ -319,9 +298,9 @@ class _Solver:
             radius = min(most, 8 * radius)
 
 
-def _answer(question: Question, seconds: float, tolerance: float, way: str) -> Change:
+def _answer(question: Question, seconds: float, tolerance: float) -> Change:
     solver = _Solver(question, seconds, tolerance)
-    solver.solve(way)
+    solver.solve()
     point = solver.best.point
     z = question.layers.values(question.x[None])[0][0]
     outputs = None if point is None else question.layers.values(point[None])[0][0]
@@ -336,7 +315,6 @@ def _answer(question: Question, seconds: float, tolerance: float, way: str) -> C
         proved=solver.proved,
         tolerance=tolerance,
         norm=question.norm,
-        way=", ".join(solver.ways) or "search",
         nodes=solver.nodes,
         seconds=time.perf_counter() - solver.start,
         outputs=outputs,

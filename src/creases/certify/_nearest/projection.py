@@ -7,7 +7,6 @@ computed with all rounding errors counted against it.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from creases._typing import Floats
 from creases.certify._nearest.layers import gamma
 from creases.certify._nearest.question import dual_length
 from creases.certify._nearest.rounding import TINY
+from creases.certify._nearest.solvers import SOLVED, dual_simplex, l1_tableau, least_distance, linf_tableau
 
 #: Feasibility tolerance of linear programs, the tightest that HiGHS accepts.
 LP_TOLERANCE = 1e-10
@@ -27,9 +27,6 @@ SHORT = 1e-13
 
 #: Most entries of a dense tableau; larger programs are sparse.
 TABLEAU = 2**17
-
-#: What a solver ended with, as in ``kernels``.
-SOLVED, EMPTY = 0, 1
 
 
 class Nearest(NamedTuple):
@@ -41,13 +38,6 @@ class Nearest(NamedTuple):
     toward: Floats | None = None  #: (n,) with ``toward u >= beyond`` in the polytope
     beyond: float = 0.0  #: close to the bound
     limits: Floats | None = None  #: (n,) multipliers of upper limits, less those of lower ones
-
-
-@cache
-def compile_solvers() -> None:
-    """Load the compiled solvers, or compile them, before a time limit counts."""
-    for norm in ("l1", "l2", "linf"):
-        project(np.array([[-1.0]]), np.array([-1.0]), np.array([-2.0]), np.array([2.0]), norm)
 
 
 def project(N: Floats, s: Floats, low: Floats, high: Floats, norm: str, reach: float = np.inf) -> Nearest:
@@ -105,16 +95,14 @@ Solution = tuple[int, Floats, Floats, Floats, Floats]
 
 def _solve(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> Solution:
     """Return a state, u, and multipliers of rows, of upper and of lower limits."""
-    from creases.certify._nearest import kernels  # numba is slow to import
-
     m, n = N.shape
     if norm == "l2":
-        state, u, y = kernels.least_distance(N, s, low, high)
+        state, u, y = least_distance(N, s, low, high)
         return state, u, y[:m], y[m : m + n], y[m + n :]
     if (m + 3 * n) * 2 * n > TABLEAU:
         return _solve_sparse(N, s, low, high, norm)
-    tableau = (kernels.l1_tableau if norm == "l1" else kernels.linf_tableau)(N, s, low, high)
-    state, x, y = kernels.dual_simplex(tableau)
+    tableau = (l1_tableau if norm == "l1" else linf_tableau)(N, s, low, high)
+    state, x, y = dual_simplex(tableau)
     u = x[:n] - x[n:] if norm == "l1" else x[:n] - x[n]
     up, down, first = np.zeros(n), np.zeros(n), m
     for part, end in ((up, high), (down, low)):

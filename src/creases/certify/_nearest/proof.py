@@ -17,7 +17,7 @@ from creases.certify._nearest.exclusion import exclude_goal
 from creases.certify._nearest.layers import ROUNDOFF
 from creases.certify._nearest.projection import project
 from creases.certify._nearest.question import Goal, Question, predicted_class
-from creases.certify._nearest.relaxation import Ball, Bounds, Lines, Sides, bound_units, lines, upper_bounds
+from creases.certify._nearest.relaxation import Ball, Bounds, Lines, Sides, Upper, bound_units, lines, upper_bounds
 from creases.certify._nearest.rounding import Rounding
 from creases.certify._nearest.search import SLOPES
 from creases.certify.proofs import Proof, check_proof
@@ -41,13 +41,13 @@ class _Part(NamedTuple):
 
 def prove_change(
     question: Question, point: Floats | None, distance: float, radius: float, seconds: float
-) -> Proof | None:
-    """Return a proof that the point is at most the distance away and nothing is within the radius.
+) -> tuple[Proof | None, str]:
+    """Return a proof that the point is that near and nothing within the radius, or why there is none.
 
-    None where the time does not suffice, or units are choices, which have no two sides.
+    There is none where the time does not suffice, or units are choices, which have no two sides.
     """
     if any(step.op == "choice" for step in question.net.steps):
-        return None
+        return None, "the network has choices (max-pooling, say), whose sides no proof of a distance can split"
     deadline = time.perf_counter() + seconds
     statement = _statement(question, point, distance, radius)
     parts = []
@@ -55,10 +55,12 @@ def prove_change(
         if radius > 0:
             tree = _grow_tree(question, goal, radius, deadline)
             if tree is None:
-                return None
+                is_late = time.perf_counter() > deadline
+                return None, f"no tree was found {f'within {seconds:g} s' if is_late else 'that shows the lower bound'}"
             parts.append(ClaimProof(key, tree))
     proof = make_proof(statement, tuple(parts), net=question.net)
-    return proof if check_proof(proof, question.net) else None
+    answer = check_proof(proof, question.net)
+    return (proof, "") if answer else (None, f"the check refused the tree: {answer.text}")
 
 
 def _statement(question: Question, point: Floats | None, distance: float, radius: float) -> NearestStatement:
@@ -163,7 +165,7 @@ class _Tree:
         near = project(A, ends / radius, part.low / radius, part.high / radius, self.norm)
         if near.bound > 1 + ROOM:
             limits = np.zeros(len(part.low)) if near.limits is None else near.limits
-            self._close(part, near.y, limits, units, around)
+            self._close(part, near.y, limits, units, known, above, around)
             return []
         column = None if near.u is None else self._split_column(part, near.u * radius, self.question.binary)
         if column is not None:
@@ -208,22 +210,25 @@ class _Tree:
         high[j], low[j] = below + 8 * ROUNDOFF * abs(below), above - 8 * ROUNDOFF * abs(above)
         return [part._replace(number=numbers[0], high=high), part._replace(number=numbers[1], low=low)]
 
-    def _close(self, part: _Part, y: Floats, limits: Floats, units: Any, around: list[Lines]) -> None:
-        """Close a node by the multipliers of its rows; lower lines are mixed as the rows of the goal are."""
+    def _close(
+        self,
+        part: _Part,
+        y: Floats,
+        limits: Floats,
+        units: Any,
+        known: list[tuple[Floats, float, Floats]],
+        above: list[Upper],
+        around: list[Lines],
+    ) -> None:
+        """Close a node by the multipliers of its rows; free lines are mixed as the rows that need them are."""
         size = max(float(y.max(initial=0.0)), float(np.abs(limits).max(initial=0.0)))
         y, limits = y / size, limits / size
         groups = len(self.question.one_hot)
         sums, sides, goals = np.split(y, [2 * groups, 2 * groups + len(units)])
-        goals = goals.reshape(len(around), -1)
-        rows, share = goals.sum(axis=0), goals.sum(axis=1)
-        slopes = {}
-        if rows.any():
-            convex = self.leak <= 1
-            free = sum(w * np.where(convex, each.below, each.above) for w, each in zip(share, around, strict=True))
-            mixed = np.clip(free / share.sum(), np.minimum(self.leak, 1.0), np.maximum(self.leak, 1.0))
-            assert part.bounds is not None
-            bent = (part.sides < 0) & (part.bounds.low < 0) & (part.bounds.high > 0) & (self.leak != 1)
-            slopes = {int(u): float(mixed[u]) for u in np.flatnonzero(bent)}
+        rows = goals.reshape(len(around), -1).sum(axis=0)
+        depends = np.vstack([*(on for _, _, on in known), *(each.depends for each in above)])
+        lines_of = np.repeat([0, *range(len(around))], [len(known), *(len(each.depends) for each in above)])
+        slopes = self._mix_lines(part, np.concatenate([sides, goals]), depends, lines_of, around)
         columns = np.flatnonzero(self.question.columns)
         box = limits * self.question.weights[self.question.columns] if self.norm != "linf" else 0 * limits
         multipliers = Multipliers(
@@ -234,6 +239,20 @@ class _Tree:
             box={int(j): float(v) for j, v in zip(columns, box, strict=True) if v},
         )
         self.record.close(part.number, Leaf("multipliers" if rows.any() else "empty", multipliers))
+
+    def _mix_lines(
+        self, part: _Part, y: Floats, depends: Floats, lines_of: Any, around: list[Lines]
+    ) -> dict[int, float]:
+        """Return the slope of each open unit's free line, weighted by what rows (r, units) take of it."""
+        assert part.bounds is not None
+        bent = (part.sides < 0) & (part.bounds.low < 0) & (part.bounds.high > 0) & (self.leak != 1)
+        convex = self.leak <= 1
+        taken = y[:, None] * np.maximum(np.where(convex, -depends, depends), 0.0)
+        slopes = np.array([np.where(convex, each.below, each.above) for each in around])[lines_of]
+        total = taken.sum(axis=0)
+        mixed = (taken * slopes).sum(axis=0) / np.where(total > 0, total, 1.0)
+        mixed = np.clip(mixed, np.minimum(self.leak, 1.0), np.maximum(self.leak, 1.0))
+        return {int(u): float(mixed[u]) for u in np.flatnonzero(bent & (total > 0))}
 
 
 def _domain_row(i: int, groups: int) -> int:

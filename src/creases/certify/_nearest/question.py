@@ -194,6 +194,9 @@ def pose(
     names = {"fixed": fixed, "integer": integer, "rising": rising, "falling": falling}
     masks = {name: _mask(columns, n, name) for name, columns in names.items()}
     groups = tuple(tuple(check_index(int(i), n, "one_hot") for i in group) for group in one_hot)
+    grouped = [i for group in groups for i in group]
+    if not all(groups) or len(set(grouped)) < len(grouped):
+        raise InputError("one_hot", "be groups of one column or more, none of them in two groups", f"{groups}")
     for group in groups:
         part = list(group)
         masks["integer"][part] = True

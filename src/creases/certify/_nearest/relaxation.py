@@ -24,7 +24,7 @@ from creases.certify._nearest.layers import ROUNDOFF, Layers, gamma
 
 Sides = NDArray[np.int8]  #: of each unit: 1 above zero, 0 below, -1 not known
 
-#: Largest matrix of a layer for which all units are bounded backwards, not by intervals.
+#: Largest matrix of a layer for which all units are bounded backwards, not by intervals alone.
 BACKWARDS = 2**22
 
 #: Multipliers of a cap that are tried, relative to the sizes of the rows.
@@ -58,10 +58,11 @@ class Ball:
         top = self._maxima(A)
         if self.cap is not None and self.cap[1] > 0:
             q, t = self.cap
-            size = np.abs(A).max(axis=1, initial=0.0) / max(float(np.abs(q).max(initial=0.0)), 1e-300)
-            weights = [share * size for share in MULTIPLIERS]  # any multiplier of q u >= t gives a bound
             if self.norm == "l2":
-                weights.append(self._best_multiplier(A, q, t))
+                weights = [self._best_multiplier(A, q, t)]
+            else:
+                size = np.abs(A).max(axis=1, initial=0.0) / max(float(np.abs(q).max(initial=0.0)), 1e-300)
+                weights = [share * size for share in MULTIPLIERS]  # any multiplier of q u >= t gives a bound
             for weight in weights:
                 top = np.minimum(top, self._maxima(A + weight[:, None] * q, weight * t) - weight * t)
         return top + b
@@ -182,27 +183,31 @@ def bound_units(
         if time.perf_counter() > deadline:
             raise OutOfTimeError
         layer, units = net.layers[k], net.units(k)
-        if k and layer.W.size > BACKWARDS:
-            new_low, new_high = _interval(net, ball, low, high, k)
-        else:
-            done = slice(0, units.start)
-            leak = np.concatenate([part.leak for part in net.layers[:k]]) if k else np.zeros(0)
-            around = lines(low[done], high[done], leak, sides[done])
-            both = upper_bounds(net, np.vstack([layer.W, -layer.W]), np.append(layer.c, -layer.c), around)
-            top = ball.maxima(both.A, both.b)
-            new_high, new_low = top[: len(layer.c)], -top[len(layer.c) :]
-        low[units] = np.maximum(low[units], new_low - errors[units])
-        high[units] = np.minimum(high[units], new_high + errors[units])
         side = sides[units]
+        if k:
+            new_low, new_high = _interval(net, ball, low, high, k)
+            low[units] = np.maximum(low[units], new_low - errors[units])
+            high[units] = np.minimum(high[units], new_high + errors[units])
         low[units] = np.where(side == 1, np.maximum(low[units], 0.0), low[units])
         high[units] = np.where(side == 0, np.minimum(high[units], 0.0), high[units])
+        # As the checker of proofs does, those that are far from their bend are not bounded backwards.
+        rows = np.flatnonzero((100 * low[units] < high[units]) & (100 * high[units] > low[units]))
+        if len(rows) and (not k or layer.W.size <= BACKWARDS):
+            leak = np.concatenate([part.leak for part in net.layers[:k]]) if k else np.zeros(0)
+            done, at = slice(0, units.start), units.start + rows
+            around = lines(low[done], high[done], leak, sides[done])
+            W, c = layer.W[rows], layer.c[rows]
+            both = upper_bounds(net, np.vstack([W, -W]), np.append(c, -c), around)
+            top = ball.maxima(both.A, both.b)
+            high[at] = np.minimum(high[at], top[: len(rows)] + errors[at])
+            low[at] = np.maximum(low[at], -top[len(rows) :] - errors[at])
         if (low[units] > high[units]).any():
             return None
     return Bounds(low, high)
 
 
 def _interval(net: Layers, ball: Ball, low: Floats, high: Floats, k: int) -> tuple[Floats, Floats]:
-    """Bound the pre-activations of a large layer by intervals of the variables before it."""
+    """Bound the pre-activations of a layer by intervals of the variables before it."""
     leak = np.concatenate([part.leak for part in net.layers[:k]])
     count = net.units(k).start
     ends = [np.where(end > 0, end, leak * end) for end in (low[:count], high[:count])]

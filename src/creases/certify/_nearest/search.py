@@ -42,6 +42,12 @@ from creases.certify._nearest.rounding import Rounding
 #: Lower lines that goals are bounded with: the steeper side by interval, then all flat, then all steep.
 SLOPES = (None, 0.0, 1.0)
 
+#: How far inside of a region, as a share of the radius, a point is tried where the nearest one is on a corner.
+INSIDE = (1e-12, 1e-10, 1e-8)
+
+#: With at most this many inputs few regions meet a ball: units are split layer by layer, which makes bounds exact soon.
+FEW_INPUTS = 3
+
 #: How often the bounds of a root are tightened by the plane that they show to be in the way.
 ROOT_ROUNDS = 5
 
@@ -199,12 +205,23 @@ class Search:
             split = ("", 0, 0.0) if u is None else self._fraction(u, low, high, self.question.binary)
             split = split if split[0] else self._choose(bounds, bent, depends, around[0], u)
             if u is not None and (not split[0] or self.question.local_margins(u[None])[0] >= 0):
-                self.best.offer(u, None if split[0] else self._known_sides(sides, bounds))
+                known = None if split[0] else self._known_sides(sides, bounds)
+                if not self.best.offer(u, known) and not split[0]:
+                    self._offer_inside(all_rows, ends, low, high, known)
             if not split[0] and u is not None:
                 split = self._fraction(u, low, high, self.question.whole)
                 split = split if split[0] else self._contradicted(sides, bounds, u)
         cap = None if near.toward is None else (near.toward, near.beyond * scale * (1 - 1e-15))
         return Node(goal, sides, bounds, N, s, rows, low, high, bound, cap, split)
+
+    def _offer_inside(self, rows: Floats, ends: Floats, low: Floats, high: Floats, sides: Bools | None) -> None:
+        """Offer the nearest point a little inside of a region and beyond its goal, where a corner is no answer."""
+        scale = min(self.radius, self.best.distance)
+        size = np.sqrt((rows * rows).sum(axis=1)) * scale
+        for share in INSIDE:
+            near = project(rows, (ends - share * size) / scale, low / scale, high / scale, self.question.norm)
+            if near.u is not None and self.best.offer(near.u * scale, sides):
+                return
 
     def _known_sides(self, sides: Sides, bounds: Bounds) -> Bools:
         known = np.where(sides >= 0, sides == 1, bounds.low >= 0)
@@ -238,6 +255,9 @@ class Search:
         weight = np.abs(depends).sum(axis=0) * bent
         if not weight.any():
             return "", 0, 0.0
+        if self.net.n_in <= FEW_INPUTS:
+            bent = bent & (self.layer_of == self.layer_of[bent].min())
+            weight = np.where(bent, np.maximum(weight, 1e-9 * weight.max()), 0.0)
         gap = np.where(bent, np.minimum(-bounds.low, bounds.high) * np.abs(1 - self.leak), 0.0)
         score = 0.1 * weight * gap
         if u is not None:

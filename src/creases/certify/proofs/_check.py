@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +16,12 @@ from creases._versions import version
 from creases.certify.proofs._checker.claims import Refusal, require
 from creases.certify.proofs._checker.program import build_machine
 from creases.certify.proofs._checker.runs import join_runs
-from creases.certify.proofs._checker.statements import Subject, derive_claims
+from creases.certify.proofs._checker.statements import Claims, Subject, derive_claims
 from creases.certify.proofs._checker.trees import check_tree
+from creases.certify.proofs._checker.vacuity import find_vacuity
 from creases.certify.proofs._digest import as_plain, network_digest
-from creases.certify.proofs._format import DecisionsStatement, DifferencesStatement, ModelMark, Proof
+from creases.certify.proofs._format import ClaimKey, DecisionsStatement, DifferencesStatement, ModelMark, Proof
+from creases.certify.proofs._pin import find_difference, load_statement
 from creases.certify.proofs._values import proof_from_json, proof_to_json
 from creases.certify.proofs._words import describe
 from creases.errors import InputError, RequestError
@@ -35,6 +39,7 @@ class CheckResult:
     text: str  #: the statement in words, or where and why the proof is refused
     nodes: int  #: nodes of trees that were checked
     seconds: float
+    vacuous: bool = False  #: whether the statement says nothing: it claims nothing, or no input is allowed
 
     def __bool__(self) -> bool:
         """Return whether the proof is verified."""
@@ -45,7 +50,12 @@ class CheckResult:
 
 
 def check_proof(
-    proof: Proof, net: NetworkLike, other: NetworkLike | None = None, *, progress: Progress | None = None
+    proof: Proof,
+    net: NetworkLike,
+    other: NetworkLike | None = None,
+    *,
+    statement: str | Path | Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
 ) -> CheckResult:
     """Check a proof about a network, in arithmetic that no rounding can break.
 
@@ -59,6 +69,10 @@ def check_proof(
         As :func:`load_proof` returns it, or a result of :mod:`creases.certify` carries it.
     net, other
         The network of the statement; the second one for differences and decisions.
+    statement
+        What the proof must state, or more: a JSON file with what a proof file has as its ``statement``, or its content.
+        Question and domain must be the same, number by number; bounds may be tighter; the inputs that show a part may
+        be others, or left out. By default whatever the proof states is checked: the text of the result names it.
     progress
         Called with the number of nodes checked.
 
@@ -70,7 +84,7 @@ def check_proof(
     >>> net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])  # class 1 where |x| > 1
     >>> proof = certify.holds(net, (-0.5, 0.75), never=1).proof
     >>> print(check_proof(proof, net))
-    verified: no input of the box is decided for class 1
+    verified: no input of the box [-0.5, 0.75] is decided for class 1
     >>> wider = replace(proof.statement.domain, box=((-0.5, 1.75),))
     >>> print(check_proof(replace(proof, statement=replace(proof.statement, domain=wider)), net))
     refused: claim never, node 0: by its bounds the claim can be missed by 0.75
@@ -82,13 +96,19 @@ def check_proof(
     except (ValueError, TypeError, AttributeError) as problem:
         raise InputError("proof", "be a valid proof", str(problem)) from None
     first, second = _networks(proof, net, other)
+    asked = None if statement is None else load_statement(statement)
+    different = "" if asked is None else find_difference(proof.statement, asked)
+    if different:
+        return CheckResult(False, f"the proof states something else: {different} differs", 0, 0.0)
     checker = _Checker(proof, progress)
     with np.errstate(all="ignore"):
         try:
             checker.run(first, second)
         except Refusal as refusal:
             return CheckResult(False, str(refusal), checker.nodes, time.perf_counter() - start)
-    return CheckResult(True, describe(proof), checker.nodes, time.perf_counter() - start)
+        note, is_vacuous = find_vacuity(proof.statement, checker.claims, checker.empty)
+    text = f"{note}: {describe(proof)}" if is_vacuous else "; ".join(part for part in (describe(proof), note) if part)
+    return CheckResult(True, text, checker.nodes, time.perf_counter() - start, is_vacuous)
 
 
 def _check_rounding() -> None:
@@ -112,6 +132,8 @@ class _Checker:
         self.proof, self.nodes = proof, 0
         self.total = sum(len(each.tree) for each in proof.proofs)
         self.report = progress or (lambda what, done, total: None)
+        self.claims: Claims = {}
+        self.empty: dict[ClaimKey, bool] = {}  #: by claim: whether its tree shows that no input is meant
 
     def _count(self) -> None:
         self.nodes += 1
@@ -129,7 +151,7 @@ class _Checker:
         else:
             require(self.proof.other is None, "the proof names a second network but states nothing about it")
         machine = join_runs(build_machine(net, other))
-        claims = derive_claims(Subject(machine, net.n_in, net.n_out), self.proof.statement)
+        claims = self.claims = derive_claims(Subject(machine, net.n_in, net.n_out), self.proof.statement)
         trees = {each.claim: each.tree for each in self.proof.proofs}
         require(len(trees) == len(self.proof.proofs), "a claim is proved twice")
         for key in claims:
@@ -138,7 +160,7 @@ class _Checker:
             require(key in claims, f"claim {_name(key)} is not part of the statement")
         for key, claim in claims.items():
             try:
-                check_tree(machine, claim, trees[key], self._count)
+                self.empty[key] = check_tree(machine, claim, trees[key], self._count)
             except Refusal as refusal:
                 raise Refusal(f"claim {_name(key)}, {refusal}") from None
 

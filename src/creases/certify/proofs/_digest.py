@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from contextlib import suppress
+from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from creases.certify.proofs._checker.dyadic import Dyadic
 from creases.certify.proofs._checker.onnx_perceptron import read_perceptron
 from creases.certify.proofs._checker.parts import to_fractions
 from creases.certify.proofs._checker.plain import PlainNetwork, to_plain
-from creases.certify.proofs._checker.program import Affine, Choice, Machine, Relu, build_machine
+from creases.certify.proofs._checker.program import Affine, Choice, Relu, build_machine
 from creases.certify.proofs._checker.runs import affine_forms
 from creases.certify.proofs._format import ClaimProof, ModelMark, Proof, Statement
 from creases.errors import InputError
@@ -33,7 +34,7 @@ def as_plain(net: NetworkLike | PlainNetwork) -> PlainNetwork:
         return net
     if isinstance(net, str | Path) and Path(net).suffix.lower() == ".onnx" and Path(net).is_file():
         plain = read_perceptron(Path(net))
-        if plain is not None and plain.entries <= MAX_ENTRIES:  # the digest of a larger one depends on its steps
+        if plain is not None and _function_digest(plain) is not None:  # else the digest depends on the steps
             return plain
     from creases.network import as_network
 
@@ -54,15 +55,20 @@ def network_digest(net: NetworkLike | PlainNetwork) -> str:
     False
     """
     work = as_plain(net)
-    if work.entries <= MAX_ENTRIES:
-        with suppress(OverflowError, InputError):
-            return _function_digest(build_machine(work))
-    return _step_digest(work)
+    return _function_digest(work) or _step_digest(work)
 
 
-def _function_digest(machine: Machine) -> str:
+@lru_cache(maxsize=4)
+def _function_digest(work: PlainNetwork) -> str | None:
+    """Return the digest of a network's function; None if it is too large to multiply its affine parts out."""
+    if work.entries > MAX_ENTRIES:
+        return None
+    try:
+        machine = build_machine(work)
+        forms = affine_forms(machine)
+    except (OverflowError, InputError):
+        return None
     digest = hashlib.sha256()
-    forms = affine_forms(machine)
     bends = [step for step in machine.steps if not isinstance(step, Affine)]
     _add(digest, {"n_in": machine.n_in, "bends": len(bends)})
     for k, (matrices, constant) in enumerate(forms):
@@ -81,13 +87,25 @@ def _function_digest(machine: Machine) -> str:
 
 def _add_numbers(digest: hashlib._Hash, what: dict[str, object], numbers: Dyadic | NDArray[np.float64]) -> None:
     """Add exact numbers, unless all are 0: the nearest floats, and what each of them is away."""
-    floats, rest = numbers if isinstance(numbers, np.ndarray) else numbers.nearest()[0], {}
-    if isinstance(numbers, Dyadic):
-        away = numbers.fractions().reshape(-1) - to_fractions(floats).reshape(-1)
+    rest: dict[int, str] = {}
+    if isinstance(numbers, np.ndarray):
+        floats = numbers
+    else:
+        exact = numbers.fractions()
+        floats = np.array([_nearest(value) for value in exact.flat], float).reshape(exact.shape)
+        away = exact.reshape(-1) - to_fractions(floats).reshape(-1)
         rest = {int(i): str(away[i]) for i in np.flatnonzero(away != 0)}
     if floats.any() or rest:
         _add(digest, {**what, "shape": list(floats.shape), "rest": rest})
         digest.update((floats + 0.0).astype("<f8").tobytes())  # -0 as 0
+
+
+def _nearest(value: Fraction) -> float:
+    """Return the nearest float of any number: 0 beyond their range, so that all of it is left."""
+    try:
+        return float(value)
+    except OverflowError:
+        return 0.0
 
 
 def _step_digest(work: PlainNetwork) -> str:

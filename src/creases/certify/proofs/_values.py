@@ -220,19 +220,24 @@ def proof_from_json(value: Any) -> Proof:
     )
     names = {"format", "version", "creases", "model", "other", "statement", "proofs"}
     expect(value.keys() == names, f"it must have the entries {sorted(names)}")
-    statement = value["statement"]
-    expect(isinstance(statement, dict), "statement must be an object")
-    kind = statement.get("kind")
-    expect(isinstance(kind, str) and kind in STATEMENTS, f"statement.kind must be one of {list(STATEMENTS)}")
-    rest = {name: part for name, part in statement.items() if name != "kind"}
+    statement = read_statement(value["statement"])
     expect(isinstance(value["proofs"], list), "proofs must be a list")
     proofs = tuple(_read_claim(part, f"proofs[{i}]") for i, part in enumerate(value["proofs"]))
     return Proof(
         read_part(ModelMark, value["model"], "model"),
-        read_part(STATEMENTS[kind], rest, "statement"),
+        statement,
         proofs,
         read_part(ModelMark | None, value["other"], "other"),
     )
+
+
+def read_statement(value: Any) -> Any:
+    """Return the statement of a JSON value; ValueError says what does not fit."""
+    expect(isinstance(value, dict), "statement must be an object")
+    kind = value.get("kind")
+    expect(isinstance(kind, str) and kind in STATEMENTS, f"statement.kind must be one of {list(STATEMENTS)}")
+    rest = {name: part for name, part in value.items() if name != "kind"}
+    return read_part(STATEMENTS[kind], rest, "statement")
 
 
 def _read_claim(value: Any, where: str) -> ClaimProof:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -88,7 +89,7 @@ def monotone(
     column = check_index(column, work.n_in, "column")
     output = check_index(output, work.n_out, "output")
     check_choice(direction, ["rising", "falling"], "direction")
-    domain = check_domain(box, A, b, work.n_in)
+    domain = check_domain(box, A, b, work.n_in, interior=True)
     begin = time.monotonic()
     deadline = begin + check_number(budget, "budget", above=0)
     sign = 1.0 if direction == "rising" else -1.0
@@ -131,7 +132,7 @@ class _Question:
     slack: float
 
     def counterexample(self, x: Floats, sign: float) -> Floats | None:
-        """Return inputs (2, n_in) around ``x`` between which the output goes the wrong way; None if none is proved."""
+        """Return inputs (2, n_in) around ``x`` between which the output goes the wrong way; None if unproved."""
         for start in (_middle_of_region(self.net, self.domain, x), x):
             for share in SHARES:
                 pair = _pair(self.net, self.domain, start, self.column, share)
@@ -142,12 +143,14 @@ class _Question:
 
     def _is_wrong(self, pair: Floats, sign: float) -> bool:
         row = np.eye(self.net.n_out)[[self.output]]
+        ends = [Fraction(float(x[self.column])) for x in pair]
+        allowed = -Fraction(self.slack) * (ends[1] - ends[0])
         first, second = (exact_outputs(self.net, x) for x in pair)
         if first is not None and second is not None:
-            return int(sign) * (second[self.output] - first[self.output]) < 0
-        high = [-LeastRow(self.net, -sign * row, np.zeros(1)).reached(self.domain, x) for x in pair]
-        low = [LeastRow(self.net, sign * row, np.zeros(1)).reached(self.domain, x) for x in pair]
-        return high[1] < low[0]
+            return int(sign) * (second[self.output] - first[self.output]) < allowed
+        high = -LeastRow(self.net, -sign * row, np.zeros(1)).reached(self.domain, pair[1])
+        low = LeastRow(self.net, sign * row, np.zeros(1)).reached(self.domain, pair[0])
+        return bool(np.isfinite([low, high]).all()) and Fraction(high) - Fraction(low) < allowed
 
     def _state(self, verdict: Literal["holds", "violated"], **points: Any) -> MonotoneStatement:
         place = self.domain.stated()

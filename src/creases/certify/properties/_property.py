@@ -2,33 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from creases._typing import Floats
-from creases.certify._maximize.domain import Domain
+from creases.certify._bounds import output_bounds
 from creases.certify.proofs import Proof
 from creases.certify.proofs._format import CaseSet, VerifyStatement
+from creases.errors import InputError
+from creases.network import Network
+
+Numbers = NDArray[Any]  #: float64; fractions (objects) where a number is no float64
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A set that must not occur: inputs of a box with ``A x <= b`` whose outputs have ``C y + D x <= d``."""
+    """A set that must not occur: inputs of a box with ``A x <= b`` whose outputs have ``C y + D x <= d``.
 
-    box: Floats  #: (n, 2); both ends may be equal
-    A: Floats  #: (r, n)
-    b: Floats  #: (r,)
-    C: Floats  #: (k, m)
-    D: Floats  #: (k, n) zeros unless rows join inputs and outputs
-    d: Floats  #: (k,)
+    Numbers are taken at their exact value: arrays of float64, or of fractions where a number is no float64.
+    """
 
-    def contains(self, x: Floats, y: Floats) -> bool:
-        """Whether an input (n,) and its outputs (m,) are in the set, inputs up to rounding."""
-        domain = Domain(self.box, self.A, self.b)
-        return bool(domain.contains(x[None])[0] and (self.C @ y + self.D @ x <= self.d).all())
+    box: Numbers  #: (n, 2); both ends may be equal
+    A: Numbers  #: (r, n)
+    b: Numbers  #: (r,)
+    C: Numbers  #: (k, m)
+    D: Numbers  #: (k, n) zeros unless rows join inputs and outputs
+    d: Numbers  #: (k,)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether all numbers are float64."""
+        return all(getattr(self, part.name).dtype != object for part in fields(self))
+
+    def contains(self, x: Sequence[Any] | Floats, y: Sequence[Any] | Floats, high: Sequence[Any] | None = None) -> bool:
+        """Whether an input (n,) is in the set with outputs (m,), or all outputs from ``y`` to ``high``: exactly."""
+        x, low = [Fraction(value) for value in x], [Fraction(value) for value in y]
+        ends = low if high is None else [Fraction(value) for value in high]
+        if not all(least <= value <= most for value, (least, most) in zip(x, self.box.tolist(), strict=True)):
+            return False
+        if any(_dot(row, x) > limit for row, limit in zip(self.A.tolist(), self.b.tolist(), strict=True)):
+            return False
+        for of_y, of_x, limit in zip(self.C.tolist(), self.D.tolist(), self.d.tolist(), strict=True):
+            worst = [a if c < 0 else b for c, a, b in zip(of_y, low, ends, strict=True)]
+            if _dot(of_y, worst) + _dot(of_x, x) > limit:
+                return False
+        return True
+
+
+def _dot(row: Sequence[Any], values: Sequence[Fraction]) -> Fraction:
+    return sum((Fraction(a) * value for a, value in zip(row, values, strict=True) if a), Fraction(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,3 +91,56 @@ def _exact_numbers(case: CaseSet) -> tuple[object, ...]:
         return value if value in (np.inf, -np.inf) else Fraction(value)
 
     return tuple(convert(getattr(case, part.name)) for part in fields(case))
+
+
+# -- numbers that are no floats ---------------------------------------------------------------------------------------
+
+
+def as_numbers(values: Sequence[Any], shape: tuple[int, ...]) -> Numbers:
+    """Return fractions as an array of float64 if all of them are; else as they are."""
+    exact = np.array(values, dtype=object)
+    exact = exact.reshape(shape) if exact.size else np.zeros([max(size, 0) for size in shape], dtype=object)
+    floats = np.array([float(value) for value in exact.flat], float).reshape(exact.shape)
+    is_exact = all(Fraction(near) == value for near, value in zip(floats.flat, exact.flat, strict=True))
+    return floats + 0.0 if is_exact else exact  # no negative zero
+
+
+def enclose_case(net: Network, case: Case) -> Case:
+    """Return a case of floats that contains a case: ends and limits are rounded outwards.
+
+    What the rounding of a row's coefficients can matter, for inputs of the box and their outputs, widens its limit.
+    """
+    if case.is_float:
+        return case
+    box = np.stack([round_numbers(case.box[:, 0], -np.inf), round_numbers(case.box[:, 1], np.inf)], axis=1)
+    reach_x = [max(abs(Fraction(end)) for end in pair) for pair in box.tolist()]
+    reach_y = [Fraction(0)] * net.n_out
+    if case.C.dtype == object:
+        ends = np.stack(output_bounds(net, box)).reshape(2, -1)
+        if not np.isfinite(ends).all():
+            raise InputError("prop", "have coefficients of outputs that are float64, where outputs are this large")
+        reach_y = [Fraction(float(value)) for value in np.abs(ends).max(axis=0)]
+    (A, a_away), (C, c_away), (D, d_away) = (_nearest(rows) for rows in (case.A, case.C, case.D))
+    b = [Fraction(limit) + _dot(row, reach_x) for limit, row in zip(case.b.tolist(), a_away, strict=True)]
+    d = [
+        Fraction(limit) + _dot(of_y, reach_y) + _dot(of_x, reach_x)
+        for limit, of_y, of_x in zip(case.d.tolist(), c_away, d_away, strict=True)
+    ]
+    return Case(box, A, round_numbers(b, np.inf), C, D, round_numbers(d, np.inf))
+
+
+def round_numbers(values: Any, towards: float) -> Floats:
+    """Return the nearest floats of numbers (k,) that are not before them in a direction, plus or minus infinity."""
+    out = np.array([float(value) for value in values], float)
+    sign = 1 if towards > 0 else -1
+    for i, value in enumerate(values):
+        if sign * (Fraction(float(out[i])) - Fraction(value)) < 0:
+            out[i] = np.nextafter(out[i], towards)
+    return out
+
+
+def _nearest(rows: Numbers) -> tuple[Floats, list[list[Fraction]]]:
+    """Return the nearest floats of rows (k, n), and how far each is away."""
+    floats = np.array([[float(value) for value in row] for row in rows], float).reshape(rows.shape)
+    pairs = zip(floats.tolist(), rows.tolist(), strict=True)
+    return floats, [[abs(Fraction(a) - Fraction(v)) for a, v in zip(*pair, strict=True)] for pair in pairs]

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
+from typing import Any
 
+import numpy as np
 import torch
 
 from creases._engines import MANY, choose_engine, open_engine
 from creases._text import plural
-from creases._typing import Progress
+from creases._typing import Floats, Progress
 from creases._validation import check_number
+from creases.certify._bounds import output_bounds
+from creases.certify._exact import exact_outputs
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import VerifyStatement
 from creases.certify.properties._case_search import decide_cases
-from creases.certify.properties._property import Property, case_sets
+from creases.certify.properties._property import Case, Property, case_sets, enclose_case, round_numbers
 from creases.certify.properties._subtrees import decide_in_parallel
 from creases.certify.properties._verdict import Verdict
 from creases.errors import InputError
-from creases.network import NetworkLike, as_network
+from creases.network import Network, NetworkLike, as_network
 
 
 def verify(
@@ -78,14 +84,57 @@ def verify(
             f"{prop.n_in} and {prop.n_out}",
         )
     seconds = check_number(budget, "budget", above=0)
+    cases = [enclose_case(work, case) for case in prop.cases]
     name = choose_engine(engine, n_jobs, address)
     if name == "serial" or (name == "local" and n_jobs == 1):
-        verdict, trees = decide_cases(work, prop.cases, seconds, progress, keep_trees=proof)
+        verdict, trees = decide_cases(work, cases, seconds, progress, keep_trees=proof)
     else:
         start = partial(open_engine, name, n_tasks=MANY, n_jobs=n_jobs, address=address)
-        verdict, trees = decide_in_parallel(work, prop.cases, seconds, progress, start, keep_trees=proof)
+        verdict, trees = decide_in_parallel(work, cases, seconds, progress, start, keep_trees=proof)
+    point: tuple[Any, ...] | None = None
+    if verdict.counterexample is not None:
+        verdict, point = _settle(work, prop.cases, verdict)
     if not proof or verdict.status == "unknown" or trees is None:
         return verdict
-    point = None if verdict.counterexample is None else tuple(verdict.counterexample.tolist())
     statement = VerifyStatement("holds" if point is None else "violated", case_sets(prop), point)
     return replace(verdict, proof=make_proof(statement, trees, net=work))
+
+
+def _settle(net: Network, exact: Sequence[Case], verdict: Verdict) -> tuple[Verdict, tuple[Any, ...] | None]:
+    """Return a verdict whose counterexample, found in cases of floats, is in a case as it is written; and that input.
+
+    It is moved into the box of a case, to fractions where no float is in it; unknown if it is in none then.
+    """
+    found = verdict.counterexample
+    assert found is not None
+    if all(case.is_float for case in exact):
+        return verdict, tuple(found.tolist())
+    for case in exact:
+        point = _move_inside(found, case)
+        if case.contains(point, *_output_ends(net, point)):
+            shown = np.array([float(value) for value in point])
+            outputs = np.asarray(net(shown), np.float64).reshape(-1)
+            is_float = all(Fraction(a) == b for a, b in zip(shown.tolist(), point, strict=True))
+            detail = verdict.detail if is_float else "the input is a fraction, which is rounded here"
+            return replace(verdict, counterexample=shown, outputs=outputs, detail=detail), tuple(point)
+    detail = "an input was found within rounding of a case, but in none as the property states them"
+    return Verdict("unknown", seconds=verdict.seconds, detail=detail), None
+
+
+def _output_ends(net: Network, point: list[Fraction]) -> tuple[list[Any], list[Any]]:
+    """Return bounds of the outputs at an input: equal ones in fractions, unless the network is too large for that."""
+    y = exact_outputs(net, point)
+    if y is not None:
+        return y, y
+    low, high = output_bounds(net, np.stack([round_numbers(point, -np.inf), round_numbers(point, np.inf)], axis=1))
+    return low.reshape(-1).tolist(), high.reshape(-1).tolist()
+
+
+def _move_inside(x: Floats, case: Case) -> list[Fraction]:
+    """Return the floats nearest to a point within the box of a case; fractions where no float is inside."""
+    point = []
+    for value, (low, high) in zip(x.tolist(), case.box.tolist(), strict=True):
+        inside = [float(round_numbers([low], np.inf)[0]), float(round_numbers([high], -np.inf)[0])]
+        near = min(max(value, inside[0]), inside[1])
+        point.append(Fraction(near) if low <= near <= high else (Fraction(low) + Fraction(high)) / 2)
+    return point

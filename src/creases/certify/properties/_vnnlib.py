@@ -3,7 +3,8 @@
 A file states what must *not* happen: the property holds if its assertions together cannot be satisfied ("unsat").
 Constants ``X_0, X_1, ...`` are the inputs, ``Y_0, Y_1, ...`` the outputs; assertions are made of ``and``, ``or``,
 ``<=``, ``>=`` and ``=`` between linear terms (``+``, ``-``, ``*`` by a number). They are multiplied out to cases, each
-a polytope of inputs and outputs. Strict comparisons are read as ``<=`` and ``>=``.
+a polytope of inputs and outputs. Strict comparisons are read as ``<=`` and ``>=``. Numbers are taken as they are
+written, as fractions: nothing is rounded.
 
 References
 ----------
@@ -15,19 +16,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import prod
 from pathlib import Path
 
-import numpy as np
-
-from creases._typing import Floats
-from creases.certify.properties._property import Case, Property
+from creases.certify.properties._property import Case, Property, as_numbers
 from creases.errors import FileError
 
 #: The most cases that assertions may multiply out to.
 MAX_CASES = 20_000
 
+#: Numbers must be below this in magnitude, and a written one must have an exponent below this many digits of 10.
+LARGEST, MAX_EXPONENT, MAX_DIGITS = Fraction(10) ** 300, 1000, 4000
+
 _TOKEN = re.compile(r"[()]|[^\s()]+")
-_VARIABLE = re.compile(r"([XY])_(\d+)$")
+_VARIABLE = re.compile(r"([XY])_([0-9]+)")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,6}))?")
 _IGNORED = ("set-logic", "set-info", "set-option", "check-sat", "get-model", "exit")
 
 Expression = str | list["Expression"]
@@ -37,10 +41,10 @@ Expression = str | list["Expression"]
 class Linear:
     """A linear term: coefficients of inputs and outputs, and a constant."""
 
-    of: dict[tuple[str, int], float] = field(default_factory=dict)
-    constant: float = 0.0
+    of: dict[tuple[str, int], Fraction] = field(default_factory=dict)
+    constant: Fraction = Fraction(0)
 
-    def scaled(self, factor: float) -> Linear:
+    def scaled(self, factor: Fraction | int) -> Linear:
         """Return the term times a number."""
         return Linear({key: factor * value for key, value in self.of.items()}, factor * self.constant)
 
@@ -48,7 +52,7 @@ class Linear:
         """Return the sum of two terms."""
         total = dict(self.of)
         for key, value in other.of.items():
-            total[key] = total.get(key, 0.0) + value
+            total[key] = total.get(key, Fraction(0)) + value
         return Linear(total, self.constant + other.constant)
 
 
@@ -138,7 +142,7 @@ class _Reader:
 
     def _declare(self, command: list[Expression]) -> None:
         name, kind = (command[1], command[-1]) if len(command) >= 3 else ("", "")
-        match = _VARIABLE.match(name) if isinstance(name, str) else None
+        match = _VARIABLE.fullmatch(name) if isinstance(name, str) else None
         if match is None:
             raise self.fail(f"{_show(command)} must declare X_0, X_1, ... or Y_0, Y_1, ...")
         if kind != "Real":
@@ -169,10 +173,10 @@ class _Reader:
         if len(arguments) != 2:
             raise self.fail(f"{_show(part)} must compare two terms")
         left, right = (self._term(argument) for argument in arguments)
-        less = left.plus(right.scaled(-1.0))
+        less = self._check_range(left.plus(right.scaled(-1)))
         if name == "=":
-            return [(less, less.scaled(-1.0))]
-        return [(less if name in ("<=", "<") else less.scaled(-1.0),)]
+            return [(less, less.scaled(-1))]
+        return [(less if name in ("<=", "<") else less.scaled(-1),)]
 
     def _product(self, parts: list[list[Conjunction]]) -> list[Conjunction]:
         cases: list[Conjunction] = [()]
@@ -197,67 +201,88 @@ class _Reader:
         if name == "+":
             return _sum(terms)
         if name == "-":
-            return first.scaled(-1.0) if not others else first.plus(_sum(others).scaled(-1.0))
+            return first.scaled(-1) if not others else first.plus(_sum(others).scaled(-1))
         if name == "*":
             constants = [term.constant for term in terms if not term.of]
             variable = [term for term in terms if term.of]
             if len(variable) > 1:
                 raise self.fail(f"{_show(part)} is not linear")
-            return (variable[0] if variable else Linear(constant=1.0)).scaled(float(np.prod(constants)))
+            return (variable[0] if variable else Linear(constant=Fraction(1))).scaled(prod(constants))
         if name == "/" and len(others) == 1 and not others[0].of and others[0].constant:
-            return first.scaled(1.0 / others[0].constant)
+            return first.scaled(1 / others[0].constant)
         raise self.fail(f"{name} is not supported in a term; use +, - and * by a number")
 
     def _atom(self, text: str) -> Linear:
-        match = _VARIABLE.match(text)
+        match = _VARIABLE.fullmatch(text)
         if match is not None:
             key = (match[1], int(match[2]))
             if key not in self.variables:
                 raise self.fail(f"{text} is used before it is declared")
-            return Linear({key: 1.0})
-        try:
-            number = float(text)
-        except ValueError:
-            raise self.fail(f"{text!r} is neither a number nor a declared constant") from None
-        if not np.isfinite(number):
-            raise self.fail(f"{text} is not a finite number")
-        return Linear(constant=number)
+            return Linear({key: Fraction(1)})
+        number = _NUMBER.fullmatch(text)
+        if number is None:
+            raise self.fail(f"{_show(text)!r} is neither a number nor a declared constant")
+        if len(text) > MAX_DIGITS or abs(int(number[1] or 0)) > MAX_EXPONENT:
+            raise self.fail(f"the number {_show(text)} is too long, or its exponent is beyond {MAX_EXPONENT}")
+        return Linear(constant=Fraction(text))
 
     # -- cases --------------------------------------------------------------------------------------------------------
 
     def _case(self, terms: Conjunction, n: int, m: int) -> Case:
         """Return a conjunction as a box, rows of inputs and rows of outputs; terms are at most 0."""
-        box = np.tile([-np.inf, np.inf], (n, 1))
-        inputs: list[tuple[Floats, float]] = []
-        outputs: list[tuple[Floats, Floats, float]] = []
+        zero = Fraction(0)
+        box: list[list[Fraction | None]] = [[None, None] for _ in range(n)]
+        inputs: list[tuple[list[Fraction], Fraction]] = []
+        outputs: list[tuple[list[Fraction], list[Fraction], Fraction]] = []
         for term in terms:
-            of_x, of_y = np.zeros(n), np.zeros(m)
-            for (kind, number), value in term.of.items():
-                (of_x if kind == "X" else of_y)[number] = value
-            limit = 0.0 - term.constant
-            if of_y.any():
-                outputs.append((of_y, of_x, limit))
-            elif np.count_nonzero(of_x) == 1:
-                j = int(np.flatnonzero(of_x)[0])
-                end = limit / of_x[j] + 0.0  # no negative zero
-                box[j] = (box[j, 0], min(box[j, 1], end)) if of_x[j] > 0 else (max(box[j, 0], end), box[j, 1])
+            limit, used = -term.constant, {key: value for key, value in term.of.items() if value}
+            if any(kind == "Y" for kind, _ in used):
+                outputs.append((_row(used, "Y", m), _row(used, "X", n), limit))
+            elif len(used) == 1:
+                ((_, j), factor), end = next(iter(used.items())), self._divide(limit, *used.values())
+                low, high = box[j]
+                if factor > 0:
+                    box[j][1] = end if high is None else min(high, end)
+                else:
+                    box[j][0] = end if low is None else max(low, end)
             else:
-                inputs.append((of_x, limit))
-        for j, end in np.argwhere(~np.isfinite(box)):
-            raise self.fail(f"X_{j} has no {'upper' if end else 'lower'} bound")
-        empty = box[:, 0] > box[:, 1]
-        if empty.any():  # no input is in the case: state that by a row
-            inputs.append((np.zeros(n), -1.0))
-            box[empty] = box[empty][:, ::-1]
-        A, b = np.array([row for row, _ in inputs]).reshape(-1, n), np.array([limit for _, limit in inputs])
+                inputs.append((_row(used, "X", n), limit))
+        ends = [self._ends(j, *pair) for j, pair in enumerate(box)]
+        if any(low > high for low, high in ends):  # no input is in the case: state that by a row
+            inputs.append(([zero] * n, Fraction(-1)))
+            ends = [(min(pair), max(pair)) for pair in ends]
         return Case(
-            box,
-            A,
-            b.reshape(-1),
-            np.array([row for row, _, _ in outputs]).reshape(-1, m),
-            np.array([row for _, row, _ in outputs]).reshape(-1, n),
-            np.array([limit for _, _, limit in outputs]).reshape(-1),
+            as_numbers(ends, (n, 2)),
+            as_numbers([row for row, _ in inputs], (-1, n)),
+            as_numbers([limit for _, limit in inputs], (-1,)),
+            as_numbers([row for row, _, _ in outputs], (-1, m)),
+            as_numbers([row for _, row, _ in outputs], (-1, n)),
+            as_numbers([limit for _, _, limit in outputs], (-1,)),
         )
+
+    def _ends(self, j: int, low: Fraction | None, high: Fraction | None) -> tuple[Fraction, Fraction]:
+        if low is None or high is None:
+            raise self.fail(f"X_{j} has no {'lower' if low is None else 'upper'} bound")
+        return low, high
+
+    def _divide(self, limit: Fraction, factor: Fraction) -> Fraction:
+        end = limit / factor
+        self._check_range(Linear(constant=end))
+        return end
+
+    def _check_range(self, term: Linear) -> Linear:
+        if any(abs(value) >= LARGEST for value in (*term.of.values(), term.constant)):
+            raise self.fail("a coefficient or limit is 1e300 or larger once its terms are multiplied out")
+        return term
+
+
+def _row(of: dict[tuple[str, int], Fraction], kind: str, size: int) -> list[Fraction]:
+    """Return the coefficients of inputs (X) or outputs (Y)."""
+    row = [Fraction(0)] * size
+    for (name, number), value in of.items():
+        if name == kind:
+            row[number] = value
+    return row
 
 
 def _sum(terms: list[Linear]) -> Linear:

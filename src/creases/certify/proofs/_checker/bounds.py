@@ -269,12 +269,25 @@ class Bounds:
         first = np.array([max(range(step.K), key=row.__getitem__) for row in low], int)
         return np.asarray(np.arange(step.size) * step.K + first)
 
+    def _leads(self, i: int, step: Choice) -> Array:
+        """Bound by how much any candidate of each choice exceeds the reference one: (size,)."""
+        K, number = step.K, step.inputs[0]
+        rows, width = step.size * K, self.machine.sizes()[number]
+        if 2 * rows * sum(self.machine.sizes()[: number + 1]) > BACKWARDS:
+            return np.full(step.size, np.inf, dtype=object if self.exact else float)
+        G = np.zeros((rows, width), dtype=object if self.exact else float)
+        G[np.arange(rows), np.arange(rows)] += 1
+        G[np.arange(rows), np.repeat(self._reference(i, step), K)] -= 1
+        best = self.maximum({number: G})
+        best = exact_or_infinite(best) if self.exact else np.where(np.isnan(best), np.inf, best)
+        return np.asarray(np.maximum(best.reshape(step.size, K).max(axis=1), 0))
+
     def _bend_lines(self, i: int, step: Relu | Choice, slopes: dict[int, Any] | None) -> tuple[Array, ...]:
         """Return slopes and constants of the lines above and below each unit."""
         if i not in self._lines:
             low, high = self.entering[i]
             self._lines[i] = (
-                choice_lines(low, high, self._reference(i, step), step.K, self.exact)
+                choice_lines(low, high, self._reference(i, step), self._leads(i, step), step.K, self.exact)
                 if isinstance(step, Choice)
                 else relu_lines(low, high, lift(step.leak, self.exact), self.on(i), self.exact)
             )

@@ -78,13 +78,16 @@ class RowClaim:
 
 @dataclass(frozen=True, eq=False)
 class CoefficientClaim:
-    """Wherever the gradient of ``row . y`` exists in a region, its entry of a column is at most a limit."""
+    """Wherever the gradient of ``row . y`` exists in a region, its entry of a column is at most a limit.
+
+    The region has an interior in the columns that are not fixed, of which the column is one: pieces that hold on no
+    open part of it do not count. Elsewhere a region does not say which pieces are meant.
+    """
 
     region: Region
     row: Array  #: (m,) fractions
     column: int
     limit: Fraction
-    is_open: bool  #: whether the region is known to have an interior, in the columns that are not fixed
 
 
 Claim = RowClaim | CoefficientClaim

@@ -30,7 +30,12 @@ class Dyadic:
         return cls(whole.reshape(values.shape), least)
 
     def __matmul__(self, other: Dyadic) -> Dyadic:
-        return Dyadic(self.whole @ other.whole, self.power + other.power)
+        out = np.zeros((len(self.whole), *other.whole.shape[1:]), dtype=object)
+        for row, total in zip(self.whole, out, strict=True):
+            used = np.flatnonzero(row)  # matrices of minima and maxima are all but empty
+            if len(used):
+                total[...] = row[used] @ other.whole[used]
+        return Dyadic(out, self.power + other.power)
 
     def __mul__(self, other: Dyadic) -> Dyadic:
         return Dyadic(self.whole * other.whole, self.power + other.power)

@@ -46,10 +46,13 @@ def _end_term(slope: Array, end: Array) -> Array:
     return np.where(slope == 0, 0, slope * end)
 
 
-def choice_lines(low: Array, high: Array, chosen: Array, K: int, exact: bool) -> tuple[Array, Array, Array, Array]:
+def choice_lines(
+    low: Array, high: Array, chosen: Array, lead: Array, K: int, exact: bool
+) -> tuple[Array, Array, Array, Array]:
     """Return lines above and below choices, in the candidate s that is chosen: ``z_s <= max <= line(z_s)``.
 
-    The others are at most a number t, so the largest is at most ``max(z_s, t)``, a convex function of z_s.
+    The others are at most a number t, so the largest is at most ``max(z_s, t)``, a convex function of z_s. None exceeds
+    z_s by more than its lead (units,), so the largest is at most ``z_s + lead``: the line that is lower in the middle.
     """
     least, most = low[chosen], high[chosen]
     others = high.reshape(-1, K).copy()
@@ -61,10 +64,12 @@ def choice_lines(low: Array, high: Array, chosen: Array, K: int, exact: bool) ->
     for i in np.flatnonzero(np.asarray(top > least)):  # elsewhere the chosen one is the largest
         a, b, t = least[i], most[i], top[i]
         if t >= b or endless[i]:
-            up[i], up_constant[i] = 0, max(b, t)
-            continue
-        slope = (b - t) / (b - a)
-        constant = max(t - slope * a, b - slope * b)
-        size = max(abs(t), abs(a), abs(b))
-        up[i], up_constant[i] = slope, constant if exact else constant + 8 * UNIT * size + TINY
+            slope, constant = 0, max(b, t)
+        else:
+            slope = (b - t) / (b - a)
+            constant = max(t - slope * a, b - slope * b)
+            size = max(abs(t), abs(a), abs(b))
+            constant = constant if exact else constant + 8 * UNIT * size + TINY
+        is_lead = lead[i] != np.inf and (endless[i] or a + b + 2 * lead[i] < slope * (a + b) + 2 * constant)
+        up[i], up_constant[i] = (1, lead[i]) if is_lead else (slope, constant)
     return up, up_constant, down, down_constant

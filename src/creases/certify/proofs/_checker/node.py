@@ -21,6 +21,16 @@ class Ball:
     norm: str  #: "l1" or "l2"
     radius: Fraction
 
+    @cached_property
+    def _floats(self) -> tuple[Array, Array, Array, float]:
+        """Floats near the center and how far they are away, weights not above and a radius not below the exact ones.
+
+        A number beyond the range of floats leaves a weight of 0, or an infinity: bounds by them are infinite or nan.
+        """
+        below, above = floats_below(self.center), -floats_below(-self.center)
+        away = np.where(below == above, 0.0, np.nextafter(above - below, np.inf))
+        return below, away, floats_below(self.weights), float(-floats_below(np.array([-self.radius], dtype=object))[0])
+
     def is_inward(self, G: Array, low: Array, high: Array) -> Array:
         """Return where linear functions G (k, n) grow only towards the center of the ball within a box (n,): (k, n)."""
         return np.asarray(np.where(G > 0, high <= self.center, low >= self.center), bool)
@@ -28,12 +38,13 @@ class Ball:
     def maximum(self, G: Array, exact: bool) -> Array:
         """Bound linear functions G (k, n) over the ball: (k,)."""
         if not exact:
-            center, weights, radius = (np.asarray(part, float) for part in (self.center, self.weights, self.radius))
+            center, away, weights, radius = self._floats
             terms, slopes = G * center, np.abs(G / weights)
             reach = slopes.max(axis=1, initial=0) if self.norm == "l1" else np.sqrt((slopes**2).sum(axis=1))
             reach = reach + 2.0**-500  # squares may vanish
             sizes = np.abs(terms).sum(axis=1) + radius * reach
-            return np.asarray(terms.sum(axis=1) + radius * reach + gamma(G.shape[1] + 16) * sizes + 2.0**-500)
+            error = gamma(G.shape[1] + 16) * sizes + 2 * (np.abs(G) @ away) + 2.0**-500
+            return np.asarray(terms.sum(axis=1) + radius * reach + error)
         slopes = np.abs(G / self.weights)
         reach = [max(row) if self.norm == "l1" else root_above(sum(v * v for v in row)) for row in slopes]
         return np.asarray([g @ self.center + self.radius * r for g, r in zip(G, reach, strict=True)], dtype=object)

@@ -143,7 +143,8 @@ class _Runs:
                 return Dyadic(np.where(kept, matrix.whole[part.index], 0), matrix.power)
             return np.where(kept, matrix[part.index], 0.0)
         exact = _exact(matrix)
-        self._spend(exact.whole.shape[1] * (part.M.size if isinstance(part, Dense) else len(part.index)), part)
+        entries = np.count_nonzero(part.M) if isinstance(part, Dense) else len(part.index)
+        self._spend(exact.whole.shape[1] * int(entries), part)
         if isinstance(part, Dense):
             return part.exact_entries @ exact
         picked = Dyadic(np.where((part.index >= 0)[:, None], exact.whole[part.index], 0), exact.power)

@@ -164,13 +164,14 @@ def _sign_claim(subject: Subject, region: Region, c: int) -> RowClaim:
 # -- coefficients and ranges ------------------------------------------------------------------------------------------
 
 
-def _is_open(region: Region, interior: Any, n: int) -> bool:
-    if not region.b:
-        return True
-    if interior is None:
-        return False
-    require(region.contains_inside(read_point(interior, n, "interior point")), "the interior point is not inside")
-    return True
+def _require_interior(region: Region, interior: Any, column: int, n: int) -> None:
+    """Refuse a region whose inputs do not say what the coefficient of a column is."""
+    require(
+        region.low[column] < region.high[column], f"column {column} is fixed, so its coefficient has no meaning there"
+    )
+    if region.b:
+        require(interior is not None, "rows need an interior point: without one, coefficients have no meaning")
+        require(region.contains_inside(read_point(interior, n, "interior point")), "the interior point is not inside")
 
 
 def _monotone(subject: Subject, statement: MonotoneStatement) -> Claims:
@@ -179,10 +180,12 @@ def _monotone(subject: Subject, statement: MonotoneStatement) -> Claims:
     column = _index(statement.column, subject.n, "input")
     output = _index(statement.output, subject.m, "output")
     sign = 1 if statement.direction == "rising" else -1
+    slack = Fraction(statement.slack)
+    require(slack >= 0, "the slack is negative")
     if statement.verdict == "holds":
-        is_open = _is_open(region, statement.interior, subject.n)
+        _require_interior(region, statement.interior, column, subject.n)
         row = subject.unit_row((output, -sign))
-        return {("coefficient",): CoefficientClaim(region, row, column, Fraction(statement.slack), is_open)}
+        return {("coefficient",): CoefficientClaim(region, row, column, slack)}
     require(statement.pair is not None, "the statement has no pair of inputs")
     assert statement.pair is not None
     first, second = (read_point(x, subject.n, "pair") for x in statement.pair)
@@ -190,14 +193,14 @@ def _monotone(subject: Subject, statement: MonotoneStatement) -> Claims:
     differ = [j for j in range(subject.n) if first[j] != second[j]]
     require(differ == [column] and first[column] < second[column], f"the pair must differ in column {column} alone")
     step = subject.outputs(second)[output] - subject.outputs(first)[output]
-    require(sign * step < 0, f"the output does not go the wrong way: it changes by {show(step)}")
+    allowed = -slack * (second[column] - first[column])
+    require(sign * step < allowed, f"the output does not go the wrong way by more than the slack: {show(step)}")
     return {}
 
 
 def _range(subject: Subject, statement: RangeStatement) -> Claims:
     domain, claims = statement.domain, Claims()
     region = read_region(domain.box, domain.A, domain.b, subject.n)
-    is_open = _is_open(region, statement.interior, subject.n)
     for entry in statement.entries:
         size = 1 if statement.quantity == "outputs" else 2
         require(len(entry.index) == size, f"an index of {statement.quantity} has {size} entries")
@@ -212,7 +215,8 @@ def _range(subject: Subject, statement: RangeStatement) -> Claims:
             name: ClaimKey = (key, *entry.index)
             require(name not in claims, f"the statement bounds {name} twice")
             if by_column:
-                claims[name] = CoefficientClaim(region, row * sign, j, sign * Fraction(limit), is_open)
+                _require_interior(region, statement.interior, j, subject.n)
+                claims[name] = CoefficientClaim(region, row * sign, j, sign * Fraction(limit))
             else:
                 claims[name] = RowClaim(region, [row * sign], [-sign * Fraction(limit)], (False,))
         reached = (("minimum", -1, entry.minimum, entry.argmin), ("maximum", 1, entry.maximum, entry.argmax))
@@ -277,6 +281,8 @@ def _change_region(statement: NearestStatement, n: int) -> Region:
     """Return the inputs that are allowed: a box, whole numbers, one 1 in each group."""
     region = read_region(statement.box, (), (), n)
     integer = {_index(j, n, "input") for j in statement.integer}
+    grouped = [j for group in statement.one_hot for j in group]
+    require(len(set(grouped)) == len(grouped), "a column is in two groups, or twice in one")
     low, high, A, b = region.low.copy(), region.high.copy(), [], []
     for group in statement.one_hot:
         row = np.full(n, Fraction(0), dtype=object)

@@ -22,8 +22,12 @@ from creases.certify.proofs._format import Leaf, Lemma, Multipliers, Split, Tree
 EXACT_UNITS = 64
 
 
-def check_tree(machine: Machine, claim: Claim, tree: Tree, report: Callable[[], None]) -> None:
-    """Refuse a tree that does not prove a claim; ``report`` is called after each node."""
+def check_tree(machine: Machine, claim: Claim, tree: Tree, report: Callable[[], None]) -> bool:
+    """Refuse a tree that does not prove a claim; ``report`` is called after each node.
+
+    Returns whether the tree shows that the claim's region has no inputs, so that it says nothing of outputs.
+    """
+    is_vacuous = isinstance(claim, RowClaim)
     stack: list[tuple[Node, Bounds | None]] = [(claim.region.root, None)]
     for number, item in enumerate(tree):
         require(bool(stack), f"node {number} belongs to no split")
@@ -37,11 +41,12 @@ def check_tree(machine: Machine, claim: Claim, tree: Tree, report: Callable[[], 
                 below, above = _split(machine, claim, node, item)
                 stack += [(above, bounds), (below, bounds)]
             elif not bounds.is_empty:
-                _check_leaf(claim, bounds, item)
+                is_vacuous = _check_leaf(claim, bounds, item) and is_vacuous
         except Refusal as refusal:
             raise Refusal(f"node {number}: {refusal}") from None
         report()
     require(not stack, f"the tree ends after node {len(tree) - 1}, but {len(stack)} more must follow")
+    return is_vacuous
 
 
 def _split(machine: Machine, claim: Claim, node: Node, split: Split) -> tuple[Node, Node]:
@@ -154,8 +159,6 @@ def _floats(row: Array) -> Array:
 
 def _is_slanted(claim: CoefficientClaim, bounds: Bounds, i: int, place: int) -> bool:
     """Whether what enters a unit is constant on no open part of the node: then it is 0 on none."""
-    if not claim.is_open:
-        return False
     number = bounds.machine.steps[i].inputs[0]
     row = np.zeros(bounds.machine.sizes()[number])
     row[place] = 1.0
@@ -195,18 +198,17 @@ def _in_fractions(bounds: Bounds) -> Bounds:
     return bounds.in_fractions
 
 
-def _check_leaf(claim: Claim, bounds: Bounds, leaf: Leaf) -> None:
+def _check_leaf(claim: Claim, bounds: Bounds, leaf: Leaf) -> bool:
+    """Refuse a leaf that does not show the claim; return whether it shows that the node has no inputs."""
     if leaf.by == "gradient":
         require(isinstance(claim, CoefficientClaim), "a gradient shows nothing about outputs")
         assert isinstance(claim, CoefficientClaim)
-        _check_gradient(claim, bounds, leaf.lemmas)
-        return
+        return _check_gradient(claim, bounds, leaf.lemmas)
     if leaf.by in ("multipliers", "bounds"):
         require(isinstance(claim, RowClaim), "bounds of outputs show nothing about coefficients")
     if leaf.by == "bounds":
         assert isinstance(claim, RowClaim)
-        _check_rows(claim, bounds, leaf.lemmas)
-        return
+        return _check_rows(claim, bounds, leaf.lemmas)
     combination = _Combination(claim, bounds, leaf.multipliers, {})
     if leaf.by == "multipliers":
         assert isinstance(claim, RowClaim)
@@ -216,20 +218,20 @@ def _check_leaf(claim: Claim, bounds: Bounds, leaf: Leaf) -> None:
     best: Any = np.inf
     for each in _ladder(claim, bounds, leaf.lemmas):
         if each.is_empty:
-            return
+            return True
         best = combination.maximum(each)
         if best < 0 or (combination.has_strict and best <= 0):
-            return
+            return leaf.by == "empty"
     wanted = "at most 0" if combination.has_strict else "below 0"
     raise Refusal(f"the multipliers give a bound of {show(best)}, which is not {wanted}")
 
 
-def _check_rows(claim: RowClaim, bounds: Bounds, lemmas: Sequence[Lemma]) -> None:
-    """Check that a row is small enough by the plain bounds."""
+def _check_rows(claim: RowClaim, bounds: Bounds, lemmas: Sequence[Lemma]) -> bool:
+    """Check that a row is small enough by the plain bounds; return whether the node has no inputs."""
     best: list[Any] = []
     for each in _ladder(claim, bounds, lemmas):
         if each.is_empty:
-            return
+            return True
         best = []
         for k in range(len(claim.e)):
             combination = _Combination(claim, bounds, Multipliers(), {})
@@ -239,22 +241,22 @@ def _check_rows(claim: RowClaim, bounds: Bounds, lemmas: Sequence[Lemma]) -> Non
             if plain < best[-1] or best[-1] != best[-1]:
                 best[-1] = plain
         if any(b < 0 or (b <= 0 and not s) for b, s in zip(best, claim.strict, strict=True)):
-            return
+            return False
     closest = min((value for value in best if value == value), default=np.inf)
     raise Refusal(f"by its bounds the claim can be missed by {show(closest)}")
 
 
-def _check_gradient(claim: CoefficientClaim, bounds: Bounds, lemmas: Sequence[Lemma]) -> None:
+def _check_gradient(claim: CoefficientClaim, bounds: Bounds, lemmas: Sequence[Lemma]) -> bool:
     best: Any = np.inf
     for each in _ladder(claim, bounds, lemmas):
         if each.is_empty:
-            return
+            return True
         row = claim.row if each.exact else _floats(claim.row)
         if not each.exact and not bool((to_fractions(row) == claim.row).all()):
             continue
         best = gradient_interval(each, len(each.machine.steps), row)[1][claim.column]
         if best <= claim.limit:
-            return
+            return False
     raise Refusal(f"the coefficient may be {show(best)}, beyond {show(claim.limit)}")
 
 
