@@ -11,6 +11,12 @@ import numpy as np
 
 from creases._typing import Floats, Ints
 
+#: Power of the distance between neighbouring knots that a hinge is penalized by.
+GAP_POWER = 1.5
+
+#: Rows for each line of a table that is not wide.
+ROWS_PER_LINE = 4
+
 
 class Basis(Protocol):
     """Functions of encoded rows whose weighted sum is a model; lines come first, then hinges of single features."""
@@ -47,6 +53,7 @@ class CurveBasis:
     deviation: Floats  #: (d,)
     bend_mean: Floats  #: (h,) of hinges and ramps
     bend_slope: Floats  #: (h,) of their regression lines on the standardized feature
+    is_wide: bool = False  #: whether there is a line for every few rows
 
     @classmethod
     def from_rows(
@@ -64,7 +71,8 @@ class CurveBasis:
         places = tuple((ramps or {}).get(j, np.zeros((0, 2))) for j in range(d))
         h = sum(len(each) - 2 for each in knots) + sum(map(len, places))
         every = np.arange(d) if lines is None else lines
-        raw = cls(tuple(knots), places, groups, every, np.zeros(d), np.ones(d), np.zeros(h), np.zeros(h))
+        is_wide = ROWS_PER_LINE * d > len(X)
+        raw = cls(tuple(knots), places, groups, every, np.zeros(d), np.ones(d), np.zeros(h), np.zeros(h), is_wide)
         share = weight / weight.sum()
         U = raw.scale(X)
         mean = share @ U
@@ -118,13 +126,13 @@ class CurveBasis:
 
     @cached_property
     def blocks(self) -> Ints:
-        """(p,) Each number's line has a penalty of its own, levels of a category share one, as do bends of a feature.
+        """(p,) Lines of numbers share a penalty, levels of a category share one, as do bends of a feature.
 
-        So every column can vanish for itself. Hinges and ramps of a feature have different penalties: a jump does not
-        make the rest of a curve rough.
+        Where there is a line for every few rows, each has a penalty of its own, so that it can vanish. Hinges and ramps
+        of a feature have different penalties: a jump does not make the rest of a curve rough.
         """
         groups = self.groups[self.lines]
-        owners = np.where(groups < 0, self.lines, len(self.knots) + groups)
+        owners = np.where(groups < 0, self.lines if self.is_wide else 0, len(self.knots) + groups)
         lines = np.unique(owners, return_inverse=True)[1]
         kind = np.arange(len(self.feature_of_bend)) >= self.n_hinges
         _, bends = np.unique(self.feature_of_bend + kind * len(self.knots), return_inverse=True)
@@ -132,14 +140,15 @@ class CurveBasis:
 
     @cached_property
     def penalty(self) -> Floats:
-        """(p,) A hinge's is the square of the distance between its neighbours, over their mean.
+        """(p,) A hinge's grows with the distance between its neighbours: curves bend more where there are more rows.
 
-        So slopes count on the scale on which knots are evenly spaced: curves may bend more where there are more rows.
+        With the square, slopes would count on the scale on which knots are evenly spaced; the power was chosen by
+        measurement.
         """
         result = [np.ones(len(self.lines))]
         for each in self.knots:
             if len(each) > 2:
-                gaps = ((each[2:] - each[:-2]) / (each[-1] - each[0])) ** 2
+                gaps = ((each[2:] - each[:-2]) / (each[-1] - each[0])) ** GAP_POWER
                 result.append(gaps / gaps.mean())
         return np.concatenate([*result, np.ones(len(self._edges))])
 

@@ -105,9 +105,7 @@ def fit_stages(
         fit = imitate(dense, basis, data, limits)
         means = mean_functions(basis, data)
     else:
-        fit = choose_penalties(
-            basis, data, limits, n_steps=linear_steps(basis.curves, data) if kept is judged[0] else STEPS
-        )
+        fit = choose_penalties(basis, data, limits, n_steps=linear_steps(basis.curves) if kept is judged[0] else STEPS)
         whole = data if sample is among else Rows.from_unique(rows, among, n_classes, center, scale)
         fit, means = refit(fit, whole if stream is None else stream, limits)
     model = CurveModel(inputs.names, n_classes, *parts_of_fit(fit, dense, inputs, data, means, center, scale))

@@ -251,12 +251,12 @@ def _penalty(fit: Fit, by: Fit) -> float:
 def _first_fit(basis: Basis, rows: Rows, start: Fit | None) -> Fit:
     """Return the fit to begin with: another one's functions that the basis has too, the others 0.
 
-    Lines begin with a penalty as if all had the same effect, so that more of them than rows do not fit noise.
+    Lines of a wide table begin with a penalty as if all had the same effect, so that they do not fit noise.
     """
     p, n_blocks = len(basis.penalty), int(basis.blocks.max()) + 1
     weights, penalties, effective = np.zeros((p, rows.n_scores)), np.ones(n_blocks), np.zeros(n_blocks)
     lines = basis.curves.lines
-    penalties[basis.blocks[: len(lines)]] = len(lines)
+    penalties[basis.blocks[: len(lines)]] = len(lines) if basis.curves.is_wide else 1
     if start is None:
         return Fit(basis, weights, rows.start(), penalties, effective, 1.0, ())
     if start.basis.curves is basis.curves:

@@ -40,9 +40,6 @@ PIECES_PER_ROW, LEAST_PIECES = 1.0, 4
 #: Newton steps of the linear model: the other stages are judged against it, so it must have settled.
 LINEAR_STEPS = 40
 
-#: Rows for each line from which on it may settle.
-ROWS_PER_LINE = 4
-
 #: Numbers of planes to try.
 PLANES = (3, 10)
 
@@ -75,7 +72,7 @@ def fit_columns(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
     tested = [out for _, out in folds]
     straight = _curve_basis(rows, inputs, np.zeros(len(inputs.names), bool))
     limits = shape_rows(straight, inputs.shapes)
-    n_steps = linear_steps(straight, rows)
+    n_steps = linear_steps(straight)
     linear = _on_folds("linear", folds, lambda _: straight, partial(fit_penalized, limits=limits, n_steps=n_steps))
     result = [Candidate.from_fits("linear", drop_idle_functions(linear.fits, rows), tested)]
     bending = _bending_inputs(rows, inputs, linear.fits)
@@ -89,9 +86,9 @@ def fit_columns(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
     return result
 
 
-def linear_steps(basis: CurveBasis, rows: Rows) -> int:
-    """Return the steps of a linear model: with a line for every few rows, penalties that settle would fit noise."""
-    return LINEAR_STEPS if ROWS_PER_LINE * len(basis.lines) < rows.copies.sum() else STEPS
+def linear_steps(basis: CurveBasis) -> int:
+    """Return the steps of a linear model: of a wide table, penalties that settle would fit noise."""
+    return STEPS if basis.is_wide else LINEAR_STEPS
 
 
 def _curve_candidates(
