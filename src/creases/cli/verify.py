@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,9 @@ from creases.errors import InputError
 
 #: Inputs up to which a counterexample is repeated in a command.
 SHORT = 10
+
+#: Share of the time limit that the search has at least, however long files took to read.
+LEAST_TIME = 0.1
 
 #: The exit code of each answer.
 EXIT_CODES = {"holds": 0, "violated": 1, "unknown": 3}  # 2 is invalid input, as for every command
@@ -35,7 +39,7 @@ def verify_property(
             autocompletion=complete_files(".vnnlib"),
         ),
     ],
-    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit in seconds.")] = 60.0,
+    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit in seconds, with reading.")] = 60.0,
     proof: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write a proof of the answer (.json or .json.gz).", show_default=False),
@@ -69,6 +73,7 @@ def verify_property(
     """
     if not budget > 0:
         raise InputError("budget", "be a positive number of seconds", f"{budget:g}")
+    start = time.monotonic()
     with show_progress(3) as begin:
         begin("reading the property")
         from creases.certify.properties import read_vnnlib, verify
@@ -79,7 +84,8 @@ def verify_property(
         begin("checking cases")
         with divert_stdout():
             where: dict[str, Any] = {"engine": engine and engine.value, "n_jobs": n_jobs, "address": address}
-            verdict = verify(net, prop, budget=budget, proof=proof is not None, progress=begin, **where)
+            left = max(budget - (time.monotonic() - start), LEAST_TIME * budget)
+            verdict = verify(net, prop, budget=left, proof=proof is not None, progress=begin, **where)
         if proof is not None:
             _write_proof(verdict, proof, model_)
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, NamedTuple
 
 import highspy
@@ -23,7 +24,9 @@ class Optimum(NamedTuple):
 class Solver:
     """HiGHS for one program after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, until: float = np.inf) -> None:
+        """Open the solver; a program that is not solved by a time of ``time.monotonic()`` is given up."""
+        self._until = until
         self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         for name, value in (
             ("output_flag", False),
@@ -56,6 +59,9 @@ class Solver:
         matrix.start_ = np.searchsorted(at, np.arange(r + 1)).astype(np.int32)
         matrix.index_, matrix.value_ = columns.astype(np.int32), scaled[at, columns]
         self._highs.passModel(model)
+        if np.isfinite(self._until):
+            left = max(self._until - time.monotonic(), 0.01)
+            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + left)
         self._highs.run()
         status = self._highs.getModelStatus()
         if status == highspy.HighsModelStatus.kOptimal:

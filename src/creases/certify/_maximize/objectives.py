@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -46,8 +47,8 @@ class Objective(Protocol):
         """Return an upper bound over each box (b,), points to try (p, n_in), and how much each side matters (b, n)."""
         ...
 
-    def improve(self, domain: Domain, x: Floats) -> Floats:
-        """Return a better point near ``x``, or ``x``."""
+    def improve(self, domain: Domain, x: Floats, until: float = np.inf) -> Floats:
+        """Return a better point near ``x``, or ``x``, by a time of ``time.monotonic()``."""
         ...
 
     def side_search(self, domain: Domain, limits: Limits, progress: Progress) -> SideSearch | None:
@@ -102,15 +103,17 @@ class LeastRow:
                 points[i] = box.mean(axis=1) if x is None else x
         return upper, points, slopes.numpy() * np.ptp(boxes, axis=2) / 2
 
-    def improve(self, domain: Domain, x: Floats) -> Floats:
-        """Climb from region to region by linear programs, while the value grows."""
+    def improve(self, domain: Domain, x: Floats, until: float = np.inf) -> Floats:
+        """Climb from region to region by linear programs, while the value grows and there is time."""
         value = float(self.values(x[None])[0])
         size, inside = np.ptp(domain.box, axis=1), x
         rows = (
             int(np.diff(self.net.unit_starts) @ (np.array(self.net.candidates, np.int64) - 1)) if self.net.bends else 0
         )
         for _ in range(min(MAX_CLIMB, 1 + CLIMB_SIZE // max(1, rows * self.net.n_in))):
-            best = climb_region(self.net, domain, np.clip(inside, *domain.box.T), self.rows, self.offsets)
+            if time.monotonic() >= until:
+                break
+            best = climb_region(self.net, domain, np.clip(inside, *domain.box.T), self.rows, self.offsets, until)
             reached = float(self.values(best[None])[0])
             if reached <= value + 1e-12 * abs(value):
                 break
@@ -131,7 +134,7 @@ class LeastRow:
             domain,
             limits,
             values=self.values,
-            improve=lambda x: self.improve(domain, x),
+            improve=lambda x, until: self.improve(domain, x, until),
             progress=progress,
         )
 
@@ -180,7 +183,7 @@ class Coefficient:
                     upper[i] = -np.inf
         return upper, boxes.mean(axis=2), np.ptp(boxes, axis=2) / np.ptp(domain.box, axis=1)
 
-    def improve(self, domain: Domain, x: Floats) -> Floats:
+    def improve(self, domain: Domain, x: Floats, until: float = np.inf) -> Floats:
         """Return ``x``: a coefficient is the same all over a region."""
         return x
 
@@ -191,11 +194,13 @@ class Coefficient:
         return CoefficientSearch(self.form, self.row, self.column, domain, limits, progress=progress)
 
 
-def climb_region(net: Network, domain: Domain, x: Floats, rows: Floats, offsets: Floats) -> Floats:
+def climb_region(
+    net: Network, domain: Domain, x: Floats, rows: Floats, offsets: Floats, until: float = np.inf
+) -> Floats:
     """Return the point of the region of ``x``, within the polytope, where the smallest row is largest."""
     region = region_polytope(net, net.sides(x))
     Q, p = np.vstack([region.Q, domain.A]), np.append(region.p, domain.b)
     middle, radius = domain.middle, np.ptp(domain.box, axis=1) / 2
     C, d = rows @ region.J, rows @ region.y + offsets
-    v = propose(Solver(), Q, p - Q @ middle, C, d + C @ middle, radius)[0]
+    v = propose(Solver(until), Q, p - Q @ middle, C, d + C @ middle, radius)[0]
     return x if v is None else np.asarray(np.clip(middle + v, *domain.box.T))

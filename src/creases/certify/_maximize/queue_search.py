@@ -7,6 +7,7 @@ it leaves. Parts can be run in any process, one after another or at once.
 from __future__ import annotations
 
 import heapq
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -122,10 +123,10 @@ class QueueSearch(ABC):
 
     def advance(self, max_nodes: float = np.inf) -> None:
         """Split nodes until none is left, the search is over or about so many were bounded."""
-        end = len(self.record) + max_nodes
+        end, room = len(self.record) + max_nodes, self.batch
         while self.queue and len(self.record) < end and not self.limits.is_over(self.lower, -self.queue[0][0]):
             nodes: list[OpenNode] = []
-            while self.queue and len(nodes) < self.batch and -self.queue[0][0] > self.enough:
+            while self.queue and len(nodes) < room and -self.queue[0][0] > self.enough:
                 node = heapq.heappop(self.queue)[2]
                 if node.can_split:
                     nodes.append(node)
@@ -134,7 +135,11 @@ class QueueSearch(ABC):
                 if len(self.record) + 2 * len(nodes) >= end:
                     break
             if nodes:
+                began = time.monotonic()
                 self.split(nodes)
+                now = time.monotonic()
+                left, cost = self.limits.deadline - now, max((now - began) / len(nodes), 1e-9)
+                room = self.batch if left > 8 * self.batch * cost else max(1, int(left / (8 * cost)))
 
     @property
     def enough(self) -> float:

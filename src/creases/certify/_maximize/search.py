@@ -97,7 +97,7 @@ class _BoxSearch(QueueSearch):
         """Try points (p, n) and bound the whole box."""
         self._try(start)
         if np.isfinite(self.lower):
-            self._try(self.objective.improve(self.domain, self.where)[None])
+            self._try(self.objective.improve(self.domain, self.where, self.limits.deadline)[None])
         self._push(self.domain.box[None], [0])
 
     def proved_value(self) -> float:
@@ -125,7 +125,7 @@ class _BoxSearch(QueueSearch):
         before = self.lower
         self._try(points)
         if self.lower > before and np.isfinite(before):
-            self._try(self.objective.improve(self.domain, self.where)[None])
+            self._try(self.objective.improve(self.domain, self.where, self.limits.deadline)[None])
         for i, (box, number) in enumerate(zip(boxes, numbers, strict=True)):
             axis = int(weights[i].argmax())
             width, whole = np.ptp(box[axis]), np.ptp(self.domain.box[axis])

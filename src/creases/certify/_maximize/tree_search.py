@@ -46,7 +46,7 @@ class TreeSearch(SideSearch):
         limits: Limits,
         *,
         values: Callable[[Floats], Floats],
-        improve: Callable[[Floats], Floats],
+        improve: Callable[[Floats, float], Floats],
         progress: Progress,
     ) -> None:
         super().__init__(form, domain, limits, progress)
@@ -55,7 +55,7 @@ class TreeSearch(SideSearch):
     def begin(self, start: Floats) -> None:
         """Try points (p, n) and what they improve to, and bound the root."""
         self.try_points(start)
-        super().begin(self.improve(self.where)[None] if np.isfinite(self.lower) else start[:0])
+        super().begin(self.improve(self.where, self.limits.deadline)[None] if np.isfinite(self.lower) else start[:0])
 
     def proved_value(self) -> float:
         """Return the value that the best point is proved to have."""
@@ -141,7 +141,7 @@ class TreeSearch(SideSearch):
             if relaxed.point is not None:
                 x = np.clip(self.middle + relaxed.point, *self.domain.box.T)
                 if self.try_points(x[None]):
-                    self.try_points(self.improve(self.where)[None])
+                    self.try_points(self.improve(self.where, self.limits.deadline)[None])
         if bound <= self.enough:
             self.close(number, bound, leaf)
             return

@@ -25,6 +25,7 @@ from creases.certify.proofs._format import (
     Number,
     Proof,
     Split,
+    Statement,
     Tree,
 )
 
@@ -231,13 +232,14 @@ def proof_from_json(value: Any) -> Proof:
     )
 
 
-def read_statement(value: Any) -> Any:
+def read_statement(value: Any) -> Statement:
     """Return the statement of a JSON value; ValueError says what does not fit."""
     expect(isinstance(value, dict), "statement must be an object")
     kind = value.get("kind")
     expect(isinstance(kind, str) and kind in STATEMENTS, f"statement.kind must be one of {list(STATEMENTS)}")
     rest = {name: part for name, part in value.items() if name != "kind"}
-    return read_part(STATEMENTS[kind], rest, "statement")
+    statement: Statement = read_part(STATEMENTS[kind], rest, "statement")
+    return statement
 
 
 def _read_claim(value: Any, where: str) -> ClaimProof:

@@ -60,6 +60,9 @@ def decide_cases(
     for done, group in enumerate(groups):
         report("deciding cases", sum(map(len, groups[:done])), len(cases))
         now = time.monotonic()
+        if now >= deadline and done:
+            unknown += sum(map(len, groups[done:]))
+            break
         until = now + max(deadline - now, 0.0) / (len(groups) - done)
         answers = search.decide(group, until)
         if answers.point is not None:
@@ -152,6 +155,9 @@ class _CaseSearch:
         trees: dict[int, Tree | None] = {}
         for done, k in enumerate(group):
             now = time.monotonic()
+            if now >= until and done:
+                unknown += len(group) - done
+                break
             end = now + max(until - now, 0.0) / (len(group) - done)
             decision = _decide(open_case(self.net, self.cases[k], keep_tree=self.keep_trees), end)
             if decision.point is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from creases.certify.proofs._checker.claims import Claim, Region, RowClaim
-from creases.certify.proofs._checker.parts import Array
+from creases.certify.proofs._checker.parts import Array, to_fractions
 from creases.certify.proofs._format import ClaimKey, NearestStatement, Statement, VerifyStatement
 
 #: Regions of a statement that are looked at.
@@ -100,10 +100,10 @@ def _solve(region: Region) -> str:
     ends = [(None if a == -np.inf else float(a), None if z == np.inf else float(z))
             for a, z in zip(region.low, region.high, strict=True)]  # fmt: skip
     cost = np.append(np.zeros(A.shape[1]), -1.0)  # the most room t: A x + size t <= b
-    answer = linprog(cost, np.column_stack([A, np.where(size > 0, size, 1.0)]), b, bounds=[*ends, (None, 1.0)])
+    answer: Any = linprog(cost, np.column_stack([A, np.where(size > 0, size, 1.0)]), b, bounds=[*ends, (None, 1.0)])
     if answer.status != 0:
         return "unknown"
-    x = np.array([Fraction(float(v)) for v in answer.x[:-1]], dtype=object)
+    x = to_fractions(answer.x[:-1].tolist())
     if region.contains(np.minimum(np.maximum(x, region.low), region.high)):
         return "some"
     weights = [Fraction(max(-float(v), 0.0)) for v in answer.ineqlin.marginals]
