@@ -129,7 +129,7 @@ class Trained:
         return self.nets[0]
 
     @property
-    def numbers(self) -> dict[str, float]:
+    def numbers(self) -> dict[str, float | None]:
         """Return loss and score of the rows fitted and held out."""
         return {
             "loss": self.loss,
