@@ -149,9 +149,9 @@ def same_tensors(one: nn.Module, two: nn.Module) -> bool:
 
 
 def timeless(history: History) -> dict:
-    """All of a history but how long things took."""
+    """All of a history but how long things took, and why its loop was chosen."""
     epochs = [{name: value for name, value in epoch.items() if name != "seconds"} for epoch in history.epochs]
-    return {**vars(history), "epochs": epochs}
+    return {**vars(history), "epochs": epochs, "loop": ""}
 
 
 def trained(grower: Grower, data, epochs: int = 30, loss=F.cross_entropy) -> Grower:

@@ -108,7 +108,7 @@ def test_units_are_confirmed_only_beyond_a_standard_error() -> None:
     net = fit_linear(judges.parts[0]).pairs(1)
     before = Trained.of([net], judges)
     noise = np.where(np.arange(20) % 2, 1.0, -0.9) * before.held_loss
-    lucky = Trained(before.nets, 0.0, 1.0, before.held_losses - noise, before.held_loss - noise.mean(), 0.0)
+    lucky = Trained(before.nets, before.loss, 1.0, before.held_losses - noise, before.held_loss - noise.mean(), 0.0)
     sure = Trained(before.nets, 0.0, 1.0, 0.9 * before.held_losses, 0.9 * before.held_loss, 0.0)
     assert not is_better(before, lucky, judges)
     assert is_better(before, sure, judges)

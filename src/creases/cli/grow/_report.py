@@ -217,6 +217,7 @@ def _steps(report: Report) -> Table:
             + (", undone" if record.undone else "" if report.includes(record) else ", not kept")
         )
         before = scored[record.epoch - 1]["validation_score"] if record.epoch else None
+        before = record.before.get("validation_score", before)
         after = record.later.get("validation_score")
         table.add_row(
             str(record.number),

@@ -74,8 +74,9 @@ class Rows:
     def part(self, rows: Ints) -> Rows:
         """Return some of the rows, by number."""
         offset = None if self.offset is None else self.offset[rows]
-        part = {"X": self.X[rows], "y": self.y[rows], "weight": self.weight[rows], "offset": offset}
-        return replace(self, **part, whole=self.whole or self)
+        whole = self if self.whole is None else self.whole
+        X, y, weight = self.X[rows], self.y[rows], self.weight[rows]
+        return replace(self, X=X, y=y, weight=weight, offset=offset, whole=whole)
 
     @cached_property
     def scale(self) -> Scale:
@@ -254,7 +255,7 @@ def minimize_loss(
             best[:] = value, vector.copy()
         return value, gradient
 
-    options = {"maxiter": passes, "maxfun": passes, "maxcor": MEMORY, "ftol": 1e-10, "gtol": 1e-7}
+    options: Any = {"maxiter": passes, "maxfun": passes, "maxcor": MEMORY, "ftol": 1e-10, "gtol": 1e-7}
     result = minimize(observe, start, jac=True, method="L-BFGS-B", options=options)
     return best[1], float(best[0]), int(result.nfev), result.status == 0
 

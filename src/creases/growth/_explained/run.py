@@ -75,7 +75,7 @@ class ExplainedRun:
         checkpoint: str | Path | None = None,
     ) -> None:
         self.config, self.path = config, None if checkpoint is None else Path(checkpoint)
-        self.before_decision: list[Callable[[State], None]] = []  #: called before every round
+        self.before_decision: list[Callable[[State], None]] = []  #: called in every round, before the module changes
         self.judges, self._numbers = _judges(train, held, loss, model, config.seed, joins=joins)
         how = Fold() if config.how == "auto" else resolve_method(config.how)
         place = find_place(model, _only_place(model, train.example()), X=train.example())
@@ -84,13 +84,15 @@ class ExplainedRun:
         goal = objective(loss, weighted=train.weighted)
         budget = Budget(NO_LIMIT) if config.budget == "auto" else Budget.parse(config.budget)
         history = History(setting=describe_setting(loss, config, as_stops(config.stop)))
-        more = {"budget": budget, "data": fingerprint(train), "loop": "explained"}
+        limit = "no limit" if config.budget == "auto" else budget
+        more = {"budget": limit, "data": fingerprint(train), "loop": "explained"}
         more |= {"validation": "none" if held is None else fingerprint(held)}
         history.setting |= {name: str(value) for name, value in more.items()}
         meter = Meter(budget, len(train))
         self.state = State(model, None, train, goal, how, resolve_where(config.where), history, config.seed, meter)
         self.growth = Growth()
         self._unfinished: Growth | None = None  #: as the budget ended growth
+        self._before: ExplainedState | None = None  #: during a round, the run before it
         self.saved = 0.0
 
     @property
@@ -148,10 +150,9 @@ class ExplainedRun:
         state.record = None
         if not grow and self.growth.phase in ("start", "fold", "remove"):
             self._end_growth("it was told to")
-        state.due = self.growth.phase == "fold"
-        for hook in self.before_decision:
-            hook(state)
+        self._before = self.snapshot()
         self._advance()
+        self._before = None
 
     def grow_now(self) -> Record | None:
         """Fold now; None where no fold promises a gain."""
@@ -217,8 +218,10 @@ class ExplainedRun:
         if done.is_undone or (growth.phase == "finish" and growth.now is growth.best):
             self._mark_undone()
         if done.kind != "none":
-            assert done.after is not None
             self._add_epoch(done)
+            state.due = done.kind != "finish"
+            for hook in self.before_decision if self._before is not None else ():
+                hook(state)  # the module is as it was before the round
         if growth.now is not None:
             self._write(growth.now.net)
 
@@ -269,7 +272,7 @@ class ExplainedRun:
             width=(old, done.placed.width),
             parameters=(0 if done.kind == "start" else before.net.size, done.placed.size),
             predicted=0.0 if done.candidate is None else done.candidate.gain,
-            before=before.numbers,
+            before=dict(before.numbers),
             after={"loss": rows.mean(rows.losses(placed)), "score": rows.score(placed)},
             changed=changed if rows.task == "classification" else None,
             weights=weights,
@@ -324,7 +327,9 @@ class ExplainedRun:
                     setattr(module, name, nn.Parameter(new, requires_grad=old.requires_grad))
 
     def snapshot(self) -> ExplainedState:
-        """Return the run as it is now, to :meth:`restore` later."""
+        """Return the run as it is now, to :meth:`restore` later; for hooks the run before the round."""
+        if self._before is not None:
+            return self._before
         network = ModelState.from_model(self.state.model, self.widths)
         return ExplainedState(self.growth, self._unfinished, network, self.history.copy(), self.state.meter.numbers)
 

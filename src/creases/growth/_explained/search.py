@@ -31,6 +31,10 @@ WAITING, FAILURES = 4, 2
 #: What a unit must lower the held-out loss by: a share of it, a share of the loss of a constant, standard errors.
 LEAST_SHARE, LEAST_GAIN, LEAST_ERRORS = 0.01, 0.001, 1.0
 
+#: Gain of a unit on rows fitted, in multiples of what its parameters bring on noise, that is plain without standard
+#: errors of held-out rows.
+FAR_BEYOND_NOISE = 4.0
+
 #: Held-out rows below which folds of all rows judge instead of one part, and how many folds.
 MIN_HELD, FOLDS = 40, 4
 
@@ -125,7 +129,7 @@ class Trained:
         return self.nets[0]
 
     @property
-    def numbers(self) -> dict[str, float]:
+    def numbers(self) -> dict[str, float | None]:
         """Return loss and score of the rows fitted and held out."""
         return {
             "loss": self.loss,
@@ -224,7 +228,8 @@ def is_better(before: Trained, after: Trained, judges: Judges) -> bool:
     """Return whether held-out rows confirm the units that a network has more than another.
 
     They must lower the held-out loss by a hundredth of it and a thousandth of a constant's loss each, and all together
-    by a standard error of the difference.
+    by a standard error of the difference; or, as a few held-out rows may hide it, lower the loss of rows fitted by far
+    more than they would on noise.
     """
     share = judges.judging.share
     gains = before.held_losses - after.held_losses
@@ -232,7 +237,8 @@ def is_better(before: Trained, after: Trained, judges: Judges) -> bool:
     error = float(np.sqrt(share**2 @ (gains - gain) ** 2))
     units = max(after.net.width - before.net.width, 1)
     each = max(LEAST_SHARE * before.held_loss, LEAST_GAIN * judges.constant_loss)
-    return gain > max(units * each, LEAST_ERRORS * error)
+    is_plain = before.loss - after.loss > FAR_BEYOND_NOISE * units * _noise_gain(before, judges)
+    return gain > units * each and (gain > LEAST_ERRORS * error or is_plain)
 
 
 def _train(nets: Sequence[Perceptron], judges: Judges, passes: int) -> tuple[Trained, int]:
@@ -283,7 +289,7 @@ def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> t
         wrong = judges.rows.task == "classification" and not growth.tried
         return _give_up(growth, "no row is mispredicted" if wrong else "no fold at the rows left promises a gain")
     rows, passes = judges.parts[0], 0
-    trials = []
+    trials: list[tuple[float, int, Perceptron]] = []
     for candidate in candidates:
         trial = fit(candidate.add_to(now.net), rows, passes=limits.room(growth, TRIAL_PASSES))
         trials.append((trial.loss, len(trials), trial.net))
@@ -385,7 +391,7 @@ def _noise_gain(before: Trained, judges: Judges) -> float:
     """Return by how much the parameters of a unit lower the loss of rows fitted that are noise (Akaike)."""
     rows, net = judges.parts[0], before.net
     parameters = net.W.shape[1] + 1 + len(net.c)
-    return parameters / len(rows) * (2 * before.loss if rows.task == "regression" else 1.0)
+    return float(parameters / len(rows) * (2 * before.loss if rows.task == "regression" else 1.0))
 
 
 def _finish(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:

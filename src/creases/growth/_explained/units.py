@@ -108,7 +108,7 @@ def _propose(net: Perceptron, rows: Rows, seed: int, count: int, tried: Sequence
         count=count,
         seed=seed,
         weight=rows.weight[used],
-        tried=np.flatnonzero(np.isin(used, known)),
+        tried=np.flatnonzero(np.isin(used, known)).tolist(),
         offset=rows.offset[used],
     )
     return [

@@ -259,7 +259,7 @@ def fold_each(
     if refused and offset is None:
         lone = [sample for sample in typical if sample.index in refused]
         again, _ = _extend(search, lone, [], 0, at_sample=True)
-        results = [result for result in results if isinstance(result, FoldCandidate)] + again
+        results = [*(result for result in results if isinstance(result, FoldCandidate)), *again]
     folds = sorted((result for result in results if isinstance(result, FoldCandidate)), key=lambda fold: -fold.gain)
     context = replace(context, sizes=search.sizes)
     return [_proposal(context, [one], explain_folds([one], context, results, noise)) for one in folds]
