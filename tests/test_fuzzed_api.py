@@ -43,7 +43,7 @@ NO_CALLS = {
     "is a part of a run, on a table or in a loop, and has tests of its own": """
         baseline_warnings baselines block_losses check_explanations
         compare_losses compare_models compare_with_linear data_box default_kind describe_stage describe_step
-        drive fit_problem make_config metrics_summary model_to_dict shift_decision""",
+        drive fit_problem grow_units make_config metrics_summary model_to_dict open_run shift_decision""",
     "takes a function, or no arguments, or is a part of others": """
         active_theme amount_colormap apply_theme class_color compile_kernels draw_cells evaluation_mode format_table
         format_time_left get_axes heatmap_cells heatmap_size job make_problem mark_points names new_figure new_grid

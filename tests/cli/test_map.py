@@ -158,11 +158,11 @@ def test_an_unknown_option_ends_in_exit_code_2(run, fold):
     assert run("map", fold, "--frobnicate").exit_code == 2
 
 
-def test_an_unforeseen_error_ends_in_exit_code_1(run, tmp_path):
+def test_an_unforeseen_error_ends_in_an_exit_code_that_no_verdict_has(run, tmp_path):
     (tmp_path / "broken.py").write_text("1 / 0")
     result = run("map", "broken.py:net")
-    assert result.exit_code == 1
-    assert isinstance(result.exception, ZeroDivisionError)
+    assert result.exit_code == 70
+    assert "ZeroDivisionError" in result.output
 
 
 def test_an_interrupted_picture_leaves_no_file(run, fold, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from creases.errors import CreasesError, RequestError
-from creases.growth import GrowthConfig, RunState
+from creases.growth import GrowthConfig
 from creases.problems import Problem
 from creases.show._viewer import epochs_json, final_epoch, moment_json, record_json, run_json
 from creases.show.report._slices import multiply_slices, slices_json
@@ -35,7 +35,7 @@ class _Step:
     """A growth step that can be undone; it may be of several layers, with a record each."""
 
     record: int  #: the number of its last record
-    before: RunState
+    before: Any  #: the state of a run of its loop
     turn: int  #: epochs trained until then
     last_snapshot: int  #: the number of the last snapshot before it
     by_hand: bool
@@ -60,8 +60,8 @@ class LiveRun:
         self.undone: set[int] = set()
         self.budgets: dict[int, int] = {}
         self._steps: deque[_Step] = deque(maxlen=limits.marks)
-        self._before: RunState | None = None
-        self._end: RunState | None = None  #: the run when it ended, before its best network was chosen
+        self._before: Any = None  #: the state of the run before a growth step
+        self._end: Any = None  #: the state of the run when it ended, before its best network was chosen
         self._frames: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._regions: dict[int, int | None] = {}
         self._crowded: int | None = None  #: units of a network that had too many regions to be drawn

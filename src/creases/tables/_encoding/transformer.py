@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 RARE, MORE_RARE, RARE_SHARE = 3, 10, 2_000
 
 #: Rows for each row that a value needs, up to ``MORE_RARE``.
-ROWS_PER_ROW = 200
+ROWS_PER_ROW = 400
 
 #: Values of a category that are not pooled at most, and of all categories together while each keeps a few.
 MOST_LEVELS, ALL_LEVELS = 400, 600

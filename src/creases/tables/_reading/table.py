@@ -69,7 +69,7 @@ def read_table(
       numbers and letters behind a word such as ``grade`` or ``level``; letters alone are categories;
     - yes/no columns become 0 and 1;
     - categories (text) become a column of 0 and 1 for each value, named ``column=value``; values in few rows
-      (fewer than 3 of 600, 10 of 2,000, unless most values are so rare) are pooled as ``column=other values``, as are
+      (fewer than 3 of 1,200, 10 of 4,000, unless most values are so rare) are pooled as ``column=other values``, as are
       the rarest of more than 400;
     - dates, and months and quarters (``2024-03``, ``Mar 2024``, ``2024Q1``), become days since the first one, and
       month, weekday and hour where these vary and come again;

@@ -63,7 +63,7 @@ class Fold:
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
         arrays, options = self._options(evidence)
-        options |= {"count": self.count, "k": self.k, "point": "effective or sample"}
+        options |= {"count": min(self.count, MAX_FOLDS), "k": self.k, "point": "effective or sample"}
         proposal = fold(copy_sharing_parameters(model), place, arrays.X, arrays.y, **options)
         return _number_samples(proposal, arrays, evidence)
 
