@@ -16,11 +16,8 @@ from creases.tables._reading.kinds import MAX_LEVELS, ColumnKind
 if TYPE_CHECKING:
     from creases.tables._encoding.column_encoding import ColumnEncoding
 
-#: A value is rare in fewer rows than the first, in many rows than the second, or than one of so many.
-RARE, MORE_RARE, RARE_SHARE = 3, 10, 2_000
-
-#: Rows for each row that a value needs, up to ``MORE_RARE``.
-ROWS_PER_ROW = 400
+#: A value is rare in fewer rows than this, or than one of so many: its rows cannot tell what it adds.
+RARE, RARE_SHARE = 3, 2_000
 
 #: Values of a category that are not pooled at most, and of all categories together while each keeps a few.
 MOST_LEVELS, ALL_LEVELS = 400, 600
@@ -106,24 +103,16 @@ def fit_means(sums: Sequence[Sum]) -> tuple[float, ...]:
 
 def most_levels(counts: Collection[Counter[str]]) -> int:
     """Return how many values of a category are not pooled at most, by the rows with each value of all categories."""
-    sizes = np.array([sum(count >= _least_rows(each, each.total()) for count in each.values()) for each in counts])
+    sizes = np.array([sum(count >= _least_rows(each.total()) for count in each.values()) for each in counts])
     most = MOST_LEVELS
     while most > MAX_LEVELS and sizes.clip(max=most).sum() > ALL_LEVELS:
         most -= 1
     return most
 
 
-def _least_rows(counts: Mapping[str, int], n: int) -> int:
-    """Return in how many of n rows a value is not rare, by the rows with each value.
-
-    Where most rows have values with few rows each, as of customers, these are not pooled: they share strength.
-    """
-    if n < RARE * MAX_LEVELS:
-        return 1
-    least = int(np.clip(n // ROWS_PER_ROW, RARE, MORE_RARE))
-    if 2 * sum(count for count in counts.values() if count < least) > n:
-        least = RARE
-    return max(least, n // RARE_SHARE)
+def _least_rows(n: int) -> int:
+    """Return in how many of n rows a value is not rare."""
+    return max(RARE, n // RARE_SHARE) if n >= RARE * MAX_LEVELS else 1
 
 
 def fit_category(counts: Counter[str], missing: str, most: int, *, n_others: int = 0) -> dict[str, Any]:
@@ -138,7 +127,7 @@ def fit_category(counts: Counter[str], missing: str, most: int, *, n_others: int
     if missing == "mean" and common:
         counts[common] += counts.pop("", 0)
     levels = sorted(level for level, count in counts.items() if count)
-    rare = tuple(level for level in _rare_levels(levels, counts, _least_rows(counts, n), most) if level != common)
+    rare = tuple(level for level in _rare_levels(levels, counts, _least_rows(n), most) if level != common)
     if n_others and not rare:  # values that were not counted are pooled with the rarest of the others
         rare = tuple(sorted((each for each in levels if each not in ("", common)), key=lambda each: counts[each])[:1])
     return {"n_missing": gaps, "levels": tuple(levels), "rare": rare, "common": common}

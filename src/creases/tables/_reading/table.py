@@ -68,9 +68,9 @@ def read_table(
     - ordinals become 0, 1, 2, ...: words of a known scale (``low``, ``medium``, ``high``; ``S``, ``M``, ``L``), and
       numbers and letters behind a word such as ``grade`` or ``level``; letters alone are categories;
     - yes/no columns become 0 and 1;
-    - categories (text) become a column of 0 and 1 for each value, named ``column=value``; values in few rows
-      (fewer than 3 of 1,200, 10 of 4,000, unless most values are so rare) are pooled as ``column=other values``, as are
-      the rarest of more than 400;
+    - categories (text) become a column of 0 and 1 for each value, named ``column=value``; values in fewer than
+      three rows, or in fewer than one of 2,000, are pooled as ``column=other values``, as are the rarest of more than
+      400;
     - dates, and months and quarters (``2024-03``, ``Mar 2024``, ``2024Q1``), become days since the first one, and
       month, weekday and hour where these vary and come again;
     - IDs, free text, constant and empty columns are left out; :func:`creases.fit_table` tries IDs of numbers, and IDs
