@@ -72,22 +72,18 @@ def write_report() -> None:
 
 
 def grow_on_spirals() -> list[creases.Network]:
-    """Return a network before each growth step, and at the end."""
+    """Return the linear model that growth starts as, the network half-way and the one at the end."""
     spirals = problems.get("spirals")
-    torch.manual_seed(0)
-    layers = [torch.nn.Linear(2, 4), torch.nn.ReLU(), torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2)]
-    model = torch.nn.Sequential(*layers)
-    networks = [creases.read(model)]
-    before = networks[0]
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
+    networks: dict[int, creases.Network] = {}
 
     def keep(state) -> None:
-        nonlocal before
-        if state.record is not None:
-            networks.append(before)
-        before = creases.read(state.model)
+        network = creases.read(state.model)
+        networks.setdefault(network.n_units, network)
 
-    model, _ = creases.grow(model, tuple(spirals), "classification", how="tiny", validation=0.2, callbacks=[keep])
-    return [*networks[1:], creases.read(model)]
+    model, _ = creases.grow(model, tuple(spirals), "classification", callbacks=[keep])
+    last = creases.read(model)
+    return [networks[min(networks)], networks[(min(networks) + last.n_units) // 2], last]
 
 
 def draw_hero(networks: list[creases.Network], theme: str) -> None:
@@ -132,7 +128,7 @@ def main(names: list[str]) -> None:
     networks = grow_on_spirals() if not names or "hero" in names else []
     for theme in THEMES:
         if networks:
-            draw_hero([networks[0], networks[1], networks[-1]], theme)
+            draw_hero(networks, theme)
         if not names or "ebm" in names:
             draw_beside_ebm(theme)
         for page, saved in PAGES.items():
