@@ -364,7 +364,7 @@ class History:
         >>> moons = problems.get("moons")
         >>> history = creases.GrowingClassifier("network", budget=3, random_state=0).fit(moons.X, moons.y).history_
         >>> len(history.to_frame()) == len(history.epochs), history.steps_frame().empty
-        (True, True)
+        (True, False)
         """
         return epochs_frame(self)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor, nn, optim
@@ -23,9 +23,6 @@ from creases.growth.integrations._followers import Followers
 from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.network import Place, places
 from creases.network.surgery import copy_sharing_parameters, count_parameters, without_side_effects
-
-if TYPE_CHECKING:
-    from creases.growth._race import Race
 
 T = TypeVar("T")
 
@@ -98,7 +95,7 @@ class State:
     limit: SizeLimit = SizeLimit()
     validation: Samples | None = None  #: held out
     before_decision: list[Callable[[State], None]] = field(default_factory=list)  #: called each epoch, before growth
-    race: Race | None = None  #: of networks of several sizes
+    race: Any = None  #: a ``Race`` of networks of several sizes, while there is one
     stage_end: int | None = None  #: optimizer steps at which the current stage ends, once it is planned
     rate_scale: float = 1.0  #: of the learning rate that fits the network, by the test at the start
     untrained: bool = False  #: whether the network was untrained when the run began

@@ -128,7 +128,7 @@ class GrowingClassifier(ClassifierMixin, GrowingEstimator):  # type: ignore[misc
     >>> X, y = make_moons(200, noise=0.1, random_state=0)  # logistic regression: 0.87
     >>> bool(GrowingClassifier(random_state=0).fit(X, y).score(X, y) > 0.9)
     True
-    >>> model = GrowingClassifier("network", budget=250, random_state=0).fit(X, y)
+    >>> model = GrowingClassifier("network", random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.95)
     True
     """

@@ -152,7 +152,7 @@ def fit_curves(
     >>> from creases import problems
     >>> model = fit_curves(problems.get("iris"))
     >>> [step.stage for step in model.steps][:3]
-    ['linear', 'curves', '3 planes']
+    ['linear', 'curves', 'finer curves']
     >>> model.network.n_out
     3
     """
