@@ -129,7 +129,6 @@ def certify_calls() -> dict[str, Callable[[], Call]]:
                 "count": 1,
                 "budget": 1.0,
                 "tolerance": 1e-6,
-                "way": "auto",
             },
         ),
         "output_bounds": lambda: Call(certify.output_bounds, here | {"method": "linear", "max_regions": 100}),

@@ -215,7 +215,9 @@ def test_a_folder_with_another_run_is_refused(run, orchard, tmp_path):
         "--out must not contain a growth run or files of the same names, got o with run.json of a growth run; resume "
         "it with --resume o, overwrite it with --force, or choose another folder"
     ) in " ".join(again.stderr.split())
-    forced = run("grow", orchard, "--out", "o", "--kind", "network", "--budget", 3, "--force", "--json")
+    forced = run(
+        "grow", orchard, "--out", "o", "--kind", "network", "--loop", "sized", "--budget", 3, "--force", "--json"
+    )
     assert json.loads(forced.stdout)["spent"]["epochs"] == pytest.approx(3)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "report.txt").write_text("mine")
