@@ -24,8 +24,9 @@ def report(tmp_path_factory) -> str:
         "clutch": rng.choice(["yes", "no"], n),
         "mass (g)": rng.integers(2700, 6300, n),
     }
-    first, second = columns["length 0 (mm)"], columns["length 1 (mm)"]
-    number = (first > 41).astype(int) + ((second > 43) & (columns["island"] != "Dream"))
+    second, size = columns["length 1 (mm)"], columns["length 0 (mm)"] + (columns["mass (g)"] - 4500) / 400
+    size = size + sum(columns[f"length {k} (mm)"] - 40 - k for k in range(2, 7)) + 6 * (columns["clutch"] == "yes")
+    number = (size > 43).astype(int) + ((second > 43) & (columns["island"] != "Dream"))
     names = np.array(["Adelie Penguin (Pygoscelis adeliae)", "Chinstrap penguin (P. antarctica)", "Gentoo (P. papua)"])
     home = tmp_path_factory.mktemp("report")
     pd.DataFrame({**columns, "species": names[number]}).to_csv(home / "birds.csv", index=False)
