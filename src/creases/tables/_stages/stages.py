@@ -122,9 +122,9 @@ def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> C
         if not shape:
             places = find_ramps(X[:, j].clip(x.min(), x.max()), residuals, copies)
             ramps[j] = places[(np.diff(places, axis=1)[:, 0] > 0)]
-    if all(a is b for a, b in zip(knots, curves.knots, strict=True)):
-        return None
     rough = [j for j, (a, b) in enumerate(zip(knots, curves.knots, strict=True)) if a is not b]
+    if not rough:
+        return None
     lines = np.union1d(curves.lines, rough)
     return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, ramps=ramps, lines=lines)
 
