@@ -12,8 +12,9 @@ the seeds.
 equal   From 784-64-64-10 for 6.5e11 multiply-adds (three forward passes for a training step; growth steps as counted):
         "creases" (here random units), other methods by ``how``, and gromo. The twin of a run has the widths that it
         found from the start, for the same multiply-adds.
-minute  From 784-1-1-10 for 60 seconds of one core: creases, gromo, and a fixed 784-128-128-10. The seconds of creases
-        are of the clock: run no more jobs than there are idle cores.
+minute  From 784-1-1-10 for 60 seconds of one core: creases, gromo, a fixed 784-128-128-10, and the twin of each run of
+        creases: a fixed network with the widths that it found. The seconds of creases are of the clock: run no more
+        jobs than there are idle cores.
 
 gromo (pip install gromo, or --target a folder on the PYTHONPATH) runs as its tutorial does: an epoch of training, then
 growth of one of the layers in turn: statistics of 10,000 pictures, all units above its threshold, a line search over
@@ -240,14 +241,17 @@ def minute(methods: Sequence[str], options: argparse.Namespace) -> None:
     """Compare what is reached from two units in a minute."""
     seeds = range(options.seeds)
     jobs = [(method, (128, 128) if method == "fixed" else (1, 1), seed) for method in methods for seed in seeds]
-    results = run_all(jobs, options.seconds, True, options)
+    results = dict(zip(jobs, run_all(jobs, options.seconds, True, options), strict=True))
+    runs_of = {method: [results[job] for job in jobs if job[0] == method] for method in methods}
+    if "creases" in methods:
+        twins = [("fixed", tuple(run["widths"]), seed) for run, seed in zip(runs_of["creases"], seeds, strict=True)]
+        runs_of["twin"] = run_all(twins, options.seconds, True, options)
     note("minute", f"{options.seconds:g}")
     note("minute_seeds", str(options.seeds))
-    for method in methods:
-        runs = [run for run, job in zip(results, jobs, strict=True) if job[0] == method]
+    for method, runs in runs_of.items():
         score, sizes = describe([run["accuracy"] for run in runs]), describe_sizes(runs)
         note(f"minute_{method}", f"{score} %")
-        if method != "fixed":
+        if method in ("creases", "gromo"):
             note(f"minute_{method}_sizes", sizes)
         print(method, score, sizes, f"CPU-s {np.mean([run['cpu_seconds'] for run in runs]):.0f}", sep=" | ", flush=True)
 
