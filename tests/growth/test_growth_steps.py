@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from creases.growth import Grower, GrowthConfig, Run, grow
-from creases.growth._growth_steps import remove_dead, resize_places, stage_widths
+from creases.growth._growth_steps import note_outcomes, remove_dead, resize_places, stage_widths
 from creases.growth._state import SizeLimit
 from creases.growth.methods import Random, Split
 from growth_runs import adam, classes, mlp, round_robin, trained
@@ -148,6 +148,24 @@ def test_dead_units_are_removed_when_growth_has_found_a_larger_size(pays):
     grower.history.growth_ended = "there is a reason"
     grower.decide()
     assert grower.widths == {"0": 5 if pays else 6}
+
+
+def test_a_fold_is_not_looked_at_again_after_its_inputs_were_removed():
+    x, y = classes(200)
+    grower = Grower(mlp(3, 6, 4, 2, seed=1), None, (x, y), "classification", how="fold", where="2")
+    grower.note()
+    record = grower.grow_now()
+    with torch.no_grad():
+        grower.state.model[0].bias[1] = -1000.0
+    grower.state.where = lambda state: [place for place in state.places if place.name == "0"]
+    remove_dead(grower.state)
+    assert grower.widths["0"] == 5
+    grower.note()
+    grower.history.growth_ended = "there is a reason"
+    before = dict(record.explanation)
+    note_outcomes(grower.state)
+    assert record.later["epoch"] == grower.history.epochs[-1]["epoch"]
+    assert record.explanation == before
 
 
 class Reads(torch.nn.Module):

@@ -125,14 +125,15 @@ _NUMBERS = ("epoch", "loss", "score", "validation_loss", "validation_score")
 
 def note_outcomes(state: State) -> None:
     """Note the outcome of the last growth steps so far: one for each place of those that came at once and are kept."""
-    last, places = state.history.epochs[-1:], set[str]()
-    records = [record for record in state.history.records if not record.explanation.get("dead")]
-    narrowed = {record.place for record in state.history.records if record.explanation.get("dead")}
-    for record in reversed(records):
-        if last and record.epoch == records[-1].epoch and not record.undone and record.place not in places:
+    last, places, is_narrowed = state.history.epochs[-1:], set[str](), False
+    kept = [record for record in state.history.records if not record.explanation.get("dead")]
+    for record in reversed(state.history.records):
+        if record.explanation.get("dead"):
+            is_narrowed = True  # units of its place, and inputs of the next one, have other numbers than before
+        elif last and record.epoch == kept[-1].epoch and not record.undone and record.place not in places:
             places.add(record.place)
             record.later = {name: last[0][name] for name in _NUMBERS if last[0][name] is not None}
-            if record.place not in narrowed:  # where units have other numbers now
+            if not is_narrowed:
                 _review(state, record)
 
 
