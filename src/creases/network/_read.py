@@ -41,8 +41,9 @@ def read(
     leak
         For ``(W, b)`` arrays: slope of the bends between the layers on their negative side.
     max_memory
-        For ONNX: bytes that its operations may take while it is read, by default a quarter of the free memory. A file
-        of a hundred bytes can ask for a terabyte; its sizes are known before memory is taken.
+        For ONNX: bytes that its operations may take while it is read, by default half a gigabyte and sixteen times the
+        file. A file of a hundred bytes can ask for a terabyte; its sizes are known before memory is taken. Refused for
+        other models, which bring their numbers with them.
 
     Raises
     ------
@@ -64,6 +65,11 @@ def read(
         check_number(max_memory, "max_memory", above=0)
     if leak and not isinstance(model, list | tuple):
         raise InputError("leak", "be 0 unless the model is a list of (W, b) arrays", f"{leak} with {_kind(model)}")
+    is_onnx = type(model).__name__ == "ModelProto" or (
+        isinstance(model, str | Path) and Path(model).suffix.lower() == ".onnx"
+    )
+    if max_memory is not None and not is_onnx:
+        raise InputError("max_memory", "be None unless the model is ONNX", f"{max_memory:g} with {_kind(model)}")
     if isinstance(model, Network):
         net = model
     elif isinstance(model, nn.Module):

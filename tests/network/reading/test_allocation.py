@@ -1,6 +1,9 @@
 """Sizes are known before memory is taken."""
 
 import itertools
+import json
+import subprocess
+import sys
 
 import numpy as np
 import onnx
@@ -9,32 +12,10 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 
 import creases
+import greedy_onnx
 from creases.errors import CreasesError, LimitError, ReadError
 from creases.network._reading.allocation import AllocationLimit, _result_bytes
-
-#: By name: nodes from "x" (1, 1, 4, 4) to "y" with an attribute or a constant that asks for far too much.
-GREEDY = {
-    "Conv": ([("Conv", "xw", "y", {"pads": [100_000] * 4})], {"w": np.ones((1, 1, 1, 1), np.float32)}),
-    "Pad": ([("Pad", "xp", "y", {})], {"p": np.array([0, 0, 0, 0, 0, 0, 0, 10**9])}),
-    "Tile": ([("Tile", "xp", "y", {})], {"p": np.array([1, 1, 1, 10**10])}),
-    "ConstantOfShape": (
-        [("ConstantOfShape", "p", "c", {}), ("ReduceSum", "c", "s", {}), ("Add", "xs", "y", {})],
-        {"p": np.array([2**40])},
-    ),
-    "Expand": ([("Expand", "xp", "y", {})], {"p": np.array([1, 2**30, 4, 4])}),
-    "Range": (
-        [("Range", "abc", "r", {}), ("Gather", "xr", "y", {"axis": 3})],
-        {"a": np.array(0), "b": np.array(10**11), "c": np.array(1)},
-    ),
-    "Resize": (
-        [("Resize", ["x", "", "s"], "y", {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"})],
-        {"s": np.array([1, 1, 1e5, 1e5], np.float32)},
-    ),
-    "Gather": (
-        [("ConstantOfShape", "p", "c", {}), ("Cast", "c", "i", {"to": 7}), ("Gather", "xi", "y", {"axis": 3})],
-        {"p": np.array([2**33])},
-    ),
-}
+from greedy_onnx import greedy_models
 
 
 def _model(nodes, constants, functions=()):
@@ -49,10 +30,33 @@ def _model(nodes, constants, functions=()):
     return helper.make_model(graph, opset_imports=opsets, functions=functions)
 
 
-@pytest.mark.parametrize("name", GREEDY)
+GREEDY = greedy_models()
+
+
+def test_no_small_file_takes_a_gigabyte_or_ends_in_a_raw_error():
+    ran = subprocess.run([sys.executable, greedy_onnx.__file__], capture_output=True, text=True, check=True)
+    result = json.loads(ran.stdout)
+    assert result["ended"].keys() == GREEDY.keys()
+    assert set(result["ended"].values()) <= {"", "LimitError", "ReadError", "FileError"}
+    assert result["peak"] <= 1.3e9
+
+
+@pytest.mark.parametrize("name", ["conv_padded_15000", "tile", "expand", "range", "resize", "gather", "outer_add"])
 def test_an_operator_that_asks_for_too_much_is_refused_before_memory_is_taken(name):
     with pytest.raises(LimitError, match=r"max_memory=1e\+08 .* raise the limit: creases.read\(model, max_memory"):
-        creases.read(_model(*GREEDY[name]), max_memory=1e8)
+        creases.read(GREEDY[name], max_memory=1e8)
+
+
+def test_a_kernel_with_wide_gaps_is_read_without_writing_out_the_gaps():
+    net = creases.read(GREEDY["conv_dilated_3000"])
+    x = np.random.default_rng(0).normal(size=(3, 1, 4, 4))
+    np.testing.assert_array_equal(net(x), x)  # only the middle of the kernel is over the picture
+
+
+@pytest.mark.parametrize("model", [[(np.ones((1, 2)), np.zeros(1))], torch.nn.Linear(2, 1)])
+def test_a_limit_of_memory_is_for_onnx_alone(model):
+    with pytest.raises(CreasesError, match="max_memory must be None unless the model is ONNX"):
+        creases.read(model, max_memory=1e9)
 
 
 def test_values_that_double_forty_times_are_refused():

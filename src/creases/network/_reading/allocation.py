@@ -21,6 +21,11 @@ _REDUCTION = getattr(torch.Tag, "reduction", None)
 #: Products of matrices: the last two operands are multiplied.
 _PRODUCTS = (torch.ops.aten.mm, torch.ops.aten.addmm, torch.ops.aten.bmm, torch.ops.aten.baddbmm)
 
+#: Operations on windows without weights.
+_POOLS = tuple(
+    f"aten::{kind}_pool{d}d{end}" for kind in ("max", "avg") for d in (1, 2, 3) for end in ("", "_with_indices")
+)
+
 #: What puts its operands side by side.
 _JOINS = (torch.ops.aten.cat, torch.ops.aten.stack)
 
@@ -34,11 +39,18 @@ class AllocationLimit(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ----------
     max_bytes
         The limit.
+
+    Attributes
+    ----------
+    most_bytes
+        What the largest operation took, or would take in a plain implementation that writes out padding and the gaps
+        of a dilated kernel.
     """
 
     def __init__(self, max_bytes: float) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.max_bytes = max_bytes
+        self.most_bytes = 0
         self._taken = 0
         self._alive: list[tuple[StorageWeakRef, int]] = []
 
@@ -51,6 +63,7 @@ class AllocationLimit(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         kwargs = kwargs or {}
         needed = _result_bytes(func, args, kwargs)
+        self.most_bytes = max(self.most_bytes, needed, _plain_bytes(func, args))
         if self._taken + needed > self.max_bytes:
             self._forget_freed()
         if self._taken + needed > self.max_bytes:
@@ -106,6 +119,30 @@ def _result_bytes(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> int
     ):  # without a rule for sizes: torch says what is wrong, or its results are no larger than its inputs
         return 0
     return sum(leaf.numel() * leaf.element_size() for leaf in _tensors(out))
+
+
+def _plain_bytes(func: Any, args: Sequence[Any]) -> int:
+    """Return what a plain implementation of an operation on windows takes: its columns, padded input and wide kernel.
+
+    ``columns`` are the entries of all windows beside each other, as a product of matrices needs them.
+    """
+    if func._overloadpacket is torch.ops.aten.convolution:
+        x, weight, _, strides, pads, dilations, transposed = args[:7]
+        kernel, shape = weight.shape[2:], _convolution_shape(*args)
+        inner = [(n - 1) * s + 1 for n, s in zip(x.shape[2:], strides, strict=True)] if transposed else x.shape[2:]
+        columns = prod(weight.shape[1:]) * prod(x.shape[2:] if transposed else shape[2:])
+    elif func._schema.name in _POOLS:
+        x, kernel = args[0], list(args[1])
+        strides = list(args[2]) if len(args) > 2 and args[2] else kernel
+        pads = list(args[3]) if len(args) > 3 else [0]
+        dilations = list(args[4]) if "max" in func._schema.name and len(args) > 4 else [1]
+        kernel, pads, dilations = (list(each) * (len(kernel) // len(each)) for each in (kernel, pads, dilations))
+        inner, columns = x.shape[-len(kernel) :], 0
+    else:
+        return 0
+    reach = [d * (k - 1) + 1 for d, k in zip(dilations, kernel, strict=True)]
+    padded = [n + 2 * (p + r) for n, p, r in zip(inner, pads, reach, strict=True)]
+    return 8 * max(prod(x.shape[: -len(reach)]) * prod(padded), prod(reach), len(x) * columns)
 
 
 def _count_range(start: float, end: float | None = None, step: float = 1) -> int:

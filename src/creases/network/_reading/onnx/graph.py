@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from creases._memory import memory_share
 from creases.errors import FileError, InputError, ReadError
 from creases.network._network import Network
 from creases.network._reading.allocation import AllocationLimit
@@ -20,15 +19,20 @@ from creases.network._reading.onnx.node import Node
 from creases.network._reading.onnx.operators import OPERATORS
 from creases.network._reading.traced import Recorder, TracedTensor
 
-#: Networks whose values have at most this many entries in total are compared with ONNX's reference evaluator.
-_MAX_COMPARED = 20_000
+#: Bytes that a file's operations may take by default: these, and as many for each byte of the file.
+_MEMORY, _MEMORY_OF_BYTE = 5e8, 16
+
+#: Networks whose values have at most this many entries in total, and none of whose operations takes more bytes, are
+#: compared with ONNX's reference evaluator, which knows no limit.
+_MAX_COMPARED, _MAX_COMPARED_BYTES = 20_000, 1e7
 
 
 def read_onnx(model: Any, input_shape: Sequence[int] | None = None, *, max_memory: float | None = None) -> Network:
     """Read an ONNX file (path) or ``onnx.ModelProto``.
 
     The first axis of the graph's input is the batch, of variable or fixed size; ``input_shape`` (without it) is needed
-    only if other sizes are variable. Operations may take ``max_memory`` bytes, by default a quarter of what is free.
+    only if other sizes are variable. Operations may take ``max_memory`` bytes, by default half a gigabyte and sixteen
+    times the file.
     """
     onnx = _onnx()
     source = str(model) if isinstance(model, str | Path) else "model"
@@ -42,9 +46,11 @@ def read_onnx(model: Any, input_shape: Sequence[int] | None = None, *, max_memor
         model = onnx.inliner.inline_local_functions(model)
     graph = Graph(model, source)
     shape, batch = graph.input_shape(input_shape)
-    with AllocationLimit(memory_share() if max_memory is None else max_memory):
+    default = _MEMORY + _MEMORY_OF_BYTE * model.ByteSize()
+    with AllocationLimit(default if max_memory is None else max_memory) as taken:
         net = read_function(graph, shape, removal=graph.removal, batches=(batch, batch) if batch else (2, 3))
-    _compare_with_reference(model, net, graph, batch or 2)
+    if taken.most_bytes <= _MAX_COMPARED_BYTES:
+        _compare_with_reference(model, net, graph, batch or 2)
     return net
 
 
