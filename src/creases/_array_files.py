@@ -18,6 +18,7 @@ from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
+from creases._files import open_regular
 from creases._memory import free_memory
 
 #: What numpy raises for a damaged .npz file, besides ValueError and OSError.
@@ -41,7 +42,7 @@ _LARGE, _RATIO = 2**28, 100
 @contextmanager
 def open_npz(path: str | Path) -> Iterator[NpzFile]:
     """Yield the arrays of an .npz file; a damaged file raises OSError or ValueError, also when an array is read."""
-    with Path(path).open("rb") as file:  # numpy does not close a file that it cannot read
+    with open_regular(path) as file:  # numpy does not close a file that it cannot read
         try:
             with np.load(file, allow_pickle=False) as arrays:
                 if not isinstance(arrays, NpzFile):
@@ -84,7 +85,7 @@ def _read_header(file: IO[bytes], name: str, size: int) -> tuple[tuple[int, ...]
 
 def read_npy_header(path: str | Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return the shape and the dtype of an .npy file; a damaged or truncated one raises OSError or ValueError."""
-    with Path(path).open("rb") as file:
+    with open_regular(path) as file:
         try:
             return _read_header(file, Path(path).name, os.fstat(file.fileno()).st_size)
         except _DAMAGE as error:

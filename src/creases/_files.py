@@ -7,11 +7,12 @@ import json
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from creases.errors import FileError
 
@@ -127,10 +128,30 @@ def remove_unfinished(folder: Path, names: Iterable[str]) -> None:
             (folder / temporary).unlink(missing_ok=True)
 
 
+@contextmanager
+def open_regular(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file to read bytes from it; raise OSError for a pipe, a device or a folder, which have no end or no bytes.
+
+    A pipe without a writer would block for ever.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        yield file
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text of a regular file in UTF-8."""
+    with open_regular(path) as file:
+        return file.read().decode()
+
+
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file; raise a FileError that names it."""
+    """Return the content of a regular file; raise a FileError that names it."""
     try:
-        return path.read_bytes()
+        with open_regular(path) as file:
+            return file.read()
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror}") from None
 

@@ -28,6 +28,12 @@ def describe_change(name: str, before: str, now: str) -> str:
     return f"{name} {'rose' if float(now) > float(before) else 'fell'} from {before} to {now}"
 
 
+def in_one_line(problem: object, most: int = 300) -> str:
+    """Return the text of an error of another library in one line, cut where it is long."""
+    text = " ".join(str(problem).split())
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 def format_number(value: float) -> str:
     """Return a number with three digits and all digits before the point: 0.123, 12.3, 2015, 1.2e-07."""
     return f"{value:.0f}" if 999.5 <= abs(value) < 1e9 else f"{value:.3g}"

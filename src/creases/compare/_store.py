@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from creases._array_files import read_npy_header
-from creases._files import parse_json, write_atomically
+from creases._files import parse_json, read_text, write_atomically
 from creases.errors import FileError, InputError
 from creases.network import Network
 
@@ -71,7 +71,7 @@ def _stored_samples(folder: Path, origin: str, count: int) -> int | None:
     if not note.exists():
         return None
     try:
-        record = parse_json(note.read_text())
+        record = parse_json(read_text(note))
         stored, done = record["origin"], int(record["done"])
         if not 0 <= done <= count:
             raise ValueError(f"{done} samples of {count}")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn, optim
 
-from creases._files import write_atomically
+from creases._files import open_regular, write_atomically
 from creases.errors import FileError, InputError
 from creases.growth._checks import check_groups
 from creases.network import Place, places, remove, widen
@@ -138,13 +139,16 @@ def load_optimizer_state(optimizer: optim.Optimizer, state: dict[str, Any]) -> N
 def save_checkpoint(path: str | Path, state: dict[str, Any]) -> None:
     """Write a run's state: tensors, numbers and text in dicts and lists."""
     with write_atomically(path) as temporary:
-        torch.save({"creases-checkpoint": _VERSION, **state}, temporary)
+        content = BytesIO()  # on a full disk torch's own writer raises errors of its own
+        torch.save({"creases-checkpoint": _VERSION, **state}, content)
+        temporary.write_bytes(content.getbuffer())
 
 
 def load_checkpoint(path: str | Path) -> dict[str, Any]:
     """Read what :func:`save_checkpoint` wrote; nothing in the file is run."""
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        with open_regular(path) as file:
+            state = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as problem:  # from a file that is something else torch's unpickler raises almost anything
         raise FileError(f"cannot read {path} as a checkpoint: {problem}") from None
     version = state.pop("creases-checkpoint", None) if isinstance(state, dict) else None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from creases._display import plot, to_html
-from creases._files import parse_json, write_atomically
+from creases._files import parse_json, read_text, write_atomically
 from creases._text import describe_change, plural
 from creases.errors import FileError
 from creases.growth._checks import check_history
@@ -405,7 +405,7 @@ class History:
     def load(cls, path: str | Path) -> History:
         """Read what :meth:`save` wrote."""
         try:
-            text = Path(path).read_text()
+            text = read_text(path)
         except (OSError, UnicodeDecodeError) as problem:
             raise FileError(f"{path}: cannot be read ({problem})") from None
         try:

@@ -9,6 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from creases._files import read_text
 from creases.certify.proofs._format import Statement
 from creases.certify.proofs._store import parse_proof_text
 from creases.certify.proofs._values import read_statement
@@ -39,7 +40,7 @@ def load_statement(source: str | Path | Mapping[str, Any]) -> Statement:
             raise InputError("statement", "be a statement as a proof file has it", str(problem)) from None
     path = Path(source)
     try:
-        return read_statement(parse_proof_text(path.read_bytes()))
+        return read_statement(parse_proof_text(read_text(path).encode()))
     except FileNotFoundError:
         raise FileError(f"cannot read {path}: there is no such file") from None
     except (OSError, ValueError) as problem:

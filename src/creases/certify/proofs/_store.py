@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from creases._files import write_atomically
+from creases._files import open_regular, write_atomically
 from creases._versions import version
 from creases.certify.proofs._format import Proof
 from creases.certify.proofs._values import proof_from_json, proof_to_json
@@ -16,6 +17,10 @@ from creases.errors import FileError
 
 #: A file with more bytes than this, unpacked, is refused.
 MAX_BYTES = 2**31
+
+#: A compressed file of more bytes than these, unpacked, and more than so many times its own is refused; it is counted
+#: block by block.
+_SMALL, _RATIO, _BLOCK = 2**26, 50, 2**20
 
 
 def save_proof(proof: Proof, path: str | Path) -> Path:
@@ -56,13 +61,26 @@ def load_proof(path: str | Path) -> Proof:
 
 
 def _read_bytes(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
         is_packed = file.read(2) == b"\x1f\x8b"
         file.seek(0)
-        data = gzip.GzipFile(fileobj=file).read(MAX_BYTES + 1) if is_packed else file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"it has more than {MAX_BYTES / 1e9:.0f} GB")
-    return data
+        if is_packed:
+            _check_unpacked_size(file, size)
+        elif size > MAX_BYTES:
+            raise ValueError(f"it has more than {MAX_BYTES / 1e9:.0f} GB")
+        return gzip.GzipFile(fileobj=file).read() if is_packed else file.read()
+
+
+def _check_unpacked_size(file: BinaryIO, size: int) -> None:
+    """Refuse a compressed file that unpacks to too much, before more than a block of it is held."""
+    limit = min(MAX_BYTES, max(_SMALL, _RATIO * size))
+    unpacked, stream = 0, gzip.GzipFile(fileobj=file)
+    while block := stream.read(_BLOCK):
+        unpacked += len(block)
+        if unpacked > limit:
+            raise ValueError(f"its {size / 1e6:.3g} MB unpack to more than {limit / 1e6:,.0f} MB: no proof does")
+    file.seek(0)
 
 
 def parse_proof_text(data: bytes) -> Any:

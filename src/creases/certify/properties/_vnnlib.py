@@ -20,6 +20,7 @@ from fractions import Fraction
 from math import prod
 from pathlib import Path
 
+from creases._files import read_text
 from creases.certify.properties._property import Case, Property, as_numbers
 from creases.errors import FileError
 
@@ -63,7 +64,7 @@ def read_vnnlib(path: str | Path) -> Property:
     """Read a property from a VNN-LIB file; see :func:`parse_vnnlib`."""
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except FileNotFoundError:
         raise FileError(f"cannot read {path}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._array_files import load_npy
-from creases._files import parse_json, write_atomically, write_json
+from creases._files import parse_json, read_bytes, read_text, write_atomically, write_json
 from creases._program import pack_sides
 from creases._typing import Floats
 from creases._validation import check_box, check_count, check_index
@@ -52,8 +52,8 @@ class PlaneTiles:
         """Open the folder that :func:`plane_tiles` wrote; not all tiles need be done."""
         folder = Path(folder)
         try:
-            plane = parse_json((folder / PLANE).read_text())
-            net = Network.from_bytes((folder / NETWORK).read_bytes(), str(folder / NETWORK))
+            plane = parse_json(read_text(folder / PLANE))
+            net = Network.from_bytes(read_bytes(folder / NETWORK), str(folder / NETWORK))
             box, origin, basis = (np.array(plane[name], float) for name in ("box", "origin", "basis"))
             return cls(net, folder, check_box(box, 2), *check_slice(net, origin, basis), _check_tiles(plane["tiles"]))
         except (OSError, ValueError, TypeError, KeyError) as error:
@@ -218,7 +218,7 @@ def _define(folder: Path, definition: dict[str, Any], network: bytes) -> None:
     """Write the plane of a folder; refuse a folder that holds another."""
     if (folder / PLANE).exists():
         try:
-            same = parse_json((folder / PLANE).read_text()) == definition and (folder / NETWORK).read_bytes() == network
+            same = parse_json(read_text(folder / PLANE)) == definition and read_bytes(folder / NETWORK) == network
         except (OSError, ValueError) as error:
             raise FileError(f"{folder}: not a folder of tiles, or damaged: {error}") from None
         if not same:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._array_files import open_npz
-from creases._files import parse_json, write_atomically
+from creases._files import parse_json, read_text, write_atomically
 from creases._typing import Bools, Floats, Ints
 from creases._validation import check_index
 from creases.errors import FileError, InputError
@@ -151,7 +151,7 @@ class History:
         arrays: dict[str, NDArray[Any]]
         try:
             if path.suffix == ".json":
-                read = parse_json(path.read_text())
+                read = parse_json(read_text(path))
                 arrays = {name: np.array(values, dtype=_dtype(cls, name)) for name, values in read.items()}
             else:
                 with open_npz(path) as stored:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from creases._files import parse_json
+from creases._files import parse_json, read_text
 from creases._schema import COUNT, STRING, check_entries, dict_of, finite, list_of, sequence
 from creases._text import plural
 from creases.errors import FileError
@@ -157,7 +157,7 @@ def _load_encoding(folder: Path) -> TableEncoding | None:
 
 def _load_json(path: Path, folder: Path) -> Any:
     try:
-        return parse_json(path.read_text(encoding="utf-8"))
+        return parse_json(read_text(path))
     except FileNotFoundError:
         if not folder.exists():
             raise FileError(f"there is no folder {folder}") from None

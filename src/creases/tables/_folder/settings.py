@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from creases import problems
-from creases._files import parse_json, write_json
+from creases._files import parse_json, read_text, write_json
 from creases.errors import FileError, InputError
 from creases.problems import Problem
 from creases.tables._folder.folder import RunFile
@@ -158,7 +158,7 @@ class RunSettings:
     def load(cls, folder: Path) -> RunSettings:
         """Read the settings of the run in a folder; data that have changed since are refused."""
         try:
-            saved = parse_json((folder / RunFile.SETTINGS).read_text())
+            saved = parse_json(read_text(folder / RunFile.SETTINGS))
             if (version := saved.pop("creases-run")) not in (3, _VERSION):
                 raise ValueError(f"version {version}, expected {_VERSION}")
             digest, kind = saved.pop("digest"), saved.pop("kind", "network")  # version 3 had networks only

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._array_files import open_npz
-from creases._files import read_bytes
+from creases._files import open_regular, read_bytes
+from creases._text import in_one_line
 from creases.errors import FileError, InputError
 from creases.tables._reading.columns import Column, from_values
 from creases.tables._reading.csv_file import check_width, csv_columns, decode, distinct_names
@@ -93,8 +94,11 @@ def row_columns(rows: Any, names: Sequence[str], header: bool | None = None) -> 
 
 def read_parquet(path: Path) -> list[Column]:
     """Read the columns of a Parquet file, with pyarrow if it is installed, else with pandas."""
-    with path.open("rb") as file:
-        start = file.read(4)
+    try:
+        with open_regular(path) as file:
+            start = file.read(4)
+    except OSError as problem:
+        raise FileError(f"cannot read {path}: {problem.strerror}") from None
     if start != b"PAR1":
         raise FileError(f"cannot read {path}: it is not a Parquet file (it does not start with PAR1), or damaged")
     try:
@@ -104,7 +108,7 @@ def read_parquet(path: Path) -> list[Column]:
     except InputError:
         raise
     except (OSError, ValueError, NotImplementedError) as error:  # pyarrow's errors are among these
-        raise FileError(f"cannot read {path} as Parquet: {error}") from None
+        raise FileError(f"cannot read {path} as Parquet: {in_one_line(error)}") from None
     if columns is None:
         raise FileError(f"cannot read {path}: Parquet needs pyarrow; pip install pyarrow, or save it as CSV or NPZ")
     names = distinct_names([column.name for column in columns])

@@ -19,7 +19,7 @@ import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.parquet
 
-from creases._text import plural
+from creases._text import in_one_line, plural
 from creases.errors import FileError, InputError
 from creases.tables._encoding.encoding import list_names
 from creases.tables._reading.csv_file import check_width, decode, find_encoding, first_row, probe_csv
@@ -109,7 +109,7 @@ class TableFiles:
                 for start in range(0, batch.num_rows, self.block):
                     yield batch.slice(start, self.block)
         except (pa.ArrowException, OSError) as error:
-            raise FileError(f"cannot read {parts[task].path}: {error}") from None
+            raise FileError(f"cannot read {parts[task].path}: {_describe_problem(error)}") from None
 
     def read_all(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of all files in blocks."""
@@ -167,12 +167,19 @@ def _open(files: TableFiles) -> tuple[Any, list[Any]]:
             _check_columns(fragments)
         schema = dataset.schema if files.form == "csv" else _common_schema(dataset.schema, fragments)
     except (pa.ArrowException, OSError) as error:
-        raise FileError(f"cannot read {files.paths[0]}: {error}") from None
+        raise FileError(f"cannot read {files.paths[0]}: {_describe_problem(error)}") from None
     names = schema.names
     check_width(Path(files.paths[0]), len(names))
     if len(set(names)) < len(names):
         raise FileError(f"cannot read {files.paths[0]}: two columns have one name")
     return schema, parts
+
+
+def _describe_problem(error: Exception) -> str:
+    """Return what pyarrow says in words of tables."""
+    if "straddling" in str(error):
+        return "a row is longer than a megabyte; is a quotation mark missing?"
+    return in_one_line(error)
 
 
 def _check_columns(fragments: Sequence[Any]) -> None:
