@@ -115,5 +115,9 @@ class ColumnWarning(UserWarning):
     """A column of a table is left out, or used although it may give the target away."""
 
 
+class LinkWarning(UserWarning):
+    """A model ends in softmax or the like: the scores before it are read, which decide alike."""
+
+
 class FileError(CreasesError):
     """A file is missing, damaged or not what its name says."""

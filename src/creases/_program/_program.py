@@ -19,6 +19,9 @@ from creases.errors import InputError
 
 PointsLike = Tensor | NDArray[Any] | Sequence[Any]  #: points as numbers in any container: arrays, tensors, lists
 
+#: What may follow the outputs of a program in the model: it keeps the order of scores.
+LINKS = ("softmax", "log_softmax", "sigmoid", "log_sigmoid")
+
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Program:
@@ -30,15 +33,18 @@ class Program:
 
     steps: tuple[Step, ...]
     input_shape: tuple[int, ...]  #: shape of one input, without the batch axis
+    link: str  #: what the model applies to these outputs, one of LINKS; "" if nothing
 
-    def __init__(self, steps: Sequence[Step], input_shape: Sequence[int]) -> None:
+    def __init__(self, steps: Sequence[Step], input_shape: Sequence[int], link: str = "") -> None:
         object.__setattr__(self, "steps", tuple(steps))
+        object.__setattr__(self, "link", link)
         object.__setattr__(self, "input_shape", tuple(int(n) for n in input_shape))
 
     def __repr__(self) -> str:
         shapes = f"{'x'.join(map(str, self.input_shape))} -> {'x'.join(map(str, self.output_shape))}"
         counts = f"{plural(len(self.bends), 'bend')}, {plural(self.n_units, 'unit')}"
-        return f"{type(self).__name__}({shapes}, {counts}, {str(self.dtype).removeprefix('torch.')})"
+        link = f", scores before {self.link}" if self.link else ""
+        return f"{type(self).__name__}({shapes}, {counts}, {str(self.dtype).removeprefix('torch.')}{link})"
 
     # -- shapes and sizes ---------------------------------------------------------------------------------------------
 
@@ -138,7 +144,7 @@ class Program:
         except (RuntimeError, AssertionError) as error:  # torch raises either for a device that does not exist
             reason = str(error).splitlines()[0]
             raise InputError("target", "be an available device", f"{target!r}", reason) from None
-        return type(self)(steps, self.input_shape)
+        return type(self)(steps, self.input_shape, self.link)
 
     # -- points -------------------------------------------------------------------------------------------------------
 

@@ -138,7 +138,7 @@ class Network(Program):
     def from_bytes(cls, data: bytes, source: str = "network") -> Network:
         """Return the network of :meth:`to_bytes`; ``source`` names the data in errors."""
         program = program_from_bytes(data, source)
-        return cls(program.steps, program.input_shape)
+        return cls(program.steps, program.input_shape, program.link)
 
     def module(self) -> nn.Sequential:
         """Return a torch module that computes the same function in the network's dtype.

@@ -27,6 +27,9 @@ def read(
 ) -> Network:
     """Read a model as the continuous piecewise-linear function it computes.
 
+    Of a model that ends in softmax, log-softmax or a sigmoid the scores before it are read: its decisions are theirs.
+    ``net.link`` names what was left out, and a :class:`creases.errors.LinkWarning` says so.
+
     Parameters
     ----------
     model
@@ -156,4 +159,4 @@ def _read_file(path: Path, shape: tuple[int, ...] | None, max_memory: float | No
 
         return read_npz(path)
     program = load_program(path)
-    return Network(program.steps, program.input_shape)
+    return Network(program.steps, program.input_shape, program.link)

@@ -15,7 +15,7 @@ from torch import nn
 
 import creases
 from agreement import points, seeded
-from creases.errors import FileError, InputError, ReadError
+from creases.errors import FileError, InputError, LinkWarning, ReadError
 
 onnx = pytest.importorskip("onnx")
 helper, numpy_helper, DOUBLE = onnx.helper, onnx.numpy_helper, onnx.TensorProto.DOUBLE
@@ -425,10 +425,15 @@ def test_smooth_operators_are_named() -> None:
             creases.read(model([node(op, "x", "h"), node("Neg", "h")], ["b", 3]))
 
 
-def test_a_final_softmax_is_refused_with_the_way_to_cut_it() -> None:
-    proto = model([node("MatMul", "x w", "logits"), node("Softmax", "logits")], ["b", 3], {"w": f(3, 2)})
-    with pytest.raises(ReadError, match=r"Softmax_y \(Softmax\): .*predictions do not change.*\['x'\], \['logits'\]\)"):
-        creases.read(proto)
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax", "Sigmoid"])
+def test_the_scores_before_a_final_link_are_read(op) -> None:
+    w = f(3, 2)
+    proto = model([node("MatMul", "x w", "logits"), node(op, "logits")], ["b", 3], {"w": w})
+    with pytest.warns(LinkWarning, match="the scores before it are read"):
+        net = creases.read(proto)
+    assert net.link == {"Softmax": "softmax", "LogSoftmax": "log_softmax", "Sigmoid": "sigmoid"}[op]
+    x = np.random.default_rng(0).normal(size=(5, 3))
+    np.testing.assert_allclose(net(x), x @ w, rtol=1e-6)
 
 
 def test_unknown_operators_are_named() -> None:

@@ -108,6 +108,8 @@ def check_proof(
             return CheckResult(False, str(refusal), checker.nodes, time.perf_counter() - start)
         note, is_vacuous = find_vacuity(proof.statement, checker.claims, checker.empty)
     text = f"{note}: {describe(proof)}" if is_vacuous else "; ".join(part for part in (describe(proof), note) if part)
+    links = " and ".join(sorted({net.link for net in (first, second) if net is not None and net.link}))
+    text = f"of the scores before {links}: {text}" if links else text
     return CheckResult(True, text, checker.nodes, time.perf_counter() - start, is_vacuous)
 
 

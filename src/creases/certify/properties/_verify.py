@@ -77,6 +77,9 @@ def verify(
     input (2), outputs (2)
     """
     work = as_network(net).to("cpu").to(torch.float64)
+    if work.link:
+        hint = "pass the model without its last layer to ask about its scores"
+        raise InputError("net", "have the outputs that the property names", f"scores before {work.link}", hint)
     if (prop.n_in, prop.n_out) != (work.n_in, work.n_out):
         raise InputError(
             "prop",

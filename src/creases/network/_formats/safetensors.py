@@ -20,7 +20,7 @@ from torch import Tensor
 from creases._files import open_regular, parse_json, write_atomically
 from creases._program._affine import AFFINE_OPS
 from creases._program._bends import BEND_OPS
-from creases._program._program import Program
+from creases._program._program import LINKS, Program
 from creases._program._step import Step
 from creases.errors import FileError
 
@@ -74,7 +74,7 @@ def program_to_bytes(program: Program) -> bytes:
                 "path": step.path,
             }
         )
-    record = {"version": _VERSION, "input_shape": list(program.input_shape), "steps": steps}
+    record = {"version": _VERSION, "input_shape": list(program.input_shape), "steps": steps, "link": program.link}
     return save_tensors(tensors, {_ENTRY: json.dumps(record)})
 
 
@@ -98,11 +98,17 @@ def program_from_bytes(data: bytes, source: str) -> Program:
                 f"{_VERSION}; update creases"
             )
         steps = tuple(_step(step, i, tensors) for i, step in enumerate(record["steps"]))
-        program = Program(steps, record["input_shape"])
+        program = Program(steps, record["input_shape"], _check_link(record["link"]))
         _check_shapes(program)
     except (KeyError, TypeError, ValueError, IndexError, RuntimeError, AttributeError, OverflowError) as problem:
         raise FileError(f"cannot read {source}: it is damaged; its steps do not fit together ({problem})") from problem
     return program
+
+
+def _check_link(link: Any) -> str:
+    if link != "" and link not in LINKS:
+        raise ValueError(f"its outputs go through {link!r}")
+    return str(link)
 
 
 def _metadata(data: bytes) -> dict[str, Any]:

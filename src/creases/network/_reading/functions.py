@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
@@ -12,8 +13,9 @@ from torch.utils._pytree import tree_leaves
 
 from creases._program._propagation import propagate
 from creases._program._step import Step
-from creases.errors import CreasesError, ReadError
+from creases.errors import CreasesError, LinkWarning, ReadError
 from creases.network._network import Network
+from creases.network._reading.builder import Value
 from creases.network._reading.operators.refused import MONOTONE, final_advice
 from creases.network._reading.traced import Recorder, TracedTensor, Unreadable
 
@@ -28,7 +30,8 @@ class TracedRun(NamedTuple):
 
     steps: list[Step]
     x: Tensor
-    out: Tensor
+    out: Tensor  #: outputs of the function, or the scores before its link
+    link: str
 
 
 def read_function(
@@ -54,8 +57,11 @@ def read_function(
         first, second = (
             _run(function, _example(batch, shape, seed), follow, removal) for seed, batch in enumerate(batches)
         )
-        net = Network(first.steps, shape)
+        net = Network(first.steps, shape, first.link)
         _verify(net, second)
+    if net.link:
+        message = f"the model ends in {net.link}, which is not piecewise linear: the scores before it are read"
+        warnings.warn(f"{message}; its decisions are the same (net.link names it)", LinkWarning, stacklevel=4)
     return net
 
 
@@ -82,17 +88,18 @@ def _run(
             raise ReadError(
                 f"{recorder.place}: fails on a batch of shape ({len(x)}, {shape}): {problem}. Is input_shape right?"
             ) from problem
-    value = _value(out, removal)
+    value, link = _value(out, removal)
     if 0 in value.shape:
         shape = ", ".join(map(str, value.shape))
         raise ReadError(f"cannot read the model: its output has shape ({shape}), which holds no number")
     builder = recorder.builder
     builder.path = "output"
-    return TracedRun(builder.needed_steps(value if value.shape else builder.reshape(value, (1,))), x, out)
+    steps = builder.needed_steps(value if value.shape else builder.reshape(value, (1,)))
+    return TracedRun(steps, x, value.example if link else out, link)
 
 
-def _value(out: Any, removal: Callable[[str], str]) -> Any:
-    """Return the value that a model returned as its output."""
+def _value(out: Any, removal: Callable[[str], str]) -> tuple[Value, str]:
+    """Return the value that a model returned as its output, or its scores before a link, and the link's name."""
     if not isinstance(out, Tensor):
         parts = [part.value for part in tree_leaves(out) if isinstance(part, TracedTensor)]
         for part in parts:
@@ -105,8 +112,10 @@ def _value(out: Any, removal: Callable[[str], str]) -> Any:
     if not isinstance(out, TracedTensor):
         raise ReadError("cannot read the model: its output does not depend on its input through torch operations")
     if not isinstance(out.value, Unreadable):
-        return out.value
+        return out.value, ""
     end = out.value
+    if end.scores is not None:
+        return end.scores, end.name
     raise ReadError(final_advice(end.name, end.place, removal(end.path)) if end.name in MONOTONE else end.why)
 
 

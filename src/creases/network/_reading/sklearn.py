@@ -17,7 +17,7 @@ from creases.network._network import Network
 ACTIVATIONS = ("relu", "identity")
 
 #: Functions after the last layer that are left out: the network's outputs are what they are applied to.
-LINKS = ("identity", "logistic", "softmax")
+LINKS = {"identity": "", "logistic": "sigmoid", "softmax": "softmax"}
 
 
 def is_sklearn(model: Any) -> bool:
@@ -43,7 +43,7 @@ def read_sklearn(model: Any) -> Network:
     weight, bias = layers[0]
     factor, offset = _compose(scalers, weight.shape[1])
     layers[0] = (weight * factor, bias + weight @ offset)
-    return _network(layers, last.activation)
+    return _network(layers, last.activation, LINKS[last.out_activation_])
 
 
 def _compose(scalers: list[Any], d: int) -> tuple[Floats, Floats]:
@@ -62,9 +62,8 @@ def _scale_inputs(net: Network, factor: Floats, offset: Floats) -> Network:
     """Return a network of vectors whose inputs are scaled first."""
     tensors = {"weight": torch.from_numpy(np.diag(factor)), "offset": torch.from_numpy(offset)}
     first = Step("linear", (0,), (net.n_in,), tensors=tensors, path="scaler")
-    return Network(
-        [first, *(replace(step, inputs=tuple(k + 1 for k in step.inputs)) for step in net.steps)], (net.n_in,)
-    )
+    steps = [first, *(replace(step, inputs=tuple(k + 1 for k in step.inputs)) for step in net.steps)]
+    return Network(steps, (net.n_in,), net.link)
 
 
 def _own_network(model: Any) -> Network:
@@ -120,11 +119,11 @@ def _scaling(scaler: Any, d: int) -> tuple[Floats, Floats]:
     return one / scale, -np.asarray(center, np.float64) / scale if shifts else zero
 
 
-def _network(layers: list[tuple[Floats, Floats]], activation: str) -> Network:
+def _network(layers: list[tuple[Floats, Floats]], activation: str, link: str) -> Network:
     steps: list[Step] = []
     for i, (weight, bias) in enumerate(layers):
         if i and activation == "relu":
             steps.append(Step("relu", (len(steps),), (weight.shape[1],), tensors={}, path=f"layers.{i - 1}.relu"))
         tensors = {"weight": torch.from_numpy(weight), "offset": torch.from_numpy(bias)}
         steps.append(Step("linear", (len(steps),), (len(bias),), tensors=tensors, path=f"layers.{i}"))
-    return Network(steps, (layers[0][0].shape[1],))
+    return Network(steps, (layers[0][0].shape[1],), link)

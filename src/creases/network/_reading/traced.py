@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
+from creases._program._program import LINKS
 from creases.errors import ReadError
 from creases.network._reading.builder import ProgramBuilder, Value
 from creases.network._reading.operators import (
@@ -36,6 +37,9 @@ Kind = TypeVar("Kind", bound=Tensor)
 #: Largest difference between steps and the operation they translate, relative to the largest number involved.
 _TOLERANCE = 1e-11
 
+#: Operations after a link that keep all entries and their order.
+_RESHAPES = ("squeeze", "unsqueeze", "flatten", "reshape", "view")
+
 
 def as_subclass(data: Tensor, kind: type[Kind]) -> Kind:
     """Return a tensor as one of a subclass; torch 2.4 refuses that while something counts operations."""
@@ -51,6 +55,7 @@ class Unreadable:
     path: str  #: the module it is in
     place: str  #: the same for messages
     why: str
+    scores: Value | None = None  #: what a link such as softmax was applied to
 
 
 class TracedTensor(Tensor):
@@ -114,6 +119,8 @@ class Recorder:
             raise self.error(name, refusal(name))
         unreadable = next((t.value for t in traced if isinstance(t.value, Unreadable)), None)
         if unreadable is not None:
+            if name not in _RESHAPES:
+                unreadable = replace(unreadable, scores=None)
             return self._refuse(func, args, kwargs, unreadable, defer=name in MOVES or name in REFUSED)
         base = base_name(name)
         if not isinstance(args[0] if args else None, TracedTensor) and base != name:
@@ -124,7 +131,8 @@ class Recorder:
             try:
                 result = self._translate(func, base, args, kwargs)
             except ReadError as problem:
-                refused = Unreadable(base, self.module, self.place, self._message(base, str(problem)))
+                scores = _scores(base, args, kwargs)
+                refused = Unreadable(base, self.module, self.place, self._message(base, str(problem)), scores)
                 return self._refuse(func, args, kwargs, refused, defer=base == name)
             return self._verify(base, result, _original(func, args, kwargs), args)
 
@@ -274,3 +282,12 @@ def _version(tensor: Tensor) -> int:
 
 def _largest(tensor: Tensor) -> float:
     return float(torch.linalg.vector_norm(tensor, torch.inf)) if tensor.numel() else 0.0
+
+
+def _scores(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Value | None:
+    """Return what a link is applied to: one score, or all scores of a sample, (batch, m)."""
+    x = args[0] if args and isinstance(args[0], TracedTensor) else None
+    if name not in LINKS or x is None or not isinstance(x.value, Value) or x.ndim != 2:
+        return None
+    axis = kwargs.get("dim", args[1] if len(args) > 1 else None)
+    return x.value if "softmax" not in name or axis in (1, -1) else None

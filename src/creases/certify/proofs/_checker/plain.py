@@ -30,6 +30,7 @@ class PlainNetwork:
 
     steps: tuple[PlainStep, ...]
     input_shape: tuple[int, ...]
+    link: str = ""  #: what the model applies to these outputs, such as "softmax"
 
     @cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -71,4 +72,4 @@ def to_plain(net: Network | PlainNetwork) -> PlainNetwork:
         )
         for step in work.steps
     ]
-    return PlainNetwork(tuple(steps), work.input_shape)
+    return PlainNetwork(tuple(steps), work.input_shape, work.link)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from creases.errors import FileError, InputError, ReadError
@@ -25,6 +26,14 @@ _MEMORY, _MEMORY_OF_BYTE = 5e8, 16
 #: Networks whose values have at most this many entries in total, and none of whose operations takes more bytes, are
 #: compared with ONNX's reference evaluator, which knows no limit.
 _MAX_COMPARED, _MAX_COMPARED_BYTES = 20_000, 1e7
+
+#: What a model applies to its scores, by the name that :attr:`Network.link` has.
+_LINKS: dict[str, Callable[[Tensor], Tensor]] = {
+    "softmax": lambda scores: scores.softmax(1),
+    "log_softmax": lambda scores: scores.log_softmax(1),
+    "sigmoid": torch.sigmoid,
+    "log_sigmoid": F.logsigmoid,
+}
 
 
 def read_onnx(model: Any, input_shape: Sequence[int] | None = None, *, max_memory: float | None = None) -> Network:
@@ -201,7 +210,8 @@ def _compare_with_reference(model: Any, net: Network, graph: Graph, batch: int) 
         expected: Any = np.asarray(next(iter(ReferenceEvaluator(model).run(None, inputs))))
     except (NotImplementedError, RuntimeError, TypeError, ValueError):
         return  # the evaluator does not run every file; each step was verified on its own
-    value, expected = net(x.astype(np.float64)).ravel(), expected.ravel()
+    value = net(torch.from_numpy(x.astype(np.float64)))
+    value, expected = (_LINKS[net.link](value) if net.link else value).numpy().ravel(), expected.ravel()
     scale = max(1.0, float(np.abs(expected).max(initial=0)))
     precision = float(np.finfo(dtype).eps) ** 0.5
     if value.shape != expected.shape or not np.abs(value - expected).max(initial=0) <= precision * scale:
