@@ -107,10 +107,8 @@ def change_calls() -> dict[str, Callable[[], Call]]:
                 "seed": 0,
                 "until_accuracy": 1.0,
                 "until_loss": 0.0,
-                "device": "cpu",
             },
         ),
-        "format_duration": lambda: Call(lab.format_duration, {"seconds": 3.0}),
     }
 
 

@@ -165,7 +165,7 @@ def success(
         First weights: the text's "he", or PyTorch's default, "torch". With "torch" the hardest problems for ReLU are
         those of Table 3.3 (at depths 1 to 3: 278, 27030, 406, 1641, 5737), with "he" unbalanced ones as 278 are not.
     out
-        A folder for the results as they come (a :class:`creases.lab.Sweep`, on all cores): a run that was killed goes
+        A folder for the results as they come (by :func:`creases.lab.sweep`, on all cores): a run that was killed goes
         on where it was. Without, all is done in this process.
     """
     check_choice(scale, SCALES, "scale")
@@ -185,14 +185,12 @@ def success(
 
 def _run_sweep(jobs: list[dict[str, Any]], out: str | Path) -> pd.DataFrame:
     """Return rows of all jobs, done or found in the folder."""
-    sweep = lab.Sweep(
-        "creases_reproduction.linearity.boolean_success:train_size", jobs, out
-    )  # of this module, also where it is run as one
-    sweep.run()
-    failures = sweep.failures()
+    path = "creases_reproduction.linearity.boolean_success:train_size"  # of this module, also where it is run as one
+    table = lab.sweep(path, jobs, out)
+    failures = table[table["error"].notna()]
     if len(failures):
         raise CreasesError(f"{len(failures)} of {len(jobs)} jobs failed, the first with\n{failures['error'].iloc[0]}")
-    return sweep.table()
+    return table.drop(columns="error")
 
 
 def train_size(

@@ -32,7 +32,6 @@ COMMANDS = {
     "check": ("creases.cli.check:check_proof_file", "Check a proof about a network with code that no search uses."),
     "compare": ("creases.cli.compare:compare_networks", "Compare the decisions and coefficients of networks."),
     "spline": ("creases.cli.spline:fit_spline", "Fit a curve with a network, and compare it with the best fit."),
-    "sweep": ("creases.cli.sweep:app", "Run a function over many jobs, on all cores or on Ray."),
     "prune": ("creases.cli.prune:prune_model", "Shrink a network and keep its function or its accuracy."),
     "report": ("creases.cli.report:write_report", "Write a result as a single HTML page."),
     "animate": ("creases.cli.animate:animate_run", "Turn a growth run into a GIF or MP4."),

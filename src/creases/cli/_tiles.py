@@ -12,7 +12,16 @@ import typer
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
 from creases.cli._kernels import load_kernels
-from creases.cli.console import INTERRUPTED, command, note, print_json, print_next, print_table, repeat_command
+from creases.cli.console import (
+    INTERRUPTED,
+    command,
+    note,
+    print_json,
+    print_next,
+    print_table,
+    repeat_command,
+    show_progress,
+)  # fmt: skip
 from creases.errors import InputError
 
 
@@ -62,7 +71,9 @@ def map_tiles(
     load_kernels()
     start = perf_counter()
     try:
-        found = plane_tiles(net, paths[0], limits, point, directions, through=corners, tiles=tiles, **where)
+        with show_progress(1) as begin:
+            options = {"through": corners, "tiles": tiles, "progress": begin, **where}
+            found = plane_tiles(net, paths[0], limits, point, directions, **options)
     except KeyboardInterrupt:
         done = len(list(paths[0].glob("tile-*.npz")))
         note(f"Interrupted: {done} of {tiles**2} tiles are in {paths[0]}. Resume with: {repeat_command()}")

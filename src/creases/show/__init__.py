@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from creases.show._figures._space import plot_space
     from creases.show._figures._splines import plot_spline, plot_tracks
     from creases.show._figures._surface import plot_surface
-    from creases.show._figures._sweeps import draw_cells, format_table, heatmap_cells, heatmap_size, plot_heatmap
     from creases.show._figures._table_model import plot_curves
     from creases.show._save import save_figure
     from creases.show._style import (
@@ -61,11 +60,7 @@ __all__ = [
     "animate_training",
     "apply_theme",
     "class_color",
-    "draw_cells",
-    "format_table",
     "get_axes",
-    "heatmap_cells",
-    "heatmap_size",
     "mark_points",
     "new_figure",
     "new_grid",
@@ -78,7 +73,6 @@ __all__ = [
     "plot_effect",
     "plot_gradients",
     "plot_growth",
-    "plot_heatmap",
     "plot_images",
     "plot_importance",
     "plot_line",
@@ -144,13 +138,6 @@ _HOMES = {
         "plot_tracks",
     ),
     "_figures._surface": ("plot_surface",),
-    "_figures._sweeps": (
-        "draw_cells",
-        "format_table",
-        "heatmap_cells",
-        "heatmap_size",
-        "plot_heatmap",
-    ),
     "_figures._table_model": ("plot_curves",),
     "_save": ("save_figure",),
     "_style": (
