@@ -31,7 +31,7 @@ COMMANDS = {
     "verify": ("creases.cli.verify:verify_property", "Prove a property of a network, or find a counterexample."),
     "check": ("creases.cli.check:check_proof_file", "Check a proof about a network with code that no search uses."),
     "compare": ("creases.cli.compare:compare_networks", "Compare the decisions and coefficients of networks."),
-    "spline": ("creases.cli.spline:fit_spline", "Fit a curve with a network, and compare it with the best fit."),
+    "spline": ("creases.cli.spline:fit_spline", "Fit a curve by the best piecewise-linear function."),
     "prune": ("creases.cli.prune:prune_model", "Shrink a network and keep its function or its accuracy."),
     "report": ("creases.cli.report:write_report", "Write a result as a single HTML page."),
     "animate": ("creases.cli.animate:animate_run", "Turn a growth run into a GIF or MP4."),
