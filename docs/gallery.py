@@ -135,8 +135,7 @@ curves = show.plot_growth(history, score="accuracy")
     ),
     Section(
         "Growth as an animation",
-        "In Python, use `show.animate_growth`, or `show.animate_training` for networks that do not grow. MP4 needs "
-        "`pip install 'creases[video]'`.",
+        "In Python, use `show.animate_growth`. MP4 needs `pip install 'creases[video]'`.",
         {"film": "A run as an animation, with the reason for each growth step."},
         """
 creases grow moons --when 8 --budget 80 --lr 0.05 --weight-decay 0.1 --out run

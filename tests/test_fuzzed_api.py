@@ -31,7 +31,7 @@ TOO_MUCH = {
 #: Public functions that no call is made of: why.
 NO_CALLS = {
     "takes results of other functions": """
-        animate_growth animate_tracks animate_training apply certify_model describe_model explain explain_row
+        animate_growth apply certify_model describe_model explain explain_row
         find_changes fitted_rows gradient_descent measure
         model_graphs plot_curves points_card squared_errors stack_networks unstack_network
         plot_compression plot_disagreement plot_gradients plot_growth

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from creases._doors import open_on_use
 
 if TYPE_CHECKING:
-    from creases.show._animation._animation import animate_growth, animate_training
-    from creases.show._animation._tracks import animate_tracks
+    from creases.show._animation._animation import animate_growth
     from creases.show._figures._cell import plot_cell
     from creases.show._figures._compare import (
         plot_compression,
@@ -56,8 +55,6 @@ __all__ = [
     "active_theme",
     "amount_colormap",
     "animate_growth",
-    "animate_tracks",
-    "animate_training",
     "apply_theme",
     "class_color",
     "get_axes",
@@ -96,11 +93,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "_animation._animation": (
-        "animate_growth",
-        "animate_training",
-    ),
-    "_animation._tracks": ("animate_tracks",),
+    "_animation._animation": ("animate_growth",),
     "_figures._cell": ("plot_cell",),
     "_figures._compare": (
         "plot_compression",
