@@ -19,6 +19,7 @@ from creases.cli import _output as output
 from creases.cli import _summary as summary
 from creases.cli._completion import complete_files, complete_model
 from creases.cli._kernels import load_kernels
+from creases.cli._samples import Points, read_points
 from creases.cli._tiles import map_tiles
 from creases.cli.console import (
     INTERRUPTED,
@@ -171,7 +172,7 @@ def map_plane(
         corners = None if through is None else [arguments.read_npy(path, "through") for path in through]
         shape = arguments.parse_shape(input_shape) or (arguments.input_shape_of(corners[0]) if corners else None)
         net = model.load_model(model_, shape).to(device)
-        points = None if data is None else arguments.read_data(data, net.n_in)
+        points = None if data is None else read_points(data, None, net.n_in, net.n_out)
         if net.n_units > FEW_UNITS:
             begin("loading the kernels")
             load_kernels()
@@ -297,9 +298,7 @@ def _choose_plane(
     return chosen
 
 
-def _choose_axes(
-    net: Network, box: str | None, axes: str, origin: Path | None, data: arguments.Data | None
-) -> dict[str, Any]:
+def _choose_axes(net: Network, box: str | None, axes: str, origin: Path | None, data: Points | None) -> dict[str, Any]:
     """Return the plane along two inputs, in their own coordinates, as arguments of Python."""
     import numpy as np
 
@@ -307,7 +306,7 @@ def _choose_axes(
     chosen = [int(name) for name in names if name.strip().isdecimal() and int(name) < net.n_in]
     if len(names) != 2 or len(set(chosen)) != 2:
         raise InputError("axes", f"be two different inputs from 0 to {net.n_in - 1}, such as 0,1", repr(axes))
-    point = np.zeros(net.n_in) if data is None else data.points.mean(axis=0)
+    point = np.zeros(net.n_in) if data is None else data.X.mean(axis=0)
     if origin is not None:
         point = arguments.read_npy(origin, "origin").ravel()
         if point.shape != (net.n_in,):
@@ -315,7 +314,7 @@ def _choose_axes(
     point = point.copy()
     point[chosen] = 0.0  # so that the plane's coordinates are the inputs themselves
     if box is None and data is not None:
-        low, high = data.points[:, chosen].min(axis=0), data.points[:, chosen].max(axis=0)
+        low, high = data.X[:, chosen].min(axis=0), data.X[:, chosen].max(axis=0)
         room = np.where(high > low, 0.05 * (high - low), 1.0)
         limits = np.stack([low - room, high + room], axis=1)
     else:
@@ -327,7 +326,7 @@ def _write(
     partition: PlanePartition,
     path: Path,
     result: dict[str, Any],
-    data: arguments.Data | None,
+    data: Points | None,
     through: Corners,
     color: Color,
 ) -> None:
@@ -338,8 +337,8 @@ def _write(
     elif path.suffix == ".json":
         write_json(output.partition_json(partition, result), path)
     else:
-        points = None if data is None else _on_plane(partition, data.points)
-        y = None if data is None else data.classes
+        points = None if data is None else _on_plane(partition, data.X)
+        y = None if data is None else data.y
         title = f"{partition.count:,} regions"
         marks = (
             dict(zip("abc", _on_plane(partition, np.stack(through).reshape(3, -1)), strict=True)) if through else None
