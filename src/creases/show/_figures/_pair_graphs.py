@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.tri import Triangulation
 
-from creases._text import format_signed
+from creases._text import format_change
 from creases._typing import Floats, Ints
 from creases.show import _style as style
 from creases.show._figures._ticks import ColumnAxis, axis_ticks
@@ -137,7 +137,7 @@ def _draw_table(ax: Axes, graph: PairGraph) -> None:
     ax.set_yticks(np.arange(len(columns)), [short_text(graph.second.levels[n], 16) for n in columns])
     if values.size <= CELLS * 4:
         for (y, x), value in np.ndenumerate(values):
-            ax.text(x, y, format_signed(value), ha="center", va="center", fontsize=7, color=_on(float(value) / limit))
+            ax.text(x, y, format_change(value), ha="center", va="center", fontsize=7, color=_on(float(value) / limit))
     ax.set_xlabel(short_text(graph.first.name, 36))
     ax.set_ylabel(short_text(graph.second.name, 28))
     style.add_colorbar(ax, mesh, pair_label(graph, k))

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from creases._arguments import check_arguments
 from creases._schema import any_of, instance
-from creases._text import format_number, format_signed
+from creases._text import format_change, format_number
 from creases.show import _style as style
 from creases.show._figures._pair_graphs import plot_pair, short_text
 from creases.show._figures._ticks import axis_ticks
@@ -88,7 +88,7 @@ def _draw_curve(ax: Axes, graph: NumberGraph) -> None:
         if len(knots) <= DOTS:
             ax.plot(knots, height, "o", color=color, markersize=3.2, zorder=4)
     if graph.missing is not None and not several and np.abs(graph.missing).max() > 0:
-        text = f"missing: {format_signed(graph.missing[0])}"
+        text = f"missing: {format_change(graph.missing[0])}"
         ax.text(0.99, 0.97, text, transform=ax.transAxes, ha="right", va="top", fontsize=7.5, zorder=5,
                 color=style.active_theme().quiet)  # fmt: skip
     span = float(knots[-1] - knots[0]) or 1.0
