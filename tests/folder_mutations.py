@@ -17,7 +17,7 @@ import creases
 from creases import compare, lab, problems, splines, tables
 from creases.certify.properties import read_vnnlib
 from creases.growth import GrowthConfig, History
-from creases.problems.images._idx import read_idx
+from creases.problems.images._mnist import read_idx
 from creases.regions import PlaneTiles, plane_tiles
 from creases.tables import Experiment, RunFile, TableSplit, load_run
 from mutations import Kind, Rng, flip_bytes, mutate_json, mutate_npz, use_history

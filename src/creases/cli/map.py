@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -20,7 +20,6 @@ from creases.cli import _summary as summary
 from creases.cli._completion import complete_files, complete_model
 from creases.cli._kernels import load_kernels
 from creases.cli._samples import Points, read_points
-from creases.cli._tiles import map_tiles
 from creases.cli.console import (
     INTERRUPTED,
     command,
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from creases.regions import PlanePartition
 
     Corners = list[Floats] | None
+
 
 #: Seconds from which on an estimate is worth a line, and units up to which a plane takes less time than the estimate.
 WORTH, FEW_UNITS = 5.0, 100
@@ -351,3 +351,66 @@ def _on_plane(partition: PlanePartition, points: Floats) -> Floats:
     import numpy as np
 
     return np.asarray(np.linalg.lstsq(partition.basis, (points - partition.origin).T)[0].T)
+
+
+def map_tiles(
+    model_: str,
+    plane: tuple[str | None, Path | None, Path | None, Sequence[Path] | None],
+    input_shape: str | None,
+    tiles: int,
+    paths: list[Path],
+    where: Mapping[str, Any],
+    unused: Mapping[str, object],
+    as_json: bool,
+) -> None:
+    """Compute a plane in tiles, or resume it, and print a summary.
+
+    Parameters
+    ----------
+    model_
+        The network.
+    plane
+        Box, origin, basis and three inputs, as options.
+    input_shape
+        Shape of an input, as an option.
+    tiles, paths, where
+        Number of tiles along each side, the folder (one path), and where they are computed: engine, n_jobs, address.
+    unused
+        Options that tiles do not have: each must be None.
+    as_json
+        Whether to print the summary as JSON.
+    """
+    from creases.regions import plane_tiles
+
+    for name, value in unused.items():
+        if value is not None:
+            raise InputError(name, "be left out where tiles are computed")
+    if len(paths) != 1 or paths[0].suffix or Path(model_).is_dir():
+        raise InputError(
+            "tiles", "have a network and one folder to write to", hint="use {0}", settings=[("out", "DIR")]
+        )
+    box, origin, basis, through = plane
+    corners = None if through is None else [arguments.read_npy(path, "through") for path in through]
+    shape = arguments.parse_shape(input_shape) or (arguments.input_shape_of(corners[0]) if corners else None)
+    net = model.load_model(model_, shape)
+    point = None if origin is None else arguments.read_npy(origin, "origin").ravel()
+    directions = None if basis is None else arguments.read_npy(basis, "basis")
+    limits = None if box is None else arguments.parse_box(box, 2)
+    load_kernels()
+    start = perf_counter()
+    try:
+        with show_progress(1) as begin:
+            options = {"through": corners, "tiles": tiles, "progress": begin, **where}
+            found = plane_tiles(net, paths[0], limits, point, directions, **options)
+    except KeyboardInterrupt:
+        done = len(list(paths[0].glob("tile-*.npz")))
+        note(f"Interrupted: {done} of {tiles**2} tiles are in {paths[0]}. Resume with: {repeat_command()}")
+        raise typer.Exit(INTERRUPTED) from None
+    seconds = perf_counter() - start
+    if as_json:
+        result = {"network": repr(net), "box": found.box.tolist(), "regions": found.count, "tiles": len(found)}
+        print_json({**result, "folder": str(paths[0]), "seconds": round(seconds, 6)})
+        return
+    rows = [("network", repr(net)), ("regions", f"{found.count:,}"), ("tiles", f"{len(found):,} in {paths[0]}")]
+    print_table("Partition", [*rows, ("time", f"{seconds:.3g} s")])
+    print_next(command("report", paths[0] / "tile-0-0.npz", "--out", "tile.html"), "explore one tile in a browser")

@@ -10,10 +10,11 @@ from creases._doors import open_on_use
 
 if TYPE_CHECKING:
     from creases.show._animation._animation import animate_growth
-    from creases.show._figures._cell import plot_cell
+    from creases.show._figures._cell import plot_cell, plot_polytope
     from creases.show._figures._compare import (
         plot_compression,
         plot_disagreement,
+        plot_pruning,
         plot_section,
         plot_similarity,
     )
@@ -22,17 +23,14 @@ if TYPE_CHECKING:
     from creases.show._figures._growth import GrowthView, plot_growth
     from creases.show._figures._line import plot_line
     from creases.show._figures._network import plot_network
-    from creases.show._figures._pieces import plot_pieces
     from creases.show._figures._plane import mark_points, plane_height, plot_plane
-    from creases.show._figures._polytope import plot_polytope
-    from creases.show._figures._pruning import plot_pruning
     from creases.show._figures._safety_map import plot_safety_map
     from creases.show._figures._sensitivity import (
         plot_gradients,
         plot_images,
     )
     from creases.show._figures._space import plot_space
-    from creases.show._figures._splines import plot_spline, plot_tracks
+    from creases.show._figures._splines import plot_pieces, plot_spline, plot_tracks
     from creases.show._figures._surface import plot_surface
     from creases.show._figures._table_model import plot_curves
     from creases.show._save import save_figure
@@ -94,10 +92,11 @@ __all__ = [
 
 _HOMES = {
     "_animation._animation": ("animate_growth",),
-    "_figures._cell": ("plot_cell",),
+    "_figures._cell": ("plot_cell", "plot_polytope"),
     "_figures._compare": (
         "plot_compression",
         "plot_disagreement",
+        "plot_pruning",
         "plot_section",
         "plot_similarity",
     ),
@@ -112,14 +111,11 @@ _HOMES = {
     ),
     "_figures._line": ("plot_line",),
     "_figures._network": ("plot_network",),
-    "_figures._pieces": ("plot_pieces",),
     "_figures._plane": (
         "mark_points",
         "plane_height",
         "plot_plane",
     ),
-    "_figures._polytope": ("plot_polytope",),
-    "_figures._pruning": ("plot_pruning",),
     "_figures._safety_map": ("plot_safety_map",),
     "_figures._sensitivity": (
         "plot_gradients",
@@ -127,6 +123,7 @@ _HOMES = {
     ),
     "_figures._space": ("plot_space",),
     "_figures._splines": (
+        "plot_pieces",
         "plot_spline",
         "plot_tracks",
     ),
