@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from creases._engines import Engine, check_engine, open_engine
-from creases._files import parse_json, write_atomically, write_json
+from creases._files import parse_json, read_bytes, read_text, write_atomically, write_json
 from creases._typing import Progress
 from creases.errors import FileError, InputError
 
@@ -355,7 +355,7 @@ def _check_definition(path: Path, definition: dict[str, Any]) -> None:
         write_json(definition, path)
         return
     try:
-        stored = parse_json(path.read_text())
+        stored = parse_json(read_text(path))
         named = {name: stored[name] for name in definition}
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise FileError(f"cannot read {path}: it is damaged ({error}); give another folder") from None
@@ -376,7 +376,7 @@ def _read_log(path: Path) -> tuple[Records, int]:
     """Return the last record of each job, and the length of the log without a line that was cut short."""
     if not path.exists():
         return {}, 0
-    content = path.read_bytes()
+    content = read_bytes(path)
     content = content[: content.rfind(b"\n") + 1]
     records: Records = {}
     for number, line in enumerate(content.splitlines(), 1):
