@@ -54,7 +54,6 @@ def exhaustive(
     min_units: int = 1,
     max_units: int | None = None,
     max_networks: int = 1_000_000,
-    device: str = "cpu",
     progress: Progress | None = None,
 ) -> ExhaustiveResult:
     """Fine-tune all sub-networks of width 1, 2, ... of a network with one hidden layer until some succeed.
@@ -70,7 +69,7 @@ def exhaustive(
         :class:`creases.lab.Batch` of one network.
     X, y
         Samples (n, d) and their classes (n,); see :func:`creases.lab.train`.
-    epochs, loss, lr, device
+    epochs, loss, lr
         Settings of the fine-tuning; see :func:`creases.lab.train`.
     min_units, max_units
         Widths to try; all by default.
@@ -118,7 +117,7 @@ def exhaustive(
         try:
             for units in _choices(w, k):
                 networks = select_units(batch, 0, 0, units)
-                end = train(networks, X, y, epochs=epochs, loss=loss, lr=lr, until_accuracy=1.0, device=device)
+                end = train(networks, X, y, epochs=epochs, loss=loss, lr=lr, until_accuracy=1.0)
                 solved = np.flatnonzero(end.accuracy == 1)
                 parts.append((units[solved], end.batch[solved], end.epochs[solved]))
                 tried[k] += len(units)
@@ -207,7 +206,6 @@ def iterative(
     loss: Literal["cross_entropy", "binary_cross_entropy"] = "binary_cross_entropy",
     lr: float = 0.025,
     seed: int = 0,
-    device: str = "cpu",
     progress: Progress | None = None,
 ) -> IterativeResult:
     """Remove units one by one from deep networks, while they can classify all samples correctly.
@@ -231,7 +229,7 @@ def iterative(
         Samples (n, d) and classes (n,); see :func:`creases.lab.train`.
     restarts
         Number of trajectories of each network, which differ by their random choices.
-    epochs, loss, lr, device
+    epochs, loss, lr
         Settings of the fine-tuning; see :func:`creases.lab.train`.
     seed
         Seed of the random choices.
@@ -264,7 +262,7 @@ def iterative(
     ]
     keys = [(trajectory.start, trajectory.restart) for trajectory in running]
     generators = {key: np.random.default_rng((seed, *key)) for key in keys}
-    settings: dict[str, Any] = {"epochs": epochs, "loss": loss, "lr": lr, "until_accuracy": 1.0, "device": device}
+    settings: dict[str, Any] = {"epochs": epochs, "loss": loss, "lr": lr, "until_accuracy": 1.0}
     step = 0
     try:
         while any(not trajectory.ended for trajectory in running):

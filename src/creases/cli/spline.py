@@ -50,12 +50,13 @@ def fit_spline(
     output.check_outputs(paths, (".png", ".svg", ".csv", *NETWORKS), "files")
     if pieces not in ("bic", "cv") and not (pieces.isdecimal() and int(pieces)):
         raise InputError("pieces", "be a positive number, bic or cv", repr(pieces))
+    count: Any = int(pieces) if pieces.isdecimal() else pieces
     data = _read_table(table, target, x)
     with show_progress(2 + len(paths)) as begin, threadpool_limits(1):  # arrays are small
         begin("loading the kernels")
         load_spline_kernels()
         begin("finding the best fit")
-        fit = optimal_fit(data.x, data.y, int(pieces) if pieces.isdecimal() else pieces)
+        fit = optimal_fit(data.x, data.y, count)
         rows = _list_pieces(fit, data)
         for path in paths:
             begin(f"writing {path.name}")
@@ -66,7 +67,7 @@ def fit_spline(
         print_json({"pieces": rows, **numbers, "selection": fit.selection, "files": list(map(str, paths))})
         return
     cells = [tuple(f"{v:.4g}" if isinstance(v, float) else v or "" for v in row.values()) for row in rows]
-    heads = [name.replace("_", " ") for name in rows[0]]
+    heads = tuple(name.replace("_", " ") for name in rows[0])
     print_table(f"{data.output} by {data.input}: {len(data.x):,} samples", cells, heads)
     proof = "optimal, proved" if fit.is_optimal else f"no fit is below {bound:.4g}"
     out.print(f"Mean squared error: {error:.4g} ({proof}).", style="dim", soft_wrap=True)
@@ -141,5 +142,6 @@ def _write(fit: OptimalFit, rows: list[dict[str, Any]], data: Samples, path: Pat
             writer.writerows(rows)
     else:
         names, window = (data.input, data.output), (float(data.x[0]), float(data.x[-1]))
-        ax = show.plot_pieces(fit, data=(data.x, data.y), window=window, names=names)
-        show.save_figure(ax.figure, path)
+        figure, (ax,) = show.new_figure(7, 4)
+        show.plot_pieces(fit, ax=ax, data=(data.x, data.y), window=window, names=names)
+        show.save_figure(figure, path)

@@ -57,7 +57,7 @@ class PlaneTiles:
             net = Network.from_bytes(read_bytes(folder / NETWORK), str(folder / NETWORK))
             box, origin, basis = (np.array(plane[name], float) for name in ("box", "origin", "basis"))
             return cls(net, folder, check_box(box, 2), *check_slice(net, origin, basis), _check_tiles(plane["tiles"]))
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError, FileError) as error:
             raise FileError(f"{folder}: not a folder of tiles, or damaged: {error}") from None
 
     def __len__(self) -> int:
@@ -176,7 +176,7 @@ def plane_tiles(
     }  # fmt: skip
     _define(folder, definition, net.to("cpu").to_bytes())
     found = PlaneTiles.load(folder)
-    left = [place for place in np.ndindex(tiles, tiles) if not found._file(*place, "tile").exists()]
+    left = [place for place in np.ndindex(tiles, tiles) if not found._file(place[0], place[1], "tile").exists()]
     if left:
         with open_engine(engine, compute_tile, len(left), n_jobs, address) as workers:
             tasks = ((str(folder), column, row) for column, row in left)
