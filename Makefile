@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests that need nothing newer than the package itself does.
 SURGERY := $(addprefix tests/network/surgery/test_,channel_groups.py places.py remove.py widen.py)
 READING := $(addprefix tests/network/reading/test_,modules.py random_models.py refused.py sklearn.py)
-LOWEST := $(SURGERY) $(READING) tests/growth/test_cost.py tests/regions/test_boundary.py tests/lab/test_store.py \
+LOWEST := $(SURGERY) $(READING) tests/growth/test_cost.py tests/regions/test_boundary.py tests/lab/test_sweep.py \
 	tests/test_environments.py
 
 # Examples that compile the largest kernels, beside the linters; all later processes read them from numba's cache.

@@ -42,7 +42,7 @@ AIMS = {"predict": 1.5, "explain --row": 1.5, "check": 1.5, "map": 3.0, "README,
 AIM_OF_HELP = 0.4
 
 #: Commands whose help is measured: all of them.
-HELP = ("grow", "predict", "map", "explain", "verify", "check", "compare", "spline", "sweep", "prune", "report",
+HELP = ("grow", "predict", "map", "explain", "verify", "check", "compare", "spline", "prune", "report",
         "animate", "studio", "problems", "demo")  # fmt: skip
 
 #: What each name in the table runs; ``{new}`` is a name that no earlier run has used.

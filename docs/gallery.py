@@ -135,8 +135,7 @@ curves = show.plot_growth(history, score="accuracy")
     ),
     Section(
         "Growth as an animation",
-        "In Python, use `show.animate_growth`, or `show.animate_training` for networks that do not grow. MP4 needs "
-        "`pip install 'creases[video]'`.",
+        "In Python, use `show.animate_growth`. MP4 needs `pip install 'creases[video]'`.",
         {"film": "A run as an animation, with the reason for each growth step."},
         """
 creases grow moons --when 8 --budget 80 --lr 0.05 --weight-decay 0.1 --out run
@@ -145,34 +144,17 @@ creases animate run --out film.gif
         "sh",
     ),
     Section(
-        "Regions and their number",
-        "Networks with random weights on a plane.",
+        "Regions",
+        "A network with random weights on a plane.",
         {
             "regions": "The regions of a network with three hidden layers. Creases of deeper layers are darker.",
-            "counts": "The number of regions by width and depth, mean of three networks.",
         },
         """
-import pandas as pd
-
 import creases
 from creases import lab, show
 
-box = [(-2, 2), (-2, 2)]
-
-
-def random_network(width, depth, seed):
-    batch = lab.Batch.initial(1, (2, *[width] * depth, 1), seed=seed, init="he")
-    return creases.read(batch.module(0))
-
-
-regions = show.plot_plane(creases.plane(random_network(14, 3, seed=5), box), color="random")
-rows = [
-    {"width": width, "depth": depth, "regions": creases.plane(random_network(width, depth, seed), box).count}
-    for width in (2, 4, 6, 8, 10, 12)
-    for depth in (1, 2, 3, 4)
-    for seed in range(3)
-]
-counts = show.plot_heatmap(pd.DataFrame(rows), "width", "depth", "regions")
+net = creases.read(lab.Batch.initial(1, (2, 14, 14, 14, 1), seed=5, init="he").module(0))
+regions = show.plot_plane(creases.plane(net, [(-2, 2), (-2, 2)]), color="random")
 """,
     ),
     Section(

@@ -171,9 +171,6 @@ def explain_calls() -> dict[str, Callable[[], Call]]:
         "effects": lambda: Call(tables.effects, table | {"column": "a"}),
         "importance": lambda: Call(tables.importance, table),
         "interactions": lambda: Call(tables.interactions, table | {"max_pairs": 5, "max_columns": 2, "seed": 0}),
-        "scorecard": lambda: Call(
-            tables.scorecard, table | {"y": Y, "max_regions": 3, "max_terms": 2, "min_share": 0.1}
-        ),
         "fit_curves": lambda: Call(
             fit_curves,
             {

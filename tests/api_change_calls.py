@@ -34,7 +34,6 @@ def change_calls() -> dict[str, Callable[[], Call]]:
     sample = torch.from_numpy(X)
     labels = torch.from_numpy(Y)
     kept = {"model": model(2, 4, 3), "X": sample, "y": labels}
-    bits = {"model": boolean.wide_network(6, 2), "X": [[0, 0], [0, 1], [1, 0], [1, 1]], "y": [0, 1, 1, 0]}
     return {
         "grow": lambda: Call(
             creases.grow,
@@ -73,20 +72,6 @@ def change_calls() -> dict[str, Callable[[], Call]]:
         ),
         "prune.check_samples": lambda: Call(prune.check_samples, kept),
         "evaluate": lambda: Call(prune.evaluate, kept),
-        "exhaustive": lambda: Call(
-            prune.exhaustive,
-            bits
-            | {
-                "epochs": 2,
-                "loss": "binary_cross_entropy",
-                "lr": 0.1,
-                "min_units": 1,
-                "max_units": 1,
-                "max_networks": 9,
-            },
-        ),
-        "iterative": lambda: Call(prune.iterative, bits | {"restarts": 1, "epochs": 2, "lr": 0.1, "seed": 0}),
-        "sub_networks": lambda: Call(prune.sub_networks, {"batch": batch(), "k": 2}),
         "tuner": lambda: Call(
             prune.tuner, {"X": sample, "y": labels, "epochs": 1, "optimizer": "sgd", "lr": 0.1, "batch_size": 4}
         ),
@@ -107,10 +92,8 @@ def change_calls() -> dict[str, Callable[[], Call]]:
                 "seed": 0,
                 "until_accuracy": 1.0,
                 "until_loss": 0.0,
-                "device": "cpu",
             },
         ),
-        "format_duration": lambda: Call(lab.format_duration, {"seconds": 3.0}),
     }
 
 

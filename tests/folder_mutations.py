@@ -17,7 +17,7 @@ import creases
 from creases import compare, lab, problems, splines, tables
 from creases.certify.properties import read_vnnlib
 from creases.growth import GrowthConfig, History
-from creases.problems.images._idx import read_idx
+from creases.problems.images._mnist import read_idx
 from creases.regions import PlaneTiles, plane_tiles
 from creases.tables import Experiment, RunFile, TableSplit, load_run
 from mutations import Kind, Rng, flip_bytes, mutate_json, mutate_npz, use_history
@@ -147,23 +147,14 @@ def _spline_kinds(folder: Path) -> dict[str, Kind]:
 
 
 def _sweep_kinds(folder: Path) -> dict[str, Kind]:
-    sweep = lab.Sweep("sweep_jobs:square", {"x": [1, 2, 3]}, folder / "sweep")
-    sweep.run(n_jobs=1)
+    def load(path: Path) -> Any:
+        return lab.sweep("sweep_jobs:square", {"x": [1, 2, 3]}, folder / "sweep", engine="serial")
 
-    def use(sweep: Any) -> None:
-        sweep.table(), sweep.status(), sweep.failures(), sweep.job_seconds()
-
-    part = next((folder / "sweep").rglob("*.parquet"))
-    record = folder / "sweep" / "sweep.json"
-
-    def open_part(_: Path) -> Any:
-        opened = lab.Sweep.open(folder / "sweep")
-        use(opened)  # while the damaged file is there
-        return opened
-
+    load(folder)
+    definition, log = folder / "sweep" / "sweep.json", folder / "sweep" / "log.jsonl"
     return {
-        "sweep definition": Kind(copy_of(record), in_folder(record, lab.Sweep.open), use, mutate_json),
-        "sweep results": Kind(copy_of(part), in_folder(part, open_part), use, flip_bytes),
+        "sweep definition": Kind(copy_of(definition), in_folder(definition, load), repr, mutate_json),
+        "sweep results": Kind(copy_of(log), in_folder(log, load), repr, flip_bytes),
     }
 
 
@@ -223,13 +214,13 @@ def _coefficient_kinds(folder: Path) -> dict[str, Kind]:
 
 def _tile_kinds(folder: Path) -> dict[str, Kind]:
     net = creases.read([(np.eye(2), np.full(2, 0.1)), (np.ones((1, 2)), np.zeros(1))])
-    plane_tiles(net, folder / "tiles", (-1, 1), tiles=2, engine="serial", progress=False)
+    plane_tiles(net, folder / "tiles", (-1, 1), tiles=2, engine="serial")
 
     def load(path: Path) -> Any:
         tiles = PlaneTiles.load(path)
         return tiles.count, tiles.tile(0, 0).areas(), tiles.tile_box(1, 1)
 
-    files = {"tiles": ("plane.json", mutate_json), "tile patterns": ("shared-0-0.npy", flip_bytes)}
+    files = {"tiles": ("plane.json", mutate_json), "tile patterns": ("shared-0-0.npz", flip_bytes)}
     return {
         name: Kind(copy_of(folder / "tiles" / file), in_folder(folder / "tiles" / file, load), repr, mutate)
         for name, (file, mutate) in files.items()

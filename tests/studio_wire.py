@@ -57,17 +57,8 @@ class Studio:
         return httpx.get(self.base + path, timeout=PATIENCE, **more)
 
     def workers(self) -> list[int]:
-        """Its workers: forked from a process that it has started."""
-        own = children(self.process.pid)
-        return [number for number in own if any(number in children(one) for one in own)]
-
-    def fork_server(self) -> int:
-        """The process that makes its workers, once it exists."""
-        while True:
-            for number in children(self.process.pid):
-                if "forkserver" in _command(number):
-                    return number
-            time.sleep(0.05)
+        """Its worker, once it is there."""
+        return [number for number in children(self.process.pid) if "spawn_main" in _command(number)]
 
     def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
         """End it; its exit code, and what it complained of."""

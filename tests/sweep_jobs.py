@@ -3,8 +3,6 @@
 import os
 import time
 
-from creases.lab import job
-
 
 def logged(x, y, seed):
     """Writes down that it was called, in the file that the environment names, takes a moment, returns two rows."""
@@ -31,12 +29,3 @@ def ends(x):
     if x == 5:
         os._exit(3)
     return {"process": os.getpid(), "threads": os.environ.get("OMP_NUM_THREADS")}
-
-
-@job(batched=True, same=["x"], parameters=["x", "y"], cost=lambda job: 1 + job["x"])
-def batch(jobs):
-    """Tells how many jobs it was given."""
-    assert len({job["x"] for job in jobs}) == 1
-    if any(job["y"] == 13 for job in jobs):
-        raise ValueError("thirteen")
-    return [{"sum": job["x"] + job["y"], "seen": job["seed"]} for job in jobs]

@@ -11,14 +11,14 @@ from numba.core import caching
 
 from creases._compiled import cache_folder, is_cached, jit, source_stamp
 from creases.lab._training.kernel import work
-from creases.lab._training.steps import adam
+from creases.lab._training.layers import forward
 
 
 def test_a_kernel_is_stamped_with_all_sources_of_its_room() -> None:
     stamp = source_stamp(work.py_func)  # type: ignore[attr-defined]
     names = {name for name, _, _ in stamp}
-    assert {"kernel.py", "steps.py", "layers.py", "losses.py", "_vectors.py", "sweep.py"} <= names
-    assert stamp == source_stamp(adam.py_func)  # type: ignore[attr-defined]
+    assert {"kernel.py", "order.py", "layers.py", "losses.py", "_vectors.py", "_sweep.py"} <= names
+    assert stamp == source_stamp(forward.py_func)  # type: ignore[attr-defined]
     assert work.compiled._cache._cache_file._source_stamp == stamp  # type: ignore[attr-defined]
 
 

@@ -14,7 +14,7 @@ from torch import nn
 import creases
 from creases import _array_files, splines
 from creases.errors import CreasesError, FileError
-from creases.problems.images import _idx
+from creases.problems.images import _mnist
 from creases.regions import PlanePartition
 from mutations import Kind, make_kinds
 
@@ -149,9 +149,9 @@ def test_pickled_objects_are_refused(kinds, tmp_path):
 
 def test_an_archive_of_images_is_unpacked_only_so_far(tmp_path, monkeypatch):
     (tmp_path / "images.gz").write_bytes(gzip.compress(bytes(10**6)))
-    monkeypatch.setattr(_idx, "_MAX_BYTES", 10**5)
+    monkeypatch.setattr(_mnist, "_MAX_BYTES", 10**5)
     with pytest.raises(FileError, match="when unpacked"):
-        _idx.read_idx(tmp_path / "images.gz", 3)
+        _mnist.read_idx(tmp_path / "images.gz", 3)
 
 
 def test_an_onnx_file_reads_no_weights_from_outside_its_folder(tmp_path):

@@ -31,22 +31,22 @@ TOO_MUCH = {
 #: Public functions that no call is made of: why.
 NO_CALLS = {
     "takes results of other functions": """
-        animate_growth animate_tracks animate_training apply certify_model describe_model explain explain_row
+        animate_growth apply certify_model describe_model explain explain_row
         find_changes fitted_rows gradient_descent measure
         model_graphs plot_curves points_card squared_errors stack_networks unstack_network
         plot_compression plot_disagreement plot_gradients plot_growth
-        plot_heatmap plot_pieces plot_polytope plot_pruning plot_section plot_tracks
+        plot_pieces plot_polytope plot_pruning plot_section plot_tracks
         report save_figure""",
     "reads or writes files, or reads packages, and has tests of its own": """
         cifar10 fit_table load load_checkpoint load_run lock_folder mnist plane_tiles
-        prepare_folder read_columns resolve_data""",
+        prepare_folder read_columns resolve_data sweep""",
     "is a part of a run, on a table or in a loop, and has tests of its own": """
         baseline_warnings baselines block_losses check_explanations
         compare_losses compare_models compare_with_linear data_box default_kind describe_stage describe_step
         drive fit_problem grow_units make_config metrics_summary model_to_dict open_run shift_decision""",
     "takes a function, or no arguments, or is a part of others": """
-        active_theme amount_colormap apply_theme class_color compile_kernels draw_cells evaluation_mode format_table
-        format_time_left get_axes heatmap_cells heatmap_size job make_problem mark_points names new_figure new_grid
+        active_theme amount_colormap apply_theme class_color compile_kernels evaluation_mode
+        get_axes make_problem mark_points names new_figure new_grid
         plane_height readable_color style_context tint""",
 }
 

@@ -62,7 +62,7 @@ def test_the_overview_of_the_command_line_imports_nothing_heavy():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["studio", "sweep", "report", "animate"])
+@pytest.mark.parametrize("command", ["studio", "report", "animate"])
 def test_the_help_of_a_command_imports_no_torch(command):
     assert not loaded_by("-m", "creases.cli", command, "--help") & {"torch", "numba", "sklearn", "matplotlib"}
 

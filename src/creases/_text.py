@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import floor, isfinite, log10
+
+#: Numbers from here on, and below the second, are written with an exponent.
+LARGE, SMALL = 1e12, 1e-4
 
 #: Letters of a name in a line.
 LONGEST = 28
@@ -39,16 +43,78 @@ def format_number(value: float) -> str:
     return f"{value:.0f}" if 999.5 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
-def format_signed(value: float) -> str:
-    """Return a number with its sign and two digits, large ones written out.
+def format_value(value: float, digits: int = 6, *, commas: bool = True) -> str:
+    """Return a number with at most so many digits behind which nothing is lost that shows.
 
     Examples
     --------
-    >>> format_signed(8542.0), format_signed(-15.3), format_signed(0.123)
-    ('+8,500', '-15', '+0.12')
+    >>> format_value(2750.0), format_value(0.30000000000000004), format_value(1978, commas=False), format_value(2.5e-7)
+    ('2,750', '0.3', '1978', '2.5e-07')
+    >>> format_value(1234567.8, 2), format_value(-0.0)
+    ('1,200,000', '0')
     """
-    rounded = float(f"{value:.2g}")
-    return f"{rounded:+,.0f}" if 10 <= abs(rounded) < 1e12 else f"{rounded:+.2g}"
+    if not isfinite(value) or not value:
+        return "0" if not value else str(value)
+    if not SMALL <= abs(value) < LARGE:
+        mantissa, exponent = f"{value:.{min(digits, 3) - 1}e}".split("e")
+        return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{exponent.removeprefix('+')}"
+    decimals = digits - 1 - floor(log10(abs(value)))
+    rounded = round(value, decimals)
+    text = f"{rounded:,.{max(decimals, 0)}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return text if commas else text.replace(",", "")
+
+
+def format_change(value: float, digits: int = 2) -> str:
+    """Return a number with its sign and two digits: what something adds.
+
+    Examples
+    --------
+    >>> format_change(1.234), format_change(-0.0567), format_change(12345.0), format_change(0.0)
+    ('+1.2', '-0.057', '+12,000', '0')
+    """
+    text = format_value(abs(value), digits)
+    return text if text == "0" else f"{'-' if value < 0 else '+'}{text}"
+
+
+def format_percent(share: float) -> str:
+    """Return a probability in percent; one that is not certain never reads 0 or 100.
+
+    Examples
+    --------
+    >>> format_percent(0.5), format_percent(0.8123), format_percent(0.00002), format_percent(0.99999)
+    ('50 %', '81.2 %', 'under 0.1 %', 'over 99.9 %')
+    """
+    if 0 < share < 0.001:
+        return "under 0.1 %"
+    if 0.999 < share < 1:
+        return "over 99.9 %"
+    return f"{format_value(round(100 * share, 1))} %"
+
+
+def common_decimals(values: Iterable[float], digits: int = 3) -> int:
+    """Return the decimals with which the largest of values has so many digits: the same for all of a column.
+
+    Examples
+    --------
+    >>> common_decimals([12.3456, 0.5]), common_decimals([1234.5]), common_decimals([0.0])
+    (1, 0, 2)
+    """
+    largest = max(map(abs, values), default=0.0) * (1 + 1e-9)
+    return 2 if not largest else min(max(digits - 1 - floor(log10(largest)), 0), 12)
+
+
+def format_fixed(value: float, decimals: int, *, sign: bool = True) -> str:
+    """Return a number with so many decimals, for a column of numbers that add up.
+
+    Examples
+    --------
+    >>> format_fixed(1234.56, 1), format_fixed(-0.04, 1), format_fixed(2.0, 2, sign=False)
+    ('+1,234.6', '0.0', '2.00')
+    """
+    text = f"{abs(value):,.{decimals}f}"
+    is_zero = not text.strip("0.,")
+    return text if is_zero or (value > 0 and not sign) else f"{'-' if value < 0 else '+'}{text}"
 
 
 def short_names(names: Sequence[str]) -> tuple[str, ...]:

@@ -80,15 +80,15 @@ def test_a_table_with_named_classes_is_read_as_prune_reads_it(folder: Path) -> N
 
 def test_numbers_are_the_outputs_also_where_a_table_lacks_some(folder: Path) -> None:
     (folder / "few.csv").write_text("a,b,c,y\n1,2,3,1\n2,2,3,0\n3,1,1,1\n0,1,1,0\n")
-    from creases.cli._tables import read_samples
+    from creases.cli._samples import read_points
 
-    points, classes = read_samples(folder / "few.csv", None, 3, 2)
+    points, classes = read_points(folder / "few.csv", None, 3, 2)
     assert points.shape == (4, 3)
     assert classes is not None
     assert classes.tolist() == [1, 0, 1, 0]
     (folder / "some.csv").write_text("a,b,c,y\n1,2,3,7\n2,2,3,3\n3,1,1,7\n0,1,1,3\n")
     for outputs, expected in ((10, [7, 3, 7, 3]), (2, [1, 0, 1, 0])):
-        classes = read_samples(folder / "some.csv", None, 3, outputs)[1]
+        classes = read_points(folder / "some.csv", None, 3, outputs)[1]
         assert classes is not None
         assert classes.tolist() == expected
 

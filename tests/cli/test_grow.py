@@ -17,7 +17,6 @@ from creases.tables._fit import experiment as experiments
 FILES = {
     "model.safetensors",
     "metrics.json",
-    "scorecard.txt",
     "model.json",
     "encoding.json",
     "history.json",
@@ -65,7 +64,6 @@ def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp
     assert "104 training rows, 24 validation rows, 32 held-out test rows" in said
     assert "were misclassified as" in said
     assert "LogisticRegression" in said
-    assert "log-odds of late = " in (tmp_path / "o" / "scorecard.txt").read_text()
     assert "Next: creases report o --out report.html" in said
 
 

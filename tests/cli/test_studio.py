@@ -47,12 +47,6 @@ def test_a_port_that_is_taken_is_refused(run):
     assert "choose another one, or none for a free one" in result.stderr
 
 
-def test_the_time_of_a_request_must_be_positive(run):
-    result = run("studio", "--no-browser", "--port", 0, "--minutes", 0)
-    assert result.exit_code == 2
-    assert "--minutes must be" in result.stderr
-
-
 def test_without_its_packages_the_studio_says_what_to_install(run, monkeypatch):
     for name in [name for name in sys.modules if name.startswith("creases.show.studio")]:
         monkeypatch.delitem(sys.modules, name)

@@ -14,8 +14,6 @@ from creases.cli import COMMANDS, app
 from creases.cli import _completion as completion
 from creases.cli.console import repeat_command
 from creases.cli.grow import ENSEMBLE, SEED, TEST_FRACTION
-from creases.cli.spline import CURVES
-from creases.problems import TARGETS
 from creases.tables import CurveConfig
 
 CREASES = (sys.executable, "-m", "creases.cli")
@@ -127,7 +125,6 @@ def test_the_help_of_no_command_imports_numpy():
 
 
 def test_names_and_defaults_in_help_are_those_of_the_library():
-    assert tuple(TARGETS) == CURVES
     config = CurveConfig()
     assert (config.test_fraction, config.ensemble, config.seed) == (TEST_FRACTION, ENSEMBLE, SEED)
 

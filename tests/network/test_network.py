@@ -12,8 +12,7 @@ from torch import nn
 
 import creases
 from agreement import Lambda, points, seeded
-from creases._program._patterns import pack_sides, unpack_sides
-from creases._program._pieces import forward_sides, slice_pieces
+from creases._program._pieces import forward_sides, pack_sides, slice_pieces, unpack_sides
 from creases.errors import InputError
 from creases.network._network import Unit
 

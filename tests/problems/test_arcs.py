@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from creases.errors import InputError
-from creases.problems._arcs import moons, spirals
+from creases.problems._planar import moons, spirals
 
 
 def test_moons_without_noise_are_two_half_circles():

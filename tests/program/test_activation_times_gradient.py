@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from creases._program._activation_times_gradient import activation_times_gradient
+from creases._program._gradients import activation_times_gradient
 from creases.network._reading.arrays import from_arrays
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import creases
-from creases._program._products import linear_map, matrix_product
+from creases._program._affine import linear_map, matrix_product
 
 WIDTHS = [300, 500, 1000]
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import creases
-from creases._program._unit_weights import incoming_weights, outgoing_weights
+from creases._program._gradients import incoming_weights, outgoing_weights
 
 
 def test_rows_and_columns_are_those_of_the_dense_layers_beside_a_bend():

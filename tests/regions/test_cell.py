@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from torch import nn
 
 import creases
-from creases._program._patterns import split_sides
+from creases._program._pieces import split_sides
 from creases.errors import InputError
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays

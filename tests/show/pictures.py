@@ -66,11 +66,6 @@ def tracks():
     return tracker.history()
 
 
-def heat():
-    rows = [{"width": w, "depth": d, "rate": (w + d) / 9} for w in (1, 2, 3) for d in (1, 2, 3, 4) if w * d < 12]
-    return show.plot_heatmap(pd.DataFrame(rows), "width", "depth", "rate")
-
-
 def images():
     grid = np.linspace(-1, 1, 64).reshape(8, 8)
     return show.plot_gradients({"a": [grid, -grid], "b": [grid.T, grid * grid.T]}, [grid.T, grid], (1, 8, 8))
@@ -125,7 +120,6 @@ PICTURES = {
     "spline": lambda: show.plot_spline(SPLINE, data=(np.linspace(-1, 2, 7), np.linspace(-1, 2, 7) ** 2 / 4)),
     "tracks": lambda: show.plot_tracks(tracks(), window=(-2, 3)),
     "growth": lambda: plot_growth_curves(history())[0],
-    "heat-map": heat,
     "images": images,
     "similarity": similarities,
     "section": lambda: show.plot_section(section(FOLDS, [-1, -1], [1, -1], [-1, 1], grid=12)),

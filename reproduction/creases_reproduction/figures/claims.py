@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from creases import show
 from creases.errors import InputError
-from creases.show import draw_cells
+from creases_reproduction.figures.heat_map import draw_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ def plot_claim(picture: Picture, ax: Axes | None = None) -> Axes:
             values = np.asarray(picture.heat, np.float64)
             x_names = picture.x_names or [str(k + 1) for k in range(values.shape[1])]
             y_names = picture.y_names or [str(k + 1) for k in range(values.shape[0])]
-            draw_cells(ax, values, list(map(str, x_names)), list(map(str, y_names)), "")
+            draw_cells(ax, values, list(map(str, x_names)), list(map(str, y_names)))
         else:
             raise InputError("picture", "have rows, curves or a heat map", "none of them")
         if picture.log and not len(picture.heat):

@@ -152,7 +152,6 @@ def success(
     *,
     seed: int = 0,
     how: Start = "he",
-    device: str = "cpu",
     out: str | Path | None = None,
 ) -> Success:
     """Run the experiment.
@@ -165,37 +164,33 @@ def success(
     how
         First weights: the text's "he", or PyTorch's default, "torch". With "torch" the hardest problems for ReLU are
         those of Table 3.3 (at depths 1 to 3: 278, 27030, 406, 1641, 5737), with "he" unbalanced ones as 278 are not.
-    device
-        Where networks are trained, as :func:`creases.lab.train` takes it. A seed's networks differ between devices.
     out
-        A folder for the results as they come (a :class:`creases.lab.Sweep`, on all cores): a run that was killed goes
+        A folder for the results as they come (by :func:`creases.lab.sweep`, on all cores): a run that was killed goes
         on where it was. Without, all is done in this process.
     """
     check_choice(scale, SCALES, "scale")
     widths, depths, trials, classes = SCALES[scale]
     sizes = product((RELU, LEAKY), depths, widths)
     jobs: list[dict[str, Any]] = [{"width": width, "depth": depth, "leak": leak} for leak, depth, width in sizes]
-    shared: dict[str, Any] = {"trials": trials, "seed": seed, "how": how, "device": device}
+    shared: dict[str, Any] = {"trials": trials, "seed": seed, "how": how}
     if classes is not None:
         shared["classes"] = [int(f) for f in classes]
     if out is None:
         rows = pd.DataFrame([shared | job | row for job in jobs for row in train_size(**shared, **job)])
     else:
-        rows = _run_sweep([shared | job for job in jobs], out, device)
-    about = {"scale": scale, "seed": str(seed), "how": how, "device": device, "cpu_seconds": f"{rows['cpu'].sum():.0f}"}
+        rows = _run_sweep([shared | job for job in jobs], out)
+    about = {"scale": scale, "seed": str(seed), "how": how, "cpu_seconds": f"{rows['cpu'].sum():.0f}"}
     return Success(_shrink_types(rows), about | result_versions())
 
 
-def _run_sweep(jobs: list[dict[str, Any]], out: str | Path, device: str) -> pd.DataFrame:
+def _run_sweep(jobs: list[dict[str, Any]], out: str | Path) -> pd.DataFrame:
     """Return rows of all jobs, done or found in the folder."""
-    sweep = lab.Sweep(
-        "creases_reproduction.linearity.boolean_success:train_size", jobs, out
-    )  # of this module, also where it is run as one
-    sweep.run(n_jobs=None if device == "cpu" else 1)
-    failures = sweep.failures()
+    path = "creases_reproduction.linearity.boolean_success:train_size"  # of this module, also where it is run as one
+    table = lab.sweep(path, jobs, out)
+    failures = table[table["error"].notna()]
     if len(failures):
         raise CreasesError(f"{len(failures)} of {len(jobs)} jobs failed, the first with\n{failures['error'].iloc[0]}")
-    return sweep.table()
+    return table.drop(columns="error")
 
 
 def train_size(
@@ -205,7 +200,6 @@ def train_size(
     trials: int,
     seed: int = 0,
     how: Start = "he",
-    device: str = "cpu",
     classes: Sequence[int] | None = None,
 ) -> list[dict[str, float]]:
     """Train networks of one size on all 222 classes, or on those given, all in one call.
@@ -224,7 +218,6 @@ def train_size(
         trials=trials,
         seeds=[derive_seed(seed, int(f), width, depth, round(1000 * leak)) for f in functions],
         how=how,
-        device=device,
     )
     cpu = (process_time() - begun) / len(functions)
     return [
@@ -233,7 +226,7 @@ def train_size(
     ]
 
 
-def parity_rates(trials: int = 10_000, *, seed: int = 0, device: str = "cpu") -> pd.DataFrame:
+def parity_rates(trials: int = 10_000, *, seed: int = 0) -> pd.DataFrame:
     """Return how often the sizes that section 3.4.4 speaks of learn 4-parity, of many networks.
 
     Columns width, depth, leak, trials, successes, rate, and its 95 % Wilson interval low, high.
@@ -242,7 +235,7 @@ def parity_rates(trials: int = 10_000, *, seed: int = 0, device: str = "cpu") ->
     for (width, depth), leak in product(((3, 1), (6, 1), (2, 2)), (RELU, LEAKY)):
         key = derive_seed(seed, PARITY, width, depth, round(1000 * leak), trials)
         table = boolean.truth_table(PARITY, BITS)[None]
-        done = train_on(table, width, depth, leak=leak, trials=trials, seeds=[key], device=device)
+        done = train_on(table, width, depth, leak=leak, trials=trials, seeds=[key])
         rows.append((width, depth, leak, trials, int(done.successes[0])))
     return add_rates(pd.DataFrame(rows, columns=["width", "depth", "leak", "trials", "successes"]))
 
@@ -300,15 +293,14 @@ if __name__ == "__main__":
     parser.add_argument("--scale", choices=SCALES, default="quick")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--how", choices=("he", "torch"), default="he", help="first weights")
-    parser.add_argument("--device", default="cpu")
     parser.add_argument(
         "--out", type=Path, default=Path(FILE), help="the file to write; parts go to a folder beside it"
     )
     given = parser.parse_args()
     parts = given.out.with_suffix(".sweep")
-    found = success(given.scale, seed=given.seed, how=given.how, device=given.device, out=parts)
+    found = success(given.scale, seed=given.seed, how=given.how, out=parts)
     command = f"python -m creases_reproduction.linearity.boolean_success --scale {given.scale} --seed {given.seed}"
-    found.about["command"] = f"{command} --how {given.how} --device {given.device} --out {given.out.name}"
+    found.about["command"] = f"{command} --how {given.how} --out {given.out.name}"
     write_success(found, given.out)
     for given_leak in (RELU, LEAKY):
         print(f"lowest rates of success, leak {given_leak:g}", found.sizes(given_leak, "min"), sep="\n")

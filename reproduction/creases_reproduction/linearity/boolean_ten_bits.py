@@ -11,13 +11,11 @@ functions up to NPN: g -> g xor 4-parity takes classes to classes.) Leaky ReLU o
 
 ``stored_table`` has the results, "boolean_ten_bits_sizes" and "boolean_ten_bits_metrics", at full scale, of::
 
-    python -m creases_reproduction.linearity.boolean_ten_bits sizes --scale full --device cuda \
-        --out boolean_ten_bits_sizes.csv
-    python -m creases_reproduction.linearity.boolean_ten_bits metrics --scale full --device cuda \
-        --out boolean_ten_bits_metrics.csv
+    python -m creases_reproduction.linearity.boolean_ten_bits sizes --scale full --out boolean_ten_bits_sizes.csv
+    python -m creases_reproduction.linearity.boolean_ten_bits metrics --scale full --out boolean_ten_bits_metrics.csv
 
-Both together took less than two minutes on an H200; on one core they would take about 4200 and 1600 seconds, at reduced
-scale 178 and 136.
+The stored numbers are of an earlier trainer on an H200, whose roundings differ. On one core they would take about 4200
+and 1600 seconds, at reduced scale 178 and 136.
 """
 
 from __future__ import annotations
@@ -72,7 +70,7 @@ METRIC_SCALES = {
 ScaleName = Literal["quick", "reduced", "full"]
 
 
-def by_size(scale: ScaleName = "quick", *, n: int = 10, seed: int = 0, device: str = "cpu") -> ResultTable:
+def by_size(scale: ScaleName = "quick", *, n: int = 10, seed: int = 0) -> ResultTable:
     """Train networks of several sizes on n-parity and on random functions of n bits (Fig. 3.7).
 
     Parameters
@@ -88,8 +86,8 @@ def by_size(scale: ScaleName = "quick", *, n: int = 10, seed: int = 0, device: s
     """
     chosen = _settings(SIZE_SCALES, scale)
     sizes = [(width, depth) for depth in chosen.depths for width in chosen.widths]
-    tables = [_train_functions(chosen, n, width, depth, seed, device) for width, depth in sizes]
-    return ResultTable(pd.concat(tables, ignore_index=True), {"scale": scale, "seed": str(seed), "device": device})
+    tables = [_train_functions(chosen, n, width, depth, seed) for width, depth in sizes]
+    return ResultTable(pd.concat(tables, ignore_index=True), {"scale": scale, "seed": str(seed)})
 
 
 def by_metrics(
@@ -100,7 +98,6 @@ def by_metrics(
     depth: int = DEPTH,
     trials: int | None = None,
     seed: int = 0,
-    device: str = "cpu",
 ) -> ResultTable:
     """Train networks on random functions, on XORed ones and on parity (Fig. 3.8; Fig. 3.9 with ``bits=range(5, 11)``).
 
@@ -122,8 +119,8 @@ def by_metrics(
     for n in bits:
         numbers = [boolean.from_truth_table(table) for table in _tables(chosen, n, seed)]
         fourier = {name: metric(numbers, n) for name, metric in FOURIER_METRICS.items()}
-        tables.append(_train_functions(chosen, n, width, depth, seed, device).assign(**fourier))
-    return ResultTable(pd.concat(tables, ignore_index=True), {"scale": scale, "seed": str(seed), "device": device})
+        tables.append(_train_functions(chosen, n, width, depth, seed).assign(**fourier))
+    return ResultTable(pd.concat(tables, ignore_index=True), {"scale": scale, "seed": str(seed)})
 
 
 def means(table: pd.DataFrame) -> pd.DataFrame:
@@ -181,7 +178,7 @@ def _tables(scale: Scale, n: int, seed: int) -> NDArray[np.uint8]:
     return np.concatenate([functions(kind, n, count, seed=seed) for kind, count in scale.counts.items()])
 
 
-def _train_functions(scale: Scale, n: int, width: int, depth: int, seed: int, device: str) -> pd.DataFrame:
+def _train_functions(scale: Scale, n: int, width: int, depth: int, seed: int) -> pd.DataFrame:
     """Return outcomes of one size on all functions of a scale, trained in one call."""
     names = [(kind, k) for kind, count in scale.counts.items() for k in range(count)]
     seeds = [derive_seed(seed, n, KINDS.index(kind), k, width, depth) for kind, k in names]
@@ -193,7 +190,6 @@ def _train_functions(scale: Scale, n: int, width: int, depth: int, seed: int, de
         trials=scale.trials,
         seeds=seeds,
         epochs=scale.epochs,
-        device=device,
     )
     return pd.DataFrame(
         {
@@ -215,17 +211,15 @@ if __name__ == "__main__":
     parser.add_argument("what", choices=("sizes", "metrics"))
     parser.add_argument("--scale", choices=SIZE_SCALES, default="quick")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, required=True, help="the file to write")
     given = parser.parse_args()
     began = perf_counter()
     if given.what == "sizes":
-        result = by_size(given.scale, seed=given.seed, device=given.device)
+        result = by_size(given.scale, seed=given.seed)
     else:
         trials = 40 if given.scale == "full" else None
-        result = by_metrics(given.scale, bits=range(5, 11), trials=trials, seed=given.seed, device=given.device)
+        result = by_metrics(given.scale, bits=range(5, 11), trials=trials, seed=given.seed)
     flags = f"{given.what} --scale {given.scale} --seed {given.seed}"
-    command = f"python -m creases_reproduction.linearity.boolean_ten_bits {flags}"
-    command += f" --device {given.device} --out {given.out.name}"
+    command = f"python -m creases_reproduction.linearity.boolean_ten_bits {flags} --out {given.out.name}"
     about = {**result.about, **describe_run(command, perf_counter() - began)}
     write_table(ResultTable(result.table, about), given.out)

@@ -51,7 +51,6 @@ def train_on(
     seeds: Sequence[int],
     how: Start = "he",
     epochs: int = EPOCHS,
-    device: str = "cpu",
 ) -> Outcome:
     """Train networks on each of k functions, all in one call.
 
@@ -82,7 +81,6 @@ def train_on(
         loss="binary_cross_entropy",
         lr=LR,
         until_accuracy=1.0,
-        device=device,
     )
     right, spent = np.reshape(done.accuracy, (k, trials)), np.reshape(done.epochs, (k, trials))
     return Outcome((right == 1).sum(axis=1), right.mean(axis=1, dtype=np.float64), spent.mean(axis=1))

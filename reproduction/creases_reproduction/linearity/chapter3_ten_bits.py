@@ -27,7 +27,7 @@ from creases_reproduction.linearity.boolean_ten_bits import (
 from creases_reproduction.linearity.boolean_training import FOURIER_METRICS
 from creases_reproduction.statistics import mean_interval
 
-FULL = "two minutes of an H200; hours of 2 cores"
+FULL = "50 minutes of 2 cores"
 
 
 @cache

@@ -32,8 +32,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from creases import boolean, lab, prune
-from creases.prune import sub_networks
+from creases import boolean, lab
 from creases_reproduction.experiment import (
     ResultTable,
     Scale,
@@ -44,6 +43,7 @@ from creases_reproduction.experiment import (
     write_table,
 )
 from creases_reproduction.linearity.boolean_training import EPOCHS, LR
+from creases_reproduction.linearity.sub_network_pruning import ExhaustiveResult, exhaustive, iterative, sub_networks
 
 #: Networks that are trained at each size: those that succeed are pruned.
 TRIALS = {"quick": 4, "full": 10}
@@ -114,14 +114,14 @@ def pruned_wide(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     for n in digits:
         for width in widths:
             networks = originals(n, [width], TRIALS[scale], derive_seed(seed, n, width))
-            results = [prune.exhaustive(networks[k : k + 1], *parity(n), epochs=EPOCHS) for k in range(networks.count)]
+            results = [exhaustive(networks[k : k + 1], *parity(n), epochs=EPOCHS) for k in range(networks.count)]
             rows.append(_wide_row(n, width, TRIALS[scale], results))
     return ResultTable(
         pd.DataFrame(rows), {"scale": scale, "seed": str(seed), "cpu_seconds": f"{process_time() - start:.0f}"}
     )
 
 
-def _wide_row(n: int, width: int, trials: int, found: list[prune.ExhaustiveResult]) -> dict[str, Any]:
+def _wide_row(n: int, width: int, trials: int, found: list[ExhaustiveResult]) -> dict[str, Any]:
     printed = PRINTED_WIDE[width][n - 1]
     row: dict[str, Any] = {"digits": n, "original": width, "trials": trials, "learned": len(found)}
     if found:
@@ -156,7 +156,7 @@ def pruned_deep(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     rows, start = [], process_time()
     for n in digits:
         batch = originals(n, [5 * n] * 5, 3 * networks, derive_seed(seed, n))[:networks]
-        done = prune.iterative(batch, *parity(n), restarts=restarts, epochs=DEEP_EPOCHS, seed=derive_seed(seed, n, 1))
+        done = iterative(batch, *parity(n), restarts=restarts, epochs=DEEP_EPOCHS, seed=derive_seed(seed, n, 1))
         ends = pd.Series([item.hidden for item in done.trajectories]).value_counts()
         for hidden, count in ends.items():
             assert isinstance(hidden, tuple)
@@ -183,9 +183,7 @@ def loss_curves(*, width: int = 6, n: int = 4, seed: int = 0, every: int = 20) -
     X, y = parity(n)
     networks = originals(n, [width], 40, seed)
     results = (networks[k : k + 1] for k in range(networks.count))
-    network = next(
-        item for item in results if prune.exhaustive(item, X, y, epochs=EPOCHS, max_units=3).width is not None
-    )
+    network = next(item for item in results if exhaustive(item, X, y, epochs=EPOCHS, max_units=3).width is not None)
     rows = []
     for k in (1, 2, 3):
         batch, moments = sub_networks(network, k), None

@@ -28,15 +28,13 @@ LEAKS = (0.0, 0.01)
 LR, BATCH = 0.01, 100
 
 
-def shells_dimensions(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> ResultTable:
+def shells_dimensions(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     """Train networks in every dimension.
 
     Parameters
     ----------
     scale
         "full" is the dissertation's; "quick" has dimensions 2, 3 and 5, 8 networks, 1000 samples and 200 epochs.
-    device
-        Where networks are trained, as :func:`creases.lab.train` takes it.
 
     Returns
     -------
@@ -50,16 +48,14 @@ def shells_dimensions(scale: Scale = "quick", *, seed: int = 0, device: str = "c
     rows = []
     for leak in LEAKS:
         for n in dimensions:
-            _, right = train_on_shells(
-                n, leak, trials, samples, epochs, seed=derive_seed(seed, n, round(1000 * leak)), device=device
-            )
+            _, right = train_on_shells(n, leak, trials, samples, epochs, seed=derive_seed(seed, n, round(1000 * leak)))
             rows += [(n, leak, share, trials, int((right >= share).sum())) for share in THRESHOLDS]
     table = pd.DataFrame(rows, columns=["dimension", "leak", "threshold", "trials", "successes"])
-    return ResultTable(add_rates(table), {"scale": scale, "seed": str(seed), "device": device})
+    return ResultTable(add_rates(table), {"scale": scale, "seed": str(seed)})
 
 
 def train_on_shells(
-    n: int, leak: float, trials: int, samples: int, epochs: int, *, seed: int, device: str = "cpu"
+    n: int, leak: float, trials: int, samples: int, epochs: int, *, seed: int
 ) -> tuple[lab.Batch, Floats]:
     """Return networks of n + 1 units trained each on its own samples.
 
@@ -78,7 +74,6 @@ def train_on_shells(
         lr=LR,
         batch_size=BATCH,
         seed=seed + np.arange(trials),
-        device=device,
     )
     X, y = _samples(n, trials, samples, seed + 2**32)
     outputs = done.batch.outputs((X - middle) / spread)[..., 0]

@@ -59,7 +59,7 @@ PRINTED_MEANS: dict[str, dict[Any, int]] = {
 }
 
 
-def shells_hyperparameters(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> ResultTable:
+def shells_hyperparameters(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     """Train networks in all settings.
 
     Parameters
@@ -67,8 +67,6 @@ def shells_hyperparameters(scale: Scale = "quick", *, seed: int = 0, device: str
     scale
         "full" is the dissertation's; "quick" has 16 networks instead of 100, and 100 to 700 epochs instead of 1000, the
         more the larger the batches.
-    device
-        Where networks are trained, as :func:`creases.lab.train` takes it.
 
     Returns
     -------
@@ -83,10 +81,10 @@ def shells_hyperparameters(scale: Scale = "quick", *, seed: int = 0, device: str
         for normalise in (False, True):
             key = derive_seed(seed, loss == "bce", round(1000 * leak), size, normalise)
             epochs = 1000 if scale == "full" else QUICK_EPOCHS[size]
-            end, ever = _successes(loss, leak, size, normalise, trials, epochs, key, device)
+            end, ever = _successes(loss, leak, size, normalise, trials, epochs, key)
             rows.append((loss, leak, size, normalise, trials, end, ever, printed[normalise]))
     names = ["loss", "leak", "batch", "normalise", "trials", "successes", "ever", "printed"]
-    about = {"scale": scale, "seed": str(seed), "device": device}
+    about = {"scale": scale, "seed": str(seed)}
     return ResultTable(add_rates(pd.DataFrame(rows, columns=names)), about)
 
 
@@ -112,7 +110,7 @@ def averages(result: ResultTable, *, draws: int = 2000) -> pd.DataFrame:
 
 
 def _successes(
-    loss: Any, leak: float, size: int, normalise: bool, trials: int, epochs: int, seed: int, device: str
+    loss: Any, leak: float, size: int, normalise: bool, trials: int, epochs: int, seed: int
 ) -> tuple[int, int]:
     """Return networks that have enough samples right in the end, and that ever had, of one setting."""
     part = [
@@ -133,7 +131,6 @@ def _successes(
             batch_size=size if size < SAMPLES else None,
             seed=seed + 10_000 * begun + np.arange(trials),
             moments=moments,
-            device=device,
         )
         batch, moments = done.batch, done.moments
         right = _share_right(batch, X, y) >= ENOUGH

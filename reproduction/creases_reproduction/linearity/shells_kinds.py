@@ -30,7 +30,7 @@ Kind = Literal["hyperoctahedron", "between", "expanded simplex", "other", "unbou
 KINDS: tuple[Kind, ...] = ("hyperoctahedron", "between", "expanded simplex", "other", "unbounded", "none")
 
 
-def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> ResultTable:
+def shells_kinds(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     """Train networks and tell what each encloses.
 
     Parameters
@@ -53,7 +53,7 @@ def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") 
     for n in dimensions:
         for leak in LEAKS:
             key = derive_seed(seed, n, round(1000 * leak), 1)
-            batch, right = train_on_shells(n, leak, trials, SAMPLES, epochs, seed=key, device=device)
+            batch, right = train_on_shells(n, leak, trials, SAMPLES, epochs, seed=key)
             results = [enclosed(batch, k) for k in range(trials)]
             kinds = np.array([kind_of(polytope) for polytope in results])
             for kind in KINDS:
@@ -77,7 +77,7 @@ def shells_kinds(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") 
                         "f_vectors": _counts(bounded),
                     }
                 )
-    return ResultTable(add_rates(pd.DataFrame(rows)), {"scale": scale, "seed": str(seed), "device": device})
+    return ResultTable(add_rates(pd.DataFrame(rows)), {"scale": scale, "seed": str(seed)})
 
 
 def enclosed(batch: lab.Batch, k: int) -> DecisionPolytope | None:

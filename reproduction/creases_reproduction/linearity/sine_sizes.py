@@ -49,7 +49,7 @@ class SineNetworks:
     models: dict[tuple[int, int], nn.Sequential]  #: by width and depth, in float64
 
 
-def sine_sizes(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") -> ResultTable:
+def sine_sizes(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     """Return rates of success for each size, beside Table 5.1.
 
     Parameters
@@ -69,11 +69,11 @@ def sine_sizes(scale: Scale = "quick", *, seed: int = 0, device: str = "cpu") ->
     rows = []
     for width in sizes:
         for depth in sizes:
-            done = _trained(width, depth, trials, derive_seed(seed, width, depth), device)
+            done = _trained(width, depth, trials, derive_seed(seed, width, depth))
             rows.append((width, depth, trials, int((done.losses < ENOUGH).sum()), PRINTED[width - 1][depth - 1]))
     table = add_rates(pd.DataFrame(rows, columns=["width", "depth", "trials", "successes", "printed"]))
     agrees = [_agrees(*row) for row in zip(table["printed"], table["low"], table["high"], strict=True)]
-    return ResultTable(table.assign(agrees=agrees), {"scale": scale, "seed": str(seed), "device": device})
+    return ResultTable(table.assign(agrees=agrees), {"scale": scale, "seed": str(seed)})
 
 
 def sine_networks(scale: Scale = "quick", *, seed: int = 0) -> SineNetworks:
@@ -153,12 +153,10 @@ def interpolation_error(lines: int) -> float:
     return float((antiderivative(b) - antiderivative(a)).sum() / (2 * pi))
 
 
-def _trained(width: int, depth: int, trials: int, seed: int, device: str) -> lab.TrainingResult:
+def _trained(width: int, depth: int, trials: int, seed: int) -> lab.TrainingResult:
     x = np.linspace(-pi, pi, 100)
     batch = lab.Batch.initial(trials, [1, *[width] * depth, 1], seed=seed)
-    return lab.train(
-        batch, x[:, None], np.sin(x), epochs=EPOCHS, loss="squared_error", optimizer="sgd", lr=LR, device=device
-    )
+    return lab.train(batch, x[:, None], np.sin(x), epochs=EPOCHS, loss="squared_error", optimizer="sgd", lr=LR)
 
 
 def _agrees(printed: int, low: float, high: float) -> bool:

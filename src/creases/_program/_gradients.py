@@ -1,4 +1,4 @@
-"""Gradients of a weighted sum of outputs in the regions that patterns select."""
+"""Gradients of units along patterns: of outputs, of activations times gradients; weights into and out of a unit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases._program._bends import apply_sides
-from creases._program._patterns import split_sides, unpack_sides
-from creases._program._pieces import memory_limit
-from creases._program._program import Program
-from creases._program._propagation import propagate
+from creases._program._forward_pass import propagate
+from creases._program._pieces import memory_limit, split_sides, unpack_sides
+from creases._program._program import PointsLike, Program
+from creases._program._step import apply_sides
+from creases._typing import Floats
 
 
 def pattern_gradients(program: Program, patterns: NDArray[np.uint8], weights: NDArray[Any]) -> NDArray[np.float64]:
@@ -57,3 +57,58 @@ def _backward(program: Program, sides: list[Tensor], weights: Tensor, regions: i
         (gradient,) = torch.autograd.grad(total, start, allow_unused=True)
     slopes = torch.zeros_like(start) if gradient is None else gradient
     return np.asarray(slopes.flatten(1).detach().cpu().numpy())
+
+
+def activation_times_gradient(program: Program, x: PointsLike, weights: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the value of every unit times the slope of ``weights . f`` in it, at ``x``: (n_units,).
+
+    Within a region the output is affine in a bend's output h, ``weights . f = g . h + c``, and unit u has ``g_u h_u``.
+    If no connection skips the bend, these and c add up to ``weights . f(x)``. Two bends in a row decompose the same sum
+    twice, so do not add them.
+
+    Parameters
+    ----------
+    x
+        A single point.
+    weights
+        Weights of the outputs, (n_out,): 1 and -1 at two classes compare them.
+    """
+    program = program.to(torch.float64)
+    batch, _ = program.as_batch(x)
+    with torch.enable_grad():
+        values = [batch.detach().requires_grad_()]
+        for step in program.steps:
+            values.append(step.apply([values[i] for i in step.inputs]))
+        bend_outputs = [values[i + 1] for i in program.bends]
+        target = values[-1].flatten() @ torch.as_tensor(weights, dtype=torch.float64, device=program.device)
+        slopes = torch.autograd.grad(target, bend_outputs, allow_unused=True) if bend_outputs else ()
+    parts = [
+        np.zeros(h.numel()) if slope is None else (slope * h).detach().flatten().cpu().numpy()
+        for slope, h in zip(slopes, bend_outputs, strict=True)
+    ]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def incoming_weights(program: Program, bend: int) -> Floats | None:
+    """Return the weights and biases (units, inputs + 1) of a ReLU layer; None unless a dense layer precedes it."""
+    step = program.steps[program.bends[bend]]
+    before = step.inputs[0] - 1
+    if step.op != "relu" or before < 0 or len(step.shape) != 1:
+        return None
+    layer = program.steps[before]
+    if layer.op != "linear" or layer.shape != step.shape:
+        return None
+    weight = layer.tensors["weight"].detach().cpu().double().numpy()
+    bias = np.zeros(len(weight)) if layer.offset is None else layer.offset.detach().cpu().double().numpy()
+    return np.column_stack([weight, np.broadcast_to(bias, len(weight))])
+
+
+def outgoing_weights(program: Program, bend: int) -> Floats | None:
+    """Return the weights (units, outputs) of the dense layers that read a bend; None if anything else reads it."""
+    at = program.bends[bend]
+    if len(program.steps[at].shape) != 1:
+        return None
+    readers = [step for step in program.steps if at + 1 in step.inputs]
+    if not readers or any(step.op != "linear" for step in readers):
+        return None
+    return np.concatenate([step.tensors["weight"].detach().cpu().double().numpy().T for step in readers], axis=1)

@@ -170,3 +170,28 @@ class Program:
             )
         batch = tensor.to(self.device, self.dtype).reshape(-1 if tensor.numel() else 0, *self.input_shape)
         return batch, single
+
+
+def find_chain_break(steps: Sequence[Step]) -> int | None:
+    """Return the number of the first step that is not a linear layer or (leaky) ReLU of the value before it.
+
+    None for a chain: a multilayer perceptron, whose values are vectors.
+    """
+    for number, step in enumerate(steps):
+        if step.op not in ("linear", "relu") or step.inputs != (number,) or len(step.shape) != 1:
+            return number
+    return None
+
+
+def check_chain(steps: Sequence[Step], name: str, hint: str) -> None:
+    """Raise an InputError about the argument ``name`` unless steps are a chain; ``hint`` says what to use instead."""
+    number = find_chain_break(steps)
+    if number is None:
+        return
+    step = steps[number]
+    raise InputError(
+        name,
+        "be a chain of linear layers and (leaky) ReLUs",
+        f"{step.op} with output {step.shape} at step {number} ({step.path or 'no path'})",
+        hint,
+    )

@@ -1,4 +1,4 @@
-"""A step of a program: an affine map or a bend, on numbered values."""
+"""The steps of a program: affine operations and bends, and the sides of a bend's units."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from creases._program._affine import AFFINE_OPS
-from creases._program._bends import BEND_OPS, apply_bend
-from creases._program._products import linear_map
+from creases._program._affine import AFFINE_OPS, linear_map
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,3 +80,35 @@ class Step:
         """Return :meth:`linear_magnitude` of the affine step, with the offset as a further term."""
         size = self.linear_magnitude(xs)
         return size if self.offset is None else size + self.offset.abs()
+
+
+BEND_OPS = ("relu", "choice")
+
+
+def sides_at(op: str, z: Tensor) -> Tensor:
+    """Return the side of every unit at pre-activations ``z``: (b, *units), int64 for a choice, bool for a relu."""
+    if op == "relu":
+        return z > 0
+    return z.argmax(dim=-1)
+
+
+def apply_bend(op: str, z: Tensor, leak: Tensor | None) -> Tensor:
+    """Return the value of a bend at pre-activations ``z``."""
+    if op == "choice":
+        return z.max(dim=-1).values  # its gradient follows the first largest, as the side does
+    if leak is None:
+        return torch.relu(z)  # its gradient is 0 on the crease, as the side says; that of clamp is 1
+    return torch.where(z > 0, z, leak * z)
+
+
+def apply_sides(op: str, z: Tensor, side: Tensor, leak: Tensor | None) -> Tensor:
+    """Apply the linear map that sides select to ``z``: values, directions or coefficients.
+
+    ``side`` broadcasts against ``z`` (for a choice: against ``z`` without its last axis).
+    """
+    if op == "choice":
+        shape = [max(pair) for pair in zip(side.shape, z.shape[:-1], strict=True)]
+        return z.expand(*shape, -1).gather(-1, side.expand(shape).unsqueeze(-1)).squeeze(-1)
+    if leak is None:
+        return torch.where(side, z, 0)
+    return torch.where(side, z, leak * z)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -19,7 +19,7 @@ from creases.cli import _output as output
 from creases.cli import _summary as summary
 from creases.cli._completion import complete_files, complete_model
 from creases.cli._kernels import load_kernels
-from creases.cli._tiles import map_tiles
+from creases.cli._samples import Points, read_points
 from creases.cli.console import (
     INTERRUPTED,
     command,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from creases.regions import PlanePartition
 
     Corners = list[Floats] | None
+
 
 #: Seconds from which on an estimate is worth a line, and units up to which a plane takes less time than the estimate.
 WORTH, FEW_UNITS = 5.0, 100
@@ -171,7 +172,7 @@ def map_plane(
         corners = None if through is None else [arguments.read_npy(path, "through") for path in through]
         shape = arguments.parse_shape(input_shape) or (arguments.input_shape_of(corners[0]) if corners else None)
         net = model.load_model(model_, shape).to(device)
-        points = None if data is None else arguments.read_data(data, net.n_in)
+        points = None if data is None else read_points(data, None, net.n_in, net.n_out)
         if net.n_units > FEW_UNITS:
             begin("loading the kernels")
             load_kernels()
@@ -297,9 +298,7 @@ def _choose_plane(
     return chosen
 
 
-def _choose_axes(
-    net: Network, box: str | None, axes: str, origin: Path | None, data: arguments.Data | None
-) -> dict[str, Any]:
+def _choose_axes(net: Network, box: str | None, axes: str, origin: Path | None, data: Points | None) -> dict[str, Any]:
     """Return the plane along two inputs, in their own coordinates, as arguments of Python."""
     import numpy as np
 
@@ -307,7 +306,7 @@ def _choose_axes(
     chosen = [int(name) for name in names if name.strip().isdecimal() and int(name) < net.n_in]
     if len(names) != 2 or len(set(chosen)) != 2:
         raise InputError("axes", f"be two different inputs from 0 to {net.n_in - 1}, such as 0,1", repr(axes))
-    point = np.zeros(net.n_in) if data is None else data.points.mean(axis=0)
+    point = np.zeros(net.n_in) if data is None else data.X.mean(axis=0)
     if origin is not None:
         point = arguments.read_npy(origin, "origin").ravel()
         if point.shape != (net.n_in,):
@@ -315,7 +314,7 @@ def _choose_axes(
     point = point.copy()
     point[chosen] = 0.0  # so that the plane's coordinates are the inputs themselves
     if box is None and data is not None:
-        low, high = data.points[:, chosen].min(axis=0), data.points[:, chosen].max(axis=0)
+        low, high = data.X[:, chosen].min(axis=0), data.X[:, chosen].max(axis=0)
         room = np.where(high > low, 0.05 * (high - low), 1.0)
         limits = np.stack([low - room, high + room], axis=1)
     else:
@@ -327,7 +326,7 @@ def _write(
     partition: PlanePartition,
     path: Path,
     result: dict[str, Any],
-    data: arguments.Data | None,
+    data: Points | None,
     through: Corners,
     color: Color,
 ) -> None:
@@ -338,8 +337,8 @@ def _write(
     elif path.suffix == ".json":
         write_json(output.partition_json(partition, result), path)
     else:
-        points = None if data is None else _on_plane(partition, data.points)
-        y = None if data is None else data.classes
+        points = None if data is None else _on_plane(partition, data.X)
+        y = None if data is None else data.y
         title = f"{partition.count:,} regions"
         marks = (
             dict(zip("abc", _on_plane(partition, np.stack(through).reshape(3, -1)), strict=True)) if through else None
@@ -352,3 +351,66 @@ def _on_plane(partition: PlanePartition, points: Floats) -> Floats:
     import numpy as np
 
     return np.asarray(np.linalg.lstsq(partition.basis, (points - partition.origin).T)[0].T)
+
+
+def map_tiles(
+    model_: str,
+    plane: tuple[str | None, Path | None, Path | None, Sequence[Path] | None],
+    input_shape: str | None,
+    tiles: int,
+    paths: list[Path],
+    where: Mapping[str, Any],
+    unused: Mapping[str, object],
+    as_json: bool,
+) -> None:
+    """Compute a plane in tiles, or resume it, and print a summary.
+
+    Parameters
+    ----------
+    model_
+        The network.
+    plane
+        Box, origin, basis and three inputs, as options.
+    input_shape
+        Shape of an input, as an option.
+    tiles, paths, where
+        Number of tiles along each side, the folder (one path), and where they are computed: engine, n_jobs, address.
+    unused
+        Options that tiles do not have: each must be None.
+    as_json
+        Whether to print the summary as JSON.
+    """
+    from creases.regions import plane_tiles
+
+    for name, value in unused.items():
+        if value is not None:
+            raise InputError(name, "be left out where tiles are computed")
+    if len(paths) != 1 or paths[0].suffix or Path(model_).is_dir():
+        raise InputError(
+            "tiles", "have a network and one folder to write to", hint="use {0}", settings=[("out", "DIR")]
+        )
+    box, origin, basis, through = plane
+    corners = None if through is None else [arguments.read_npy(path, "through") for path in through]
+    shape = arguments.parse_shape(input_shape) or (arguments.input_shape_of(corners[0]) if corners else None)
+    net = model.load_model(model_, shape)
+    point = None if origin is None else arguments.read_npy(origin, "origin").ravel()
+    directions = None if basis is None else arguments.read_npy(basis, "basis")
+    limits = None if box is None else arguments.parse_box(box, 2)
+    load_kernels()
+    start = perf_counter()
+    try:
+        with show_progress(1) as begin:
+            options = {"through": corners, "tiles": tiles, "progress": begin, **where}
+            found = plane_tiles(net, paths[0], limits, point, directions, **options)
+    except KeyboardInterrupt:
+        done = len(list(paths[0].glob("tile-*.npz")))
+        note(f"Interrupted: {done} of {tiles**2} tiles are in {paths[0]}. Resume with: {repeat_command()}")
+        raise typer.Exit(INTERRUPTED) from None
+    seconds = perf_counter() - start
+    if as_json:
+        result = {"network": repr(net), "box": found.box.tolist(), "regions": found.count, "tiles": len(found)}
+        print_json({**result, "folder": str(paths[0]), "seconds": round(seconds, 6)})
+        return
+    rows = [("network", repr(net)), ("regions", f"{found.count:,}"), ("tiles", f"{len(found):,} in {paths[0]}")]
+    print_table("Partition", [*rows, ("time", f"{seconds:.3g} s")])
+    print_next(command("report", paths[0] / "tile-0-0.npz", "--out", "tile.html"), "explore one tile in a browser")

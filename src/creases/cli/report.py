@@ -27,7 +27,7 @@ def write_report(
         Path,
         typer.Argument(
             metavar="RESULT",
-            help="A folder of creases grow, compare or sweep; an .npz file of creases map; or a network with one or "
+            help="A folder of creases grow or compare; an .npz file of creases map; or a network with one or "
             "two inputs (.safetensors, .onnx, .npz), which is mapped first.",
             show_default=False,
             autocompletion=complete_files(".npz", ".onnx", ".safetensors"),
@@ -138,16 +138,8 @@ def _comparison(folder: Path, path: Path) -> dict[str, Any]:
     return {}
 
 
-def _sweep(folder: Path, path: Path) -> dict[str, Any]:
-    from creases.show.report import write_sweep_report
-
-    write_sweep_report(folder, path)
-    return {}
-
-
 WRITERS: dict[str, Callable[..., dict[str, Any]]] = {
     "growth run": _growth,
     "map": _map,
     "comparison": _comparison,
-    "sweep": _sweep,
 }

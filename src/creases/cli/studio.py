@@ -22,9 +22,6 @@ def open_studio(
         int | None,
         typer.Option(metavar="N", help="Port to listen on; 0: any free port. Default: the first free port from 8642."),
     ] = None,
-    minutes: Annotated[
-        float, typer.Option(metavar="N", help="Longest time for a single request of a page before it is stopped.")
-    ] = 60,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
     """Watch and steer growth in the browser.
@@ -44,7 +41,7 @@ def open_studio(
         _check_run(run)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it as Ctrl-C does
     with suppress(KeyboardInterrupt):  # how it is meant to end
-        serve(port, folder=run or "", browser=browser, minutes=minutes, ready=_ready)
+        serve(port, folder=run or "", browser=browser, ready=_ready)
     note("Stopped. Start again with: creases studio")
 
 

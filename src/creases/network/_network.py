@@ -14,8 +14,15 @@ from torch import Tensor, nn
 
 from creases._arguments import check_arguments
 from creases._display import to_html
-from creases._program._patterns import pack_sides, unpack_sides
-from creases._program._pieces import Piece, forward, forward_sides, memory_limit, piece_batches
+from creases._program._pieces import (
+    Piece,
+    forward,
+    forward_sides,
+    memory_limit,
+    pack_sides,
+    piece_batches,
+    unpack_sides,
+)
 from creases._program._program import PointsLike, Program
 from creases._schema import instance
 from creases._validation import check_index

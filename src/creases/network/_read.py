@@ -155,7 +155,7 @@ def _read_file(path: Path, shape: tuple[int, ...] | None, max_memory: float | No
 
         return read_onnx(path, shape, max_memory=max_memory)
     if suffix == ".npz":
-        from creases.network._reading.npz import read_npz
+        from creases.network._reading.arrays import read_npz
 
         return read_npz(path)
     program = load_program(path)

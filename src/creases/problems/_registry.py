@@ -11,9 +11,8 @@ from typing import Any
 from creases._arguments import check_arguments
 from creases._schema import STRING
 from creases.errors import InputError
-from creases.problems._arcs import moons, spirals
 from creases.problems._curves import TARGETS, curve
-from creases.problems._planar import circle, overlapping_quadratic, quadratic, sine
+from creases.problems._planar import circle, moons, overlapping_quadratic, quadratic, sine, spirals
 from creases.problems._problem import Problem
 from creases.problems._shells import shells
 from creases.problems._shipped import breast_cancer, diabetes, digits, iris, wine

@@ -4,8 +4,6 @@ Same function  ``exact`` removes units that provably cannot affect the output an
                units that only look redundant are ``Undecided``
 Same accuracy  of any module: ``channels`` (the least important first) or the smallest weights by ``magnitude``,
                fine-tuned by a ``tuner`` in between; each step of the ``PruningResult`` is a ``PruningStep``
-Smallest       network that classifies all samples correctly: ``exhaustive``, over all sub-networks of one wide layer;
-               ``iterative``, unit by unit out of deep networks, with restarts
 
 >>> import torch
 >>> from creases import prune
@@ -20,16 +18,12 @@ Smallest       network that classifies all samples correctly: ``exhaustive``, ov
 from creases.prune._channels import channels
 from creases.prune._evaluation import check_samples, evaluate, evaluation_mode
 from creases.prune._exact import exact
-from creases.prune._exhaustive import ExhaustiveResult, exhaustive
-from creases.prune._iterative import iterative
 from creases.prune._magnitude import magnitude
 from creases.prune._results import ExactResult, PruningResult, PruningStep
-from creases.prune._sub_networks import sub_networks
 from creases.prune._tuner import Tune, tuner
 
 __all__ = [
     "ExactResult",
-    "ExhaustiveResult",
     "PruningResult",
     "PruningStep",
     "Tune",
@@ -38,9 +32,6 @@ __all__ = [
     "evaluate",
     "evaluation_mode",
     "exact",
-    "exhaustive",
-    "iterative",
     "magnitude",
-    "sub_networks",
     "tuner",
 ]

@@ -23,11 +23,9 @@ from creases.network.surgery import (
     remove_channels,
     union_channels,
 )
-from creases.prune._evaluation import check_accuracy, check_samples, evaluate
-from creases.prune._model import as_module
+from creases.prune._evaluation import as_module, check_accuracy, check_samples, evaluate
 from creases.prune._results import PruningResult, PruningStep
-from creases.prune._selection import Candidates, Selection
-from creases.prune._target import Target
+from creases.prune._selection import Candidates, Selection, Target
 from creases.prune._tuner import Tune, tuner
 
 #: Called after each step with its record and the model.

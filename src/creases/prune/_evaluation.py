@@ -15,7 +15,8 @@ from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 from creases._arguments import check_arguments
 from creases._schema import instance
 from creases.errors import InputError
-from creases.network.surgery import ChannelGroup, masked_channels
+from creases.network import as_network
+from creases.network.surgery import ChannelGroup, masked_channels, unwrap_module
 
 #: Number of samples that are run at a time.
 BLOCK = 1000
@@ -178,3 +179,14 @@ def _contribution(layer: nn.Module, entering: Tensor, columns: Tensor) -> Tensor
     assert isinstance(layer, _ConvNd)
     conv: Callable[..., Tensor] = layer._conv_forward  # pads as the layer does
     return conv(entering[:, columns], layer.weight[:, columns], None)
+
+
+def as_module(model: Any, input_shape: Sequence[int] | None = None) -> tuple[nn.Module, tuple[int, ...] | None]:
+    """Return a torch module, and the shape of its input where it is known.
+
+    A :class:`creases.Network` or a file name is rebuilt as a module of torch's layers.
+    """
+    if isinstance(model, nn.Module):
+        return unwrap_module(model), None if input_shape is None else tuple(input_shape)
+    net = as_network(model, input_shape)
+    return net.module(), net.input_shape

@@ -17,7 +17,7 @@ from creases.certify.propagation import Interval, output_change_bound, tight_val
 from creases.errors import InputError
 from creases.network import Network, Place, places, read, remove
 from creases.network.surgery import count_parameters
-from creases.prune._model import as_module
+from creases.prune._evaluation import as_module
 from creases.prune._reductions import Edit, constant, duplicate, linear, unread
 from creases.prune._results import ExactResult, Reduction, Undecided
 from creases.prune._site import Site

@@ -17,9 +17,8 @@ from creases.errors import InputError, ReadError
 from creases.network import places
 from creases.network.surgery import AFFINE_LAYERS
 from creases.prune._channels import Callback, record_step
-from creases.prune._evaluation import check_accuracy, check_samples, evaluate
+from creases.prune._evaluation import as_module, check_accuracy, check_samples, evaluate
 from creases.prune._exact import exact
-from creases.prune._model import as_module
 from creases.prune._results import PruningResult, PruningStep
 from creases.prune._tuner import Tune, tuner
 

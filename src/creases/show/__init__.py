@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from creases._doors import open_on_use
 
 if TYPE_CHECKING:
-    from creases.show._animation._animation import animate_growth, animate_training
-    from creases.show._animation._tracks import animate_tracks
-    from creases.show._figures._cell import plot_cell
+    from creases.show._animation._animation import animate_growth
+    from creases.show._figures._cell import plot_cell, plot_polytope
     from creases.show._figures._compare import (
         plot_compression,
         plot_disagreement,
+        plot_pruning,
         plot_section,
         plot_similarity,
     )
@@ -23,19 +23,15 @@ if TYPE_CHECKING:
     from creases.show._figures._growth import GrowthView, plot_growth
     from creases.show._figures._line import plot_line
     from creases.show._figures._network import plot_network
-    from creases.show._figures._pieces import plot_pieces
     from creases.show._figures._plane import mark_points, plane_height, plot_plane
-    from creases.show._figures._polytope import plot_polytope
-    from creases.show._figures._pruning import plot_pruning
     from creases.show._figures._safety_map import plot_safety_map
     from creases.show._figures._sensitivity import (
         plot_gradients,
         plot_images,
     )
     from creases.show._figures._space import plot_space
-    from creases.show._figures._splines import plot_spline, plot_tracks
+    from creases.show._figures._splines import plot_pieces, plot_spline, plot_tracks
     from creases.show._figures._surface import plot_surface
-    from creases.show._figures._sweeps import draw_cells, format_table, heatmap_cells, heatmap_size, plot_heatmap
     from creases.show._figures._table_model import plot_curves
     from creases.show._save import save_figure
     from creases.show._style import (
@@ -57,15 +53,9 @@ __all__ = [
     "active_theme",
     "amount_colormap",
     "animate_growth",
-    "animate_tracks",
-    "animate_training",
     "apply_theme",
     "class_color",
-    "draw_cells",
-    "format_table",
     "get_axes",
-    "heatmap_cells",
-    "heatmap_size",
     "mark_points",
     "new_figure",
     "new_grid",
@@ -78,7 +68,6 @@ __all__ = [
     "plot_effect",
     "plot_gradients",
     "plot_growth",
-    "plot_heatmap",
     "plot_images",
     "plot_importance",
     "plot_line",
@@ -102,15 +91,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "_animation._animation": (
-        "animate_growth",
-        "animate_training",
-    ),
-    "_animation._tracks": ("animate_tracks",),
-    "_figures._cell": ("plot_cell",),
+    "_animation._animation": ("animate_growth",),
+    "_figures._cell": ("plot_cell", "plot_polytope"),
     "_figures._compare": (
         "plot_compression",
         "plot_disagreement",
+        "plot_pruning",
         "plot_section",
         "plot_similarity",
     ),
@@ -125,14 +111,11 @@ _HOMES = {
     ),
     "_figures._line": ("plot_line",),
     "_figures._network": ("plot_network",),
-    "_figures._pieces": ("plot_pieces",),
     "_figures._plane": (
         "mark_points",
         "plane_height",
         "plot_plane",
     ),
-    "_figures._polytope": ("plot_polytope",),
-    "_figures._pruning": ("plot_pruning",),
     "_figures._safety_map": ("plot_safety_map",),
     "_figures._sensitivity": (
         "plot_gradients",
@@ -140,17 +123,11 @@ _HOMES = {
     ),
     "_figures._space": ("plot_space",),
     "_figures._splines": (
+        "plot_pieces",
         "plot_spline",
         "plot_tracks",
     ),
     "_figures._surface": ("plot_surface",),
-    "_figures._sweeps": (
-        "draw_cells",
-        "format_table",
-        "heatmap_cells",
-        "heatmap_size",
-        "plot_heatmap",
-    ),
     "_figures._table_model": ("plot_curves",),
     "_save": ("save_figure",),
     "_style": (

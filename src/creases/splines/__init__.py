@@ -44,8 +44,7 @@ from creases.splines._initialise import Method, initialise
 from creases.splines._multivariate import Hyperplanes, to_hyperplanes
 from creases.splines._relocate import relocate
 from creases.splines._relocation import Relocation
-from creases.splines._roughness import roughness
-from creases.splines._spline import Shallow, Spline
+from creases.splines._spline import Shallow, Spline, roughness
 
 __all__ = [
     "Breakpoints",

@@ -214,3 +214,15 @@ def _evaluate(x: ArrayLike, c0: float, c1: float, units: Callable[[Floats], Floa
     with np.errstate(invalid="ignore"):  # a weight of 0 at infinity
         parts = [units(flat[i : i + rows]) for i in range(0, len(flat), rows)]
         return np.asarray(c0 + c1 * points + np.concatenate([np.zeros(0), *parts]).reshape(points.shape))
+
+
+def roughness(function: Spline | Shallow) -> float:
+    """Return the roughness ``rho = sum_i mu_i^2``, with coinciding breakpoints counted separately."""
+    if isinstance(function, Shallow):
+        bent = function.w != 0
+        mu = ((1 - function.leak) * function.w * function.v)[bent]
+    elif isinstance(function, Spline):
+        mu = function.mu
+    else:
+        raise InputError("function", "be a Spline or Shallow", type(function).__name__)
+    return float((mu**2).sum())

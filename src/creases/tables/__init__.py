@@ -6,7 +6,7 @@ detected; its ``encoding`` (a ``TableEncoding``) encodes new rows. ``fit_table``
 ``TableSplit``. ``load`` reads one back.
 ``describe_model``, ``points_card``, ``explain_row``, ``find_changes`` and ``certify_model`` put a model of curves, its
 predictions, what would change them and what is certain about it into words.
-``scorecard``, ``effects``, ``importance``, ``interactions`` and ``counterfactual`` say what it does with the columns.
+``effects``, ``importance``, ``interactions`` and ``counterfactual`` say what it does with the columns.
 """
 
 from typing import TYPE_CHECKING
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from creases.tables._explain.counterfactual import Counterfactual, counterfactual
     from creases.tables._explain.effects import CategoryEffect, NumberEffect, effects
     from creases.tables._explain.importance import Importance, importance, interactions
-    from creases.tables._explain.scorecard import Scorecard, ScorecardRegion, scorecard
     from creases.tables._fit.describe import describe_stage, describe_step
     from creases.tables._fit.experiment import Experiment
     from creases.tables._fit.fit_table import fit_problem, fit_table, make_config
@@ -79,8 +78,6 @@ __all__ = [
     "RunFile",
     "RunSettings",
     "SavedRun",
-    "Scorecard",
-    "ScorecardRegion",
     "Snapshot",
     "Snapshots",
     "TableEncoding",
@@ -118,7 +115,6 @@ __all__ = [
     "read_columns",
     "read_table",
     "resolve_data",
-    "scorecard",
     "shift_decision",
 ]
 
@@ -132,7 +128,6 @@ _HOMES = {
     "_explain.counterfactual": ("Counterfactual", "counterfactual"),
     "_explain.effects": ("CategoryEffect", "NumberEffect", "effects"),
     "_explain.importance": ("Importance", "importance", "interactions"),
-    "_explain.scorecard": ("Scorecard", "ScorecardRegion", "scorecard"),
     "_fit.describe": ("describe_stage", "describe_step"),
     "_fit.experiment": ("Experiment",),
     "_fit.fit_table": ("fit_problem", "fit_table", "make_config"),

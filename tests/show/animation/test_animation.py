@@ -1,4 +1,4 @@
-"""Growth and training through time: the pictures of an animation are those of its moments."""
+"""Growth through time: the pictures of an animation are those of its moments."""
 
 import sys
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from PIL import Image
 import creases
 from creases.errors import FileError, InputError
 from creases.growth import History
-from creases.show import animate_growth, animate_training, theme
+from creases.show import animate_growth, theme
 from creases.show._animation._animation import _shots
 from creases.show._animation._stage import Scene, Stage
 from show.pictures import FOLDS, LABELS, POINTS, RECORD, history
@@ -44,6 +44,11 @@ MOMENTS = [
 ]
 TOLD = History(epochs=history().epochs, records=[RECORDED])
 LOOK: dict[str, Any] = {"history": TOLD, "X": POINTS, "y": LABELS, "dpi": 30}
+
+
+def animate_networks(networks, path, **options):
+    moments = [Moment(epoch, "training", None, net) for epoch, net in enumerate(networks)]
+    return animate_growth(moments, path, **options)
 
 
 def pictures(path):
@@ -124,10 +129,10 @@ def test_without_ffmpeg_the_extra_is_named(tmp_path, monkeypatch):
         animate_growth(MOMENTS, tmp_path / "growth.mp4", **LOOK)
 
 
-def test_training_shows_some_of_many_networks_the_first_and_the_last_among_them(tmp_path):
+def test_a_film_shows_some_of_many_networks_the_first_and_the_last_among_them(tmp_path):
     told = []
     networks = [creases.read([([[1.0, k / 10]], [0.0]), ([[1.0]], [-0.2])]) for k in range(10)]
-    path = animate_training(networks, tmp_path / "t.gif", frames=4, dpi=30, progress=lambda *done: told.append(done))
+    path = animate_networks(networks, tmp_path / "t.gif", frames=4, dpi=30, progress=lambda *done: told.append(done))
     assert len(pictures(path)) == 4
     assert told == [("writing frames", k, 4) for k in (1, 2, 3, 4)]
 
@@ -135,7 +140,7 @@ def test_training_shows_some_of_many_networks_the_first_and_the_last_among_them(
 def test_one_input_is_shown_as_a_function_over_its_data(tmp_path):
     networks = [creases.read([([[1.0]], [-k / 4]), ([[k]], [0.0])]) for k in range(3)]
     x = np.linspace(-1, 2, 9)[:, None]
-    path = animate_training(networks, tmp_path / "t.gif", X=x, y=np.abs(x[:, 0]), features=["load"], dpi=30)
+    path = animate_networks(networks, tmp_path / "t.gif", X=x, y=np.abs(x[:, 0]), features=["load"], dpi=30)
     assert len(pictures(path)) == 3
 
 
@@ -155,7 +160,7 @@ def test_classes_of_one_input_are_shown_as_outputs_over_their_samples():
 
 def test_networks_without_samples_are_shown_around_the_origin(tmp_path):
     for net, empty in ((FOLDS, np.zeros((0, 2))), (creases.read([([[1.0]], [0.0])]), np.zeros((0, 1)))):
-        path = animate_training([net], tmp_path / "t.gif", X=empty, y=np.zeros(0), beside=(), dpi=30)
+        path = animate_networks([net], tmp_path / "t.gif", X=empty, y=np.zeros(0), beside=(), dpi=30)
         assert len(pictures(path)) == 1
 
 
@@ -167,25 +172,25 @@ def test_networks_without_samples_are_shown_around_the_origin(tmp_path):
         ([FOLDS], {"X": POINTS, "y": ["a"] * len(POINTS)}, "y must be an array of numbers"),
     ],
 )
-def test_training_that_cannot_be_animated_is_refused(networks, options, message, tmp_path):
+def test_networks_that_cannot_be_animated_are_refused(networks, options, message, tmp_path):
     with pytest.raises(InputError, match=message):
-        animate_training(networks, tmp_path / "t.gif", **options)
+        animate_networks(networks, tmp_path / "t.gif", **options)
     assert not list(tmp_path.iterdir())
 
 
 def test_values_of_two_inputs_are_no_classes(tmp_path):
     film = stage((), y=None)
     film.picture(film.shots[0])
-    path = animate_training([FOLDS], tmp_path / "t.gif", X=POINTS, y=LABELS + 0.5, beside=(), dpi=30)
+    path = animate_networks([FOLDS], tmp_path / "t.gif", X=POINTS, y=LABELS + 0.5, beside=(), dpi=30)
     assert path.is_file()
 
 
 def test_more_inputs_are_shown_on_a_slice(tmp_path):
     net = creases.read([(np.eye(3), np.zeros(3)), ([[1.0, -1.0, 1.0]], [0.1])])
     cut = {"origin": np.zeros(3), "basis": np.eye(3)[:, :2], "box": [(-1, 1), (-1, 1)]}
-    assert animate_training([net], tmp_path / "t.gif", dpi=30, features=["a", "b"], **cut).is_file()
+    assert animate_networks([net], tmp_path / "t.gif", dpi=30, features=["a", "b"], **cut).is_file()
     with pytest.raises(InputError, match="origin must come with basis and box for a network of 3 inputs"):
-        animate_training([net], tmp_path / "t.gif")
+        animate_networks([net], tmp_path / "t.gif")
 
 
 @pytest.mark.parametrize(
@@ -207,7 +212,7 @@ def test_more_inputs_are_shown_on_a_slice(tmp_path):
         ({"X": np.full((48, 2), np.nan)}, InputError, "X must be finite"),
     ],
 )
-def test_what_cannot_be_animated_is_refused_and_nothing_is_written(options, kind, message, tmp_path):
+def test_what_cannot_be_animated_are_refused_and_nothing_is_written(options, kind, message, tmp_path):
     given = {"moments": MOMENTS, "path": "growth.gif", **LOOK, **options}
     with pytest.raises(kind, match=message):
         animate_growth(given.pop("moments"), tmp_path / given.pop("path"), **given)

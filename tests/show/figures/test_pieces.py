@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from creases.show._figures._pieces import plot_pieces
+from creases.show._figures._splines import plot_pieces
 from creases.splines import OptimalFit
 from creases.splines._spline import Pieces
 

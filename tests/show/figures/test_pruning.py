@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from creases.errors import InputError
-from creases.show._figures._pruning import plot_pruning
+from creases.show._figures._compare import plot_pruning
 from creases.show._style import new_figure
 
 

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
-from PIL import Image
 
 from creases.errors import InputError
-from creases.show import animate_tracks, save_figure
+from creases.show import save_figure
 from creases.show._figures._splines import plot_delta_slopes, plot_fit, plot_spline, plot_tracks
 from creases.show._style import new_figure
 from creases.splines import Shallow, Tracker
@@ -82,19 +81,6 @@ def test_the_figure_has_fit_delta_slopes_and_errors(net, tmp_path):
     assert save_figure(figure, tmp_path / "fit.png").stat().st_size > 10_000
 
 
-def test_an_animation_has_the_frames_asked_for(history, tmp_path):
-    path = animate_tracks(history, tmp_path / "training.gif", data=DATA, target=np.square, frames=3, fps=2, dpi=40)
-    with Image.open(path) as image:
-        assert 3 <= image.n_frames <= 5  # the last one stays
-    assert [entry.name for entry in tmp_path.iterdir()] == ["training.gif"]
-
-
-def test_one_frame_without_breakpoints_or_data_is_animated(tmp_path):
-    tracker = Tracker()
-    tracker(Shallow([0.0], [1.0], [1.0], 0.5, 2.0))
-    assert animate_tracks(tracker.history(), tmp_path / "line.gif", fps=1, dpi=40).is_file()
-
-
 def test_a_function_without_breakpoints_is_drawn(ax):
     plot_fit(Shallow([], [], [], 1.0, 2.0), ax=ax)
     np.testing.assert_allclose(curve(ax, "network"), [[-1.1, 1.1], [-1.2, 3.2]])
@@ -104,16 +90,13 @@ def test_a_function_without_breakpoints_is_drawn(ax):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda h, p: animate_tracks(h, p / "a.avi"), r"path must end in \.gif or"),
-        (lambda h, p: animate_tracks(Tracker().history(), p / "a.gif"), "history must have at least one step"),
-        (lambda h, p: animate_tracks(h, p / "a.gif", frames=0), "frames must be a positive integer"),
-        (lambda h, p: plot_tracks(h, window=(1, 0)), "window must be two finite numbers"),
-        (lambda h, p: plot_fit(Shallow([1.0], [0.0], [1.0]), data=([1.0], [])), "y must have one target per input"),
+        (lambda h: plot_tracks(h, window=(1, 0)), "window must be two finite numbers"),
+        (lambda h: plot_fit(Shallow([1.0], [0.0], [1.0]), data=([1.0], [])), "y must have one target per input"),
     ],
 )
-def test_wrong_arguments_are_named(history, tmp_path, call, message):
+def test_wrong_arguments_are_named(history, call, message):
     with pytest.raises(InputError, match=message):
-        call(history, tmp_path)
+        call(history)
 
 
 def test_errors_are_at_the_data_where_no_target_is_known(net):

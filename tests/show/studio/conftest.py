@@ -11,8 +11,8 @@ from studio_wire import Studio
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    """A studio that soon lets sessions go; not so soon that a page of a busy machine cannot come back."""
-    started = Studio(tmp_path_factory.mktemp("studio"), away=8.0, message=2**20, sessions=4)
+    """A studio that takes few connections and small messages."""
+    started = Studio(tmp_path_factory.mktemp("studio"), message=2**20, connections=30)
     yield started
     assert started.end() == (0, "")
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from creases import splines
 from creases.errors import InputError
-from creases.splines._curvature import curvature_quantiles
+from creases.splines._initialise import curvature_quantiles
 from creases_reproduction.splines import theory
 
 X = np.linspace(-3, 3, 60)

@@ -57,9 +57,9 @@ def read_samples(
         return Samples(X.reshape(len(X), -1), y, other, source, X.shape[1:])
     if normalise:
         raise InputError("normalise", f"be left out for files; it is for images ({', '.join(IMAGES)})")
-    from creases.cli import _tables as tables
+    from creases.cli._samples import read_points
 
-    points, classes = tables.read_samples(Path(data), target, net.n_in, net.n_out)
+    points, classes = read_points(Path(data), target, net.n_in, net.n_out)
     if train and len(points) < samples + train:
         raise InputError(
             "train",

@@ -7,8 +7,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from creases._files import write_atomically, write_json
 from creases.cli.grow._report import Report, text
 from creases.tables import RunFile, data_box, metrics_summary
@@ -17,10 +15,6 @@ if TYPE_CHECKING:
     from creases.network import Network
     from creases.regions import LinePartition, PlanePartition
     from creases.show import GrowthView
-    from creases.tables import TableSplit
-
-#: Numbers in a table up to which its scorecard is written: beyond, coefficients of all regions would fill the memory.
-MAX_NUMBERS = 500_000
 
 
 def write(report: Report, folder: Path) -> dict[str, Path]:
@@ -35,8 +29,6 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
         files["table encoding"] = folder / RunFile.ENCODING  # written before the run began
     metrics = metrics_summary(report.baselines, data, report.experiment.threshold)
     files["metrics"] = write_json(metrics, folder / RunFile.METRICS)
-    if data.problem.X.size <= MAX_NUMBERS:
-        files["scorecard"] = write_scorecard(net, data, folder / RunFile.SCORECARD)
     if find_spec("onnx") is not None:
         files["ONNX"] = net.save(folder / RunFile.ONNX)
     named = {"features": data.problem.features, "classes": data.problem.classes, "scaling": data.scaling.to_dict()}
@@ -45,18 +37,6 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
         temporary.write_text(text(report), encoding="utf-8")
     draw(report, files["picture"])
     return files
-
-
-def write_scorecard(net: Network, data: TableSplit, path: Path) -> Path:
-    """Write the regions that hold rows that were trained on, each with its linear function, as text."""
-    from creases.tables import scorecard
-
-    problem, rows = data.problem, np.sort(np.concatenate(data.parts[:2]))
-    features, classes, target = problem.features, problem.classes, problem.target or None
-    card = scorecard(net, problem.X[rows], problem.y[rows], names=features, classes=classes, target=target)
-    with write_atomically(path) as temporary:
-        temporary.write_text(f"{card}\n", encoding="utf-8")
-    return path
 
 
 def draw(report: Report, path: Path, *, dpi: int = 160) -> None:

@@ -1,18 +1,26 @@
-"""The training of a batch as plain arrays, all arguments checked: what an engine is called with."""
+"""The training of a batch as plain arrays, all arguments checked, and its run in the compiled kernel."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from math import inf, log
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+import torch
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+#: Samples are kept in the lanes' memory from epoch to epoch if they take at most so many bytes.
+MAX_RESIDENT_BYTES = 1 << 18
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Train B networks of P parameters; see :mod:`creases.lab._training.train` for what an engine does with it.
+    """Train B networks of P parameters; see :mod:`creases.lab._training.train` for the rules of a run.
 
     Every array of real numbers but ``lr`` has the dtype of the networks.
     """
@@ -38,7 +46,6 @@ class Task:
     ]  #: (B,) int64; the order of samples in epoch e is ``creases.lab._training.order.order(seed, e, n)``
     until_correct: int | None  #: freeze a network once so many of its samples are classified correctly
     until_loss: float | None  #: freeze a network once its loss is below this
-    device: str = "cpu"
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -53,3 +60,89 @@ class Ends(NamedTuple):
     epochs: NDArray[Any]  #: (B,) int64
     losses: NDArray[Any]  #: (B,) float64, of all samples
     n_correct: NDArray[Any]  #: (B,) int64 samples that are classified correctly (any number for squared_error)
+
+
+def run(task: Task) -> Ends:
+    """Train the networks of a task, in place."""
+    from creases.lab._training.kernel import work
+
+    B, rules = task.W.shape[1], _rules(task)
+    epochs, losses, right = np.zeros(B, np.int64), np.zeros(B), np.zeros(B, np.int64)
+    arrays = (task.W, task.first, task.second, task.steps, task.X, task.y, task.lr, task.seeds)
+    _run_in_threads(lambda queue: work(queue, rules, _lanes(rules), *arrays, epochs, losses, right), B)
+    return Ends(epochs, losses / task.X.shape[1], right)
+
+
+def _run_in_threads(do: Callable[[Array], None], count: int) -> None:
+    """Do something in each of several threads, which share a queue of networks.
+
+    Moments of units that are never active fade away: numbers near zero would cost ten times as long as others, unless
+    they are flushed to zero.
+    """
+    queue = np.zeros(2, np.int64)
+    threads = max(1, min(torch.get_num_threads(), count))
+    with ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool:
+        try:
+            for each in [pool.submit(do, queue) for _ in range(threads)]:
+                each.result()
+        finally:
+            queue[1] = 1  # after an interrupt the others stop, too
+
+
+def _rules(task: Task) -> Any:
+    from creases.lab._simd._vectors import BYTES, SAMPLES
+    from creases.lab._training.kernel import Rules
+    from creases.lab._training.losses import CODES
+
+    b1, b2 = task.betas
+    dtype, (_, n, batches) = task.W.dtype, task.shape
+    blocks = -(-n // SAMPLES)
+    size = blocks * SAMPLES * (task.X.shape[2] + task.y.shape[2]) * BYTES
+    resident = task.batch_size is None and size <= MAX_RESIDENT_BYTES
+    return Rules(
+        widths=np.array(task.widths),
+        leak=float(task.leak),
+        loss=CODES[task.loss],
+        optimizer=int(task.optimizer == "sgd"),
+        numbers=np.array([b1, 1 - b1, b2, 1 - b2, task.eps, task.momentum], dtype),
+        table=_corrections(task, int(task.steps.max()) + task.epochs * batches).astype(dtype),
+        epochs=task.epochs,
+        size=0 if task.batch_size is None else task.batch_size,
+        need=task.until_correct or 0,
+        limit=-inf if task.until_loss is None else task.until_loss,
+        resident=resident,
+        at=_layout(task, blocks if resident else 1),
+    )
+
+
+def _corrections(task: Task, steps: int) -> Array:
+    """Adam's 1 / (1 - beta1^t) and 1 / sqrt(1 - beta2^t) for t = 1, ..., until they no longer change; 1 for others."""
+    top = max(task.betas)
+    if task.optimizer == "sgd" or not top:
+        return np.ones((1, 2))
+    t = np.arange(1, min(steps, int(40 / -log(top)) + 1) + 1)
+    return np.stack([1 / (1 - task.betas[0] ** t), 1 / np.sqrt(1 - task.betas[1] ** t)], axis=1)
+
+
+def _layout(task: Task, blocks: int) -> Any:
+    from creases.lab._simd._vectors import SAMPLES
+    from creases.lab._training.kernel import Layout
+
+    P, units = len(task.W), sum(task.widths[1:])
+    sizes = [P, P, P, P, units * SAMPLES]
+    sizes += [blocks * task.X.shape[2] * SAMPLES, blocks * task.y.shape[2] * SAMPLES, 4 * SAMPLES, 2, 2]
+    return Layout(*map(int, np.cumsum([0, *sizes])))
+
+
+def _lanes(rules: Any) -> Any:
+    """Memory of one thread; lanes without a network have zero weights, and stay there."""
+    from creases.lab._simd._vectors import BYTES, SAMPLES
+    from creases.lab._training.kernel import Lanes
+    from creases.lab._training.order import ROUNDS
+
+    dtype = rules.numbers.dtype
+    L = BYTES // dtype.itemsize
+    memory = np.zeros((rules.at.end + 1) * L, dtype)
+    memory = memory[-memory.ctypes.data % BYTES // dtype.itemsize :]
+    keys, samples = np.zeros((2 * ROUNDS, L), np.uint32), np.zeros((SAMPLES, L), np.uint32)
+    return Lanes(memory, np.zeros((6, L), np.int64), keys, samples, np.zeros(L, np.int64), np.zeros(L))

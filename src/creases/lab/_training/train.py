@@ -1,11 +1,7 @@
 """Training many networks as one.
 
 ``train`` checks its arguments and lays them out as plain arrays, parameters (P, B), in a
-:class:`creases.lab._training.task.Task`. An engine does the rest: the module of this package that is named as the
-device's type ("cpu", "cuda"), imported when it is needed, has ``run(task: Task) -> Ends``. It changes the arrays
-``task.W``, ``task.first``, ``task.second`` and ``task.steps`` in place and returns each network's epochs, its loss on
-all samples (in float64) and its number of correctly classified samples (:class:`creases.lab._training.task.Ends`). It
-is not called for an empty batch, and may be called with no epochs. The rules of every engine:
+:class:`creases.lab._training.task.Task`, which ``run`` of that module trains in place, in a compiled kernel. The rules:
 
 - A network's numbers depend on nothing but its own column of the task, whichever others are trained with it.
 - In epoch e (from 0, counted in each call) a network of seed s sees its samples in the order
@@ -22,24 +18,20 @@ is not called for an empty batch, and may be called with no epochs. The rules of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from math import ceil, isfinite, prod
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 
 from creases._arguments import check_arguments
-from creases._schema import NUMBER, STRING, sequence
+from creases._schema import NUMBER, sequence
 from creases._validation import as_array, check_choice, check_count, check_number, check_numbers
 from creases.errors import InputError
 from creases.lab._training.batch import Batch
 from creases.lab._training.samples import Loss, check_samples
-from creases.lab._training.task import Array, Ends, Task
-
-ENGINES = ("cpu", "cuda")
+from creases.lab._training.task import Array, Ends, Task, run
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +60,7 @@ class TrainingResult:
     accuracy: NDArray[np.float64]  #: (B,) fractions of samples classified correctly; NaN for "squared_error"
 
 
-@check_arguments(betas=sequence(NUMBER, length=2), device=STRING)
+@check_arguments(betas=sequence(NUMBER, length=2))
 def train(
     batch: Batch,
     X: ArrayLike,
@@ -86,12 +78,11 @@ def train(
     until_accuracy: float | None = None,
     until_loss: float | None = None,
     moments: Moments | None = None,
-    device: str = "cpu",
 ) -> TrainingResult:
     """Train every network of a batch, as ``torch.optim.Adam`` or ``SGD`` would train each alone.
 
-    A network's result is the same, bit for bit, whichever others are trained with it. On the CPU the work is shared by
-    ``torch.get_num_threads()`` threads.
+    A network's result is the same, bit for bit, whichever others are trained with it. The work is
+    shared by ``torch.get_num_threads()`` threads.
 
     Parameters
     ----------
@@ -123,8 +114,6 @@ def train(
     moments
         State of the optimizer to resume from, as returned by an earlier call. Entries of new units are zero; step
         counters continue for all, as :func:`creases.widen` carries them.
-    device
-        "cpu", or a torch device such as "cuda".
 
     Examples
     --------
@@ -165,22 +154,11 @@ def train(
         seeds=_check_seeds(seed, B),
         until_correct=_correct_samples(until_accuracy, loss, n),
         until_loss=_check_loss(until_loss),
-        device=device,
     )
-    ends = _engine(device)(task) if B else Ends(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
+    ends = run(task) if B else Ends(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
     weights, first, second = (_unflatten(part, batch) for part in (task.W, task.first, task.second))
     accuracy = np.full(B, np.nan) if loss == "squared_error" else ends.n_correct / n
     return TrainingResult(weights, Moments(first, second, task.steps), ends.epochs, ends.losses, accuracy)
-
-
-def _engine(device: str) -> Any:
-    try:
-        kind = torch.device(device).type
-    except RuntimeError:
-        kind = ""
-    if kind not in ENGINES:
-        raise InputError("device", f"be {' or '.join(map(repr, ENGINES))}", repr(device))
-    return import_module(f"creases.lab._training.{kind}").run
 
 
 def _check_options(

@@ -19,9 +19,8 @@ from torch import Tensor
 
 from creases._files import open_regular, parse_json, write_atomically
 from creases._program._affine import AFFINE_OPS
-from creases._program._bends import BEND_OPS
 from creases._program._program import LINKS, Program
-from creases._program._step import Step
+from creases._program._step import BEND_OPS, Step
 from creases.errors import FileError
 
 _ENTRY = "creases-network"

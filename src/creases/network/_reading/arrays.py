@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from creases._array_files import open_npz
 from creases._program._step import Step
 from creases._text import plural
 from creases._validation import check_number
-from creases.errors import InputError
+from creases.errors import FileError, InputError
 from creases.network._network import Network
 
 
@@ -68,3 +70,26 @@ def _numbers(part: Any) -> np.ndarray:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"entries of type {array.dtype}")
     return array.astype(np.float64)
+
+
+def read_npz(path: Path) -> Network:
+    """Read a network of the layers ``(W0, b0), (W1, b1), ...``, with bends between them."""
+    try:
+        with open_npz(path) as arrays:
+            content = dict(arrays)
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot read {path} as an .npz file of weights: {error}") from None
+    layers: list[tuple[Any, Any]] = []
+    while f"W{len(layers)}" in content:
+        bias = f"b{len(layers)}"
+        if bias not in content:
+            raise FileError(f"cannot read {path}: it has W{len(layers)} but no {bias}")
+        layers.append((content[f"W{len(layers)}"], content[bias]))
+    if not layers:
+        raise FileError(
+            f"cannot read {path}: it must hold W0, b0, W1, b1, ...; it holds {', '.join(content) or 'nothing'}"
+        )
+    leak = content.get("leak", np.zeros(()))
+    if leak.ndim or leak.dtype.kind not in "biuf":
+        raise FileError(f"cannot read {path}: its leak must be one number, got shape {leak.shape} of {leak.dtype}")
+    return from_arrays(layers, leak=float(leak))

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from creases._program._propagation import propagate
+from creases._program._forward_pass import propagate
 from creases._program._step import Step
 from creases.errors import CreasesError, LinkWarning, ReadError
 from creases.network._network import Network

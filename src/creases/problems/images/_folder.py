@@ -1,11 +1,17 @@
-"""The folder of image data: an argument, or the environment variable CREASES_DATA."""
+"""Where the files of images are: a folder that is given, or fetched from OpenML."""
 
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._typing import Bytes
 from creases.errors import FileError
+from creases.problems.images._images import Split
 
 VARIABLE = "CREASES_DATA"
 
@@ -36,3 +42,35 @@ def where(root: Path | None, places: tuple[str, ...]) -> str:
     if root is None:
         return f"no folder was given: set the environment variable {VARIABLE} or pass folder="
     return "looked in " + ", ".join(str(root / place) for place in places)
+
+
+TEST = 10_000  # images at the end of both sets
+
+
+def fetch_images(
+    name: str, split: Split, shape: tuple[int, int, int], test_counts: tuple[int, ...]
+) -> tuple[Bytes, NDArray[np.int64]]:
+    """Download images (n, *shape) and labels (n,) of one split of OpenML's ``mnist_784`` or ``CIFAR_10``.
+
+    OpenML keeps both splits in one table, the test images last; ``test_counts``, how often each class occurs among
+    them, tells whether that is so.
+    """
+    from sklearn.datasets import fetch_openml
+
+    parser = "pandas" if find_spec("pandas") else "liac-arff"  # the first is much faster, but needs pandas
+    try:
+        table = fetch_openml(name, version=1, as_frame=False, parser=parser)
+    except (OSError, ValueError) as error:
+        raise FileError(
+            f"fetch: {name} could not be downloaded from OpenML ({error}); check the connection, or put the "
+            "files into a folder and pass it as folder= or set CREASES_DATA"
+        ) from error
+    pixels, labels = np.asarray(table.data), np.asarray(table.target).astype(np.int64)
+    counts = tuple(int(c) for c in np.bincount(labels[-TEST:], minlength=len(test_counts)))
+    if pixels[0].size != np.prod(shape) or counts != test_counts:
+        raise FileError(
+            f"fetch: OpenML's {name} is not laid out as expected (rows of {np.prod(shape)} pixels, the official test "
+            "images last); put the official files into a folder and pass it as folder= or set CREASES_DATA"
+        )
+    rows = slice(-TEST, None) if split == "test" else slice(None, -TEST)
+    return pixels[rows].astype(np.uint8).reshape(-1, *shape), labels[rows]

@@ -16,20 +16,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._array_files import load_npy
+from creases._array_files import open_npz
+from creases._engines import check_engine, map_in_order, open_engine
 from creases._files import parse_json, read_bytes, read_text, write_atomically, write_json
 from creases._program import pack_sides
-from creases._typing import Floats
+from creases._typing import Floats, Progress
 from creases._validation import check_box, check_count, check_index
-from creases.errors import CreasesError, FileError, InputError
+from creases.errors import FileError, InputError
 from creases.network import Network, NetworkLike, PointsLike, as_network
 from creases.regions._plane.plane import MARGIN, PlanePartition, plane
 from creases.regions._slices import box_around, check_slice, slice_through
 
 #: Files of a folder of tiles.
-PLANE, NETWORK, SWEEP = "plane.json", "network.bin", "sweep"
+PLANE, NETWORK = "plane.json", "network.bin"
 
-#: Most tiles along a side: each is a file, and a job of the sweep.
+#: Most tiles along a side: each is two files.
 MAX_TILES = 4096
 
 
@@ -56,7 +57,7 @@ class PlaneTiles:
             net = Network.from_bytes(read_bytes(folder / NETWORK), str(folder / NETWORK))
             box, origin, basis = (np.array(plane[name], float) for name in ("box", "origin", "basis"))
             return cls(net, folder, check_box(box, 2), *check_slice(net, origin, basis), _check_tiles(plane["tiles"]))
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError, FileError) as error:
             raise FileError(f"{folder}: not a folder of tiles, or damaged: {error}") from None
 
     def __len__(self) -> int:
@@ -69,7 +70,7 @@ class PlaneTiles:
 
     def tile(self, column: int, row: int) -> PlanePartition:
         """Return the partition of one tile; columns follow the first coordinate of t, rows the second."""
-        return PlanePartition.load(self._file(column, row, "tile", ".npz"))
+        return PlanePartition.load(self._file(column, row, "tile"))
 
     def tile_box(self, column: int, row: int) -> Floats:
         """Return the bounds (2, 2) of t in one tile; neighbors have equal numbers on their common side."""
@@ -82,44 +83,36 @@ class PlaneTiles:
         """Number of regions; one that tiles cut counts once."""
         inner, shared = 0, list[NDArray[np.uint8]]()
         for column, row in np.ndindex(self.tiles, self.tiles):
-            shared.append(self._shared_patterns(column, row))
-            inner += self._parts[column, row] - len(shared[-1])
+            n_parts, patterns = self._shared_patterns(column, row)
+            shared.append(patterns)
+            inner += n_parts - len(patterns)
         return inner + len(np.unique(np.concatenate(shared), axis=0))
 
-    def _shared_patterns(self, column: int, row: int) -> NDArray[np.uint8]:
-        """Return the patterns (k, n_bytes) of the regions of a tile that reach into others."""
-        path = self._file(column, row, "shared", ".npy")
+    def _shared_patterns(self, column: int, row: int) -> tuple[int, NDArray[np.uint8]]:
+        """Return the number of parts in a tile, and the patterns (k, n_bytes) of those that reach into other tiles."""
+        path = self._file(column, row, "shared")
         try:
-            patterns: NDArray[np.uint8] = load_npy(path)
-        except (OSError, ValueError) as error:
+            with open_npz(path) as arrays:
+                n_parts, patterns = int(arrays["parts"]), arrays["patterns"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise FileError(f"{path}: not done yet, or damaged: {error}") from None
         if patterns.dtype != np.uint8 or patterns.ndim != 2 or patterns.shape[1] != self._n_bytes:
             raise FileError(f"{path}: damaged: expected patterns of {self._n_bytes} bytes")
-        return patterns
+        if n_parts < len(patterns):
+            raise FileError(f"{path}: damaged: {len(patterns)} of {n_parts} parts are in other tiles, too")
+        return n_parts, patterns
 
     @property
     def _n_bytes(self) -> int:
         return int(pack_sides(self.net, np.zeros((1, self.net.n_units), np.int16)).shape[1])
 
-    @cached_property
-    def _parts(self) -> dict[tuple[int, int], int]:
-        """The number of parts in each tile, from the table of results."""
-        from creases.lab import Sweep
-
-        table = Sweep.open(self.folder / SWEEP).table()
-        return {(c, r): int(n) for c, r, n in zip(table["column"], table["row"], table["parts"], strict=True)}
-
-    def compute_tile(self, column: int, row: int) -> dict[str, int]:
-        """Compute one tile and write its files."""
+    def compute_tile(self, column: int, row: int) -> None:
+        """Compute one tile and write its files, the partition last: it tells that the tile is done."""
         part = plane(self.net, self.tile_box(column, row), self.origin, self.basis)
-        shared = self._shared_regions(part)
-        with (
-            write_atomically(self._file(column, row, "shared", ".npy")) as temporary,
-            open(temporary, "wb") as file,
-        ):
-            np.save(file, part.patterns[shared])
-        part.save(self._file(column, row, "tile", ".npz"))
-        return {"parts": part.count, "shared": len(shared), "vertices": len(part.vertices)}
+        patterns = part.patterns[self._shared_regions(part)]
+        with write_atomically(self._file(column, row, "shared")) as temporary, open(temporary, "wb") as file:
+            np.savez(file, parts=np.int64(part.count), patterns=patterns)
+        part.save(self._file(column, row, "tile"))
 
     def _shared_regions(self, part: PlanePartition) -> NDArray[np.int64]:
         """Return the regions of a tile with a side on another tile."""
@@ -128,8 +121,8 @@ class PlaneTiles:
         between = on_side & (part.box != self.box)
         return np.unique(part.edge_regions[between.any(axis=(1, 2))].max(axis=1)).astype(np.int64)
 
-    def _file(self, column: int, row: int, name: str, ending: str) -> Path:
-        return self.folder / f"{name}-{column}-{row}{ending}"
+    def _file(self, column: int, row: int, name: str) -> Path:
+        return self.folder / f"{name}-{column}-{row}.npz"
 
 
 def plane_tiles(
@@ -144,7 +137,7 @@ def plane_tiles(
     engine: str = "local",
     n_jobs: int | None = None,
     address: str | None = None,
-    progress: bool = True,
+    progress: Progress | None = None,
 ) -> PlaneTiles:
     """Compute all regions of a plane that is too large for memory, tile by tile, in the files of a folder.
 
@@ -160,9 +153,11 @@ def plane_tiles(
         Three points that choose the plane instead of box, origin and basis, as for :func:`plane_through`.
     tiles
         Number of tiles along each side of the box. A tile should have some hundred thousand regions at most.
-    engine, n_jobs, address, progress
-        Where tiles are computed: ``"local"`` processes, ``"serial"`` or ``"ray"``, as for
-        :meth:`creases.lab.Sweep.run`. The workers of a Ray cluster must share the folder.
+    engine, n_jobs, address
+        Where tiles are computed: ``"local"``, in so many processes of this machine (as many as cores); ``"serial"``, in
+        this process; ``"ray"``, on a Ray cluster, whose workers must share the folder.
+    progress
+        Called as ``progress("tiles", done, total)`` after each tile.
 
     Examples
     --------
@@ -171,8 +166,7 @@ def plane_tiles(
     >>> creases.regions.plane_tiles(net, tempfile.mkdtemp(), tiles=2, engine="serial").count
     4
     """
-    from creases.lab import ERROR, Sweep
-
+    check_engine(engine, n_jobs, address)
     net = as_network(net)
     bounds, start, directions = choose_plane(net, box, origin, basis, through)
     folder = Path(folder).resolve()
@@ -181,14 +175,15 @@ def plane_tiles(
         "tiles": _check_tiles(tiles),
     }  # fmt: skip
     _define(folder, definition, net.to("cpu").to_bytes())
-    places = np.ndindex(tiles, tiles)
-    jobs = [{"folder": str(folder), "column": column, "row": row} for column, row in places]
-    sweep = Sweep(f"{__name__}:compute_tile", jobs, folder / SWEEP)
-    status = sweep.run(engine=engine, n_jobs=n_jobs, address=address, chunk=1, progress=progress)
-    if status.failed:
-        last = str(sweep.failures()[ERROR].iloc[0]).strip().splitlines()[-1]
-        raise CreasesError(f"{status.failed} of {status.jobs} tiles failed; the first: {last}")
-    return PlaneTiles.load(folder)
+    found = PlaneTiles.load(folder)
+    left = [place for place in np.ndindex(tiles, tiles) if not found._file(place[0], place[1], "tile").exists()]
+    if left:
+        with open_engine(engine, compute_tile, len(left), n_jobs, address) as workers:
+            tasks = ((str(folder), column, row) for column, row in left)
+            for done, _ in enumerate(map_in_order(workers, tasks), tiles**2 - len(left) + 1):
+                if progress is not None:
+                    progress("tiles", done, tiles**2)
+    return found
 
 
 def _check_tiles(tiles: Any) -> int:
@@ -209,9 +204,10 @@ def choose_plane(net: Network, box: Any, origin: Any, basis: Any, through: Any) 
     return box_around(t, MARGIN), start, directions
 
 
-def compute_tile(folder: str, column: int, row: int) -> dict[str, int]:
-    """Compute one tile of a folder: the job of the sweep behind :func:`plane_tiles`."""
-    return PlaneTiles.load(folder).compute_tile(column, row)
+def compute_tile(folder: str, column: int, row: int) -> bool:
+    """Compute one tile of a folder: the task of :func:`plane_tiles`."""
+    PlaneTiles.load(folder).compute_tile(column, row)
+    return True
 
 
 def _define(folder: Path, definition: dict[str, Any], network: bytes) -> None:

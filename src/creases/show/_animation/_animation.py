@@ -1,4 +1,4 @@
-"""Animations of training and growth: regions, boundary, new creases and coefficients, as GIF or MP4."""
+"""Animations of growth: regions, boundary, new creases and coefficients, as GIF or MP4."""
 
 from __future__ import annotations
 
@@ -109,60 +109,6 @@ def animate_growth(
         scene = Scene(None, None, classes, features, scaling, history, names or {})
     records = [None if snapshot.record is None else numbers.get(snapshot.record) for snapshot in selected]
     shots = _shots([snapshot.net for snapshot in selected], [snapshot.epoch for snapshot in selected], records, domain)
-    return _write_film(shots, scene, panels if beside is None else beside, path, fps, dpi, progress)
-
-
-def animate_training(
-    networks: Sequence[Any],
-    path: str | Path,
-    *,
-    epochs: Sequence[int] | None = None,
-    X: ArrayLike | None = None,
-    y: ArrayLike | None = None,
-    classes: Sequence[str] | None = None,
-    features: Sequence[str] | None = None,
-    box: ArrayLike | None = None,
-    origin: ArrayLike | None = None,
-    basis: ArrayLike | None = None,
-    beside: Sequence[Beside] | None = None,
-    frames: int = 120,
-    fps: float = 8,
-    dpi: int = 80,
-    progress: Progress | None = None,
-) -> Path:
-    """Write training as ``.gif`` or ``.mp4``: regions, boundary and coefficients of a sequence of networks.
-
-    The other parameters are those of :func:`animate_growth`.
-
-    Parameters
-    ----------
-    networks
-        Copies of the network during training, in order.
-    epochs
-        Epoch of each network; 0, 1, 2, ... by default.
-    beside
-        As in :func:`animate_growth`; by default the dual plot, or the network for one input.
-
-    Returns
-    -------
-    Path
-        The file written.
-    """
-    from creases.network import as_network
-
-    times = list(range(len(networks))) if epochs is None else [int(epoch) for epoch in epochs]
-    if len(times) != len(networks):
-        raise InputError("epochs", f"have {len(networks)} numbers, one for each network", str(len(times)))
-    which = _choose_evenly(len(networks), frames)
-    nets = [as_network(networks[k]) for k in which]
-    points, values = _check_points(X, y)
-    scene = Scene(points, values, classes, features)
-    domain = _window(nets[0], scene, box, origin, basis)
-    _check_features(features, domain)
-    if origin is not None:
-        scene = Scene(None, None, classes, features)
-    panels: Sequence[Beside] = ("dual",) if nets[0].n_in > 1 else ("network",)
-    shots = _shots(nets, [times[k] for k in which], [None] * len(nets), domain)
     return _write_film(shots, scene, panels if beside is None else beside, path, fps, dpi, progress)
 
 

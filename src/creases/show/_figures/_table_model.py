@@ -1,21 +1,365 @@
-"""A model of a table as a picture: what each column adds, the most important first, then planes."""
+"""A model of a table as graphs: curves of columns, levels, planes of pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.tri import Triangulation
 
 from creases._arguments import check_arguments
-from creases._schema import instance
+from creases._schema import any_of, instance
+from creases._text import format_change, format_number
+from creases._typing import Floats, Ints
 from creases._validation import check_count
 from creases.errors import InputError
 from creases.show import _style as style
-from creases.show._figures._pair_graphs import short_text
-from creases.show._figures._term_graphs import plot_term, term_height
 from creases.tables import LevelGraph, NumberGraph, PairGraph, TableModel, fitted_rows, model_graphs
+
+#: Ticks of an axis of months, weekdays or hours.
+CYCLE_TICKS = 8
+
+
+class ColumnAxis(Protocol):
+    """What the axis of a number shows."""
+
+    @property
+    def knots(self) -> Floats: ...
+    @property
+    def place(self) -> Callable[[float], str]: ...
+    @property
+    def first_day(self) -> str: ...
+    @property
+    def cycle(self) -> tuple[float, ...]: ...
+    @property
+    def ticks(self) -> tuple[float, ...]: ...
+
+
+def axis_ticks(axis: ColumnAxis) -> list[tuple[float, str]]:
+    """Return where to label an axis of dates, times, intervals or words, and the labels; [] for any other number."""
+    if axis.ticks:
+        return [(value, axis.place(value)) for value in axis.ticks]
+    if axis.cycle:
+        some = axis.cycle[:: -(-len(axis.cycle) // CYCLE_TICKS)]
+        return [(value, axis.place(value)[:3].rstrip(":")) for value in some]
+    if axis.first_day:
+        return list(zip(*date_ticks(axis.first_day, float(axis.knots[0]), float(axis.knots[-1])), strict=True))
+    return []
+
+
+def date_ticks(first: str, low: float, high: float) -> tuple[list[float], list[str]]:
+    """Return days since the first date at which to label an axis of dates, and their labels.
+
+    Examples
+    --------
+    >>> date_ticks("1970-01-01", 0.0, 4383.0)
+    ([0.0, 1096.0, 2191.0, 3287.0, 4383.0], ['1970', '1973', '1976', '1979', '1982'])
+    """
+    start = np.datetime64(first[:10], "D")
+    ends = start + np.array([np.floor(low), np.ceil(high)]).astype(int)
+    unit = "Y" if high - low > 900 else "M" if high - low > 70 else "D"
+    marks = np.arange(ends[0].astype(f"M8[{unit}]"), ends[1].astype(f"M8[{unit}]") + 1)
+    days = (marks.astype("M8[D]") - start).astype(float)
+    inside = (days >= low) & (days <= high)
+    marks, days = marks[inside], days[inside]
+    step = max(1, -(-len(marks) // 5))
+    names = [str(mark) if unit == "Y" else mark.item().strftime("%b %Y" if unit == "M" else "%d %b") for mark in marks]
+    return days[::step].tolist(), names[::step]
+
+
+#: Values of a category that have a bar: those with the largest effects.
+LEVELS = 12
+
+#: Bins of the rows' density, and its height as a share of the plot.
+BINS, DENSITY = 32, 0.2
+
+#: Standard errors that a band and a whisker extend to either side.
+ERRORS = 2.0
+
+#: Knots up to which each gets a dot.
+DOTS = 40
+
+
+@check_arguments(graph=any_of(instance("NumberGraph"), instance("LevelGraph"), instance("PairGraph")))
+def plot_term(graph: NumberGraph | LevelGraph | PairGraph, *, ax: Axes | None = None) -> Axes:
+    """Plot what a column, or two columns together, add to the prediction of a model of a table.
+
+    A number has a curve with a dot at each knot, a band of two standard errors, and the density of the rows below; a
+    category a bar for each value; two numbers a map with its creases; a number and a category a curve for each value;
+    two categories a table. Of several classes each has its color.
+
+    Parameters
+    ----------
+    graph
+        One of those that :func:`creases.tables.model_graphs` returns.
+    ax
+        Axes to draw on; new ones by default.
+    """
+    ax = style.get_axes(ax, 3.6, term_height(graph))
+    with style.style_context():
+        if isinstance(graph, NumberGraph):
+            _draw_curve(ax, graph)
+        elif isinstance(graph, LevelGraph):
+            _draw_levels(ax, graph)
+        else:
+            plot_pair(graph, ax)
+        ax.set_title(short_text(graph.name, 40), loc="left", fontsize=9, fontweight="bold")
+        for side in ("top", "right"):
+            ax.spines[side].set_visible(False)
+    return ax
+
+
+def term_height(graph: NumberGraph | LevelGraph | PairGraph) -> float:
+    """Return the height in inches that a plot needs."""
+    if isinstance(graph, LevelGraph):
+        return max(1.5, 0.75 + 0.16 * min(len(graph.levels), LEVELS + 1))
+    if isinstance(graph, PairGraph):
+        return 2.6
+    return 1.9
+
+
+def value_label(graph: NumberGraph | LevelGraph | PairGraph) -> str:
+    """Return the label of the axis of effects."""
+    if len(graph.outputs) > 1:
+        return "points" if graph.unit == "points" else graph.unit
+    what = short_text(graph.outputs[0], 20)
+    return f"points for {what}" if graph.unit == "points" else graph.unit or what
+
+
+def _draw_curve(ax: Axes, graph: NumberGraph) -> None:
+    knots, several = graph.knots, len(graph.outputs) > 1
+    _draw_density(ax, graph)
+    ax.axhline(0.0, color=style.active_theme().quiet, linewidth=0.7, zorder=1)
+    for k in range(len(graph.outputs)):
+        color, height = style.class_color(k), graph.values[:, k]
+        if graph.errors is not None and not several:
+            reach = ERRORS * graph.errors[:, k]
+            ax.fill_between(knots, height - reach, height + reach, color=color, alpha=0.18, linewidth=0, zorder=2)
+        ax.plot(knots, height, color=color, linewidth=1.8, solid_joinstyle="round", zorder=3)
+        if len(knots) <= DOTS:
+            ax.plot(knots, height, "o", color=color, markersize=3.2, zorder=4)
+    if graph.missing is not None and not several and np.abs(graph.missing).max() > 0:
+        text = f"missing: {format_change(graph.missing[0])}"
+        ax.text(0.99, 0.97, text, transform=ax.transAxes, ha="right", va="top", fontsize=7.5, zorder=5,
+                color=style.active_theme().quiet)  # fmt: skip
+    span = float(knots[-1] - knots[0]) or 1.0
+    ax.set_xlim(knots[0] - 0.02 * span, knots[-1] + 0.02 * span)
+    ax.set_ylabel(value_label(graph))
+    ax.yaxis.set_major_locator(MaxNLocator(4))
+    low, high = ax.get_ylim()
+    ax.set_ylim(low - (DENSITY * (high - low) if len(graph.rows) else 0.0), high)
+    _set_ticks(ax, graph)
+
+
+def _draw_density(ax: Axes, graph: NumberGraph) -> None:
+    """Draw a histogram of the rows at the bottom, which the values do not reach."""
+    low, high = graph.knots[0], graph.knots[-1]
+    rows = graph.rows[(graph.rows >= low) & (graph.rows <= high)]
+    if not len(rows) or not high > low:
+        return
+    bins: Any = np.append(graph.cycle, graph.cycle[-1] + 1) - 0.5 if graph.cycle else np.linspace(low, high, BINS + 1)
+    counts, edges = np.histogram(rows, bins)
+    twin = ax.twinx()
+    twin.set_zorder(ax.get_zorder() - 1)
+    ax.patch.set_visible(False)
+    twin.bar(edges[:-1], counts, np.diff(edges), align="edge", color=style.active_theme().missing, linewidth=0)
+    twin.set_ylim(0, counts.max() / DENSITY)
+    twin.set_axis_off()
+
+
+def _set_ticks(ax: Axes, graph: NumberGraph) -> None:
+    label = short_text(graph.label, 36)
+    if named := axis_ticks(graph):
+        ax.set_xticks(*zip(*named, strict=True))
+    else:
+        is_whole = bool((graph.rows == np.round(graph.rows)).all()) if len(graph.rows) else False
+        ax.xaxis.set_major_locator(MaxNLocator(5, min_n_ticks=3, integer=is_whole))
+        is_year = "," not in graph.place(2000.0) and graph.knots[0] >= 1000
+        form = "{:.10g}" if is_year else "{:,.10g}"
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: form.format(x)))
+        if label != short_text(graph.name, 36):  # it has the unit
+            ax.set_xlabel(label)
+
+
+def _draw_levels(ax: Axes, graph: LevelGraph) -> None:
+    order = np.argsort(-np.abs(graph.values).max(axis=1), kind="stable")[:LEVELS]
+    shown = np.sort(order)  # largest first, as in the graph
+    rest = len(graph.levels) - len(shown)
+    places = np.arange(len(shown))
+    ax.axvline(0.0, color=style.active_theme().quiet, linewidth=0.7, zorder=1)
+    if len(graph.outputs) == 1:
+        ax.barh(places, graph.values[shown, 0], height=0.7, color=style.class_color(0), alpha=0.85, zorder=2)
+        reach = np.nan_to_num(ERRORS * graph.errors[shown, 0])
+        ax.errorbar(graph.values[shown, 0], places, xerr=reach, fmt="none", elinewidth=1, zorder=3,
+                    ecolor=style.active_theme().quiet)  # fmt: skip
+    else:
+        for k in range(len(graph.outputs)):
+            ax.plot(graph.values[shown, k], places, "o", color=style.class_color(k), markersize=4.5, zorder=3)
+    names = [short_text(graph.levels[k], 22) for k in shown]
+    if len(graph.counts):
+        names = [f"{name} ({graph.counts[k]:,})" for name, k in zip(names, shown, strict=True)]
+    if rest:
+        others = np.setdiff1d(np.arange(len(graph.levels)), shown)
+        largest = format_number(float(np.abs(graph.values[others]).max()))
+        names.append(f"and {rest} more, at most ±{largest}")
+        places = np.append(places, len(shown))
+    ax.set_yticks(places, names)
+    ax.tick_params(axis="y", length=0, labelsize=7.5)
+    ax.set_ylim(len(places) - 0.5, -0.5)
+    ax.xaxis.set_major_locator(MaxNLocator(4))
+    ax.set_xlabel(value_label(graph))
+
+
+#: Values of a category that have a curve, or a row or column of a table: those with the largest effects.
+LINES, CELLS = 6, 10
+
+#: Rows drawn on a map.
+ROWS = 400
+
+
+def plot_pair(graph: PairGraph, ax: Axes) -> None:
+    """Draw a pair on axes; of several classes the one that it moves most."""
+    first, second = graph.first, graph.second
+    if not first.levels and not second.levels:
+        _draw_map(ax, graph)
+    elif first.levels and second.levels:
+        _draw_table(ax, graph)
+    else:
+        _draw_lines(ax, graph)
+
+
+def short_text(text: str, length: int) -> str:
+    """Return a text of at most so many letters; a longer one ends in an ellipsis."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def pair_label(graph: PairGraph, output: int) -> str:
+    """Return the label of a pair's values."""
+    of = f" for {short_text(graph.outputs[output], 18)}" if graph.unit == "points" else ""
+    return f"{graph.unit or short_text(graph.outputs[output], 20)}{of}"
+
+
+def _draw_map(ax: Axes, graph: PairGraph) -> None:
+    from creases.regions import plane  # slow to import
+
+    i, j = graph.inputs
+    box = [(float(side.knots[0]), float(side.knots[-1])) for side in (graph.first, graph.second)]
+    grid = np.stack(np.meshgrid(graph.first.knots, graph.second.knots), axis=-1).reshape(-1, 2)
+    k = int(np.abs(graph(grid[:, 0], grid[:, 1])).max(axis=0).argmax())
+    net = graph.network(k)
+    basis = np.zeros((net.n_in, 2))
+    basis[i, 0] = basis[j, 1] = 1.0
+    partition = plane(net, box, np.zeros(net.n_in), basis)
+    corners, starts = partition.corners, partition.starts
+    index, sides = np.arange(len(corners)), np.diff(starts)
+    begin, end = np.repeat(starts[:-1], sides), np.repeat(starts[1:], sides) - 1
+    inner = index[(index > begin) & (index < end)]
+    fan = corners[np.stack([begin[inner], inner, inner + 1], axis=1)]
+    values = partition.values[:, 0]
+    limit = float(np.abs(values).max()) or 1.0
+    look: dict[str, Any] = {"cmap": style.value_colormap(), "vmin": -limit, "vmax": limit}
+    points = partition.vertices
+    mesh = ax.tripcolor(
+        Triangulation(points[:, 0], points[:, 1], fan), values, shading="gouraud", zorder=1, rasterized=True, **look
+    )
+    edges = partition.edges[partition.edge_units >= 0]
+    ink = style.active_theme().crease_last
+    ax.add_collection(LineCollection(list(points[edges]), colors=ink, linewidths=0.4, alpha=0.6, zorder=2))
+    some = graph.rows[:: max(1, len(graph.rows) // ROWS)]
+    ax.scatter(some[:, 0], some[:, 1], s=3, color=style.active_theme().ink, alpha=0.45, linewidths=0, zorder=3)
+    ax.set_xlim(*box[0])
+    ax.set_ylim(*box[1])
+    _set_plane_ticks(ax.xaxis, graph.first)
+    _set_plane_ticks(ax.yaxis, graph.second)
+    ax.set_xlabel(short_text(graph.first.name, 36))
+    ax.set_ylabel(short_text(graph.second.name, 28))
+    style.add_colorbar(ax, mesh, pair_label(graph, k))
+
+
+class PairLines(NamedTuple):
+    """The graph of a number and a category as lines: of the output that varies most."""
+
+    number: Any  #: the column of numbers
+    category: Any
+    output: int
+    values: Floats  #: (levels, knots)
+
+    @classmethod
+    def from_graph(cls, graph: PairGraph) -> PairLines:
+        """Evaluate a graph at the knots of the number for each level of the category."""
+        number, category = (graph.first, graph.second) if graph.second.levels else (graph.second, graph.first)
+        knots, levels = number.knots, np.arange(len(category.levels))
+        x, level = np.tile(knots, len(levels)), np.repeat(levels, len(knots)).astype(np.float64)
+        every = graph(x, level) if category is graph.second else graph(level, x)
+        table = every.reshape(len(levels), len(knots), -1)
+        output = int(np.abs(table).max(axis=(0, 1)).argmax())
+        return cls(number, category, output, table[:, :, output])
+
+
+def _draw_lines(ax: Axes, graph: PairGraph) -> None:
+    number, category, k, values = PairLines.from_graph(graph)
+    knots = number.knots
+    shown = _largest(np.abs(values).max(axis=1), LINES)
+    ax.axhline(0.0, color=style.active_theme().quiet, linewidth=0.7, zorder=1)
+    for n, row in enumerate(shown):
+        name = short_text(category.levels[row], 18)
+        ax.plot(knots, values[row], color=style.class_color(n), linewidth=1.5, label=name, zorder=3)
+    rest = len(values) - len(shown)
+    if rest:
+        ax.plot([], [], " ", label=f"and {rest} more")
+    ax.legend(fontsize=7, title=short_text(category.name, 24), title_fontsize=7, loc="upper left",
+              bbox_to_anchor=(1.0, 1.0), handlelength=1.2, borderaxespad=0.2)  # fmt: skip
+    ax.set_xlim(knots[0], knots[-1])
+    _set_plane_ticks(ax.xaxis, number)
+    ax.yaxis.set_major_locator(MaxNLocator(4))
+    ax.set_xlabel(short_text(number.name, 36))
+    ax.set_ylabel(pair_label(graph, k))
+
+
+def _draw_table(ax: Axes, graph: PairGraph) -> None:
+    sizes = len(graph.first.levels), len(graph.second.levels)
+    a, b = (np.ravel(each) for each in np.meshgrid(np.arange(sizes[0]), np.arange(sizes[1]), indexing="ij"))
+    table = graph(a.astype(np.float64), b.astype(np.float64)).reshape(*sizes, -1)
+    k = int(np.abs(table).max(axis=(0, 1)).argmax())
+    values = table[:, :, k]
+    rows, columns = (_largest(np.abs(values).max(axis=1 - axis), CELLS) for axis in (0, 1))
+    values = values[np.ix_(rows, columns)].T  # the first column of the table runs along x
+    limit = float(np.abs(values).max()) or 1.0
+    mesh = ax.imshow(values, cmap=style.value_colormap(), vmin=-limit, vmax=limit, aspect="auto", zorder=1)
+    ax.set_xticks(np.arange(len(rows)), [short_text(graph.first.levels[n], 10) for n in rows])
+    ax.set_yticks(np.arange(len(columns)), [short_text(graph.second.levels[n], 16) for n in columns])
+    if values.size <= CELLS * 4:
+        for (y, x), value in np.ndenumerate(values):
+            ax.text(x, y, format_change(value), ha="center", va="center", fontsize=7, color=_on(float(value) / limit))
+    ax.set_xlabel(short_text(graph.first.name, 36))
+    ax.set_ylabel(short_text(graph.second.name, 28))
+    style.add_colorbar(ax, mesh, pair_label(graph, k))
+
+
+def _set_plane_ticks(axis: Axis, side: ColumnAxis) -> None:
+    if named := axis_ticks(side):
+        axis.set_ticks(*zip(*named, strict=True))
+        return
+    axis.set_major_locator(MaxNLocator(4))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
+
+
+def _on(share: float) -> Any:
+    """Return the color of text on a share of the largest value."""
+    return style.readable_color(style.value_colormap()((share + 1) / 2)[:3])
+
+
+def _largest(sizes: Floats, most: int) -> Ints:
+    """Return the numbers of the largest sizes, in their order."""
+    return np.sort(np.argsort(-sizes, kind="stable")[:most])
+
 
 #: Width of a panel in inches.
 WIDTH = 3.3

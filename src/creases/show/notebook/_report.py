@@ -22,7 +22,6 @@ from creases.show.report import (
     write_comparison_report,
     write_growth_report,
     write_map_report,
-    write_sweep_report,
 )
 from creases.show.report._growth import write_run_report
 from creases.show.report._maps import write_partition_report
@@ -159,7 +158,5 @@ def _write_file(path: Path, out: Path, box: Any, progress: Progress | None) -> N
         write_growth_report(path, out, progress=progress)
     elif kind == "map":
         write_map_report(path, out, box=box)
-    elif kind == "comparison":
-        write_comparison_report(path, out)
     else:
-        write_sweep_report(path, out)
+        write_comparison_report(path, out)

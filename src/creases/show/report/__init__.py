@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from creases.show.report._run_folder import write_growth_report
     from creases.show.report._run_map import plot_run_map
     from creases.show.report._slices import choose_slices
-    from creases.show.report._sweeps import write_sweep_report
 
 __all__ = [
     "MEASURES",
@@ -26,7 +25,6 @@ __all__ = [
     "write_comparison_report",
     "write_growth_report",
     "write_map_report",
-    "write_sweep_report",
 ]
 
 _HOMES = {
@@ -43,7 +41,6 @@ _HOMES = {
     ),
     "_run_map": ("plot_run_map",),
     "_slices": ("choose_slices",),
-    "_sweeps": ("write_sweep_report",),
 }
 __getattr__ = open_on_use(__name__, _HOMES)
 

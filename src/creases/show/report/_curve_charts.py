@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from creases._text import format_signed
+from creases._text import format_change, format_value
 from creases._typing import Floats
-from creases.show._figures._pair_graphs import PairLines
-from creases.show._figures._table_model import LEAST_RANGE
-from creases.show._figures._ticks import ColumnAxis, axis_ticks
+from creases.show._figures._table_model import LEAST_RANGE, ColumnAxis, PairLines, axis_ticks
 from creases.tables import LevelGraph, NumberGraph, PairGraph
 
 #: Values of a category that have a bar, and of one in a pair that have a curve: those with the largest effects.
@@ -76,7 +74,7 @@ def _number_chart(graph: NumberGraph, least: float) -> dict[str, Any]:
         series.append({"kind": "line", "x": _round(x), "y": _round(y), "color": k, "marks": True})
     missing = ""
     if graph.missing is not None and not several and np.abs(graph.missing).max() > 0:
-        missing = f" (missing: {format_signed(graph.missing[0])})"
+        missing = f" (missing: {format_change(graph.missing[0])})"
     span = [float(graph.knots[0]), float(graph.knots[-1])]
     return {
         "title": f"{graph.label}{missing}",
@@ -113,7 +111,7 @@ def _level_chart(graph: LevelGraph, least: float) -> dict[str, Any]:
         level = {
             "name": graph.levels[k] + count,
             "values": _round(graph.values[k]),
-            "text": format_signed(graph.values[k, best]) if not several else "",
+            "text": format_change(graph.values[k, best]) if not several else "",
         }
         if not several and np.isfinite(graph.errors[k, 0]):
             level["error"] = float(ERRORS * graph.errors[k, 0])
@@ -122,7 +120,7 @@ def _level_chart(graph: LevelGraph, least: float) -> dict[str, Any]:
     chart: dict[str, Any] = {"title": graph.name, "levels": levels, "limit": limit}
     if len(rest):
         largest = float(np.abs(graph.values[rest]).max())
-        chart["more"] = f"and {len(rest)} more, at most ±{format_signed(largest)[1:]}"
+        chart["more"] = f"and {len(rest)} more, at most ±{format_value(largest, 2)}"
     return chart
 
 

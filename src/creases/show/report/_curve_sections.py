@@ -6,7 +6,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from creases.show._figures._term_graphs import plot_term, term_height
+from creases.show._figures._table_model import plot_term, term_height
 from creases.show._style import new_figure
 from creases.show.report._curve_charts import column_charts, line_chart
 from creases.show.report._formatting import Section, pluralize

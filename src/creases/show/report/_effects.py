@@ -1,4 +1,4 @@
-"""What a network does to the rows of a table: columns that matter, exact effects, the scorecard."""
+"""What a network does to the rows of a table: columns that matter, exact effects."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ import numpy as np
 
 from creases._text import format_number
 from creases.errors import InputError
-from creases.show.report._formatting import Section, format_percent, pluralize
+from creases.show.report._formatting import Section, pluralize
 from creases.tables import (
     CategoryEffect,
     NumberEffect,
     SavedRun,
-    Scorecard,
-    ScorecardRegion,
     effects,
     interactions,
-    scorecard,
 )
 
 #: Largest number of columns with a bar, and with a chart; of pairs; of rows whose own curves are drawn.
@@ -27,10 +24,7 @@ COLUMNS, CHARTS, PAIRS, CURVES = 15, 6, 8, 25
 #: Largest number of rows to compute effects at, of knots of a curve drawn, and of breakpoints marked.
 ROWS, KNOTS, MARKS = 1000, 150, 25
 
-#: Share of the rows that the listed regions of a scorecard hold at least.
-LISTED = 0.4
-
-#: Largest number of outputs whose effects are drawn and whose functions are written.
+#: Largest number of outputs whose effects are drawn.
 OUTPUTS = 10
 
 
@@ -38,7 +32,7 @@ def effect_sections(run: SavedRun, weights: Mapping[str, float]) -> list[Section
     """Return the sections about the columns, given the importance of each, largest first."""
     sections = [_importance(run, weights)]
     if run.data.n_outputs <= OUTPUTS:
-        sections = [*sections, *_interactions(run), _effects(run, weights), *_scorecard(run)]
+        sections = [*sections, *_interactions(run), _effects(run, weights)]
     return sections
 
 
@@ -159,48 +153,6 @@ def _category_chart(effect: CategoryEffect) -> dict[str, Any]:
 
 def _y_axis(effect: NumberEffect | CategoryEffect) -> dict[str, str]:
     return {"name": effect.outputs[0] if len(effect.outputs) == 1 else "class score"}
-
-
-def _scorecard(run: SavedRun) -> list[Section]:
-    """Return the network written down: the function of every region that holds enough rows, and when it applies."""
-    problem = run.data.problem
-    card = scorecard(run.net, problem.X, problem.y, **names_of(run))
-    check = card.check()
-    share = sum(len(region.rows) for region in card.listed) / len(problem.X)
-    text = (
-        f"The {pluralize(len(problem.X), 'row')} lie in {pluralize(len(card.regions), 'region')}, and in each "
-        "region the network is a single linear function (checked at every row, largest difference "
-        f"{check.error:.1g})."
-    )
-    if share < LISTED:
-        text += f" Too many to list: the largest {len(card.listed)} contain {format_percent(share)} of the rows."
-        return [{"title": "Scorecard", "text": text}]
-    if card.others:
-        text += (
-            f" Listed: the largest {pluralize(len(card.listed), 'region')}, with {format_percent(share)} of the rows."
-        )
-    score = "accuracy" if problem.classes is not None else "RMSE"
-    heads = ["region", "rows", *(["classes"] if problem.classes is not None else []), score, "when", "function"]
-    rows = [_scorecard_row(card, region) for region in card.listed]
-    sections: list[Section] = [
-        {"title": "Scorecard", "text": text, "table": {"columns": heads, "rows": rows}, "size": "full"}
-    ]
-    if card.questions:
-        table = {"columns": ["", "condition"], "rows": [[letter, text] for letter, text in card.questions.items()]}
-        text = "The conditions that the scorecard refers to by letter. Each is a crease of the network."
-        sections.append({"title": "What separates the regions", "text": text, "table": table, "size": "full"})
-    return sections
-
-
-def _scorecard_row(card: Scorecard, region: ScorecardRegion) -> list[str]:
-    problem_classes = card.table.classes
-    cells = [str(region.number), f"{len(region.rows)} ({format_percent(len(region.rows) / len(card.table.X))})"]
-    if problem_classes is not None and region.counts is not None:
-        order = np.argsort(-region.counts, kind="stable")
-        cells.append(", ".join(f"{problem_classes[c]} {region.counts[c]}" for c in order if region.counts[c]))
-    functions = [f"{name} = {card.function_text(region, k)}" for k, name in enumerate(card.outputs)]
-    score = "–" if region.score is None else format_number(region.score)
-    return [*cells, score, card.when_text(region) or "everywhere", "\n".join(functions)]
 
 
 def _round(values: Any) -> list[float]:

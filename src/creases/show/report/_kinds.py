@@ -8,7 +8,6 @@ from creases.errors import InputError
 
 RUN = "run.json"
 COMPARISON = "comparison.json"
-SWEEP = "sweep.json"
 
 #: Files of maps and of networks.
 MAPS = (".npz", ".safetensors", ".onnx")
@@ -16,15 +15,15 @@ MAPS = (".npz", ".safetensors", ".onnx")
 
 def kind_of_result(result: Path) -> str:
     """Return what a folder or file holds, judging by its files."""
-    kinds = {RUN: "growth run", COMPARISON: "comparison", SWEEP: "sweep"}
+    kinds = {RUN: "growth run", COMPARISON: "comparison"}
     if result.is_dir():
         kind = next((kind for name, kind in kinds.items() if (result / name).exists()), None)
         if kind is None:
             raise InputError(
                 "result",
-                f"hold a growth run ({RUN}), a comparison ({COMPARISON}) or a sweep ({SWEEP})",
+                f"hold a growth run ({RUN}) or a comparison ({COMPARISON})",
                 str(result),
-                "pass a folder written by creases grow, compare or sweep",
+                "pass a folder written by creases grow or compare",
             )
         return kind
     if not result.exists():

@@ -1,4 +1,4 @@
-"""The web app of the studio: the built viewer, a websocket for each page, downloads; local only."""
+"""The web app of the studio: the built viewer, a websocket, downloads; local only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from creases.show.studio._limits import Limits
-from creases.show.studio._sessions import WRONG_TOKEN, Sessions
+from creases.show.studio._session import WRONG_TOKEN, Session
 
 #: Accepted host names; any other in the Host header is a DNS rebinding attack.
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
@@ -31,11 +31,11 @@ def make_app(token: str, limits: Limits, folder: str = "") -> Starlette:
 
     ``folder`` is that of a model of a table that pages open first, if any.
     """
-    sessions = Sessions(limits, folder)
+    session = Session(limits, folder)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        supervisor = asyncio.create_task(sessions.run())
+        supervisor = asyncio.create_task(session.run())
         yield
         supervisor.cancel()
         with suppress(asyncio.CancelledError):
@@ -47,7 +47,7 @@ def make_app(token: str, limits: Limits, folder: str = "") -> Starlette:
         return await viewer.get_response("index.html", request.scope)
 
     async def export(request: Request) -> Response:
-        file = sessions.export(request.path_params["number"])
+        file = session.download(request.path_params["number"])
         if file is None:
             return PlainTextResponse("This file is no longer available; export it again.\n", 404)
         headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name)}"}
@@ -57,7 +57,7 @@ def make_app(token: str, limits: Limits, folder: str = "") -> Starlette:
         await socket.accept()
         if not _has_token(socket, token):
             return await socket.close(WRONG_TOKEN, "open the URL printed in the terminal")
-        await sessions.serve(socket, socket.query_params.get("session", ""))
+        await session.serve(socket)
 
     viewer = StaticFiles(directory=str(files("creases.show._viewer") / "built"))
     routes = [

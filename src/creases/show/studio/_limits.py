@@ -9,8 +9,9 @@ from dataclasses import dataclass
 class Limits:
     """Limits of a studio; sizes in bytes, times in seconds."""
 
-    sessions: int = 8  #: open at the same time
-    memory: int = 4 * 2**30  #: of each session, besides the libraries
+    connections: int = 100  #: open at the same time; beyond, requests are refused
+    head: int = 16 * 2**10  #: of a request that is not complete
+    memory: int = 4 * 2**30  #: of the worker, besides the libraries
     message: int = 32 * 2**20  #: a table of 20 MB, as JSON
     rows: int = 20_000
     columns: int = 500  #: inputs, after one-hot encoding
@@ -27,8 +28,4 @@ class Limits:
     frames: int = 64 * 2**20  #: cached
     work: float = 600.0  #: training without interaction before a run pauses
     slow: float = 10.0  #: silence of a busy worker after which the page says so, and offers to stop it
-    answer: float = 3600.0  #: silence of a busy worker before it is killed
-    away: float = 60.0  #: for a page to reconnect to its session
-    idle: float = 3600.0  #: inactivity of a run that is not running
-    exports: int = 8  #: files to download, for each session
-    queue: int = 2**28  #: bytes waiting for a page that reads slowly, unless a single message is larger
+    exports: int = 8  #: files to download

@@ -7,16 +7,13 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import uvicorn
 
-from creases._validation import check_number
 from creases.errors import InputError
 from creases.show.studio._app import make_app
 from creases.show.studio._limits import Limits
-from creases.show.studio._patience import ImpatientProtocol
 
 HOST = "127.0.0.1"
 
@@ -29,7 +26,6 @@ def serve(
     *,
     folder: str | Path = "",
     browser: bool = True,
-    minutes: float | None = None,
     limits: Limits | None = None,
     ready: Callable[[str], None],
 ) -> None:
@@ -43,26 +39,24 @@ def serve(
         Folder of a model of a table to open, as ``creases grow`` writes it.
     browser
         Whether to open a browser.
-    minutes
-        The longest that a single request of a page may take before it is stopped; an hour by default.
     limits
-        Bounds of sessions, data and networks.
+        Bounds of data and networks.
     ready
         Called with the address once it can be opened.
     """
     limits = limits or Limits()
-    if minutes is not None:
-        check_number(minutes, "minutes", above=0)
-        limits = replace(limits, answer=60 * minutes)
     listener = _listen(port)
     token = secrets.token_urlsafe(24)
     address = f"http://{HOST}:{listener.getsockname()[1]}/?token={token}"
     config = uvicorn.Config(
         make_app(token, limits, str(folder)),
-        http=ImpatientProtocol,
-        log_level="warning",
+        http="h11",
+        log_level="error",
         access_log=False,  # addresses contain the token
         server_header=False,
+        limit_concurrency=limits.connections,
+        h11_max_incomplete_event_size=limits.head,
+        timeout_keep_alive=5,
         ws_max_size=limits.message,
         ws_per_message_deflate=False,  # frames stay on this machine
         timeout_graceful_shutdown=2,

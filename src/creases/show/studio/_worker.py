@@ -1,4 +1,4 @@
-"""The process of a session, which handles messages from a pipe; it ends with the pipe or the studio."""
+"""The worker process of a studio, which handles messages from a pipe; it ends with the pipe or the studio."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _exit_with_studio() -> None:
 
 
 def _use_one_thread() -> None:
-    """Use one thread: small batches train fastest so, and other sessions have their own."""
+    """Use one thread: small batches train fastest so."""
     import torch
     from threadpoolctl import threadpool_limits
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,13 +17,10 @@ from creases.errors import InputError
 from creases.splines._free_knots.branch_and_bound import MAX_SAMPLES, BranchAndBound, Proof, separate_lines_bound
 from creases.splines._free_knots.constrained_fit import search_constrained
 from creases.splines._free_knots.constraints import Constraints, Shape, check_constraints
-from creases.splines._free_knots.grid_search import TIE_TOLERANCE, initial_grid, search_grid
-from creases.splines._free_knots.jump_fit import fit_with_jumps
-from creases.splines._free_knots.off_grid import descend_best, refine_knots
-from creases.splines._free_knots.selection import Criterion, score_pieces
+from creases.splines._free_knots.grid_search import TIE_TOLERANCE, descend_best, initial_grid, refine_knots, search_grid
 from creases.splines._free_knots.statistics import SlopeStatistics, slope_statistics
 from creases.splines._samples import Samples, merge_samples
-from creases.splines._spline import Pieces, Spline
+from creases.splines._spline import Pieces, Spline, anchors
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,3 +334,97 @@ def _scaled_error(data: Samples, function: Pieces) -> float:
 def _better(data: Samples, function: Pieces, knots: Floats) -> Pieces:
     """Return the better of a function and the fit at other knots."""
     return min((data.fit(knots) or function, function), key=data.error)
+
+
+Criterion = Literal["bic", "cv"]
+
+#: Number of folds of cross-validation.
+FOLDS = 5
+
+#: Fits a function to samples x, y with weights and a number of pieces: the function of x, and its squared error.
+Fit = Callable[[Floats, Floats, Floats, int], tuple[Callable[[Floats], Floats], float]]
+
+
+def score_pieces(
+    x: Floats,
+    y: Floats,
+    w: Floats,
+    fit: Fit,
+    *,
+    criterion: Criterion,
+    max_pieces: int,
+    n_parameters: Callable[[int], int],
+) -> dict[int, float]:
+    """Return the score of each number of pieces, smaller being better.
+
+    ``"bic"`` is ``n log(error / n) + p log n`` with p parameters, knots included. ``"cv"`` is the mean squared error on
+    held-out samples: every fifth in the order of x, in turn.
+    """
+    order = np.argsort(x, kind="stable")
+    order = order[w[order] > 0]
+    x, y, w = x[order], y[order], w[order]
+    scores: dict[int, float] = {}
+    n = len(x)
+    floor = 1e-24 * float(w @ (y - w @ y / w.sum()) ** 2) + 1e-300
+    for pieces in range(1, max_pieces + 1):
+        size = n if criterion == "bic" else n - -(-n // FOLDS)
+        if pieces > 1 and size <= n_parameters(pieces):
+            break
+        if criterion == "cv":
+            scores[pieces] = _cross_validate(x, y, w, fit, pieces)
+            continue
+        error = fit(x, y, w, pieces)[1]
+        scores[pieces] = n * float(np.log(max(error, floor) / n)) + n_parameters(pieces) * float(np.log(n))
+        if error <= floor:  # more pieces do not help
+            break
+    return scores
+
+
+def _cross_validate(x: Floats, y: Floats, w: Floats, fit: Fit, pieces: int) -> float:
+    error = 0.0
+    for fold in range(min(FOLDS, len(x))):
+        held_out = np.arange(len(x)) % FOLDS == fold
+        if held_out.all():
+            continue
+        function = fit(x[~held_out], y[~held_out], w[~held_out], pieces)[0]
+        error += float(w[held_out] @ (function(x[held_out]) - y[held_out]) ** 2)
+    return error / float(w.sum())
+
+
+#: With more samples than this, jumps lie between as many groups of neighbours.
+MAX_GROUPS = 2500
+
+
+def fit_with_jumps(data: Samples, pieces: int, conditions: Constraints) -> tuple[Pieces, float, bool]:
+    """Return the function, its error (scaled), and whether that is the least of all: not where samples were grouped.
+
+    Jumps lie half-way between samples, and a function has the value of its left piece there.
+    """
+    from creases.splines._free_knots.jump_kernel import best_cuts
+
+    ends = np.linspace(0, len(data.t), min(len(data.t), MAX_GROUPS) + 1).astype(np.int64)
+    edges = np.concatenate([[0.0], (data.t[ends[1:-1] - 1] + data.t[ends[1:-1]]) / 2, [1.0]])
+    sums = data.cumulative_sums()[ends]
+    cuts = best_cuts(sums, edges, pieces, *conditions.slopes, conditions.min_length)
+    if not len(cuts):
+        raise InputError("min_length", "be at most the range of x", f"{conditions.min_length * data.width}")
+    starts = np.concatenate([[0], cuts[:-1]])
+    lines = np.array([_line(data, ends[a], ends[b], conditions) for a, b in zip(starts, cuts, strict=True)])
+    with np.errstate(over="ignore"):
+        slopes = lines[:, 2] * (data.height / data.width)
+    if not np.isfinite(slopes).all():
+        raise InputError("x", "have a range wide enough that slopes fit into float64", hint="scale x up or y down")
+    last, first = data.x[ends[cuts[:-1]] - 1], data.x[ends[cuts[:-1]]]
+    knots = last + (first - last) / 2
+    centers, means = data.x[0] + lines[:, 0] * data.width, data.mean + data.height * lines[:, 1]
+    function = Pieces(knots, slopes, means + slopes * (anchors(knots) - centers))
+    return function, float(lines[:, 3].sum()), len(data.t) <= MAX_GROUPS
+
+
+def _line(data: Samples, begin: int, end: int, conditions: Constraints) -> tuple[float, float, float, float]:
+    """Return center, mean, slope and error of the best line of some samples, without the rounding of sums."""
+    t, u, w = data.t[begin:end], data.u[begin:end], data.w[begin:end]
+    center, mean = float(w @ t / w.sum()), float(w @ u / w.sum())
+    spread = float(w @ (t - center) ** 2)
+    slope = float(np.clip(w @ ((t - center) * (u - mean)) / spread if spread > 0 else 0.0, *conditions.slopes))
+    return center, mean, slope, float(w @ (mean + slope * (t - center) - u) ** 2)

@@ -153,8 +153,21 @@ def effects(
 
     Parameters
     ----------
-    net, X, names, classes, target, scaling
-        As for :func:`scorecard`.
+    net
+        A network, torch module or file name; computed in float64.
+    X
+        (n, d) rows in the table's own units, or a data frame. Inputs of 0 and 1 called ``species=Adelie``,
+        ``species=Gentoo``, ... are categories.
+    names
+        Names of the inputs (d,); by default those of the data frame, or ``x0``, ``x1``, ...
+    classes
+        Names of the classes for a classifier. Without classes the outputs are numbers, such as the target of a
+        regression.
+    target
+        What a regression predicts, for the text.
+    scaling
+        The :class:`creases.growth.Scaling` by which the network takes its inputs and gives its targets; by default it
+        takes rows in the table's own units, as the networks of growth runs and estimators do.
     column
         A column by its name (``"species"``), or an input by name or number.
 

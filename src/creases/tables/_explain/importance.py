@@ -101,7 +101,7 @@ def importance(
     Parameters
     ----------
     net, X, names, classes, target, scaling
-        As for :func:`scorecard`.
+        As for :func:`effects`.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def interactions(
     Parameters
     ----------
     net, X, names, classes, target, scaling
-        As for :func:`scorecard`.
+        As for :func:`effects`.
     max_pairs
         Pairs of rows to compare: all of them where they are no more than this, else as many drawn at random.
     max_columns

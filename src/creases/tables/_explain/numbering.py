@@ -17,25 +17,20 @@ class RegionNumbers(NamedTuple):
     """The regions of a table's rows."""
 
     patterns: Any  #: (p, n_bytes) the different patterns
-    first: Ints  #: (p,) the first row of each
     pattern_of: Ints  #: (n,) the pattern of each row, by its number
     region_of_pattern: Ints  #: (p,) the region of each pattern, from 0
-    counts: Ints  #: (r,) rows of each region, the most first
-    J: Floats  #: (p, q, d) coefficients of the function of each pattern
-    offset: Floats  #: (p, q)
 
 
 def number_regions(table: Table) -> RegionNumbers:
     """Return the regions that hold rows, in the order of their numbers."""
     packed = table.net.pattern(table.to_network(table.X)).reshape(len(table.X), -1)
     patterns, first, pattern_of = _unique_rows(packed)
-    J, offset = table.pieces(table.X[first])
-    merged = _merge_functions(J, offset, table)
+    merged = _merge_functions(*table.pieces(table.X[first]), table)
     counts = np.bincount(merged[pattern_of], minlength=merged.max() + 1)
     order = np.argsort(-counts, kind="stable")
     rank = np.empty(len(counts), np.int64)
     rank[order] = np.arange(len(counts))
-    return RegionNumbers(patterns, first, pattern_of, rank[merged], counts[order], J, offset)
+    return RegionNumbers(patterns, pattern_of, rank[merged])
 
 
 def _unique_rows(packed: Any) -> tuple[Any, Ints, Ints]:

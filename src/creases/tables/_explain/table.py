@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import torch
 
-from creases._typing import Floats, Ints
-from creases._validation import as_array, check_finite, check_points
+from creases._typing import Floats
+from creases._validation import check_finite, check_points
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 
@@ -89,19 +89,6 @@ class Table:
             y = y * size + self.scaling.target_center - J @ self.scaling.center
         return np.asarray(self.mix @ J), np.asarray(y @ self.mix.T)
 
-    def half_spaces(self, Q: Floats, p: Floats) -> tuple[Floats, Floats]:
-        """Return half-spaces ``Q x <= p`` of the network's inputs in the table's own units."""
-        if self.scaling is None:
-            return Q, p
-        Q = Q / self.scaling.spread
-        return Q, np.asarray(p + Q @ self.scaling.center)
-
-    def decide(self, values: Floats) -> Ints:
-        """Return the class numbers (n,) for what is shown (n, q)."""
-        if values.shape[1] == 1:
-            return (values[:, 0] > 0).astype(np.int64)
-        return np.asarray(values.argmax(axis=1), np.int64)
-
 
 def make_table(
     net: NetworkLike,
@@ -113,7 +100,7 @@ def make_table(
     scaling: ScalingLike | None = None,
     scores: Literal["as they are", "above the mean"] = "as they are",
 ) -> Table:
-    """Check a network, rows and names; see :func:`creases.tables.scorecard`.
+    """Check a network, rows and names; see :func:`creases.tables.effects`.
 
     Two classes are shown as one function, the log-odds of the second. For more of them ``scores`` says whether to
     subtract the mean over the classes, which changes no decision and no probability.
@@ -190,27 +177,3 @@ def find_column(table: Table, column: str | int) -> Column:
     names = [entry.name for entry in table.columns]
     more = ", ..." if len(names) > 12 else ""
     raise InputError("column", f"be one of {', '.join(names[:12])}{more}, or the number of an input", repr(column))
-
-
-def check_targets(y: Any, table: Table) -> Ints | Floats | None:
-    """Return y as class numbers (n,) or as targets (n, q) in the table's own units; names of classes are looked up."""
-    if y is None:
-        return None
-    array = np.atleast_1d(as_array(y.to_numpy() if hasattr(y, "to_numpy") else y, "y"))
-    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-    if len(array) != len(table.X):
-        raise InputError("y", f"have {len(table.X)} entries, one for each row of X", f"{len(array)}")
-    if table.classes is None:
-        try:
-            return np.asarray(array, np.float64).reshape(len(array), -1)
-        except ValueError:
-            raise InputError("y", "be numbers", repr(array.flat[0]), "name the classes of a classifier") from None
-    if array.dtype.kind in "iub" or (array.dtype.kind == "f" and (array == np.floor(array)).all()):
-        numbers = array.astype(np.int64)
-        if numbers.size and numbers.min() >= 0 and numbers.max() < len(table.classes):
-            return numbers
-    index = {name: k for k, name in enumerate(table.classes)}
-    unknown = [value for value in array.tolist() if str(value) not in index]
-    if unknown:
-        raise InputError("y", f"have classes among {', '.join(table.classes)}", repr(unknown[0]))
-    return np.array([index[str(value)] for value in array.tolist()], np.int64)

@@ -85,7 +85,7 @@ def fit_table(
         ``engine="ray"`` it is not kept.
     n_jobs, engine, address
         Where blocks are read and summed: processes of this machine, at most as many as there are cores, or a Ray
-        cluster, as in :meth:`creases.lab.Sweep.run`. The model is the same, bit for bit.
+        cluster, as in :func:`creases.lab.sweep`. The model is the same, bit for bit.
     callbacks, progress
         For ``kind="network"``: functions called with the run's :class:`creases.growth.State` at the end of every
         epoch, and whether to show progress on stderr, by default at a terminal.

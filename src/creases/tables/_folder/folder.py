@@ -22,7 +22,6 @@ class RunFile(StrEnum):
     ONNX = "model.onnx"  #: the network as ONNX
     BASELINES = "baselines.npz"  #: predictions of the model and of the baselines, for reports
     METRICS = "metrics.json"  #: every measure of the network, and of the baselines on the test rows
-    SCORECARD = "scorecard.txt"  #: the network on one page: its regions that hold rows, each a linear function
     HISTORY = "history.json"  #: every epoch and every growth step
     PICTURE = "growth.png"  #: the regions, the learning curves
     REPORT = "report.txt"  #: the result as text

@@ -64,7 +64,7 @@ def _count_regions(
 ) -> tuple[dict[str, int], dict[str, str]]:
     """Return how many rows each region holds, the most first, by a pattern of it; and that of its other patterns.
 
-    Regions with the same function are one, as on the scorecard, which large tables do not have.
+    Regions with the same function are one, unless the table is large.
     """
     if X.size > MAX_NUMBERS:
         patterns, which = np.unique(net.pattern(X), axis=0, return_inverse=True)

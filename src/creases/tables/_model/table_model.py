@@ -245,7 +245,7 @@ class TableModel:
         """Return the regions (n,) of encoded rows X (n, d), by number, and the training rows in each (n,).
 
         Regions are numbered from 1 by their number of training rows, the most first; 0 is any region without any.
-        Regions with the same function are one, as on the scorecard.
+        Regions with the same function are one.
         """
         number = {pattern: k for k, pattern in enumerate(self.regions, 1)}
         patterns = [pattern.tobytes().hex() for pattern in self.network.pattern(X)] if len(X) else []

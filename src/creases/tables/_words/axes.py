@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from math import floor, log10
 
 import numpy as np
 
+from creases._text import format_value
 from creases._typing import Floats
 from creases.tables._encoding.encoding import Feature, TableEncoding
 from creases.tables._reading.notations import Notation
-from creases.tables._words.numbers import format_value, round_step
 from creases.tables._words.terms import date_part
 
 #: Days of a month and a year, on average.
@@ -21,6 +22,9 @@ MONTH, YEAR = 30.4375, 365.25
 
 #: Dates over more days than this are told by month and year, slopes over more than so many by year or by month.
 LONG, YEARS, MONTHS = 3 * YEAR, 2 * YEAR, 60.0
+
+#: A step by which slopes are told is at most this share of the column's range.
+STEP = 0.1
 
 #: Levels of an ordinal or intervals that are told one by one, and labels of a picture, at most.
 LEVELS, TICKS = 100, 6
@@ -127,3 +131,15 @@ def date_text(first: str, days: float, form: str = "%d %B %Y") -> str:
     moment = (moment + timedelta(seconds=0.5)).replace(microsecond=0)
     time = f" {moment:%H:%M}" if "%d" in form and (moment.hour or moment.minute) else ""
     return moment.strftime(form).lstrip("0") + time
+
+
+def round_step(low: float, high: float, *, whole: bool) -> float:
+    """Return the power of ten by which to tell slopes over a range: 100 of 1,600 to 5,100; at least 1 if whole.
+
+    Examples
+    --------
+    >>> round_step(1613, 5140, whole=True), round_step(3, 8, whole=True), round_step(0.1, 0.9, whole=False)
+    (100.0, 1.0, 0.01)
+    """
+    exponent = floor(log10(STEP * (high - low) * (1 + 1e-12)))
+    return 10.0 ** (max(exponent, 0) if whole else exponent)

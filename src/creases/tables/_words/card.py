@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from creases._text import plural
+from creases._text import common_decimals, format_fixed, format_percent, plural
 from creases._typing import Floats
 from creases.tables._words.axes import feature_axis
 from creases.tables._words.column_text import column_graphs, level_values
 from creases.tables._words.curves import choose_places
 from creases.tables._words.model_text import opening_text
-from creases.tables._words.numbers import common_decimals, format_fixed, format_percent
 from creases.tables._words.points import probability
 from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, ReadableModel, Terms, term_sizes, training_rows
 
@@ -47,7 +46,9 @@ class PointsCard:
 
     def lines(self) -> list[str]:
         """Return the card as lines of text, two pages at most."""
-        decimals = common_decimals(np.concatenate([entry.points.reshape(-1) for entry in self.entries] or [self.start]))
+        decimals = common_decimals(
+            np.concatenate([entry.points.reshape(-1) for entry in self.entries] or [self.start]).tolist()
+        )
         shown = [entry for entry in self.entries if np.abs(entry.points).max() >= 0.5 * 10.0**-decimals]
         blocks = [_entry_lines(entry, decimals) for entry in shown]
         lines = [self.opening]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from creases._text import format_value
 from creases._typing import Floats
 from creases.tables._reading.kinds import ColumnKind
 from creases.tables._words.axes import date_text, number_axis
-from creases.tables._words.numbers import format_value
 from creases.tables._words.ranges import days_input
 from creases.tables._words.terms import ColumnTerm, Terms
 

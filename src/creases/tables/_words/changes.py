@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from creases._text import format_percent, format_value
 from creases._typing import Floats
 from creases._validation import check_count, check_number, check_vector
 from creases.errors import InputError
 from creases.tables._words.cells import cell_text, decode_row
 from creases.tables._words.goals import Goal, other_classes, parse_goal
-from creases.tables._words.numbers import format_percent, format_value
 from creases.tables._words.options import CHANGE, SWITCH, column_options
 from creases.tables._words.points import probability
 from creases.tables._words.ranges import InputRanges, model_ranges

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from creases._text import format_change
 from creases._typing import Floats
 from creases.tables._words.axes import Axis
-from creases.tables._words.numbers import format_change
 
 #: Pieces of a curve that are told by their slopes; one with more by its values at so many places.
 PIECES, PLACES = 3, 5

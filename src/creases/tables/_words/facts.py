@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from creases._text import format_percent, format_value
 from creases._typing import Floats
 from creases.tables._words.column_text import level_values
-from creases.tables._words.numbers import format_percent, format_value
 from creases.tables._words.points import probability
 from creases.tables._words.ranges import InputRanges, date_options, model_ranges
 from creases.tables._words.stability import Stability, measure_stability

@@ -8,9 +8,9 @@ from math import inf, log
 
 import numpy as np
 
+from creases._text import format_value
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.tables._words.numbers import format_value
 from creases.tables._words.terms import POINTS, Terms
 
 _NUMBER = r"[+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"

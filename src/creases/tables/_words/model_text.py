@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from creases._text import plural
+from creases._text import format_change, format_percent, format_value, plural
 from creases._typing import Floats
 from creases.tables._words.column_text import column_text
-from creases.tables._words.numbers import format_change, format_percent, format_value
 from creases.tables._words.points import probability
 from creases.tables._words.terms import NEGLIGIBLE, ReadableModel, Terms, term_sizes, training_rows
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from creases._text import plural, short_names
+from creases._text import common_decimals, format_fixed, format_percent, format_value, plural, short_names
 from creases._typing import Floats
 from creases._validation import check_vector
 from creases.tables._words.cells import cell_text
-from creases.tables._words.numbers import common_decimals, format_fixed, format_percent, format_value
 from creases.tables._words.points import probability, share_probability
 from creases.tables._words.terms import ReadableModel, Terms
 
@@ -163,7 +162,7 @@ def _table(row: RowExplanation) -> list[str]:
     if row.probabilities:
         columns.append(_align([100 * share for _, _, share in body], 1, " %", sign=False))
     if has_points:
-        decimals = common_decimals(np.array([e.amount for e in row.effects[:n]] or [row.total]), 3)
+        decimals = common_decimals([e.amount for e in row.effects[:n]] or [row.total])
         columns.append(_align([amount for _, amount, _ in body], decimals, row.unit, sign=bool(row.probabilities)))
     widths = [max(map(len, column)) for column in columns]
     columns[0] = [name.ljust(widths[0]) for name in columns[0]]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from creases._text import format_value
 from creases._typing import Bools, Floats
 from creases.tables._stages.piecewise import PiecewiseLinear
 from creases.tables._words.goals import other_classes
-from creases.tables._words.numbers import format_value
 from creases.tables._words.ranges import InputRanges
 from creases.tables._words.terms import Terms
 

@@ -11,13 +11,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from creases._text import plural, short_names
+from creases._text import format_change, plural, short_names
 from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.tables._encoding.column_encoding import ColumnEncoding
 from creases.tables._encoding.encoding import Feature, TableEncoding, number_encoding
 from creases.tables._stages.model import CurveModel
-from creases.tables._words.numbers import format_change
 
 #: Points by which odds double, and the points of one unit of log-odds.
 DOUBLING = 10.0

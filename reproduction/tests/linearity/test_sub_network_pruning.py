@@ -9,8 +9,7 @@ from torch import nn
 
 from creases import lab
 from creases.errors import InputError
-from creases.prune import exhaustive, iterative
-from creases.prune._sub_networks import without_each
+from creases_reproduction.linearity.sub_network_pruning import exhaustive, iterative, without_each
 
 POINTS = np.array([[-1, -1, -1], [-1, -1, 1], [-1, 1, -1], [-1, 1, 1], [1, -1, -1], [1, -1, 1], [1, 1, -1], [1, 1, 1]])
 PARITY = (POINTS == 1).sum(axis=1) % 2

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from creases.tables._words.numbers import format_change, format_fixed, format_percent, format_value, round_step
+from creases._text import format_change, format_fixed, format_percent, format_value
+from creases.tables._words.axes import round_step
 
 FINITE = st.floats(-1e300, 1e300).filter(lambda x: x == 0 or abs(x) > 1e-300)
 

@@ -1,0 +1,147 @@
+"""``creases spline``: the best piecewise-linear fit of a curve."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from creases.cli import _output as output
+from creases.cli._completion import TABLES, complete_files
+from creases.cli.console import out, print_json, print_next, print_table, repeat_command, show_progress
+from creases.errors import InputError
+
+if TYPE_CHECKING:
+    from creases._typing import Floats
+    from creases.splines import OptimalFit
+
+NETWORKS = (".safetensors", ".onnx")
+DATA = "A .csv, .tsv, .parquet or .npz file."
+OUT = "Write a picture (.png, .svg), the pieces (.csv) or a network (.safetensors, .onnx); may be repeated."
+
+
+def fit_spline(
+    table: Annotated[Path, typer.Argument(metavar="DATA", help=DATA, autocompletion=complete_files(*TABLES))],
+    target: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column to predict; the last.")] = None,
+    x: Annotated[
+        str | None,
+        typer.Option("--x", metavar="COLUMN", help="Column to predict from, of numbers or dates; the first."),
+    ] = None,
+    pieces: Annotated[
+        str, typer.Option(metavar="N", help="Number of pieces; bic or cv (cross-validation) chooses it.")
+    ] = "bic",
+    files: Annotated[list[Path] | None, typer.Option("--out", metavar="FILE", help=OUT, show_default=False)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Fit a curve by the best piecewise-linear function, proved to be the best where possible.
+
+    For example:
+      creases spline prices.csv --x year --target price --out prices.png
+      creases spline prices.csv --x date --target price --pieces 4 --out pieces.csv
+    """
+    from threadpoolctl import threadpool_limits
+
+    from creases.cli._kernels import load_spline_kernels
+    from creases.splines import optimal_fit
+
+    paths = files or []
+    output.check_outputs(paths, (".png", ".svg", ".csv", *NETWORKS), "files")
+    if pieces not in ("bic", "cv") and not (pieces.isdecimal() and int(pieces)):
+        raise InputError("pieces", "be a positive number, bic or cv", repr(pieces))
+    count: Any = int(pieces) if pieces.isdecimal() else pieces
+    data = _read_table(table, target, x)
+    with show_progress(2 + len(paths)) as begin, threadpool_limits(1):  # arrays are small
+        begin("loading the kernels")
+        load_spline_kernels()
+        begin("finding the best fit")
+        fit = optimal_fit(data.x, data.y, count)
+        rows = _list_pieces(fit, data)
+        for path in paths:
+            begin(f"writing {path.name}")
+            _write(fit, rows, data, path)
+    error, bound = fit.sse / len(data.x), fit.lower_bound / len(data.x)
+    if as_json:
+        numbers = {"error": error, "least_possible_error": bound, "is_optimal": fit.is_optimal}
+        print_json({"pieces": rows, **numbers, "selection": fit.selection, "files": list(map(str, paths))})
+        return
+    cells = [tuple(f"{v:.4g}" if isinstance(v, float) else v or "" for v in row.values()) for row in rows]
+    heads = tuple(name.replace("_", " ") for name in rows[0])
+    print_table(f"{data.output} by {data.input}: {len(data.x):,} samples", cells, heads)
+    proof = "optimal, proved" if fit.is_optimal else f"no fit is below {bound:.4g}"
+    out.print(f"Mean squared error: {error:.4g} ({proof}).", style="dim", soft_wrap=True)
+    if paths:
+        out.print(f"Wrote {', '.join(map(str, paths))}", soft_wrap=True)
+    else:
+        print_next(repeat_command("--out", "pieces.csv"), "write the slopes and knots")
+
+
+class Samples(NamedTuple):
+    """Samples in increasing x; of dates, x counts days from the first."""
+
+    x: Floats
+    y: Floats
+    input: str
+    output: str
+    first_day: str = ""
+
+
+def _read_table(path: Path, target: str | None, column: str | None) -> Samples:
+    from creases.tables import read_table
+
+    try:
+        table = read_table(path, target, task="regression", inputs=[0 if column is None else column])
+    except InputError as error:
+        param = {"inputs": "x", "data": "table"}.get(error.param, error.param)  # the options of the command
+        raise InputError(param, error.expected, error.got, error.hint, error.settings) from None
+    dates = [k for k, name in enumerate(table.features) if " days since " in name]
+    if (len(table.features) > 1 and len(dates) != 1) or "=" in table.features[0]:
+        raise InputError("x", "be one column of numbers or dates", ", ".join(table.features[:12]))
+    x = table.X[:, dates[0] if dates else 0]
+    name, _, first_day = table.features[dates[0] if dates else 0].partition(" days since ")
+    if x.min() == x.max():
+        raise InputError("table", "have at least two different inputs", f"one value of {name!r} in all rows")
+    order = x.argsort(kind="stable")
+    return Samples(x[order], table.y[order], name, table.target, first_day)
+
+
+def _list_pieces(fit: OptimalFit, data: Samples) -> list[dict[str, Any]]:
+    """Return each piece within the data: its ends, the values there, the slope, its standard error and p-value."""
+    import numpy as np
+
+    ends = np.clip([data.x[0], *fit.knots, data.x[-1]], data.x[0], data.x[-1])
+    values = fit.pieces.values[:, None] + fit.pieces.slopes[:, None] * (
+        np.stack([ends[:-1], ends[1:]], axis=1) - fit.pieces.anchors[:, None]
+    )
+    known = fit.statistics(data.x, data.y)
+    names = ("value_at_begin", "value_at_end", "slope", "standard_error", "p_value")
+    columns = (*values.T, fit.pieces.slopes, known.standard_errors, known.p_values)
+    places: list[Any] = ends.tolist()
+    if data.first_day:  # dates, with the time unless it is midnight
+        moments = np.datetime64(data.first_day, "s") + (ends * 86400).round().astype("timedelta64[s]")
+        places = [str(moment).replace("T", " ").removesuffix(" 00:00:00") for moment in moments]
+    return [
+        {"begin": places[k], "end": places[k + 1]}
+        | {name: float(c[k]) if np.isfinite(c[k]) else None for name, c in zip(names, columns, strict=True)}
+        for k in np.flatnonzero(np.diff(ends) > 0)
+    ]
+
+
+def _write(fit: OptimalFit, rows: list[dict[str, Any]], data: Samples, path: Path) -> None:
+    from creases import show, splines
+    from creases._files import write_atomically
+    from creases.network import read
+
+    if path.suffix in NETWORKS:
+        read(splines.to_module(splines.to_shallow(fit.spline())), input_shape=(1,)).save(path)
+    elif path.suffix == ".csv":
+        with write_atomically(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        names, window = (data.input, data.output), (float(data.x[0]), float(data.x[-1]))
+        figure, (ax,) = show.new_figure(7, 4)
+        show.plot_pieces(fit, ax=ax, data=(data.x, data.y), window=window, names=names)
+        show.save_figure(figure, path)

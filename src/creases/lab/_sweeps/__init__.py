@@ -1,1 +1,0 @@
-"""Running one function over many jobs, into a folder."""
