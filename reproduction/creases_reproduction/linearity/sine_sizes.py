@@ -87,7 +87,7 @@ def sine_networks(scale: Scale = "quick", *, seed: int = 0) -> SineNetworks:
     rows, models = [], {}
     for width in widths:
         for depth in depths:
-            done = _trained(width, depth, STARTS, derive_seed(seed, width, depth), "cpu")
+            done = _trained(width, depth, STARTS, derive_seed(seed, width, depth))
             succeeded = np.flatnonzero(done.losses < ENOUGH)
             if not len(succeeded):
                 rows.append((width, depth, 0, np.nan, 0))
@@ -110,7 +110,7 @@ def failed_starts(*, width: int, depth: int, starts: int, seed: int = 0) -> dict
     """
     x = np.linspace(-pi, pi, 100)[:, None]
     begun = lab.Batch.initial(starts, [1, *[width] * depth, 1], seed=derive_seed(seed, width, depth))
-    done = _trained(width, depth, starts, derive_seed(seed, width, depth), "cpu")
+    done = _trained(width, depth, starts, derive_seed(seed, width, depth))
     failed = np.flatnonzero(done.losses >= ENOUGH)
     values = done.batch.outputs(x)[failed]
     dead = 0
