@@ -29,9 +29,8 @@ import torch
 from torch import nn
 
 import creases
-from creases.growth._explained.perceptron import Perceptron, Rows, fit
+from creases.growth._explained.perceptron import Perceptron, Rows, fit, fit_linear
 from creases.growth._explained.search import PASSES
-from creases.growth._explained.start import fit_linear
 from creases.problems import Problem, get, make_problem
 from record import note, note_table
 from tasks import add_options, run_tasks
