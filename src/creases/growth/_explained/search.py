@@ -265,7 +265,7 @@ class Trainer:
 
 def _cost_of_pass(rows: Rows, width: int) -> int:
     """Return the multiply-adds of a pass forwards and backwards."""
-    return PASSES_PER_STEP * len(rows) * width * (rows.X.shape[1] + rows.n_outputs)
+    return int(PASSES_PER_STEP * len(rows) * width * (rows.X.shape[1] + rows.n_outputs))
 
 
 def advance(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
