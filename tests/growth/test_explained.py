@@ -223,7 +223,7 @@ def test_targets_without_a_pattern_hardly_ever_get_a_unit(task: str) -> None:
         model = perceptron(d, 2 if task == "classification" else 1)
         _, history = creases.grow(model, (rng.normal(size=(n, d)), y), task, progress=False, seed=seed)
         grown.append(any(record.method == "fold" and not record.undone for record in history.records))
-    assert sum(grown) <= 3  # held-out rows are a sample too: of 100 such draws 3 were grown
+    assert sum(grown) <= 3  # held-out rows are a sample too: of 20 such draws 1 or 2 are grown
 
 
 @pytest.mark.parametrize("name", ["iris", "wine", "noise"])
