@@ -29,9 +29,8 @@ import torch
 from torch import nn
 
 import creases
-from creases.growth._explained.perceptron import Perceptron, Rows, fit
+from creases.growth._explained.perceptron import Perceptron, Rows, fit, fit_linear
 from creases.growth._explained.search import PASSES
-from creases.growth._explained.start import fit_linear
 from creases.problems import Problem, get, make_problem
 from record import note, note_table
 from tasks import add_options, run_tasks
@@ -136,7 +135,7 @@ def grow(rows: Rows, test: Rows, seed: int, **options: Any) -> dict[str, Any]:
     with torch.no_grad():
         outputs = model(torch.from_numpy(test.X)).numpy()
     units = history.unit_records("0") if options["loop"] == "explained" else []
-    reasons = sum(record is not None for record in units)
+    reasons = sum(record is not None and "because" in record.why() for record in units)
     width = model[0].out_features
     return {"units": width, "score": test.score(outputs), "cpu_seconds": took, "reasons": reasons}
 
@@ -275,7 +274,9 @@ def report(results: Results, names: list[str], seeds: int) -> None:
     if planar:
         note_goals(results, planar)
     kept = [result for name in names for result in results["fold", name]]
-    note("reasons", f"{sum(result['reasons'] for result in kept) / sum(result['units'] for result in kept):.0%}")
+    units, reasons = (sum(result[key] for result in kept) for key in ("units", "reasons"))
+    note("reasons", f"{reasons / units:.0%}")
+    note("units_with_a_reason", f"{reasons} of {units}")
     note("seeds", str(seeds))
 
 

@@ -60,7 +60,6 @@ def change_calls() -> dict[str, Callable[[], Call]]:
             },
         ),
         "GrowthConfig": lambda: Call(growth.GrowthConfig, {"how": "random", "budget": 1, "lr": 0.1, "seed": 0}),
-        "linear_start": lambda: Call(growth.linear_start, {"n_inputs": 2, "hidden": [4], "n_outputs": 1, "seed": 0}),
         "objective": lambda: Call(growth.objective, {"loss": "cross_entropy", "weighted": False}),
         "InMemorySamples": lambda: Call(growth.InMemorySamples, {"X": sample, "y": labels}),
         "Scaling.from_data": lambda: Call(growth.Scaling.from_data, {"X": X, "y": Y}),

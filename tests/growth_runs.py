@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from creases.growth import Grower, History, Record, State, grow
 from creases.growth import _loop as loop
 from creases.growth._budget import Budget, Meter
-from creases.growth._grow import GrowthResult
+from creases.growth._loop import GrowthResult
 from creases.growth._objective import objective
 from creases.growth._samples import as_samples
 from creases.growth.methods._registry import resolve_method

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,8 @@ import creases
 from creases import problems
 from creases.errors import InputError
 from creases.growth import GrowthConfig, History, grow_units, open_run
-from creases.growth._explained.perceptron import Perceptron, Rows, penalized_loss
+from creases.growth._explained.perceptron import Perceptron, Rows, fit_linear, penalized_loss
 from creases.growth._explained.search import Growth, Judges, Limits, Trained, advance, is_better
-from creases.growth._explained.start import fit_linear
 from creases.growth.policies import Target
 
 
@@ -35,6 +36,25 @@ def grow(name: str, **options: Any) -> tuple[nn.Sequential, History]:
     task = "regression" if classes is None else "classification"
     _, history = creases.grow(model, data, task, progress=False, **options)
     return model, history
+
+
+def _noisy_parabola(rng: np.random.Generator) -> tuple[Any, Any]:
+    X = rng.uniform(-1.5, 1.5, (200, 2))
+    return X, (X[:, 1] + 0.7 - X[:, 0] ** 2 > 0.5 * rng.logistic(size=200)).astype(np.int64)
+
+
+def _built_in(name: str) -> tuple[Any, Any]:
+    problem = problems.get(name, n=200)
+    return problem.X, problem.y
+
+
+#: Planar problems, one of them with classes that overlap.
+PLANAR = {
+    "circle": lambda rng: _built_in("circle"),
+    "xor": lambda rng: _built_in("xor"),
+    "noisy_parabola": _noisy_parabola,
+    "quadratic": lambda rng: _built_in("quadratic"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +159,33 @@ def test_every_unit_has_its_reason(moons: tuple[nn.Sequential, History]) -> None
     assert "Training on without it would have brought the training loss to" in text
 
 
+@pytest.mark.parametrize("name", ["circle", "xor", "noisy_parabola", "quadratic"])
+def test_the_rows_of_every_reason_were_mispredicted(name: str) -> None:
+    X, y = PLANAR[name](np.random.default_rng(0))
+    model = perceptron(2, int(y.max()) + 1)
+    run = open_run(model, (X, y), "classification", validation="auto")
+    before: list[tuple[int, Any]] = []
+    run.before_decision.append(lambda state: before.append((len(state.history.records), deepcopy(state.model))))
+    run.start()
+    while not run.history.ended:
+        run.epoch()
+    units = run.history.unit_records(run.history.records[0].place)
+    assert len(units) == model[0].out_features
+    assert all(record is not None for record in units)
+    networks = dict(before)
+    folds = [record for record in run.history.records if record.method == "fold"]
+    assert folds
+    for record in folds:
+        why = record.explanation["why"]
+        decided = networks[record.number](torch.tensor(X)).argmax(1).numpy()
+        wrong = sorted({why["instance"], *why["mistakes"], *why["cluster"]["mistakes"]})
+        assert (decided[wrong] != y[wrong]).all()
+        assert (decided[why["instance"]], y[why["instance"]]) == (why["predicted"], why["true"])
+    assert {record.number for record in units if record is not None} <= {
+        record.number for record in run.history.records if record.method in ("linear", "fold")
+    }
+
+
 def test_the_reason_of_a_regression_says_how_many_rows_were_too_low_or_too_high() -> None:
     _, history = grow("sine_curve")
     fold = next(record for record in history.records if record.method == "fold")
@@ -152,28 +199,44 @@ def test_the_reason_of_a_regression_says_how_many_rows_were_too_low_or_too_high(
 @pytest.mark.parametrize(
     ("name", "units", "score"), [("xor_circles", 9, 0.97), ("spirals", 9, 0.99), ("shells", 6, 1.0)]
 )
-def test_hard_problems_take_few_units(name: str, units: int, score: float) -> None:
-    model, history = grow(name)
-    assert model[0].out_features <= units
-    assert history.last["score"] >= score
+def test_hard_problems_take_few_units_whatever_the_rounding(name: str, units: int, score: float) -> None:
+    problem, found = problems.get(name), []
+    for seed in range(5):  # another processor rounds in another way
+        X = problem.X * (1 + 1e-12 * np.random.default_rng(seed).normal(size=problem.X.shape))
+        model = perceptron(X.shape[1], 2)
+        _, history = creases.grow(model, (X, problem.y), "classification", progress=False)
+        found.append((model[0].out_features, history.last["score"]))
+    widths, scores = zip(*found, strict=True)
+    assert median(widths) <= units
+    assert max(widths) <= 2 * units
+    assert min(scores) >= score
 
 
-def test_noise_does_not_choose_the_size() -> None:
-    widths = []
-    for seed in range(1, 6):
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_targets_without_a_pattern_hardly_ever_get_a_unit(task: str) -> None:
+    grown = []
+    for seed in range(20):
         rng = np.random.default_rng(seed)
-        model = perceptron(3, 2)
-        data = (rng.normal(size=(300, 3)), rng.integers(0, 2, 300))
-        creases.grow(model, data, "classification", progress=False, seed=seed)
-        widths.append(model[0].out_features)
-    assert sum(width > 2 for width in widths) <= 1  # held-out rows are a sample too
+        n, d = int(rng.choice([200, 400])), int(rng.integers(2, 7))
+        y = rng.integers(0, 2, n) if task == "classification" else rng.normal(size=(n, 1))
+        model = perceptron(d, 2 if task == "classification" else 1)
+        _, history = creases.grow(model, (rng.normal(size=(n, d)), y), task, progress=False, seed=seed)
+        grown.append(any(record.method == "fold" and not record.undone for record in history.records))
+    assert sum(grown) <= 3  # held-out rows are a sample too: of 20 such draws 1 or 2 are grown
 
 
-def test_the_network_is_not_below_the_linear_model_on_held_out_rows() -> None:
-    for name in ("iris", "wine"):
-        _, history = grow(name)
-        first, last = history.records[0], history.epochs[-1]
-        assert last["validation_loss"] <= first.before["validation_loss"] * 1.02, name
+@pytest.mark.parametrize("name", ["iris", "wine", "noise"])
+def test_held_out_rows_are_predicted_no_worse_than_by_the_linear_model(name: str) -> None:
+    rng = np.random.default_rng(0)
+    problem = None if name == "noise" else problems.get(name)
+    X, y = (rng.normal(size=(250, 3)), rng.integers(0, 2, 250)) if problem is None else (problem.X, problem.y)
+    model = perceptron(X.shape[1], int(y.max()) + 1)
+    _, history = creases.grow(model, (X, y), "classification", progress=False)
+    linear = history.records[0].before
+    assert linear["validation_loss"] is not None
+    confirmed = [epoch for epoch in history.epochs if epoch["epoch"] != history.kept or history.joined is None][-1]
+    assert confirmed["validation_loss"] <= linear["validation_loss"]
 
 
 @pytest.mark.slow
@@ -233,6 +296,34 @@ def test_limits_of_size_and_budget_hold() -> None:
     assert sum(parameter.numel() for parameter in model.parameters()) <= 22
     _, history = grow("spirals", budget=800)
     assert "the budget of 800 epochs is spent" in history.ended
+
+
+@pytest.mark.parametrize("name", ["moons", "sine_curve"])
+@pytest.mark.parametrize("budget", ["1 epoch", "3 epochs", "50 epochs", "100000 multiply-adds"])
+def test_a_short_budget_is_kept(name: str, budget: str) -> None:
+    _, history = grow(name, budget=budget, loop="explained")
+    amount, unit = budget.split()
+    spent = history.last["multiply_adds" if unit == "multiply-adds" else "epochs"]
+    assert float(amount) <= spent <= 1.1 * float(amount)
+    assert "is spent" in history.ended
+    assert math.isfinite(history.last["loss"])
+
+
+def test_a_round_ends_when_the_seconds_of_a_budget_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter(range(10**9))
+    monkeypatch.setattr("creases.growth._budget.time.monotonic", lambda: 0.01 * next(ticks))
+    _, history = grow("spirals", budget="2 s")
+    assert "the budget of 2 seconds is spent" in history.ended
+    assert history.last["epochs"] < 200
+
+
+def test_a_larger_budget_begins_again_where_the_linear_model_had_not_converged(tmp_path: Path) -> None:
+    path = tmp_path / "run.pt"
+    grow("moons", budget=3, loop="explained", checkpoint=path)
+    model, history = grow("moons", budget=100_000, loop="explained", checkpoint=path)
+    whole, _ = grow("moons", budget=100_000, loop="explained")
+    assert [record.method for record in history.records].count("linear") == 1
+    assert all(torch.equal(a, b) for a, b in zip(states(model), states(whole), strict=True))
 
 
 # -- the run ----------------------------------------------------------------------------------------------------------

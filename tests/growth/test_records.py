@@ -180,7 +180,6 @@ def test_a_file_of_endless_brackets_is_refused(tmp_path):
     [
         ("random", ("explanation", "gain"), []),
         ("random", ("explanation", "seed"), None),
-        ("random", ("explanation", "filled"), [1]),
         ("tiny", ("explanation", "line_search"), 3),
         ("tiny", ("explanation", "share_of_goal"), "x"),
         ("gradmax", ("explanation", "start"), "x"),

@@ -10,10 +10,8 @@ from creases.growth._config import GrowthConfig
 from creases.growth._explained.run import ExplainedRun, ExplainedState
 from creases.growth._explained.units import GrownUnits, grow_units
 from creases.growth._explanation import explain
-from creases.growth._grow import grow
 from creases.growth._grower import Grower
-from creases.growth._linear_start import LinearModel, linear_start
-from creases.growth._loop import Callback, drive, open_run
+from creases.growth._loop import Callback, drive, grow, open_run
 from creases.growth._objective import objective
 from creases.growth._proposal import Proposal, apply
 from creases.growth._race import block_losses, compare_losses
@@ -34,7 +32,6 @@ __all__ = [
     "GrowthConfig",
     "History",
     "InMemorySamples",
-    "LinearModel",
     "ModelState",
     "Proposal",
     "Record",
@@ -50,7 +47,6 @@ __all__ = [
     "explain",
     "grow",
     "grow_units",
-    "linear_start",
     "load_checkpoint",
     "measure",
     "objective",

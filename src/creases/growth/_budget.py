@@ -247,6 +247,14 @@ class Meter:
         """All that is spent so far, by unit."""
         return {"epochs": self.epochs, "seconds": round(self.seconds, 3), "multiply_adds": self.multiply_adds}
 
+    def extend(self, budget: Any) -> None:
+        """Raise the budget; the time since the run ended does not count."""
+        before, self.budget = self.budget, Budget.parse(budget)
+        self.resume(self.numbers)
+        if self.progress >= 1:
+            larger, self.budget = self.budget, before
+            raise InputError("budget", "be more than is spent already", str(larger))
+
     def resume(self, numbers: Mapping[str, Any]) -> None:
         """Continue from these :attr:`numbers`, which an epoch's entry has too."""
         self.epochs, self.multiply_adds = float(numbers["epochs"]), int(numbers["multiply_adds"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor, nn, optim
 
 from creases._files import open_regular, write_atomically
-from creases.errors import FileError, InputError
+from creases.errors import CreasesError, FileError, InputError
 from creases.growth._checks import check_groups
 from creases.network import Place, places, remove, widen
 from creases.network.surgery import (
@@ -22,6 +23,20 @@ from creases.network.surgery import (
 )
 
 _VERSION = 3
+
+#: What to do about a checkpoint that cannot be used.
+DELETE = "delete it to begin again, or pass another file"
+
+
+@contextmanager
+def blame_checkpoint(path: Path) -> Iterator[None]:
+    """Say that a checkpoint is damaged where resuming from it fails."""
+    try:
+        yield
+    except CreasesError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as problem:
+        raise FileError(f"cannot resume from {path}: it is damaged ({problem!r}); {DELETE}") from problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +167,6 @@ def load_checkpoint(path: str | Path) -> dict[str, Any]:
     except Exception as problem:  # from a file that is something else torch's unpickler raises almost anything
         raise FileError(f"cannot read {path} as a checkpoint: {problem}") from None
     version = state.pop("creases-checkpoint", None) if isinstance(state, dict) else None
-    if not isinstance(state, dict) or not isinstance(version, int) or version != _VERSION:
+    if not isinstance(state, dict) or version != _VERSION:
         raise FileError(f"{path} is not a checkpoint of a growth run of this version")
     return state

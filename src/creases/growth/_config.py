@@ -17,7 +17,7 @@ from creases._validation import check_choice, check_class_weight, check_count, c
 from creases.errors import InputError
 from creases.growth._budget import Budget, check_budget
 from creases.growth._objective import Loss
-from creases.growth._samples import Samples
+from creases.growth._samples import Samples, fingerprint
 from creases.growth._training import AdamW, MakeScheduler, check_schedule, fitting_decay, fitting_rate
 from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._evidence import GrowthMethod
@@ -89,8 +89,9 @@ class GrowthConfig:
         Reasons to end the run, such as ``policies.Target(score=0.99)``, or functions of the state to a reason.
     budget
         Total budget of the run: a number of epochs, or a text such as ``"60 s"``, ``"5 min"`` or
-        ``"2e12 multiply-adds"``; ``"auto"`` is 20 to 400 epochs, about 3000 optimizer steps. Growth steps, and
-        stages that are undone, count towards it.
+        ``"2e12 multiply-adds"``; ``"auto"`` is 20 to 400 epochs, about 3000 optimizer steps, and no limit in explained
+        growth, where an epoch is a pass over the rows by any network. Growth steps, and stages that are undone, count
+        towards it.
     growth_share
         For ``when="stages"``: the fraction of the budget for growth; ``"auto"`` is 0.28 at most.
     max_units, max_parameters
@@ -343,6 +344,12 @@ def describe_setting(loss: str | Loss, config: GrowthConfig, stops: Sequence[Any
     """Return what decides about growth, by name."""
     values = {"loss": loss, "stop": list(stops), **{name: getattr(config, name) for name in _OPTIONS}}
     return {name: _text(value) for name, value in values.items()}
+
+
+def describe_run(train: Samples, held: Samples | None, **more: Any) -> dict[str, str]:
+    """Return further settings of a run: its samples and what else decides about training, by name."""
+    samples = {"data": fingerprint(train), "validation": "none" if held is None else fingerprint(held)}
+    return {name: str(value) for name, value in (samples | more).items()}
 
 
 def _text(value: Any) -> str:

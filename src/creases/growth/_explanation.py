@@ -121,10 +121,12 @@ MAX_KINDS = 5
 
 def fold_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     """Return the explanation of folds as text, without their outcome."""
-    reason, effect = fold_reason(explanation, names), _effect(explanation)
-    known = "folds" not in explanation and "found" in explanation["where"]  # not in histories of folds at patches
-    crease = [_crease(explanation, names)] if known else []
-    return " ".join([reason, *crease, effect, *_sample_sentences(explanation, names)])
+    crease = [] if "folds" in explanation else [_crease(explanation, names)]
+    sentences = [fold_reason(explanation, names), *crease, _effect(explanation)]
+    if noise := explanation.get("noise"):
+        why = "because an earlier crease there did not help"
+        sentences.append(f"Skipped {names.samples(len(noise))} as noise, {why}.")
+    return " ".join(sentences)
 
 
 def fold_reason(explanation: Mapping[str, Any], names: FeatureNames) -> str:
@@ -136,7 +138,7 @@ def fold_reason(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     if len(entries) == 1:
         why = entries[0]["why"]
         size, share = why["cluster"]["size"], f"{why['cluster']['share_of_loss']:.0%} of the loss"
-        them = "them" if why["cluster"].get("same_mistake", 1) > 1 else "it"
+        them = "them" if why["cluster"]["same_mistake"] > 1 else "it"
         because += f"; the {names.samples(size)} around {them} carry {share}" if size > 1 else f"; it carries {share}"
     return f"{units} added to {explanation['place']!r} because {because}."
 
@@ -144,8 +146,7 @@ def fold_reason(explanation: Mapping[str, Any], names: FeatureNames) -> str:
 def _because(entry: Mapping[str, Any], names: FeatureNames) -> str:
     """Return the mistake that a unit was added for."""
     why = entry["why"]
-    known = "features" in why
-    sample = names.sample(why["instance"], why["features"]) if known else f"{names.instance} {why['instance']}"
+    sample = names.sample(why["instance"], why["features"])
     if "true" not in why:
         return _regression_error(why, sample, names)
     count, predicted = why["cluster"]["same_mistake"], names.label(why["predicted"])
@@ -157,24 +158,11 @@ def _because(entry: Mapping[str, Any], names: FeatureNames) -> str:
 
 def _regression_error(why: Mapping[str, Any], sample: str, names: FeatureNames) -> str:
     """Return the errors that a unit of a regression was added for."""
-    count, mean = why["cluster"].get("same_mistake", 1), why["cluster"].get("mean_residual", why["residual"])
+    count, mean = why["cluster"]["same_mistake"], why["cluster"]["mean_residual"]
     if count == 1 or len(mean) > 1:
         return f"{_error(why['residual'], names)} at {sample}"
     high = "high" if mean[0] > 0 else "low"
     return f"{names.samples(count)} like {sample} were predicted {names.difference([abs(mean[0])])} too {high}"
-
-
-def _sample_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> list[str]:
-    """Return which samples the folds were computed from, and which were left out."""
-    out, sizes, noise = [], explanation.get("samples"), explanation.get("noise")
-    if sizes:
-        error = sum(entry["effect"].get("gain_error", 0.0) ** 2 for entry in fold_entries(explanation)) ** 0.5
-        spread = f", with a standard error of {format_number(_loss_name(explanation)[1] * error)}" * bool(error)
-        some = f"{sizes['scored']} of {names.samples(sizes.get('of', sizes['seen']))}"
-        out.append(f"This prediction uses {some}{spread}.")
-    if noise:
-        out.append(f"Skipped {names.samples(len(noise))} as noise, because an earlier crease there did not help.")
-    return out
 
 
 def _error(residual: list[float], names: FeatureNames) -> str:
@@ -217,7 +205,7 @@ def outcome_sentence(explanation: Mapping[str, Any], names: FeatureNames) -> str
     if "errors" in after:
         text += f" and {describe_change('the number of errors', str(after['errors_before']), str(after['errors']))}"
         text += f"; {_corrected(explanation, names)}"
-    if "folds" in explanation or "crease_moved" not in after:
+    if "folds" in explanation:
         return f"{text}."
     at_input = explanation["where"]["space"] == "input"
     moved = names.distance(after["crease_moved"]) if at_input else format_number(after["crease_moved"])
@@ -249,34 +237,9 @@ def unit_sentences(explanation: Mapping[str, Any]) -> str:
 
 def unit_reason(explanation: Mapping[str, Any]) -> str:
     """Return why the units were added, in one sentence."""
-    if "instead" in explanation:
-        return _random_instead(explanation)
     units = plural(explanation.get("units", 1), "unit")
     because = SENTENCES[explanation["method"]](explanation)
     return f"{units} added to {explanation['place']!r} because {because}."
-
-
-def filler_sentence(explanation: Mapping[str, Any]) -> str:
-    """Return how many units a method supplied of those it was asked for; "" where it supplied all."""
-    if not (filled := explanation.get("filled")):
-        return ""
-    supplied = explanation["supplied"]
-    others = "the other one is random" if filled == 1 else f"the other {filled} are random"
-    units = f"{supplied} of {supplied + filled} units"
-    return f"{_method_name(explanation)} supplied {units}; {others} and initially without effect."
-
-
-def _random_instead(e: Mapping[str, Any]) -> str:
-    units = plural(e["units"], "random unit")
-    reason = f" ({e['instead']})" if e["instead"] else ""
-    return (
-        f"{units} added to {e['place']!r}, initially without effect, because {_method_name(e)} supplied none{reason}."
-    )
-
-
-def _method_name(e: Mapping[str, Any]) -> str:
-    name = str(e.get("asked", e["method"]))
-    return _NAMES.get(name, name)
 
 
 def _tiny(e: Mapping[str, Any]) -> str:
@@ -345,7 +308,6 @@ SENTENCES = {
     "split": _split,
     "linear": _linear,
 }
-_NAMES = {"tiny": "TINY", "fold": "Fold", "gradmax": "GradMax", "split": "Split"}
 DETAILS = {"tiny": _tiny_details}
 
 
@@ -370,24 +332,20 @@ def explain(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str
         return f"No unit added to {explanation['place']!r}: {explanation['reason']}."
     method = explanation["method"]
     if method == "fold":
-        return _join(
-            fold_sentences(explanation, FeatureNames(**names)),
-            filler_sentence(explanation),
-            explain_outcome(explanation, **names),
-        )
+        outcome = explain_outcome(explanation, **names)
+        return " ".join(filter(None, (fold_sentences(explanation, FeatureNames(**names)), outcome)))
     if method in SENTENCES:
-        return _join(unit_sentences(explanation), filler_sentence(explanation))
-    return _join(_generic_sentence(explanation), filler_sentence(explanation))
+        return unit_sentences(explanation)
+    return f"{plural(explanation.get('units', 1), 'unit')} added to {explanation['place']!r} by {method}."
 
 
 def explain_reason(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str:
-    """Return the reason for new units in one sentence, and in another how many the method did not supply."""
+    """Return the reason for new units in one sentence."""
     if not explanation.get("reason"):
-        filler = filler_sentence(explanation)
         if explanation["method"] == "fold":
-            return _join(fold_reason(explanation, FeatureNames(**names)), filler)
+            return fold_reason(explanation, FeatureNames(**names))
         if explanation["method"] in SENTENCES:
-            return _join(unit_reason(explanation), filler)
+            return unit_reason(explanation)
     return explain(explanation, **names)
 
 
@@ -396,12 +354,3 @@ def explain_outcome(explanation: Mapping[str, Any], **names: Unpack[NameOptions]
     if explanation.get("method") != "fold" or "after" not in explanation:
         return ""
     return outcome_sentence(explanation, FeatureNames(**names))
-
-
-def _join(*sentences: str) -> str:
-    return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _generic_sentence(explanation: Mapping[str, Any]) -> str:
-    units = plural(explanation.get("units", 1), "unit")
-    return f"{units} added to {explanation['place']!r} by {explanation['method']}."

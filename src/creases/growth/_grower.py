@@ -351,14 +351,10 @@ class Grower:
 
     def extend(self, budget: str | float | Budget) -> None:
         """Raise the total budget; a run that has ended continues."""
-        meter, larger = self.state.meter, Budget.parse(budget)
-        before, meter.budget = meter.budget, larger
-        meter.resume(meter.numbers)  # the time since the run ended does not count
-        if meter.progress >= 1:
-            meter.budget = before
-            raise InputError("budget", "be more than is spent already", str(larger))
+        meter = self.state.meter
+        meter.extend(budget)
         self._progress = meter.progress
-        self.history.setting["budget"] = str(larger)
+        self.history.setting["budget"] = str(meter.budget)
         self.history.ended, self.history.kept = "", None
 
     def state_dict(self) -> dict[str, Any]:

@@ -65,12 +65,11 @@ class Proposal:
     explanation: Mapping[str, Any]  #: why these units: JSON-able, with fields of the method
     change: Mapping[str, Tensor] = field(default_factory=dict)  #: what is added to existing parameters, by name
     carriers: Mapping[str, Tensor] = field(default_factory=dict)  #: entries of batch norms, as :func:`creases.widen`
-    rest: Proposal | None = None  #: further units for the place, added after these
 
     @property
     def count(self) -> int:
         """Return the number of new units."""
-        return len(self.fan_in) + (0 if self.rest is None else self.rest.count)
+        return len(self.fan_in)
 
     def scale(self, fan_in: float, fan_out: float) -> Proposal:
         """Return the proposal with incoming weights (and biases) and outgoing weights multiplied by factors.
@@ -97,10 +96,6 @@ def first_units(proposal: Proposal, k: int) -> Proposal:
     """
     if k >= proposal.count or (k and proposal.change):
         return proposal
-    if proposal.rest is not None:
-        first = replace(proposal, rest=None)
-        rest = None if k <= first.count else first_units(proposal.rest, k - first.count)
-        return replace(first_units(first, k), rest=rest)
     fan_out = {}
     for path, columns in proposal.fan_out.items():
         per_unit = columns.shape[1] // proposal.count if columns.shape[1] > proposal.count else 1
@@ -149,14 +144,8 @@ def apply(
     def edit() -> None:
         fan_in, bias, fan_out = proposal.fan_in, proposal.bias, dict(proposal.fan_out)
         with apply_changes(moves):
-            more = dict(proposal.carriers)
-            done.append(widen(model, proposal.place, fan_in, bias, fan_out, optimizer=optimizer, carriers=more))
-        if proposal.rest is not None:
-            assert done[0].place is not None
-            done.append(apply(replace(proposal.rest, place=done[0].place), model, optimizer=optimizer))
+            carriers = dict(proposal.carriers)
+            done.append(widen(model, proposal.place, fan_in, bias, fan_out, optimizer=optimizer, carriers=carriers))
 
     difference = apply_and_measure(model, data, edit)
-    first, last = done[0], done[-1]
-    bound = None if moves or first is not last else first.bound
-    whole = replace(last, old_width=first.old_width, parameters_before=first.parameters_before)
-    return replace(whole, change=difference, bound=bound)
+    return replace(done[0], change=difference, bound=None if moves else done[0].bound)

@@ -19,12 +19,12 @@ from creases.growth import _checkpoint as checkpoints
 from creases.growth._budget import Budget, Meter
 from creases.growth._checkpoint import ModelState
 from creases.growth._checks import check_checkpoint
-from creases.growth._config import MAY_CHANGE, GrowthConfig, check_ranks, check_setting
+from creases.growth._config import MAY_CHANGE, GrowthConfig, check_ranks, check_setting, describe_run
 from creases.growth._grower import Grower
 from creases.growth._objective import Loss
 from creases.growth._race import NetworkState, Race
 from creases.growth._records import History, Record, explain_refit
-from creases.growth._samples import Samples, as_samples, combine_seeds, fingerprint, resolve_validation, split_samples
+from creases.growth._samples import Samples, as_samples, combine_seeds, resolve_validation, split_samples
 from creases.growth._sized import observe_race
 from creases.growth._state import State
 from creases.growth._training import LearningRate, measure, schedule_name, train_epoch
@@ -124,9 +124,6 @@ STEPS, SHARE, SCALES = 20, 0.01, (1 / 3, 1 / 9, 1 / 27)
 #: Fraction of the loss by which it must rise for the rate to be lowered: of a network of few units it may hardly move.
 RISE = 0.02
 
-#: What to do about a checkpoint that cannot be used.
-_DELETE = "delete it to begin again, or pass another file"
-
 
 @dataclass(frozen=True, eq=False)
 class RunState:
@@ -211,11 +208,9 @@ class Run:
         self._steps = 0  # of the optimizer, in the history's count
         self._durations: list[float] = []  # of the epoch's steps, in seconds
         self._resumed = False  # whether from the checkpoint
-        more = {"budget": self.grower.state.meter.budget, "schedule": schedule_name(config.schedule)}
-        more |= {"data": fingerprint(train), "batch_size": self.batch_size}
-        more |= {"validation": "none" if held is None else fingerprint(held)}
-        more |= {"optimizer": type(self.optimizer).__name__, "keep": config.keep}
-        self.grower.history.setting |= {name: str(value) for name, value in more.items()}
+        more = {"batch_size": self.batch_size, "optimizer": type(self.optimizer).__name__, "keep": config.keep}
+        more |= {"budget": self.grower.state.meter.budget, "schedule": schedule_name(config.schedule)}
+        self.grower.history.setting |= describe_run(train, held, **more)
         check_ranks(self.grower.history.setting)
 
     @property
@@ -263,12 +258,8 @@ class Run:
                 saved = [checkpoints.load_checkpoint(self.path)]
         saved = ranks.from_first(saved)
         if self.path is not None and saved[0] is not None:
-            try:
+            with checkpoints.blame_checkpoint(self.path):
                 self._load(self.path, saved[0])
-            except CreasesError:
-                raise
-            except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as problem:
-                raise FileError(f"cannot resume from {self.path}: it is damaged ({problem!r}); {_DELETE}") from problem
             self._resumed = True
         else:
             self.grower.begin()
@@ -326,7 +317,7 @@ class Run:
             if not self._resumed:
                 raise
             why = f"the optimizer cannot continue from its state there ({problem!r})"
-            raise FileError(f"cannot resume from {self.path}: {why}; {_DELETE}") from problem
+            raise FileError(f"cannot resume from {self.path}: {why}; {checkpoints.DELETE}") from problem
 
     def _before_step(self) -> bool:
         meter, refit = self.grower.state.meter, self.refit

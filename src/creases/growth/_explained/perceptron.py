@@ -1,8 +1,12 @@
-"""A perceptron of one hidden layer on all rows at once, trained to convergence by a quasi-Newton method."""
+"""A perceptron of one hidden layer on all rows at once, trained to convergence by a quasi-Newton method.
+
+It starts as the linear model, in as few pairs of units as that needs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -203,14 +207,17 @@ class Fit:
     net: Perceptron
     loss: float  #: mean loss with the penalty
     passes: int  #: over the rows
-    is_converged: bool
 
 
-def fit(net: Perceptron, rows: Rows, *, passes: int, decay: float = DECAY) -> Fit:
-    """Train a network on all rows until it converges, or for a number of passes over them (L-BFGS)."""
+#: Of the passes over rows since training began: whether it must end.
+IsOver = Callable[[int], bool]
+
+
+def fit(net: Perceptron, rows: Rows, *, passes: int, is_over: IsOver | None = None) -> Fit:
+    """Train a network on all rows until it converges, or for about a number of passes over them (L-BFGS)."""
     net = rows.scale.enter(net)
-    vector, value, spent, is_converged = minimize_loss(penalized_loss(net, rows, decay), net.vector(), passes)
-    return Fit(rows.scale.leave(net.from_vector(vector)), value, spent, is_converged)
+    vector, value, spent = minimize_loss(penalized_loss(net, rows, DECAY), net.vector(), passes, is_over)
+    return Fit(rows.scale.leave(net.from_vector(vector)), value, spent)
 
 
 def penalized_loss(net: Perceptron, rows: Rows, decay: float) -> Callable[[Floats], tuple[float, Floats]]:
@@ -238,26 +245,36 @@ def penalized_loss(net: Perceptron, rows: Rows, decay: float) -> Callable[[Float
     return loss
 
 
+class _OverError(Exception):
+    """Training must end."""
+
+
 def minimize_loss(
-    loss: Callable[[Floats], tuple[float, Floats]], start: Floats, passes: int
-) -> tuple[Floats, float, int, bool]:
-    """Minimize a function that returns its value and gradient: where, the value, the evaluations, whether it converged.
+    loss: Callable[[Floats], tuple[float, Floats]], start: Floats, passes: int, is_over: IsOver | None = None
+) -> tuple[Floats, float, int]:
+    """Minimize a function that returns its value and gradient: where, the value, the evaluations.
 
     The result is the best point seen: a line search across creases may end at another one.
     """
     from scipy.optimize import minimize
 
     best: list[Any] = [np.inf, start]
+    count = 0
 
     def observe(vector: Floats) -> tuple[float, Floats]:
+        nonlocal count
         value, gradient = loss(vector)
+        count += 1
         if value < best[0]:
             best[:] = value, vector.copy()
+        if is_over is not None and is_over(count):
+            raise _OverError
         return value, gradient
 
     options: Any = {"maxiter": passes, "maxfun": passes, "maxcor": MEMORY, "ftol": 1e-10, "gtol": 1e-7}
-    result = minimize(observe, start, jac=True, method="L-BFGS-B", options=options)
-    return best[1], float(best[0]), int(result.nfev), result.status == 0
+    with suppress(_OverError):
+        minimize(observe, start, jac=True, method="L-BFGS-B", options=options)
+    return best[1], float(best[0]), count
 
 
 def _squared_error(outputs: Floats, targets: Floats, share: Floats) -> tuple[float, Floats]:
@@ -280,3 +297,58 @@ def _cross_entropy(outputs: Floats, targets: Floats, share: Floats) -> tuple[flo
     chances -= targets
     chances *= share
     return value, chances
+
+
+# -- the start: the linear model, in as few pairs of units as it needs
+
+#: Singular values of the linear map, as a share of the largest, and in all, below which a direction is rounding.
+ROUNDING, TINY = 1e-6, 1e-9
+
+#: Passes over the rows in which the linear model converges.
+LINEAR_PASSES = 500
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFit:
+    """The linear model ``A x + c``."""
+
+    A: Floats  #: (m, d)
+    c: Floats  #: (m,)
+    scale: Scale  #: of the inputs and targets that it is for
+    passes: int
+
+    @property
+    def rank(self) -> int:
+        """Return the number of directions that the outputs depend on, at least one."""
+        sizes = np.linalg.svd(self.A, compute_uv=False)
+        return max(1, int((sizes > max(ROUNDING * sizes.max(initial=0.0), TINY)).sum()))
+
+    def pairs(self, rank: int) -> Perceptron:
+        """Return the network of a pair of units ``relu(u x), relu(-u x)`` for each of the strongest directions.
+
+        With all of them it is the linear model: ``relu(a) - relu(-a) = a``.
+        """
+        U, sizes, directions = np.linalg.svd(self.A, full_matrices=False)
+        roots = np.sqrt(sizes[:rank])
+        W, V = np.where(roots > TINY**0.5, roots, 1.0)[:, None] * directions[:rank], U[:, :rank] * roots
+        V = np.where(roots > TINY**0.5, V, 0.0)
+        return self.scale.leave(Perceptron(np.vstack([W, -W]), np.zeros(2 * len(W)), np.hstack([V, -V]), self.c))
+
+
+def fit_linear(rows: Rows, *, passes: int = LINEAR_PASSES, is_over: IsOver | None = None) -> LinearFit:
+    """Fit the linear model by the loss of the task, with a penalty on its weights."""
+    m, d = rows.n_outputs, rows.X.shape[1]
+    inputs = rows.inputs
+
+    def loss(vector: Floats) -> tuple[float, Floats]:
+        B = vector.reshape(m, d + 1)
+        value, errors = rows.objective(B @ inputs)
+        gradient = errors @ inputs.T
+        gradient[:, :-1] += 2 * DECAY * B[:, :-1]
+        return value + DECAY * float((B[:, :-1] ** 2).sum()), gradient.ravel()
+
+    vector, _, spent = minimize_loss(loss, np.zeros(m * (d + 1)), passes, is_over)
+    B = vector.reshape(m, d + 1)
+    if rows.task == "classification" and m > 1:  # what all classes share decides nothing
+        B = B - B.mean(axis=0)
+    return LinearFit(B[:, :-1], B[:, -1], rows.scale, spent)

@@ -15,16 +15,15 @@ import torch
 from torch import Tensor, nn
 
 from creases._typing import Ints
-from creases.errors import CreasesError, FileError, InputError
 from creases.growth._budget import Budget, Meter
-from creases.growth._checkpoint import ModelState, load_checkpoint, save_checkpoint
-from creases.growth._config import MAY_CHANGE, GrowthConfig, check_setting, describe_setting
+from creases.growth._checkpoint import ModelState, blame_checkpoint, load_checkpoint, save_checkpoint
+from creases.growth._config import MAY_CHANGE, GrowthConfig, check_setting, describe_run, describe_setting
 from creases.growth._explained.perceptron import Perceptron, Rows
 from creases.growth._explained.proposals import Proposals
 from creases.growth._explained.search import MIN_HELD, Growth, Judges, Limits, Round, Trained, advance
 from creases.growth._objective import Loss, objective
 from creases.growth._records import History, Record, smooth
-from creases.growth._samples import InMemorySamples, fingerprint
+from creases.growth._samples import InMemorySamples
 from creases.growth._state import State
 from creases.growth.methods._fold.fold import Fold
 from creases.growth.methods._registry import resolve_method
@@ -37,9 +36,6 @@ NO_LIMIT = 1_000_000
 
 #: Incoming weights of new units up to which a record holds them.
 MAX_WEIGHTS = 20_000
-
-#: What to do about a checkpoint that cannot be used.
-_DELETE = "delete it to begin again, or pass another file"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +81,7 @@ class ExplainedRun:
         budget = Budget(NO_LIMIT) if config.budget == "auto" else Budget.parse(config.budget)
         history = History(setting=describe_setting(loss, config, as_stops(config.stop)))
         limit = "no limit" if config.budget == "auto" else budget
-        more = {"budget": limit, "data": fingerprint(train), "loop": "explained"}
-        more |= {"validation": "none" if held is None else fingerprint(held)}
-        history.setting |= {name: str(value) for name, value in more.items()}
+        history.setting |= describe_run(train, held, budget=limit, loop="explained")
         meter = Meter(budget, len(train))
         self.state = State(model, None, train, goal, how, resolve_where(config.where), history, config.seed, meter)
         self.growth = Growth()
@@ -133,12 +127,8 @@ class ExplainedRun:
     def start(self) -> None:
         """Resume from the checkpoint, or begin."""
         if self.path is not None and self.path.exists():
-            try:
+            with blame_checkpoint(self.path):
                 self._load(self.path, load_checkpoint(self.path))
-            except CreasesError:
-                raise
-            except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as problem:
-                raise FileError(f"cannot resume from {self.path}: it is damaged ({problem!r}); {_DELETE}") from problem
         self.saved = time.monotonic()
 
     def epoch(self, *, grow: bool = True) -> None:
@@ -175,8 +165,6 @@ class ExplainedRun:
                 self._unfinished = self.growth
             self.growth, done = advance(self.growth, self.judges, self._propose, limits)
             self._note(done)
-            if state.meter.progress >= 1 and self.growth.phase in ("fold", "remove"):
-                self._end_growth(f"the budget of {state.meter.budget} is spent")
             if done.kind != "none":
                 break
         if self.growth.phase == "ended":
@@ -190,8 +178,16 @@ class ExplainedRun:
             d, m = self.judges.rows.X.shape[1], self.judges.rows.n_outputs
             room = (config.max_parameters - m) // (d + 1 + m)
             units = room if units is None else min(units, room)
-        passes = int(meter.budget.amount) if meter.budget.unit == "epochs" else None
-        return Limits(units, passes, config.seed)
+        return Limits(
+            units, None if config.budget == "auto" and meter.budget.amount == NO_LIMIT else self._is_spent, config.seed
+        )
+
+    def _is_spent(self, passes: int, multiply_adds: int) -> bool:
+        """Return whether the budget is spent after so much in this round."""
+        meter = self.state.meter
+        meter.read_clock()
+        more = {"epochs": passes, "seconds": 0, "multiply-adds": multiply_adds}[meter.budget.unit]
+        return meter.spent + more >= meter.budget.amount
 
     def _end_growth(self, why: str) -> None:
         self._mark_undone()
@@ -205,9 +201,7 @@ class ExplainedRun:
         """Write down what a round did: in the module, the history and the meter."""
         state, history, growth = self.state, self.history, self.growth
         state.meter.epochs += done.passes
-        width = 0 if growth.now is None else growth.now.net.width
-        d, m = self.judges.rows.X.shape[1], self.judges.rows.n_outputs
-        state.meter.multiply_adds += 3 * done.passes * len(self.judges.parts[0]) * width * (d + m)
+        state.meter.multiply_adds += done.multiply_adds
         state.meter.read_clock()
         if growth.ended and not history.growth_ended:
             ended = f"the budget of {state.meter.budget} is spent" if growth.ended == "the budget is spent" else ""
@@ -229,7 +223,7 @@ class ExplainedRun:
         history, state, after = self.history, self.state, done.after
         assert after is not None
         numbers = dict(after.numbers)
-        if done.kind == "finish" and self.judges.joins and len(self.judges.parts) == 1:
+        if done.kind == "finish" and done.passes:
             history.joined = len(history.epochs)
             outputs = after.net.outputs(self.judges.rows)
             numbers |= {"loss": self.judges.rows.mean(self.judges.rows.losses(outputs))}
@@ -342,17 +336,16 @@ class ExplainedRun:
 
     def extend(self, budget: str | float | Budget) -> None:
         """Raise the total budget; growth that the budget ended continues."""
-        meter, larger = self.state.meter, Budget.parse(budget)
-        before, meter.budget = meter.budget, larger
-        if meter.progress >= 1:
-            meter.budget = before
-            raise InputError("budget", "be more than is spent already", str(larger))
+        self.state.meter.extend(budget)
         history = self.history
-        history.setting["budget"] = str(larger)
+        history.setting["budget"] = str(self.state.meter.budget)
         history.ended, history.kept = "", None
         if self._unfinished is not None and "budget" in history.growth_ended:
             history.growth_ended, history.growth_spent = "", None
             self.growth, self._unfinished = replace(self._unfinished, phase="fold", ended=""), None
+            if self.growth.round == 1:  # the linear model may not have converged
+                self.growth = Growth()
+                history.epochs, history.records = [], []
 
     def save(self, seconds: float) -> None:
         """Write the checkpoint after a growth step, at the end, and if the last one is older than ``seconds``."""
@@ -445,7 +438,7 @@ def _growth_dict(growth: Growth) -> dict[str, Any]:
         "best": None if growth.best is None else [_net_list(net) for net in growth.best.nets],
         "now": None if growth.now is None else [_net_list(net) for net in growth.now.nets],
         "is_waiting": growth.now is not growth.best,
-        "numbers": [growth.linear_loss, growth.failures, growth.round, growth.passes, growth.limit],
+        "numbers": [growth.linear_loss, growth.failures, growth.round, growth.limit],
         "plain": json.dumps(plain, default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value)),
     }
 
@@ -456,10 +449,10 @@ def _growth_from(saved: Mapping[str, Any], judges: Judges) -> Growth:
     now = best
     if saved["is_waiting"] and saved["now"] is not None:
         now = Trained.of([_net_from(net) for net in saved["now"]], judges)
-    linear_loss, failures, rounds, passes, limit = saved["numbers"]
+    linear_loss, failures, rounds, limit = saved["numbers"]
     plain = json.loads(saved["plain"])
     return Growth(
-        saved["phase"], best, now, linear_loss, tuple(plain["tried"]), plain["first"], failures, rounds, passes, limit,
+        saved["phase"], best, now, linear_loss, tuple(plain["tried"]), plain["first"], failures, rounds, limit,
         plain["ended"],
     )  # fmt: skip
 

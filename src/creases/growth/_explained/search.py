@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases.growth._explained.perceptron import Perceptron, Rows, fit
-from creases.growth._explained.start import fit_linear
+from creases.growth._budget import PASSES_PER_STEP
+from creases.growth._explained.perceptron import Fit, LinearFit, Perceptron, Rows, fit, fit_linear
 
 #: Folds that are tried in a round, and passes over the rows that tell which of them is best.
 CANDIDATES, TRIAL_PASSES = 3, 60
@@ -28,8 +28,10 @@ PASSES = 400
 #: that may fail before growth ends.
 WAITING, FAILURES = 4, 2
 
-#: What a unit must lower the held-out loss by: a share of it, a share of the loss of a constant, standard errors.
-LEAST_SHARE, LEAST_GAIN, LEAST_ERRORS = 0.01, 0.001, 1.0
+#: What a unit must lower the held-out loss by: a share of it, standard errors, and a share of the loss of a constant:
+#: of classes more, as nearly perfect probabilities can be sharpened for ever.
+LEAST_SHARE, LEAST_ERRORS = 0.01, 1.0
+LEAST_GAIN = {"classification": 0.005, "regression": 0.001}
 
 #: Gain of a unit on rows fitted, in multiples of what its parameters bring on noise, that is plain without standard
 #: errors of held-out rows.
@@ -93,8 +95,12 @@ class Judges:
         parts = [net.outputs(self.rows.part(held)) for net, held in zip(nets, self.held, strict=True)]
         return np.concatenate(parts)
 
+    def least_gain(self, loss: float) -> float:
+        """Return what a unit must lower a held-out loss by to be worth its place."""
+        return max(LEAST_SHARE * loss, LEAST_GAIN[self.rows.task] * self._constant_loss)
+
     @cached_property
-    def constant_loss(self) -> float:
+    def _constant_loss(self) -> float:
         """Return the mean loss of the best constant."""
         rows = self.parts[0]
         if rows.task == "regression":
@@ -167,12 +173,11 @@ class Growth:
     phase: Phase = "start"
     best: Trained | None = None  #: the network that held-out rows have confirmed
     now: Trained | None = None  #: the same, or with units that wait for confirmation
-    linear_loss: float = np.inf  #: held-out loss of the linear model
+    linear_loss: float = np.inf  #: held-out loss of the linear model, which no network exceeds that is kept
     tried: tuple[Mapping[str, Any], ...] = ()  #: explanations of the first units of series that failed
     first: Mapping[str, Any] | None = None  #: the explanation of the first unit that waits
     failures: int = 0  #: in a row
     round: int = 0
-    passes: int = 0  #: over the rows so far, of all networks
     limit: float = np.inf  #: held-out loss up to which units are taken away
     ended: str = ""  #: why growth ended
 
@@ -198,6 +203,11 @@ class Round:
     is_undone: bool = False  #: they are undone
     rank: int = 0  #: of the start
     passes: int = 0
+    multiply_adds: int = 0
+
+
+#: Of the passes and the multiply-adds of a round so far: whether the budget is spent.
+IsSpent = Callable[[int, int], bool]
 
 
 @dataclass(frozen=True)
@@ -205,48 +215,91 @@ class Limits:
     """What a search may take."""
 
     units: int | None = None
-    passes: int | None = None
+    is_spent: IsSpent | None = None
     seed: int = 0
 
-    def room(self, growth: Growth, passes: int) -> int:
-        """Return how many of so many passes are left; at least one, which changes nothing where it is the last."""
-        return passes if self.passes is None else max(1, min(passes, self.passes - growth.passes))
+
+class Trainer:
+    """Trains the networks of a round as long as there is budget, and counts what that takes."""
+
+    def __init__(self, is_spent: IsSpent | None) -> None:
+        self._is_spent, self.passes, self.multiply_adds = is_spent, 0, 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the budget is spent: networks stay as they are."""
+        return self._is_spent is not None and self._is_spent(self.passes, self.multiply_adds)
+
+    def fit(self, net: Perceptron, rows: Rows, passes: int) -> Fit:
+        """Train a network on rows for about as many passes, at most."""
+        if self.is_over:
+            return Fit(net, np.inf, 0)
+        done = fit(net, rows, passes=passes, is_over=self._watch(rows, net.width))
+        self._count(done.passes, rows, net.width)
+        return done
+
+    def fit_linear(self, rows: Rows) -> LinearFit:
+        """Fit the linear model to rows; of a spent budget, the one that is 0 everywhere."""
+        m = rows.n_outputs
+        if self.is_over:
+            return LinearFit(np.zeros((m, rows.X.shape[1])), np.zeros(m), rows.scale, 0)
+        done = fit_linear(rows, passes=PASSES, is_over=self._watch(rows, 1))
+        self._count(done.passes, rows, 1)
+        return done
+
+    def fit_all(self, nets: Sequence[Perceptron], judges: Judges) -> Trained:
+        """Train the network, and those of the folds, to convergence."""
+        fits = [self.fit(net, rows, PASSES) for net, rows in zip(nets, judges.parts, strict=True)]
+        return Trained.of([done.net for done in fits], judges)
+
+    def _watch(self, rows: Rows, width: int) -> Callable[[int], bool] | None:
+        is_spent, each = self._is_spent, _cost_of_pass(rows, width)
+        if is_spent is None:
+            return None
+        return lambda passes: is_spent(self.passes + passes, self.multiply_adds + each * passes)
+
+    def _count(self, passes: int, rows: Rows, width: int) -> None:
+        self.passes += passes
+        self.multiply_adds += passes * _cost_of_pass(rows, width)
+
+
+def _cost_of_pass(rows: Rows, width: int) -> int:
+    """Return the multiply-adds of a pass forwards and backwards."""
+    return int(PASSES_PER_STEP * len(rows) * width * (rows.X.shape[1] + rows.n_outputs))
 
 
 def advance(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
-    """Take the next round of a search; return the search after it, and what was done."""
+    """Take the next round of a search; return the search after it, and what was done.
+
+    A round in which the budget is spent ends there, with the network that was confirmed.
+    """
     step = {"start": _start, "fold": _fold, "remove": _remove, "finish": _finish}[growth.phase]
-    after, done = step(growth, judges, propose, limits)
-    after = replace(after, round=growth.round + 1, passes=growth.passes + done.passes)
-    if limits.passes is not None and after.passes >= limits.passes and after.phase not in ("finish", "ended"):
-        now = after.best
-        return replace(after, phase="finish", now=now, ended=after.ended or "the budget is spent"), done
+    trainer = Trainer(limits.is_spent)
+    after, done = step(growth, judges, propose, limits, trainer)
+    done = replace(done, passes=trainer.passes, multiply_adds=trainer.multiply_adds)
+    after = replace(after, round=growth.round + 1)
+    if trainer.is_over and after.phase not in ("finish", "ended"):
+        return replace(after, phase="finish", now=after.best, ended=after.ended or "the budget is spent"), done
     return after, done
 
 
 def is_better(before: Trained, after: Trained, judges: Judges) -> bool:
     """Return whether held-out rows confirm the units that a network has more than another.
 
-    They must lower the held-out loss by a hundredth of it and a thousandth of a constant's loss each, and all together
-    by a standard error of the difference; or, as a few held-out rows may hide it, lower the loss of rows fitted by far
-    more than they would on noise.
+    They must lower the held-out loss by a hundredth of it and a few thousandths of a constant's loss each, and all
+    together by a standard error of the difference; or, as a few held-out rows may hide it, lower the loss of rows
+    fitted by far more than they would on noise.
     """
     share = judges.judging.share
     gains = before.held_losses - after.held_losses
     gain = float(share @ gains)
     error = float(np.sqrt(share**2 @ (gains - gain) ** 2))
     units = max(after.net.width - before.net.width, 1)
-    each = max(LEAST_SHARE * before.held_loss, LEAST_GAIN * judges.constant_loss)
     is_plain = before.loss - after.loss > FAR_BEYOND_NOISE * units * _noise_gain(before, judges)
-    return gain > units * each and (gain > LEAST_ERRORS * error or is_plain)
+    return gain > units * judges.least_gain(before.held_loss) and (gain > LEAST_ERRORS * error or is_plain)
 
 
-def _train(nets: Sequence[Perceptron], judges: Judges, passes: int) -> tuple[Trained, int]:
-    fits = [fit(net, rows, passes=passes) for net, rows in zip(nets, judges.parts, strict=True)]
-    return Trained.of([one.net for one in fits], judges), sum(one.passes for one in fits)
-
-
-def _start(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
+def _start(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trainer: Trainer) -> tuple[Growth, Round]:
     """Start as the linear model, in as few pairs of units as predict held-out rows as well.
 
     Beside another model, whose outputs the rows have as an offset, start without units.
@@ -257,25 +310,24 @@ def _start(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> 
         none = Trained.of([nothing] * len(judges.parts), judges)
         after = replace(growth, phase="fold", best=none, now=none, linear_loss=none.held_loss)
         return after, Round("start", none, nothing, none, is_confirmed=True)
-    linear = [fit_linear(rows, passes=limits.room(growth, PASSES)) for rows in judges.parts]
-    passes, rank = sum(one.passes for one in linear), linear[0].rank
+    linear = [trainer.fit_linear(rows) for rows in judges.parts]
+    rank = linear[0].rank
     best = exact = Trained.of([one.pairs(rank) for one in linear], judges)
     most = 2 * rank if limits.units is None else limits.units
     used = min(rank, -(-most // 2))
     for few in range(1, used + 1):
         nets = [one.pairs(few) for one in linear]
         nets = [net.keep_units(range(min(net.width, most))) for net in nets]
-        trained, more = _train(nets, judges, limits.room(growth, PASSES))
-        passes += more
+        trained = trainer.fit_all(nets, judges)
         if trained.held_loss <= exact.held_loss or (few == used and nets[0].width < 2 * rank):
             best, used = trained, few
             break
     after = replace(growth, phase="fold", best=best, now=best, linear_loss=exact.held_loss)
     placed = linear[0].pairs(used).keep_units(range(best.net.width))
-    return after, Round("start", exact, placed, best, rank=used, passes=passes, is_confirmed=True)
+    return after, Round("start", exact, placed, best, rank=used, is_confirmed=True)
 
 
-def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
+def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trainer: Trainer) -> tuple[Growth, Round]:
     """Add the best of a few units, and train; keep it, let it wait for the next one, or undo what waits."""
     now, best = growth.now, growth.best
     assert now is not None
@@ -288,18 +340,16 @@ def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> t
             return _undo(growth), Round("none", is_undone=True)
         wrong = judges.rows.task == "classification" and not growth.tried
         return _give_up(growth, "no row is mispredicted" if wrong else "no fold at the rows left promises a gain")
-    rows, passes = judges.parts[0], 0
+    rows = judges.parts[0]
     trials: list[tuple[float, int, Perceptron]] = []
     for candidate in candidates:
-        trial = fit(candidate.add_to(now.net), rows, passes=limits.room(growth, TRIAL_PASSES))
+        trial = trainer.fit(candidate.add_to(now.net), rows, TRIAL_PASSES)
         trials.append((trial.loss, len(trials), trial.net))
-        passes += trial.passes
     _, chosen, net = min(trials, key=lambda trial: trial[:2])
     candidate = candidates[chosen]
     nets = [net, *(candidate.add_to(net) for net in now.nets[1:])]
-    after, more = _train(nets, judges, limits.room(growth, PASSES))
-    alone = fit(now.net, rows, passes=limits.room(growth, PASSES))
-    passes += more + alone.passes
+    after = trainer.fit_all(nets, judges)
+    alone = trainer.fit(now.net, rows, PASSES)
     confirmed = is_better(best, after, judges)
     waiting = after.net.width - best.net.width
     failed = not confirmed and waiting >= WAITING
@@ -313,7 +363,6 @@ def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> t
         {"loss": rows.mean(alone.net.losses(rows)), "passes": alone.passes},
         is_confirmed=confirmed,
         is_undone=failed,
-        passes=passes,
     )
     first = growth.first or candidate.explanation
     if confirmed:
@@ -356,35 +405,30 @@ def _end_growth(growth: Growth, why: str) -> Growth:
     return replace(growth, phase="remove", ended=why, limit=growth.best.held_loss)
 
 
-def _remove(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
+def _remove(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trainer: Trainer) -> tuple[Growth, Round]:
     """Take away one of the units that the rows need least, if held-out rows are as well predicted without it.
 
     Rows fitted must not tell otherwise: their loss may rise by what so many parameters bring on noise.
     """
     best = growth.best
     assert best is not None
-    width, passes = best.net.width, 0
+    width = best.net.width
     if width < (2 if judges.rows.offset is None else 1):
         return replace(growth, phase="finish"), Round("none")
     trials = []
     for unit in range(width):
         others = [k for k in range(width) if k != unit]
-        trial = fit(best.net.keep_units(others), judges.parts[0], passes=limits.room(growth, TRIAL_PASSES))
+        trial = trainer.fit(best.net.keep_units(others), judges.parts[0], TRIAL_PASSES)
         trials.append((trial.loss, unit, trial.net))
-        passes += trial.passes
-    allowed = growth.limit + max(LEAST_SHARE * growth.limit, LEAST_GAIN * judges.constant_loss)
-    allowed = min(allowed, max(growth.linear_loss, growth.limit))
+    allowed = min(growth.limit + judges.least_gain(growth.limit), max(growth.linear_loss, growth.limit))
     for _, unit, net in sorted(trials, key=lambda trial: trial[:2])[:CANDIDATES]:
         others = [k for k in range(width) if k != unit]
         nets = [net, *(one.keep_units(others) for one in best.nets[1:])]
-        after, more = _train(nets, judges, limits.room(growth, PASSES))
-        passes += more
+        after = trainer.fit_all(nets, judges)
         if after.held_loss <= allowed and after.loss <= best.loss + _noise_gain(best, judges):
-            done = Round(
-                "remove", best, best.net.keep_units(others), after, unit=unit, passes=passes, is_confirmed=True
-            )
+            done = Round("remove", best, best.net.keep_units(others), after, unit=unit, is_confirmed=True)
             return replace(growth, best=after, now=after), done
-    return replace(growth, phase="finish"), Round("none", passes=passes)
+    return replace(growth, phase="finish"), Round("none")
 
 
 def _noise_gain(before: Trained, judges: Judges) -> float:
@@ -394,14 +438,12 @@ def _noise_gain(before: Trained, judges: Judges) -> float:
     return float(parameters / len(rows) * (2 * before.loss if rows.task == "regression" else 1.0))
 
 
-def _finish(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[Growth, Round]:
-    """Train on all rows, those held out too, where that is allowed."""
+def _finish(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trainer: Trainer) -> tuple[Growth, Round]:
+    """Train on all rows, those held out too, where that is allowed and the budget is not spent."""
     best = growth.best
     assert best is not None
-    if not judges.joins or len(judges.parts[0]) == len(judges.rows):
+    if not judges.joins or len(judges.parts[0]) == len(judges.rows) or trainer.is_over:
         return replace(growth, phase="ended", now=best), Round("finish", best, best.net, best)
-    last = fit(best.net, judges.rows, passes=limits.room(growth, PASSES))
+    last = trainer.fit(best.net, judges.rows, PASSES)
     after = replace(best, nets=(last.net, *best.nets[1:]))
-    return replace(growth, best=after, now=after, phase="ended"), Round(
-        "finish", best, best.net, after, passes=last.passes
-    )
+    return replace(growth, best=after, now=after, phase="ended"), Round("finish", best, best.net, after)

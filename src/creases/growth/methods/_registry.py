@@ -13,7 +13,7 @@ from torch import nn
 from creases.errors import InputError, ReadError
 from creases.growth._proposal import Proposal
 from creases.growth.methods._evidence import Evidence, GrowthMethod
-from creases.growth.methods._fold.fold import Fold
+from creases.growth.methods._fold.fold import MAX_FOLDS, Fold
 from creases.growth.methods._fold.subnetwork import can_fold
 from creases.growth.methods._gradmax import GradMax
 from creases.growth.methods._random import Random
@@ -32,7 +32,7 @@ class Auto:
     """Growth by :class:`Fold` in layers of few inputs on few samples, by :class:`Random` units in others.
 
     Random units are also taken where nothing can be folded (in convolutions, before a batch norm), for losses
-    other than the cross-entropy and the squared error, and, silent at first, for units beyond those that folds supply.
+    other than the cross-entropy and the squared error, and where more units are wanted than folds supply.
     """
 
     count: int = 1
@@ -43,18 +43,12 @@ class Auto:
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
-        if not _is_foldable(model, place, evidence):
-            proposal = Random(count=self.count)(model, place, evidence)
-            return _usual_weights(proposal) if evidence.untrained else proposal
-        folds = Fold(count=self.count)(model, place, evidence)
-        if folds.count == self.count or self.count == 1:
-            return folds
-        silent = Random(count=self.count - folds.count, fan_out=0.0)(model, place, evidence)
-        if not folds.count:
-            note = {"asked": "fold", "instead": folds.explanation.get("reason", "")}
-            return replace(silent, explanation={**silent.explanation, **note})
-        note = {"supplied": folds.count, "filled": silent.count}
-        return replace(folds, rest=silent, explanation={**folds.explanation, **note})
+        if self.count <= MAX_FOLDS and _is_foldable(model, place, evidence):
+            folds = Fold(count=self.count)(model, place, evidence)
+            if folds.count == self.count or self.count == 1:
+                return folds
+        proposal = Random(count=self.count)(model, place, evidence)
+        return _usual_weights(proposal) if evidence.untrained else proposal
 
     def prepare(self, model: nn.Module, place: Place, evidence: Evidence) -> None:
         """Import what folds need, where there will be folds."""

@@ -73,28 +73,10 @@ SAMPLES_PER_UNIT, FREE_UNITS = 3, 16
 class Stages:
     """Growth by stages in the first part of the budget, to the smallest size that is as good as a larger one.
 
-    The network is trained for a while and looked at several times: its held-out loss is measured with the weights
-    averaged over the last steps. Then it is reset to how it began, every place is
-    widened by a factor, and that network is trained for as many steps, or as many as growth's share of the budget
-    has room for. The stage pays if its lowest loss is lower than that of the other network in as many looks by more
-    than the larger network costs: 1.5 % of the loss for each doubling of the cost of a step and 0.5 % for each doubling
-    of the parameters. What the stage gained is its measured gain, corrected by what the stage before lets expect, if
-    the loss falls in inverse proportion to the width; nothing pays that measured no gain, and the gain of the first
-    stage must be more than a standard error.
-    If the stage pays, the wider network is the one to beat, and the next stage widens it, again as it began. All
-    networks begin alike, because units that are added to a trained network say little about its size: what they could
-    learn is learned already, or learned by heart.
-
-    Stages widen by four, those of fewer than four units by sixteen. After one that does not pay, or where the budget
-    has no time to judge it, the next widens by two; in a small network by four times as much as before, because some
-    functions, such as parities, need several units before any of them helps. Growth ends after ``patience`` stages in a
-    row that do not pay, when the network is right on all samples, when a wider one would have more than a unit for
-    every three samples or could not be trained with what is left of the budget, or when growth's share of that is
-    spent. Then narrower networks are tried: half-way between the best one and the next smaller one that was worse, as
-    long as a size between them is left and growth's share has room; the narrower one is taken if it loses less than
-    half of what a wider one must gain, or is right on all samples too. Growth goes on with the best network, at its
-    best look. A network that is wide at the start, 16 units or more a layer, is narrowed by four first, as long as the
-    narrower one is not worse by as much as a stage must gain.
+    Networks of several sizes begin alike, are trained for as many steps, and looked at several times: a wider one must
+    beat the best one so far by more than it costs (``GAIN_PER_COST``, ``GAIN_PER_SIZE``), and by more than what luck
+    lets expect. Stages widen by four, after a failure by two, in small networks by more. In the end narrower networks
+    are tried, half-way to the next smaller one that was worse. "Growth, with reasons" in the documentation has it all.
 
     The comparison is at equal steps, not equal compute: early in a run more steps always help more than more units, so
     at equal compute the smaller network would always win.

@@ -17,19 +17,18 @@ from creases.growth import (
     ExplainedRun,
     GrowthConfig,
     History,
-    LinearModel,
     ModelState,
     Run,
     block_losses,
     compare_losses,
     drive,
-    linear_start,
     objective,
     open_run,
 )
 from creases.network import Network, read
 from creases.problems import Problem
 from creases.tables._fit.linear_model import choose_penalty, fit_linear_model
+from creases.tables._fit.linear_start import LinearModel, linear_start
 from creases.tables._fit.snapshots import Snapshots
 from creases.tables._fit.threshold import choose_threshold
 from creases.tables._folder.folder import SNAPSHOTS_FOLDER, RunFile

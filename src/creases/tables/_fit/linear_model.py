@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from creases._typing import Floats, Ints
-from creases.growth import LinearModel
+from creases.tables._fit.linear_start import LinearModel
 from creases.tables._split.rows import fold_weights
 from creases.tables._split.split import TableSplit
 

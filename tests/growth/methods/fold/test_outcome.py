@@ -111,37 +111,3 @@ def test_in_regression_a_fold_was_in_vain_where_the_loss_has_not_fallen():
     with torch.no_grad():
         model[2].bias += 100.0
     assert unrepaired_rows([fold_outcome(proposal.explanation, model, X, y)]) == {instance}
-
-
-def test_folds_at_patches_in_stored_histories_are_still_explained():
-    explanation = {
-        "method": "fold",
-        "place": "conv",
-        "reason": "",
-        "kind": "filter",
-        "unit": 4,
-        "why": {
-            "instance": 7,
-            "true": 1,
-            "predicted": 0,
-            "loss": 0.9,
-            "mean_loss": 0.5,
-            "cluster": {"size": 3, "share_of_loss": 0.25, "same_mistake": 2, "mispredicted": 2, "mistakes": [7, 8]},
-            "mistakes": [7, 8],
-        },
-        "where": {"space": "patches of what enters conv", "patch": [2, 3]},
-        "crease": {"active_share": 0.5},
-        "effect": {"predicted_gain": 0.125, "largest_change": 0.25},
-        "samples": {"seen": 60, "searched": 40, "scored": 20},
-        "after": {
-            "mean_loss_before": 0.5,
-            "mean_loss": 0.25,
-            "errors_before": 2,
-            "errors": 1,
-            "instance_right": True,
-            "cluster_fixed": 1,
-        },
-    }
-    text = explain(explanation)
-    assert text.startswith("1 unit added to 'conv' because 2 samples of class 1 were misclassified as")
-    assert "the number of errors fell from 2 to 1" in text

@@ -37,7 +37,6 @@ class FoldCandidate:
     coefficient: float  #: Newton's multiple of the contrast, for the unit of length 1
     statistic: float  #: of the score test, chi-squared with one degree of freedom for a direction fixed in advance
     first_order: float  #: E[q h]: slope of the mean loss by the multiple of the contrast
-    error: float = 0.0  #: standard error of the gain, where other samples estimate it than those that chose the crease
 
     @property
     def sign(self) -> float:
@@ -65,7 +64,6 @@ class FoldContext:
     state: Decisions | Residuals
     outputs: Floats  #: (n, m)
     eps: float  #: of each unit
-    sizes: Mapping[str, int]  #: how many samples there are, choose creases, and estimate gains, where not all do
     offset: Floats | float = 0.0  #: (n, m) in the outputs beside what the network gives
 
 
@@ -90,7 +88,6 @@ def explain_folds(
     more: dict[str, Any] = {
         "candidates": [_candidate(result) for result in results],
         "dead_units": dead.tolist(),
-        **({"samples": dict(context.sizes)} if context.sizes else {}),
         **({"noise": np.flatnonzero(noise).tolist()} if noise.any() else {}),
     }
     entries = [_entry(context.place.width + i, fold, context) for i, fold in enumerate(folds)]
@@ -196,7 +193,7 @@ def _crease(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
 def _effect(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
     rho = context.subnet.row_norm
     weight = fold.sign * context.eps * fold.v
-    out: dict[str, Any] = {
+    return {
         "contrast": weight.tolist(),
         "predicted_gain": fold.gain,
         "newton_weight": fold.coefficient / rho,
@@ -205,7 +202,6 @@ def _effect(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:
         "first_order_change": fold.sign * context.eps * rho * fold.first_order,
         "bound": _bound([fold], context),
     }
-    return out | ({"gain_error": fold.error} if fold.error else {})
 
 
 def _total_effect(folds: Sequence[FoldCandidate], context: FoldContext) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -28,7 +28,7 @@ from creases.growth.methods._fold.explanation import (
     unrepaired_rows,
 )
 from creases.growth.methods._fold.predictions import decisions, residuals
-from creases.growth.methods._fold.search import EXACT, FoldSearch, ReducedSearch
+from creases.growth.methods._fold.search import FoldSearch
 from creases.growth.methods._fold.subnetwork import Subnetwork, check_place, layer_inputs, subnetwork_at
 from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction, other_mispredictions
 from creases.network import Place
@@ -65,13 +65,13 @@ class Fold:
         arrays, options = self._options(evidence)
         options |= {"count": min(self.count, MAX_FOLDS), "k": self.k, "point": "effective or sample"}
         proposal = fold(copy_sharing_parameters(model), place, arrays.X, arrays.y, **options)
-        return _number_samples(proposal, arrays, evidence)
+        return renumber_proposal(proposal, arrays)
 
     def alternatives(self, model: nn.Module, place: Place, evidence: Evidence, count: int) -> list[Proposal]:
         """Return folds at up to ``count`` typical mispredictions, the largest gain first."""
         arrays, options = self._options(evidence)
         folds = fold_each(copy_sharing_parameters(model), place, arrays.X, arrays.y, count=count, **options)
-        return [_number_samples(proposal, arrays, evidence) for proposal in folds]
+        return [renumber_proposal(proposal, arrays) for proposal in folds]
 
     def _options(self, evidence: Evidence) -> tuple[SampleArrays, dict[str, Any]]:
         """Return the samples, and the options of :func:`fold` that do not depend on how many folds are wanted."""
@@ -133,9 +133,8 @@ def fold(
     unit's output weight and those of the old units have adapted. With several units, each is scored on what the old
     units and the stronger new units leave, so that no two do the same work.
 
-    Where samples times dimensions squared exceed 10 million, creases are chosen on 2048 samples drawn by their loss
-    and in the span of the 16 leading directions of the layer's inputs; 2048 other samples then estimate the gain, with
-    its standard error.
+    Where samples times dimensions squared exceed 10 million, at most 4000 samples, or four for each dimension, choose
+    the directions of creases; all of them give the gains.
 
     This applies where one point determines a unit's crease: at a linear layer with bias, a (leaky) relu, and one linear
     layer after it. Elsewhere (in convolutions, before batch norm, where a later layer also reads what comes before this
@@ -223,7 +222,7 @@ def fold(
             f"sample {result.instance}: {result.why}" for result in results if isinstance(result, RejectedCandidate)
         ]
         return _empty_proposal(context, "; ".join(reasons[:MAX_REASONS]))
-    context = replace(context, eps=eps / len(folds), sizes=search.sizes)
+    context = replace(context, eps=eps / len(folds))
     return _proposal(context, folds, explain_folds(folds, context, results, noise))
 
 
@@ -261,7 +260,6 @@ def fold_each(
         again, _ = _extend(search, lone, [], 0, at_sample=True)
         results = [*(result for result in results if isinstance(result, FoldCandidate)), *again]
     folds = sorted((result for result in results if isinstance(result, FoldCandidate)), key=lambda fold: -fold.gain)
-    context = replace(context, sizes=search.sizes)
     return [_proposal(context, [one], explain_folds([one], context, results, noise)) for one in folds]
 
 
@@ -295,19 +293,9 @@ def _open_search(
     offset = 0.0 if task.offset is None else task.offset
     outputs = offset + view.outputs()
     state = (decisions if task.loss == "classification" else residuals)(outputs, y, task.weight)
-    n, d = inputs.shape
-    kind = FoldSearch if n * d * d <= EXACT else ReducedSearch
-    search = kind(subnet, inputs, view, state, task.point, task.direction, task.seed)
-    context = FoldContext(subnet, view, place, data, inputs, state, outputs, eps, {}, offset)
+    search = FoldSearch(subnet, inputs, view, state, task.point, task.direction, task.seed)
+    context = FoldContext(subnet, view, place, data, inputs, state, outputs, eps, offset)
     return search, context, dead_layer_reason(subnet, inputs)
-
-
-def _number_samples(proposal: Proposal, arrays: SampleArrays, evidence: Evidence) -> Proposal:
-    """Return a proposal whose explanation counts and numbers samples as the run's data does."""
-    if "samples" in proposal.explanation and isinstance(evidence.samples, Sized):
-        sizes = {**proposal.explanation["samples"], "of": len(evidence.samples)}
-        proposal = replace(proposal, explanation={**proposal.explanation, "samples": sizes})
-    return renumber_proposal(proposal, arrays)
 
 
 def _choose(
@@ -337,17 +325,11 @@ def _extend(
 ) -> tuple[list[FoldCandidate | RejectedCandidate], list[FoldCandidate]]:
     """Return the results for samples, and the chosen folds with further ones, up to ``count``.
 
-    The largest gain comes first, and each is scored beside the others. Where as many are wanted as there are, a large
-    search saves the first look, which would only order them.
+    The largest gain comes first, and each is scored beside the others.
     """
     points, chosen = search.points(samples, at_sample=at_sample), list(chosen)
-    in_turn = search.in_turn and len(samples) <= count - len(chosen)
-    results = []
-    for sample, at in zip(samples, points, strict=True):
-        results.append(search.fold_at(sample, at, chosen if in_turn else [], at_sample=at_sample))
-        if in_turn and isinstance(results[-1], FoldCandidate):
-            chosen.append(results[-1])
-    folds = [] if in_turn else [result for result in results if isinstance(result, FoldCandidate)]
+    results = [search.fold_at(sample, at, [], at_sample=at_sample) for sample, at in zip(samples, points, strict=True)]
+    folds = [result for result in results if isinstance(result, FoldCandidate)]
     for fold_ in sorted(folds, key=lambda candidate: -candidate.gain):
         if len(chosen) == count:
             break

@@ -64,12 +64,6 @@ class Decisions:
         """Return a number (n,) for each pair of predicted and true class."""
         return np.asarray(self.predicted * self.z.shape[1] + self.true)
 
-    def part(self, rows: Ints, weight: Floats) -> Decisions:
-        """Return some of the samples, weighted in addition (mean 1)."""
-        share = self.weight[rows] * weight
-        parts = (self.z[rows], self.p[rows], self.true[rows], self.predicted[rows], self.loss[rows])
-        return Decisions(*parts, share / share.mean())
-
 
 def as_logits(outputs: Floats) -> Floats:
     """Return outputs (n, m) as logits (n, C); one output decides by its sign between class 0 and class 1."""
@@ -117,11 +111,6 @@ class Residuals:
     def kind(self) -> Ints:
         """Return the same number (n,) for every sample: errors are of one kind."""
         return np.zeros(len(self.e), np.int64)
-
-    def part(self, rows: Ints, weight: Floats) -> Residuals:
-        """Return some of the samples, weighted in addition (mean 1)."""
-        share = self.weight[rows] * weight
-        return Residuals(self.e[rows], self.loss[rows], self.wrong[rows], share / share.mean())
 
 
 def residuals(outputs: Floats, y: Any, weight: Any = None) -> Residuals:

@@ -36,7 +36,6 @@ def typical_mispredictions(
     seed: int,
     weight: Floats | None = None,
     noise: NDArray[np.bool_] | None = None,
-    fit: tuple[Ints, Floats] | None = None,
 ) -> list[TypicalMisprediction]:
     """Return a typical misprediction for every cluster with mistakes, the cluster of highest mean loss first [1]_.
 
@@ -54,8 +53,6 @@ def typical_mispredictions(
         (n,) above 0: how often each sample counts; once by default.
     noise
         (n,) which mistakes represent nothing; they count in the clusters all the same. None by default.
-    fit
-        Numbers (m,) of the samples that the centroids are computed from, and their weights (m,); all by default.
 
     References
     ----------
@@ -73,7 +70,7 @@ def typical_mispredictions(
         return []
     weight = np.ones(len(X)) if weight is None else weight
     mass = weight * loss
-    labels, centroids = _clusters(X, mass, k, restarts, seed, fit)
+    labels, centroids = _clusters(X, mass, k, restarts, seed)
     out = []
     for label, centroid in enumerate(centroids):
         members = np.flatnonzero(labels == label)
@@ -113,21 +110,15 @@ def _queue(sample: TypicalMisprediction, kind: Ints, available: NDArray[np.bool_
     return np.asarray(rows[np.lexsort((np.arange(len(rows)), -np.where(leads, size[inverse], 0)))])
 
 
-def _clusters(
-    X: Floats, mass: Floats, k: int, restarts: int, seed: int, fit: tuple[Ints, Floats] | None
-) -> tuple[Ints, Floats]:
+def _clusters(X: Floats, mass: Floats, k: int, restarts: int, seed: int) -> tuple[Ints, Floats]:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    rows, weight = (slice(None), 1.0) if fit is None else fit
-    some, mass = X[rows], mass[rows] * weight
-    different = len(np.unique(some[mass > 0], axis=0))
-    scale = np.abs(some - some.mean(axis=0)).max() or 1.0  # k-means++ squares distances: keep them near 1
+    different = len(np.unique(X[mass > 0], axis=0))
+    scale = np.abs(X - X.mean(axis=0)).max() or 1.0  # k-means++ squares distances: keep them near 1
     clustering = KMeans(min(k, different), n_init=restarts, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer clusters than requested are fine
-        labels = clustering.fit(some / scale, sample_weight=mass).labels_
-    if fit is not None:
-        labels = clustering.predict(X / scale)
-        charge(X.size * k + 2 * restarts * some.size * k * clustering.n_iter_)
+        labels = clustering.fit(X / scale, sample_weight=mass).labels_
+    charge(2 * restarts * X.size * k * clustering.n_iter_)
     return labels.astype(np.int64), clustering.cluster_centers_ * scale

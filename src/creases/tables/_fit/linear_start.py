@@ -9,10 +9,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from creases._arguments import check_arguments
-from creases._schema import INTEGER, sequence
-from creases._validation import check_count, check_seed
-
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
@@ -41,7 +37,6 @@ class LinearModel:
         return all(width // 2 >= len(self.signals) for width in hidden)
 
 
-@check_arguments(hidden=sequence(INTEGER))
 def linear_start(
     n_inputs: int,
     hidden: Sequence[int],
@@ -75,9 +70,7 @@ def linear_start(
     >>> bool(torch.allclose(model(-x), -model(x)))
     True
     """
-    check_count(n_inputs, "n_inputs")
-    check_count(n_outputs, "n_outputs")
-    numbers = torch.Generator().manual_seed(check_seed(seed))
+    numbers = torch.Generator().manual_seed(seed)
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     live = torch.ones(n_inputs, dtype=torch.bool) if live is None else live
     linear = linear if linear is not None and linear.fits(hidden) else None
