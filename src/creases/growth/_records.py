@@ -292,6 +292,31 @@ class History:
             return False
         return not self.epochs or record.epoch < self.best_epoch or self.kept == len(self.epochs)
 
+    def added_by(self, width: int, *, until: int | None = None) -> list[int]:
+        """Return for each unit of a network of one hidden layer which growth step added it; 0 for those of the start.
+
+        Parameters
+        ----------
+        width
+            Units of the network: of several networks with so many, the last one is meant.
+        until
+            Number of the last growth step that the network may have; all by default.
+
+        Returns
+        -------
+        list of int
+            A number for each unit; empty where the history is of several layers, or of no network with so many units.
+        """
+        records = [record for record in self.records if until is None or record.number <= until]
+        if len({record.place for record in self.records}) > 1 or not records:
+            return []
+        networks = [[0] * records[0].width[0]]
+        for record in records:  # undoing a step brings back the network before it: the last one of its width
+            units = next((units for units in reversed(networks) if len(units) == record.width[0]), [])
+            kept = [number for unit, number in enumerate(units) if unit not in record.removed]
+            networks.append(kept + [record.number] * (record.width[1] - len(kept)))
+        return next((units for units in reversed(networks) if len(units) == width), [])
+
     def stage_outcome(self, stage: Mapping[str, Any]) -> str:
         """Say whether a stage is in the network that was kept: ``"yes"``, or ``"no"`` and why."""
         if not stage["pays"]:
