@@ -45,7 +45,7 @@ def test_new_creases_lie_where_the_new_unit_is_zero(ax):
 def test_points_are_in_the_data_s_units(ax):
     plot_plane(folds(), ax=ax)
     mark_growth_step(ax, folds(), RECORD, scaling=Scaling(np.array([10.0, 0.0]), np.array([2.0, 1.0])), legend=False)
-    assert marked(ax)["fold point"] == pytest.approx((11.1, 0.05))
+    assert marked(ax)["typical mistake"] == pytest.approx((10.7, -0.45))
     assert ax.get_legend() is None
 
 

@@ -266,9 +266,15 @@ def number_breakpoints(
     newest: int | None = None,
 ) -> None:
     """Write the growth step that added it beside each breakpoint (k,); 0 for none, the newest in the accent color."""
-    low, high = ax.get_ylim()
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    across, step = 0.035 * (right - left), 0.05 * (high - low)
+    written: list[tuple[float, float]] = []
     for k in range(len(x)):
         units = partition.unit_ids[partition.unit_starts[k] : partition.unit_starts[k + 1]]
-        for place, number in enumerate(sorted({numbers[unit] for unit in units if unit < len(numbers)} - {0})):
-            up = (0.05 + 0.05 * place) * (high - low)
-            write_number(ax, number, x[k], min(y[k] + up, high), is_newest=number == newest)
+        for number in sorted({numbers[unit] for unit in units if unit < len(numbers)} - {0}):
+            height = y[k] + step
+            for at, other in sorted(written):  # above the numbers that are close
+                if x[k] - at < across and abs(other - height) < step:
+                    height = other + step
+            written.append((x[k], height))
+            write_number(ax, number, x[k], min(height, high), is_newest=number == newest)
