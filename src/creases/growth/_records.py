@@ -226,7 +226,8 @@ class Record:
             return [f"{units} {were} dead (0 on every {names.get('instance', 'sample')} drawn) and {were} removed."]
         if self.explanation.get("needless"):
             rows = f"{names.get('instance', 'sample')}s"
-            return [f"{units} {were} removed, as held-out {rows} are predicted as well without it."]
+            of = f", of growth step {number}," if (number := self.explanation.get("added_by")) else ""
+            return [f"{units}{of} {were} removed, as held-out {rows} are predicted as well without it."]
         if self.action == "narrow":
             return [f"{units} {were} removed, to see whether fewer are enough."]
         if self.action == "revive":

@@ -204,7 +204,7 @@ class Stage:
             fold = (
                 np.asarray(where["fold_point"]) if scene.scaling is None else scene.scaling.point(where["fold_point"])
             )
-            dashed: dict[str, Any] = {"color": theme.accent, "linewidth": 2.0, "linestyle": (0, (5, 3))}
+            dashed: dict[str, Any] = {"color": theme.accent, "linewidth": 2.0, "linestyle": (0, (2.5, 1.5))}
             ax.axvline(float(fold[0]), label="where the breakpoint is put", zorder=2.5, **dashed)
 
     def _draw_samples(self, x: Floats, y: NDArray[Any], valued: bool) -> None:

@@ -107,7 +107,7 @@ def _mark_placed(
     normal = np.asarray(entry["crease"]["normal"], np.float64) / (1.0 if scaling is None else scaling.spread)
     along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
     (x0, x1), (y0, y1) = _slice_coordinates(partition, np.stack([fold, fold + along]))
-    look: dict[str, Any] = {"color": style.active_theme().accent, "linewidth": 2.0, "linestyle": (0, (5, 3))}
+    look: dict[str, Any] = {"color": style.active_theme().accent, "linewidth": 2.0, "linestyle": (0, (2.5, 1.5))}
     return [ax.axline((x0, y0), (x1, y1), zorder=3.5, label="where the crease is put", **look)]
 
 
