@@ -135,8 +135,8 @@ def grow(rows: Rows, test: Rows, seed: int, **options: Any) -> dict[str, Any]:
     took = time.process_time() - start
     with torch.no_grad():
         outputs = model(torch.from_numpy(test.X)).numpy()
-    units = history.unit_records("0") if options["loop"] == "explained" else []
-    reasons = sum(record is not None for record in units)
+    units = history.added_by() if options["loop"] == "explained" else []
+    reasons = sum(number > 0 for number in units)
     width = model[0].out_features
     return {"units": width, "score": test.score(outputs), "cpu_seconds": took, "reasons": reasons}
 

@@ -126,9 +126,9 @@ def test_moons_take_four_units_and_none_is_wrong(moons: tuple[nn.Sequential, His
 
 def test_every_unit_has_its_reason(moons: tuple[nn.Sequential, History]) -> None:
     model, history = moons
-    records = history.unit_records("0")
-    assert len(records) == model[0].out_features
-    assert {record.method for record in records if record is not None} == {"linear", "fold"}
+    numbers = history.added_by()
+    assert len(numbers) == model[0].out_features
+    assert {history.records[number - 1].method for number in numbers} == {"linear", "fold"}
     folds = [record for record in history.records if record.method == "fold"]
     for record in folds:
         assert record.explanation["why"]["predicted"] != record.explanation["why"]["true"]
