@@ -134,8 +134,9 @@ def grow(rows: Rows, test: Rows, seed: int, **options: Any) -> dict[str, Any]:
     took = time.process_time() - start
     with torch.no_grad():
         outputs = model(torch.from_numpy(test.X)).numpy()
-    units = history.unit_records("0") if options["loop"] == "explained" else []
-    reasons = sum(record is not None and "because" in record.why() for record in units)
+    units = history.added_by() if options["loop"] == "explained" else []
+    why = {record.number: record.why() for record in history.records}
+    reasons = sum("because" in why.get(number, "") for number in units)
     width = model[0].out_features
     return {"units": width, "score": test.score(outputs), "cpu_seconds": took, "reasons": reasons}
 

@@ -96,49 +96,42 @@ safety = show.plot_safety_map(picture, X=moons.X[least], y=moons.y[least], class
     ),
     Section(
         "A growth step",
-        "A network grows by folding: the new crease passes through the decision boundary next to a typical mistake.",
+        "A network grows one unit at a time. Each fold bends the decision boundary next to a typical mistake; a number "
+        "is the growth step that added the crease, and its reason has the same number.",
         {
-            "step": "The typical misclassified sample (ring), the fold point (diamond) and the new crease (red).",
+            "fold": "Before a growth step: the samples that are wrong (rings), the typical one (large ring), the "
+            "nearest point of the boundary (diamond) and the crease as it is put there (dashed).",
+            "step": "After it: the new crease (red) where training has moved it, and the new boundary.",
             "drawing": "The network as units and weights, with the newest unit marked.",
-            "curves": "Loss, accuracy and width over the epochs; each growth step is marked.",
+            "curves": "Loss, accuracy and width over the rounds of growth; hollow marks are steps that were undone.",
         },
         """
 import torch
 
 import creases
 from creases import problems, show
-from creases.growth import grow
 
-moons = problems.get("moons")
-with torch.random.fork_rng():
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
-grown = []
+spirals = problems.get("spirals")
+model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
+networks = []
+options = {"callbacks": [lambda state: networks.append(creases.read(state.model))]}
+model, history = creases.grow(model, (spirals.X, spirals.y), "classification", **options)
+before, after, record = networks[3], networks[4], history.records[4]
 
-
-def keep(state):
-    if state.record is not None:
-        grown.append((creases.read(state.model), state.record))
-
-
-data = (moons.X, moons.y)
-options = {"lr": 0.05, "weight_decay": 0.1, "validation": 0.2, "callbacks": [keep]}
-model, history = grow(model, data, "classification", how="fold", when=5, budget=60, **options)
-net, record = grown[3]
-partition = creases.plane(net, box=[(-2.2, 2.4), (-2.2, 2.2)])
-
-look = {"X": moons.X, "y": moons.y, "classes": moons.classes}
-step = show.plot_plane(partition, color="class", record=record, **look)
-drawing = show.plot_network(net, record=record, features=["$x_1$", "$x_2$"], classes=moons.classes)
+look = {"color": "class", "X": spirals.X, "y": spirals.y, "classes": spirals.classes, "history": history}
+box = [(-2.1, 2.1), (-2.1, 2.1)]
+fold = show.plot_plane(creases.plane(before, box), record=record, **look)
+step = show.plot_plane(creases.plane(after, box), record=record, **look)
+drawing = show.plot_network(after, record=record, features=["$x_1$", "$x_2$"], classes=spirals.classes)
 curves = show.plot_growth(history, score="accuracy")
 """,
     ),
     Section(
         "Growth as an animation",
         "In Python, use `show.animate_growth`. MP4 needs `pip install 'creases[video]'`.",
-        {"film": "A run as an animation, with the reason for each growth step."},
+        {"film": "A run as an animation: what is wrong, where the crease is put, the new boundary, the reason."},
         """
-creases grow moons --when 8 --budget 80 --lr 0.05 --weight-decay 0.1 --out run
+creases grow moons --out run
 creases animate run --out film.gif
 """,
         "sh",
@@ -359,7 +352,7 @@ def animate(section: Section) -> None:
         commands = [[*grow_command[:-1], run]]
         for on in ("light", "dark"):
             out = str(HERE / "gallery" / f"{name}-{on}.gif")
-            commands.append([animate_command[0], run, "--out", out, "--theme", on, "--dpi", "60", "--frames", "24"])
+            commands.append([animate_command[0], run, "--out", out, "--theme", on, "--dpi", "60"])
         for arguments in commands:
             result = CliRunner().invoke(app, arguments)
             if result.exit_code:

@@ -38,7 +38,7 @@ PAGES = {
         "difference.png": "difference",
     },
     "docs/tutorial.md": {
-        f"{name}.png": f"tutorial-{name}" for name in ("regions", "surface", "cell", "curves", "pruned", "changes")
+        f"{name}.png": f"tutorial-{name}" for name in ("regions", "surface", "cell", "grown", "pruned", "changes")
     },
     "docs/how-to/spline.md": {"conditions.png": "spline-conditions"},
 }
@@ -67,12 +67,12 @@ def store(picture: Path, path: Path) -> None:
 def write_report() -> None:
     """Write the report of the landing page, a short run on points inside and outside a circle."""
     with TemporaryDirectory() as folder, chdir(folder):
-        run_line("creases grow circle --how fold --max-units 16 --out run")
+        run_line("creases grow circle --out run")
         run_line(f"creases report run --out {shlex.quote(str(PICTURES / 'report.html'))}")
 
 
-def grow_on_spirals() -> list[creases.Network]:
-    """Return the linear model that growth starts as, the network half-way and the one at the end."""
+def grow_on_spirals() -> tuple[list[creases.Network], creases.growth.History]:
+    """Return the network that growth starts as, the one half-way and the one at the end, and the history."""
     spirals = problems.get("spirals")
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
     networks: dict[int, creases.Network] = {}
@@ -81,12 +81,12 @@ def grow_on_spirals() -> list[creases.Network]:
         network = creases.read(state.model)
         networks.setdefault(network.n_units, network)
 
-    model, _ = creases.grow(model, tuple(spirals), "classification", callbacks=[keep])
+    model, history = creases.grow(model, tuple(spirals), "classification", callbacks=[keep])
     last = creases.read(model)
-    return [networks[min(networks)], networks[(min(networks) + last.n_units) // 2], last]
+    return [networks[min(networks)], networks[(min(networks) + last.n_units) // 2], last], history
 
 
-def draw_hero(networks: list[creases.Network], theme: str) -> None:
+def draw_hero(networks: list[creases.Network], history: creases.growth.History, theme: str) -> None:
     """Draw three maps of one growing network."""
     from matplotlib import pyplot
 
@@ -95,7 +95,7 @@ def draw_hero(networks: list[creases.Network], theme: str) -> None:
         figure, axes = show.new_figure(13, 4.2, panels=len(networks))
         for ax, network in zip(axes, networks, strict=True):
             partition = creases.plane(network, data_box(spirals.X))
-            show.plot_plane(partition, ax=ax, color="class", X=spirals.X, y=spirals.y)
+            show.plot_plane(partition, ax=ax, color="class", X=spirals.X, y=spirals.y, history=history)
             ax.set_title(f"{network.n_units} units, {partition.count} regions")
         compress(show.save_figure(figure, PICTURES / f"hero-{theme}.png", dpi=90))
     pyplot.close("all")
@@ -125,10 +125,10 @@ def main(names: list[str]) -> None:
     PICTURES.mkdir(exist_ok=True)
     if not names or "report" in names:
         write_report()
-    networks = grow_on_spirals() if not names or "hero" in names else []
+    grown = grow_on_spirals() if not names or "hero" in names else None
     for theme in THEMES:
-        if networks:
-            draw_hero(networks, theme)
+        if grown is not None:
+            draw_hero(*grown, theme)
         if not names or "ebm" in names:
             draw_beside_ebm(theme)
         for page, saved in PAGES.items():

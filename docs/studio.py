@@ -1,4 +1,4 @@
-"""Create the screenshots of the studio: ``docs/studio.png`` and ``docs/studio-table-*.png``.
+"""Create the screenshots of the studio: ``docs/studio-*.png`` and ``docs/studio-table-*.png``.
 
 This needs the ``dev`` extra and chromium. ``python docs/studio.py table`` creates those of a table only.
 """
@@ -18,9 +18,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 DOCS = Path(__file__).parent
 ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
-#: A unit every fifteen epochs, on the default problem.
-SETTINGS = "#when=15"
-STEPS = 6
+#: The growth step of the default problem that is shown.
+STEP = 5
 
 
 @contextmanager
@@ -47,11 +46,15 @@ def take_screenshot(browser: Browser, address: str, prepare: Callable[[Page], No
 
 
 def grow_network(page: Page) -> None:
-    """Start a run and pause it after some growth steps."""
+    """Run to the end, and go to one of the growth steps."""
     page.get_by_role("button", name="Start", exact=True).click(timeout=60_000)
-    page.locator(".steps li").nth(STEPS - 1).wait_for(timeout=300_000)
-    page.get_by_role("button", name="Pause", exact=True).first.click()
-    page.get_by_role("button", name="Resume").wait_for()
+    page.get_by_role("button", name="Continue training").wait_for(timeout=300_000)
+    page.locator(".track").focus()
+    page.keyboard.press("Home")
+    for _ in range(STEP):
+        page.keyboard.press("PageDown")
+    page.locator(".when").filter(has_text=f"Growth step {STEP}").wait_for()
+    page.locator(".track").blur()
     page.wait_for_timeout(1500)  # for the last frame
 
 
@@ -81,7 +84,8 @@ def main(names: list[str]) -> None:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
         if not names or "network" in names:
             with studio() as address:
-                take_screenshot(browser, address + SETTINGS, grow_network, "light", "studio.png")
+                for scheme in ("light", "dark"):
+                    take_screenshot(browser, address, grow_network, scheme, f"studio-{scheme}.png")
         if not names or "table" in names:
             table, run = Path(folder) / "days.csv", str(Path(folder) / "rides")
             write_table(table)

@@ -146,9 +146,9 @@ def test_moons_take_four_units_and_none_is_wrong(moons: tuple[nn.Sequential, His
 
 def test_every_unit_has_its_reason(moons: tuple[nn.Sequential, History]) -> None:
     model, history = moons
-    records = history.unit_records("0")
-    assert len(records) == model[0].out_features
-    assert {record.method for record in records if record is not None} == {"linear", "fold"}
+    numbers = history.added_by()
+    assert len(numbers) == model[0].out_features
+    assert {history.records[number - 1].method for number in numbers} == {"linear", "fold"}
     folds = [record for record in history.records if record.method == "fold"]
     for record in folds:
         assert record.explanation["why"]["predicted"] != record.explanation["why"]["true"]
@@ -169,9 +169,9 @@ def test_the_rows_of_every_reason_were_mispredicted(name: str) -> None:
     run.start()
     while not run.history.ended:
         run.epoch()
-    units = run.history.unit_records(run.history.records[0].place)
-    assert len(units) == model[0].out_features
-    assert all(record is not None for record in units)
+    numbers = run.history.added_by()
+    assert len(numbers) == model[0].out_features
+    assert all(number > 0 for number in numbers)
     networks = dict(before)
     folds = [record for record in run.history.records if record.method == "fold"]
     assert folds
@@ -181,9 +181,7 @@ def test_the_rows_of_every_reason_were_mispredicted(name: str) -> None:
         wrong = sorted({why["instance"], *why["mistakes"], *why["cluster"]["mistakes"]})
         assert (decided[wrong] != y[wrong]).all()
         assert (decided[why["instance"]], y[why["instance"]]) == (why["predicted"], why["true"])
-    assert {record.number for record in units if record is not None} <= {
-        record.number for record in run.history.records if record.method in ("linear", "fold")
-    }
+    assert {run.history.records[number - 1].method for number in numbers} <= {"linear", "fold"}
 
 
 def test_the_reason_of_a_regression_says_how_many_rows_were_too_low_or_too_high() -> None:

@@ -247,3 +247,18 @@ def test_regression_records_have_no_decisions():
 
 def _random():
     return {"method": "random", "place": "0", "units": 1, "seed": 0, "gain": 0.0}
+
+
+def test_each_unit_is_known_by_the_growth_step_that_added_it_through_undone_steps_and_removals() -> None:
+    widths = [("grow", 0, 2), ("grow", 2, 3), ("grow", 3, 4), ("grow", 3, 4), ("grow", 4, 5), ("narrow", 5, 4)]
+    records = [
+        replace(record(k), number=k, action=action, width=(before, after), units=[], removed=[])
+        for k, (action, before, after) in enumerate(widths, 1)
+    ]
+    records[-1] = replace(records[-1], removed=[1])
+    history = History(records=records)  # step 3 was undone: step 4 begins with three units again
+    assert history.added_by(4) == [1, 2, 4, 5]
+    assert history.added_by(5) == [1, 1, 2, 4, 5]
+    assert history.added_by(4, until=3) == [1, 1, 2, 3]
+    assert history.added_by(9) == []
+    assert History(records=[records[0], replace(records[1], place="other")]).added_by(2) == []

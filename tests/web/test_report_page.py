@@ -28,7 +28,7 @@ def test_a_report_of_growth_is_read_by_pointer_and_keys(visit, reports, size):
     page.keyboard.press("PageDown")
     when.filter(has_text=re.compile("^Growth step 1")).wait_for()
     card = page.locator(".card").inner_text()
-    assert re.search(r"Unit 2 was added at epoch \d+ because .*\. Its crease passes through \(.*\)", card)
+    assert re.search(r"A unit was added at epoch \d+ because .*\. Its crease was put through \(.*\)", card)
     assert "moment=" in page.url or page.wait_for_url(re.compile("moment=")) is None
     # a unit by keys, and the plane by keys
     page.get_by_role("button", name=re.compile("^Unit 1 of")).focus()

@@ -93,7 +93,7 @@ def test_a_newcomer_starts_a_run_and_steers_it(request, size):
     one.drawn()
     # regions, the card, the network, the curves
     assert re.search(
-        r"(Unit \d+ was added at epoch \d+|1 unit added to '\w+') because", page.locator(".card").inner_text()
+        r"(A unit was added at epoch \d+|1 unit added to '\w+') because", page.locator(".card").inner_text()
     )
     assert re.search(r": \d+ regions?", page.locator(".when").inner_text())
     assert page.locator(".curve").count() == 2
@@ -117,6 +117,33 @@ def test_a_newcomer_starts_a_run_and_steers_it(request, size):
     assert page.evaluate(UNNAMED) == []
     assert page.evaluate(PALE) == []
     assert one.overflows() <= 0
+
+
+def test_a_fold_is_shown_where_the_network_is_wrong_and_then_with_the_new_boundary(wide, studio):
+    go(wide, studio, "#name=moons")
+    page = wide.page
+    page.get_by_role("button", name="Start", exact=True).click()
+    page.get_by_role("button", name="Continue training").wait_for()
+    page.locator(".track").focus()
+    page.keyboard.press("Home")
+    for number in (1, 2):  # the linear start, then the first fold
+        page.keyboard.press("PageDown")
+        page.locator(".when").filter(has_text=f"Growth step {number}").wait_for()
+    page.locator(".card").filter(has_text="A unit was added at epoch 2 because").wait_for()
+    for words in (
+        "new unit",
+        "typical mistake",
+        "same mistake",
+        "boundary before",
+        "growth step that added the crease",
+    ):
+        page.locator(".legend").filter(has_text=words).wait_for()
+    assert page.locator(".network .newest .inside").text_content() == "2"
+    page.keyboard.press("ArrowLeft")
+    page.locator(".card").filter(has_text="Before growth step 2").wait_for()
+    page.locator(".legend").filter(has_text="where the crease is put").wait_for()
+    assert "misclassified" in page.locator(".card p").first.inner_text()
+    assert page.locator(".network .newest").count() == 0
 
 
 def test_all_that_can_be_taken_away_is(wide, studio):

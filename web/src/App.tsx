@@ -80,6 +80,8 @@ export function App() {
 function lead(): string {
   const all = run.value!;
   if (all.lead) return all.lead;
+  if (all.records[0]?.method === "linear")
+    return "A network that started as the linear model and grew one unit at a time, each for a reason. Press Play to watch; each red mark on the timeline is a growth step.";
   if (all.records.length) return "A network that started small and grew where it made mistakes. Press Play to watch; each red mark on the timeline is a growth step.";
   return all.epochs.epoch.length ? "A network during training. Press Play to watch." : "Every linear piece of this network, computed exactly.";
 }

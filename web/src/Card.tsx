@@ -1,7 +1,6 @@
 /** Why a unit exists: the growth step in words and numbers. */
 
-import { atStep, count, goToStep, moment, noun, number, run, step } from "./state";
-import { named } from "./StepList";
+import { atStep, count, goToStep, isBefore, moment, noun, number, run, step } from "./state";
 import type { Step } from "./types";
 
 /** For one unit, and for several. */
@@ -25,10 +24,10 @@ export function Card() {
   return (
     <article class="card" aria-live="polite">
       <h3>
-        {TITLES[grown.action][grown.units.length > 1 ? 1 : 0]} · growth step {grown.number}
+        {isBefore.value ? "Before" : `${TITLES[grown.action][grown.units.length > 1 ? 1 : 0]} ·`} growth step {grown.number}
         {grown.tag && <em class="tag">{grown.tag}</em>}
       </h3>
-      <p>{sentence(grown)}</p>
+      <p>{isBefore.value ? reason(grown) : sentence(grown)}</p>
       <Facts grown={grown} measure={all.measure} />
       {!atStep.value && (
         <button class="link" onClick={() => goToStep(grown.number)}>
@@ -46,18 +45,35 @@ export function Card() {
 /** Reasons that are written out in the card; the full explanation has all. */
 const REASONS = 2;
 
-/** The growth step in short: what was added and why, where its crease passes, what came of it. */
-function sentence({ why, text, action, units, epoch, marks, outcome: { fixed, broken } }: Step): string {
-  const [, because, filler] = /^(?:\d+ )?units? added to [^]*? because ([^]*?)\.?(?: (\S+(?: split)? supplied \d+ of [^]*))?$/i.exec(why) ?? [];
-  if (action !== "grow" || !because) return why || text;
+/** What a growth step says of its units: why they were added, and how many are random. */
+function because(why: string): string[] {
+  return /^(?:\d+ )?units? added to [^]*? because ([^]*?)\.?(?: (\S+(?: split)? supplied \d+ of [^]*))?$/i.exec(why)?.slice(1) ?? [];
+}
+
+/** What the network does wrong before a fold, and where the fold is put. */
+function reason(grown: Step): string {
+  const [why] = because(grown.why);
+  if (!why) return grown.why;
+  return `${why[0].toUpperCase()}${why.slice(1)}. The fold is put ${place(grown)}.`;
+}
+
+function place({ marks: { fold_point: at } }: Step): string {
+  if (at?.length === 1) return `at ${number(at[0])}`;
+  return at?.length === 2 ? `at (${at.map((value) => number(value)).join(", ")}), on the boundary next to the typical mistake` : "on the boundary next to it";
+}
+
+/** The growth step in short: what was added and why, where its crease was put, what came of it. */
+function sentence(grown: Step): string {
+  const { why, text, action, units, epoch, marks, outcome: { fixed, broken } } = grown;
+  const [cause, filler] = because(why);
+  if (action !== "grow" || !cause) return why || text;
   const several = units.length > 1;
-  const who = named(units);
-  const reasons = because.split("; ");
+  const reasons = cause.split("; ");
   const short = reasons.length > REASONS + 1 ? [...reasons.slice(0, REASONS), "there were similar errors elsewhere"] : reasons;
-  const parts = [`${who[0].toUpperCase()}${who.slice(1)} ${several ? "were" : "was"} added at epoch ${epoch} because ${short.join("; ")}`];
-  if (marks.fold_point?.length === 1) parts.push(`${several ? "The first breakpoint" : "Its breakpoint"} is at ${number(marks.fold_point[0])}`);
+  const parts = [`${several ? `${units.length} units were` : "A unit was"} added at epoch ${epoch} because ${short.join("; ")}`];
+  if (marks.fold_point?.length === 1) parts.push(`${several ? "The first breakpoint" : "Its breakpoint"} was put at ${number(marks.fold_point[0])}`);
   else if (marks.fold_point?.length === 2)
-    parts.push(`${several ? "The first crease" : "Its crease"} passes through (${marks.fold_point.map((value) => number(value)).join(", ")})`);
+    parts.push(`${several ? "The first crease" : "Its crease"} was put through (${marks.fold_point.map((value) => number(value)).join(", ")})`);
   if (fixed.length || broken.length)
     parts.push(`Training then corrected ${count(fixed.length, noun(run.value!.problem))}, and ${broken.length || "none"} became wrong`);
   return `${parts.join(". ")}.${filler ? ` ${filler}` : ""}`;
@@ -65,6 +81,7 @@ function sentence({ why, text, action, units, epoch, marks, outcome: { fixed, br
 
 function Facts({ grown, measure }: { grown: Step; measure: string }) {
   const { outcome, near, before, after, later } = grown;
+  const isNext = isBefore.value; // what came of it is shown with the network that it made
   return (
     <dl class="facts">
       {near.size != null && (
@@ -76,7 +93,7 @@ function Facts({ grown, measure }: { grown: Step; measure: string }) {
           </dd>
         </>
       )}
-      {(outcome.fixed.length > 0 || outcome.broken.length > 0) && (
+      {!isNext && (outcome.fixed.length > 0 || outcome.broken.length > 0) && (
         <>
           <dt>After training</dt>
           <dd>
@@ -86,20 +103,29 @@ function Facts({ grown, measure }: { grown: Step; measure: string }) {
       )}
       <dt>Loss</dt>
       <dd>
-        {number(before.loss)} → {number(after.loss)} right after{later.loss != null && ` → ${number(later.loss)} once trained`}
+        {number(before.loss)}
+        {!isNext && ` → ${number(after.loss)} right after${later.loss != null ? ` → ${number(later.loss)} once trained` : ""}`}
       </dd>
       {before.score != null && (
         <>
           <dt>{measure[0].toUpperCase() + measure.slice(1)}</dt>
           <dd>
-            {number(before.score)} → {number(after.score)}
-            {later.score != null && ` → ${number(later.score)}`}
+            {number(before.score)}
+            {!isNext && ` → ${number(after.score)}${later.score != null ? ` → ${number(later.score)}` : ""}`}
+          </dd>
+        </>
+      )}
+      {before.validation_score != null && later.validation_score != null && !isNext && (
+        <>
+          <dt>Held out</dt>
+          <dd>
+            {measure} {number(before.validation_score)} → {number(later.validation_score)}
           </dd>
         </>
       )}
       <dt>Size</dt>
       <dd>
-        {grown.place}: {grown.width[0]} → {count(grown.width[1], "unit")}, {count(grown.parameters[1], "parameter")}
+        {grown.place}: {isNext ? count(grown.width[0], "unit") : `${grown.width[0]} → ${count(grown.width[1], "unit")}, ${count(grown.parameters[1], "parameter")}`}
       </dd>
     </dl>
   );

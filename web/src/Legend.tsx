@@ -6,11 +6,11 @@ import { ClassName } from "./RegionInfo";
 import { creaseTone } from "./plane/mesh";
 import { valueScale } from "./plane/points";
 import type { Problem } from "./types";
-import { atStep, busy, coloring, dark, number, run, showData, slice, source, status, step } from "./state";
+import { atStep, busy, coloring, dark, earlier, isBefore, number, run, showData, slice, source, status, step, stepNumbers } from "./state";
 
-const NEXT = "Press Start: a small network begins to train. ";
-const BEFORE = `${NEXT}Each unit folds the plane along a crease. Where the network keeps making mistakes, it adds units and explains why.`;
-const BEFORE_LINE = `${NEXT}Each unit bends the line at a breakpoint. Where the network keeps making errors, it adds units and explains why.`;
+const NEXT = "Press Start: a network begins as the linear model and adds one unit at a time. ";
+const BEFORE = `${NEXT}Each folds the plane along a crease at a typical mistake, says why, and stays only if held-out points confirm it.`;
+const BEFORE_LINE = `${NEXT}Each bends the line at a breakpoint where the error is, says why, and stays only if held-out points confirm it.`;
 
 /** What the network is to learn, in one sentence. */
 function goal({ classes, features, target }: Problem): string {
@@ -56,6 +56,7 @@ function OfPlane({ now }: { now: PlaneFrame }) {
         </span>
       ))}
       {problem.classes && <span><i class="line boundary" /> decision boundary</span>}
+      <Numbered what="crease" />
       <ColorBar />
       {showData.value && now.points && <span>points farther from this slice are paler</span>}
       <Fixed />
@@ -94,21 +95,33 @@ function OfLine() {
       {problem.classes ? <Classes /> : <span><i class="line function" /> network</span>}
       {problem.X.length > 0 && !problem.classes && showData.value && <span><i class="dot" /> data</span>}
       <span><i class="ring" /> breakpoint</span>
+      <Numbered what="breakpoint" />
       <OfStep />
     </>
   );
+}
+
+function Numbered({ what }: { what: string }) {
+  return stepNumbers.value.some((number) => number > 0) ? <span><b class="disc">1</b> growth step that added the {what}</span> : null;
 }
 
 /** The marks of a growth step. */
 function OfStep() {
   const marks = step.value?.marks;
   if (!atStep.value || !marks) return null;
+  const several = (step.value?.units.length ?? 1) > 1;
+  const line = run.value!.problem.features.length === 1;
   return (
     <>
-      <span><i class="line new" /> {(step.value?.units.length ?? 1) > 1 ? "new units" : "new unit"}</span>
+      {isBefore.value ? (
+        <span><i class="line put" /> where the {line ? "breakpoint" : "crease"} is put</span>
+      ) : (
+        <span><i class="line new" /> {several ? "new units" : "new unit"}</span>
+      )}
       {marks.instance !== undefined && <span><i class="ring typical" /> typical mistake</span>}
-      {!!marks.mistakes?.length && <span><i class="ring" /> similar mistakes</span>}
-      {marks.fold_point?.length === 2 && <span><i class="diamond" /> fold point</span>}
+      {(marks.mistakes?.length ?? 0) > 1 && <span><i class="ring" /> same mistake</span>}
+      {marks.fold_point?.length === 2 && isBefore.value && <span><i class="diamond" /> fold point</span>}
+      {earlier.value?.kind === "plane" && run.value!.problem.classes && <span><i class="line old" /> boundary before</span>}
     </>
   );
 }

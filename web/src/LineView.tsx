@@ -5,7 +5,7 @@ import { useSignal } from "@preact/signals";
 import { classColor } from "./colors";
 import type { LineFrame } from "./frame";
 import { ticks } from "./plane/overlay";
-import { atStep, count, dark, hovered, newest, number, region, showData, step, tick, unit } from "./state";
+import { atStep, count, dark, hovered, isBefore, newest, number, region, showData, step, stepNumbers, tick, unit } from "./state";
 import type { Problem } from "./types";
 
 const LEFT = 52, RIGHT = 12, TOP = 22;
@@ -54,6 +54,12 @@ export function LineView({ frame, problem, second = false }: Props) {
     region.value = Math.max(0, Math.min(frame.regions - 1, (region.value ?? 0) + moves[event.key]));
   };
   const chosen = second ? null : (hovered.value ?? region.value);
+  const discs: number[] = []; // heights of the numbers above breakpoints: above those that are close
+  jumps.forEach((_, i) => {
+    const close = discs.filter((_, k) => X(frame.x[i + 1]) - X(frame.x[k + 1]) < 18).sort((a, b) => b - a);
+    discs.push(close.reduce((y, other) => (Math.abs(y - other) < 19 ? other - 19 : y), Y(value(i + 1)) - 16));
+  });
+  const numbersOf = (units: number[]) => [...new Set(second ? [] : units.map((u) => stepNumbers.value[u]).filter((number) => number > 0))];
   const marks = atStep.value && !second ? step.value?.marks : undefined;
   const told = known
     ? `The network as a function of ${problem.features[0]}: ${count(frame.regions - 1, "breakpoint")} and the slope change at each. Arrow keys move between pieces.`
@@ -115,9 +121,21 @@ export function LineView({ frame, problem, second = false }: Props) {
             <circle cx={X(frame.x[i + 1])} cy={Y(value(i + 1))} r={4.5} />
             <line x1={X(frame.x[i + 1])} x2={X(frame.x[i + 1])} y1={middle} y2={D(jump)} />
             <circle cx={X(frame.x[i + 1])} cy={D(jump)} r={4.5} />
+            {numbersOf(mine).map((number, k) => (
+              <g key={number} class={number === step.value?.number && atStep.value ? "disc newest" : "disc"}>
+                <circle cx={X(frame.x[i + 1])} cy={discs[i] - 19 * k} r={8.5} />
+                <text x={X(frame.x[i + 1])} y={discs[i] + 4 - 19 * k} text-anchor="middle">{number}</text>
+              </g>
+            ))}
           </g>
         );
       })}
+      {isBefore.value && marks?.fold_point?.length === 1 && (
+        <line class="put" x1={X(marks.fold_point[0])} x2={X(marks.fold_point[0])} y1={TOP} y2={SPLIT} />
+      )}
+      {!decides && marks?.mistakes?.filter((row) => problem.X[row] && row !== marks.instance).map((row) => (
+        <circle class="alike" key={row} cx={X(problem.X[row][0])} cy={Y(problem.y[row])} r={6} />
+      ))}
       {marks?.instance !== undefined && problem.X[marks.instance] && !decides && (
         <g>
           <circle class="typical" cx={X(problem.X[marks.instance][0])} cy={Y(problem.y[marks.instance])} r={8} />

@@ -2,7 +2,7 @@
 
 import { classColor } from "./colors";
 import { unitOn, type Frame } from "./frame";
-import { dark, frame, looked, newest, region, run, unit } from "./state";
+import { dark, frame, looked, newest, region, run, stepNumbers, unit } from "./state";
 
 const W = 320, MOST_LINKS = 1500, MOST_STOPS = 60, MOST_DRAWN = 300;
 
@@ -66,8 +66,8 @@ export function NetworkDrawing() {
                 onKeyDown={(event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), choose())}
               >
                 <circle cx={x(l + 1)} cy={y(l + 1, k)} r={radius} />
-                {gap > 15 && <text class="inside" x={x(l + 1)} y={y(l + 1, k) + 3} text-anchor="middle">{k}</text>}
-                <title>{`Unit ${k} of ${layer.name}`}</title>
+                {gap > 15 && <text class="inside" x={x(l + 1)} y={y(l + 1, k) + 3} text-anchor="middle">{stepNumbers.value[u] || k}</text>}
+                <title>{`Unit ${k} of ${layer.name}${stepNumbers.value[u] ? `, added by growth step ${stepNumbers.value[u]}` : ""}`}</title>
               </g>
             );
           })}

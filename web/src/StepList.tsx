@@ -29,7 +29,7 @@ export function StepList() {
 
 function line({ action, units, removed, epoch, outcome: { fixed, broken } }: Step): string {
   const what = {
-    grow: `${named(units)} added`,
+    grow: units.length > 1 ? `${units.length} units added` : "a unit added",
     narrow: `${named(removed)} removed`,
     revive: `${named(units)} revived`,
   }[action];
@@ -37,7 +37,7 @@ function line({ action, units, removed, epoch, outcome: { fixed, broken } }: Ste
 }
 
 /** Units by their numbers, or how many, if they are many. */
-export function named(units: number[]): string {
+function named(units: number[]): string {
   if (units.length > 4) return `${units.length} units`;
   return `unit${units.length === 1 ? "" : "s"} ${units.join(", ")}`;
 }

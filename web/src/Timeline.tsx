@@ -2,10 +2,13 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
-import { following, frame, goTo, moment, nextStep, run, source, status } from "./state";
+import { atStep, following, frame, goTo, moment, nextStep, run, source, status, stepNumbers } from "./state";
 import type { Moment } from "./types";
 
 const playing = signal(false);
+
+/** Milliseconds from one moment to the next; a fold with its reason stays four times as long. */
+const PACE = 350;
 
 export function Timeline() {
   const track = useRef<HTMLDivElement>(null);
@@ -14,12 +17,12 @@ export function Timeline() {
 
   useEffect(() => {
     if (!playing.value) return;
-    const timer = setInterval(() => {
+    const timer = setTimeout(() => {
       if (moment.value >= (run.value?.moments.length ?? 0) - 1) playing.value = false;
       else goTo(moment.value + 1);
-    }, 350);
-    return () => clearInterval(timer);
-  }, [playing.value]);
+    }, atStep.value && stepNumbers.value.length ? 4 * PACE : PACE);
+    return () => clearTimeout(timer);
+  }, [playing.value, moment.value]);
 
   if (last < 1) return <div class="timeline quiet">The timeline fills in as the network trains and grows.</div>;
   const now = moments[moment.value];

@@ -76,11 +76,13 @@ function localStorageValue(name: string): string | null {
   }
 }
 
-/** The last growth step of the current network. */
+/** The last growth step of the current network; just before one, that step. */
 export const step = computed<Step | null>(() => {
   const all = run.value;
   const now = all?.moments[moment.value];
   if (!all || !now) return null;
+  const next = now.kind === "before" ? all.moments[moment.value + 1]?.record : null;
+  if (next != null) return all.records.find((record) => record.number === next) ?? null;
   if (now.kind === "end") return all.records.findLast((record) => !record.undone) ?? null;
   if (now.record !== null) return all.records.find((record) => record.number === now.record) ?? null;
   return all.records.findLast((record) => record.pays && record.epoch < now.epoch) ?? null;
@@ -89,8 +91,20 @@ export const step = computed<Step | null>(() => {
 /** Whether a network is shown that was never trained here: that of a model file, or of a map. */
 export const untrained = computed(() => run.value?.moments.length === 1 && run.value.moments[0].kind === "end");
 
-/** Whether the current moment is a growth step, not the training after it. */
-export const atStep = computed(() => run.value?.moments[moment.value]?.record != null);
+/** Whether the current network is the one just before a fold, whose reason is shown on it. */
+export const isBefore = computed(() => {
+  const now = run.value?.moments[moment.value];
+  return now?.kind === "before" && !!step.value && step.value.epoch === now.epoch && step.value.marks.instance !== undefined;
+});
+
+/** Whether the current moment is a growth step or just before one, not the training after it. */
+export const atStep = computed(() => run.value?.moments[moment.value]?.record != null || isBefore.value);
+
+/** Of each unit of the current network, the growth step that added it; 0 for none. */
+export const stepNumbers = computed<number[]>(() => run.value?.moments[moment.value]?.steps ?? []);
+
+/** The network before the growth step that is shown, whose boundary is drawn for comparison. */
+export const earlier = signal<Frame | null>(null);
 
 /** The newest units of the current network, counted through all layers. */
 export const newest = computed<number[]>(() => {
@@ -146,7 +160,11 @@ effect(() => {
         if (selected === null || found.kind === "line") picked.value = null;
         const units = found.layers.reduce((sum, layer) => sum + layer.width, 0);
         if (unit.value !== null && unit.value >= units) unit.value = null;
+        earlier.value = null;
       });
+      const before = run.peek()?.moments[moment.peek() - 1];
+      if (now.kind === "grown" && before?.kind === "before")
+        from.frame(before.id, slice.peek()).then((old) => ticket === wanted && (earlier.value = old), () => undefined);
     },
     (problem: Error) => {
       clearTimeout(late);

@@ -41,7 +41,7 @@ export type Step = {
   tag: string; // why it is undone, "" if it is not
   why: string;
   text: string;
-  marks: { instance?: number; mistakes?: number[]; fold_point?: number[] };
+  marks: { instance?: number; mistakes?: number[]; fold_point?: number[]; direction?: [number, number] };
   near: { size?: number | null; wrong?: number | null; share?: number | null };
   outcome: { fixed: number[]; broken: number[]; moved?: number | null; turned?: number | null };
 };
@@ -52,6 +52,7 @@ export type Moment = {
   kind: "start" | "training" | "before" | "grown" | "end";
   record: number | null;
   regions: number | null; // of the first slice; null if not known yet
+  steps?: number[]; // of each unit, the growth step that added it (0: the start); empty if they are too many to number
 };
 
 export type Epochs = Record<"epoch" | "loss" | "score" | "validation_loss" | "validation_score" | "parameters", (number | null)[]>;

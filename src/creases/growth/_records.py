@@ -226,7 +226,8 @@ class Record:
             return [f"{units} {were} dead (0 on every {names.get('instance', 'sample')} drawn) and {were} removed."]
         if self.explanation.get("needless"):
             rows = f"{names.get('instance', 'sample')}s"
-            return [f"{units} {were} removed, as held-out {rows} are predicted as well without it."]
+            of = f", of growth step {number}," if (number := self.explanation.get("added_by")) else ""
+            return [f"{units}{of} {were} removed, as held-out {rows} are predicted as well without it."]
         if self.action == "narrow":
             return [f"{units} {were} removed, to see whether fewer are enough."]
         if self.action == "revive":
@@ -292,6 +293,33 @@ class History:
             return False
         return not self.epochs or record.epoch < self.best_epoch or self.kept == len(self.epochs)
 
+    def added_by(self, width: int | None = None, *, until: int | None = None) -> list[int]:
+        """Return for each unit of a network of one hidden layer which growth step added it; 0 for those of the start.
+
+        Parameters
+        ----------
+        width
+            Units of the network, by default of the last one: of several networks with so many, the last is meant.
+        until
+            Number of the last growth step that the network may have; all by default.
+
+        Returns
+        -------
+        list of int
+            A number for each unit; empty where the history is of several layers, or of no network with so many units.
+        """
+        records = [record for record in self.records if until is None or record.number <= until]
+        if len({record.place for record in self.records}) > 1 or not records:
+            return []
+        if width is None:
+            width = sum(self.last["widths"].values())
+        networks = [[0] * records[0].width[0]]
+        for record in records:  # undoing a step brings back the network before it: the last one of its width
+            units = next((units for units in reversed(networks) if len(units) == record.width[0]), [])
+            kept = [number for unit, number in enumerate(units) if unit not in record.removed]
+            networks.append(kept + [record.number] * (record.width[1] - len(kept)))
+        return next((units for units in reversed(networks) if len(units) == width), [])
+
     def stage_outcome(self, stage: Mapping[str, Any]) -> str:
         """Say whether a stage is in the network that was kept: ``"yes"``, or ``"no"`` and why."""
         if not stage["pays"]:
@@ -318,16 +346,6 @@ class History:
         paragraphs += [f"Growth ended: {self.growth_ended}."] if self.growth_ended else []
         paragraphs += [reason] if (reason := self.explain_size()) else []
         return "\n\n".join([*paragraphs, f"Stopped: {self.ended}."] if self.ended else paragraphs)
-
-    def unit_records(self, place: str) -> list[Record | None]:
-        """Return the growth step that each unit of a place came with, in the order of the units; None if with none."""
-        units: list[Record | None] = []
-        for record in self.records:
-            if record.undone or record.place != place:
-                continue
-            units = [unit for number, unit in enumerate(units) if number not in record.removed]
-            units += [None] * (record.width[1] - len(record.units) - len(units)) + [record] * len(record.units)
-        return units
 
     def explain_size(self) -> str:
         """Return why the network has its size, by the losses of the sizes next to it, and what finding it took.

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import creases
 from creases.errors import InputError
-from creases.growth import History, Scaling, grow
+from creases.growth import History, grow
 from creases.problems._toy import xor_circles
 from creases.show import GrowthView, plot_growth
 from creases.show._figures._growth import plot_growth_curves
@@ -75,42 +75,48 @@ def test_a_linear_model_that_was_kept_has_the_size_of_the_start(grown):
     assert "linear model kept" in [text.get_text() for text in score.get_legend().get_texts()]
 
 
-def test_the_network_is_drawn_with_its_fold_points_in_the_data_s_units(grown):
+def numbers_in(ax):
+    """The numbers at creases, each with its point."""
+    return {int(text.get_text()): np.array(text.xy) for text in ax.texts}
+
+
+def test_each_crease_has_the_number_of_the_growth_step_that_added_it(grown):
     X, y, model, history = grown
-    partition = creases.plane(creases.read(model), [(4, 16), (-3, 3)])
+    partition = creases.plane(creases.read(model), [(-2, 2), (-2, 2)])
     view = GrowthView(partition, partition, X, y, ("width", "height"), ("out", "in"))
-    scaling = Scaling(np.array([10.0, 0.0]), np.array([2.0, 1.0]))
-    figure = plot_growth(history, view=view, scaling=scaling)
-    before, after = figure.subfigs[0].axes
-    assert before.get_xlabel() == "width"
+    _, after = plot_growth(history, view=view).subfigs[0].axes
+    assert after.get_xlabel() == "width"
     assert {text.get_text() for text in after.get_legend().get_texts()} <= {"out", "in"}
-    assert not before.texts
-    drawn = {int(text.get_text()): text.xy for text in after.texts}
+    drawn, layer = numbers_in(after), model[0]
     assert drawn
-    for number, (x, height) in drawn.items():
-        fold = history.records[number - 1].explanation["where"]["fold_point"]
-        assert (x, height) == pytest.approx((10 + 2 * fold[0], fold[1]))
+    assert "number" in after.get_title()
+    for number, point in drawn.items():
+        (unit,) = history.records[number - 1].units
+        weight, bias = layer.weight[unit].detach().numpy(), layer.bias[unit].item()
+        assert weight @ point + bias == pytest.approx(0, abs=1e-5)
     far = creases.plane(creases.read(model), [(100, 101), (100, 101)])
     view = GrowthView(None, far, X, y, ("width", "height"), ("out", "in"))
-    (after,) = plot_growth(history, view=view, scaling=scaling).subfigs[0].axes
-    assert not after.texts  # a fold outside the view is not drawn, and no number is announced
+    (after,) = plot_growth(history, view=view).subfigs[0].axes
+    assert not after.texts  # a crease outside the view has no number, and none is announced
     assert "number" not in after.get_title()
 
 
-def test_a_fold_is_not_marked_once_its_unit_was_replaced_unless_that_was_undone(grown):
+def test_a_unit_that_was_removed_takes_its_number_with_it(grown):
     X, y, model, history = grown
     last = history.records[-1]
-    epoch = last.epoch + 2
-    replaced = replace(last, number=99, action="narrow", epoch=epoch, removed=last.units[:1], explanation={})
-    longer = replace(history, records=[*history.records, replaced])
-    view = GrowthView(None, creases.plane(creases.read(model), [(-2, 2), (-2, 2)]), X, y, ("a", "b"), ("out", "in"))
+    epoch, (unit,) = last.epoch + 2, last.units
+    removal = replace(last, number=99, action="narrow", epoch=epoch, removed=[unit], units=[], width=last.width[::-1])
+    longer = replace(history, records=[*history.records, removal])
+    net, parts = creases.read(model), [parameter.detach() for parameter in model.parameters()]
+    assert unit + 1 == len(parts[0])
+    smaller = creases.read([(parts[0][:unit], parts[1][:unit]), (parts[2][:, :unit], parts[3])])
 
-    def marked(kept):
-        (ax,) = plot_growth(longer, view=view, kept_epoch=kept).subfigs[0].axes
-        return {int(text.get_text()) for text in ax.texts}
+    def marked(net, kept):
+        view = GrowthView(None, creases.plane(net, [(-3, 3), (-3, 3)]), X, y, ("a", "b"), ("out", "in"))
+        return set(numbers_in(plot_growth(longer, view=view, kept_epoch=kept).subfigs[0].axes[0]))
 
-    assert last.number in marked(epoch)
-    assert last.number not in marked(None)
+    assert last.number in marked(net, epoch)
+    assert last.number not in marked(smaller, None)
 
 
 def test_a_function_of_one_input_is_drawn_over_its_data():

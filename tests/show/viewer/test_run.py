@@ -43,7 +43,7 @@ def test_values_of_any_size_keep_their_digits():
 
 @pytest.mark.slow
 def test_a_run_is_json_without_nan(data, outcome):
-    moments = [moment_json(one, 3) for one in outcome.snapshots]
+    moments = [moment_json(one, outcome.history, 3) for one in outcome.snapshots]
     found = run_json(data, SETTINGS, outcome.history, moments, sections=[{"title": "t"}])
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["kept"] == outcome.best_epoch
@@ -72,7 +72,8 @@ def test_marks_are_in_the_datas_own_units(data, outcome):
     assert np.allclose(data.scaling.inputs(data.problem.X[[row]])[0], why["features"], atol=1e-5)
     assert np.allclose(data.scaling.inputs(np.array([found["marks"]["fold_point"]]))[0], where["fold_point"])
     assert row in found["marks"]["mistakes"]
-    assert found["near"]["wrong"] == len(found["marks"]["mistakes"])
+    assert why["cluster"]["same_mistake"] == len(found["marks"]["mistakes"]) <= found["near"]["wrong"]
+    assert {data.problem.y[row] for row in found["marks"]["mistakes"]} == {why["true"]}
 
 
 def test_rows_are_places_among_the_samples_shown_whatever_their_numbers_in_the_table(data, outcome):

@@ -8,12 +8,17 @@ import { inBox, MARGIN, type Placed } from "./camera";
 import type { Flip } from "./flip";
 
 export const ACCENT = "#CC3311"; // a lit crease and the newest unit
+/** CSS pixels below which a picture has no room for words. */
+const NARROW = 480;
+
 export type Drawn = {
   frame: PlaneFrame;
   placed: Placed;
   size: [number, number];
   paper: Paper;
   units: number[];
+  numbers: number[]; // of each unit, what to write at its crease; 0 for nothing
+  earlier: PlaneFrame | null; // the network before, whose boundary is dashed
   step: Step | null;
   problem: Problem;
   columns: [string, string];
@@ -32,14 +37,121 @@ export function plain(canvas: HTMLCanvasElement, ratio: number, x: number, y: nu
 
 /** Lit creases, the marks of a growth step and the cross, over the window. */
 export function drawMarks(context: CanvasRenderingContext2D, drawn: Drawn): void {
+  if (drawn.earlier) dashedBoundary(context, drawn, drawn.earlier);
   for (const unit of drawn.units) crease(context, drawn, unit);
   if (drawn.step) marks(context, drawn, drawn.step);
+  for (const { number, at } of labels(drawn)) {
+    const isNewest = number === drawn.step?.number;
+    disc(context, drawn, String(number), pixel(drawn, ...at), isNewest);
+  }
   if (drawn.flip) way(context, drawn, drawn.flip);
   if (drawn.cursor) cross(context, drawn, drawn.cursor);
 }
 
 function pixel({ placed }: Drawn, u: number, v: number): [number, number] {
   return [placed.x + placed.width * u, placed.y - placed.height * v];
+}
+
+/** The decision boundary before a growth step. */
+function dashedBoundary(context: CanvasRenderingContext2D, drawn: Drawn, { vertices, boundary_edges }: PlaneFrame): void {
+  context.beginPath();
+  for (let e = 0; e < boundary_edges.length; e += 2)
+    for (const [k, act] of [[0, "moveTo"], [1, "lineTo"]] as const) {
+      const v = boundary_edges[e + k];
+      context[act](...pixel(drawn, vertices[2 * v], vertices[2 * v + 1]));
+    }
+  context.setLineDash([6, 5]);
+  context.strokeStyle = drawn.paper.ink;
+  context.lineWidth = 1.4;
+  context.stroke();
+  context.setLineDash([]);
+}
+
+/** The crease of a fold where it is put, from edge to edge. */
+function placedCrease(context: CanvasRenderingContext2D, drawn: Drawn, [x, y]: [number, number], direction: [number, number]): void {
+  const [[x0, x1], [y0, y1]] = drawn.frame.box;
+  const [dx, dy] = [(direction[0] / (x1 - x0)) * drawn.placed.width, (-direction[1] / (y1 - y0)) * drawn.placed.height];
+  const far = (drawn.size[0] + drawn.size[1]) / Math.hypot(dx, dy);
+  const { x: left, y: bottom, width, height } = drawn.placed;
+  context.save();
+  context.beginPath();
+  context.rect(left, bottom - height, width, height);
+  context.clip();
+  context.beginPath();
+  context.moveTo(x - far * dx, y - far * dy);
+  context.lineTo(x + far * dx, y + far * dy);
+  context.setLineDash([9, 6]);
+  for (const [color, wide] of [[css(drawn.paper.paper), 5], [ACCENT, 2.6]] as const) {
+    context.strokeStyle = color;
+    context.lineWidth = wide;
+    context.stroke();
+  }
+  context.restore();
+}
+
+/** Whether the crease of a unit passes through a point, in units of the box: training moves creases. */
+function passes({ frame: { vertices, edges, edge_units } }: Drawn, units: number[], [u, v]: [number, number]): boolean {
+  return edge_units.some((unit, e) => {
+    if (!units.includes(unit)) return false;
+    const [a, b] = [2 * edges[2 * e], 2 * edges[2 * e + 1]];
+    const [dx, dy] = [vertices[b] - vertices[a], vertices[b + 1] - vertices[a + 1]];
+    const along = ((u - vertices[a]) * dx + (v - vertices[a + 1]) * dy) / Math.max(1e-12, dx * dx + dy * dy);
+    const share = Math.max(0, Math.min(1, along));
+    return Math.hypot(vertices[a] + share * dx - u, vertices[a + 1] + share * dy - v) < 0.01;
+  });
+}
+
+type Label = { number: number; at: [number, number] };
+const placedLabels = new WeakMap<PlaneFrame, { numbers: number[]; found: Label[] }>();
+
+/** A number at the crease of each unit, in units of the box: where other creases, samples and numbers leave room. */
+function labels({ frame, numbers, problem }: Drawn): Label[] {
+  const known = placedLabels.get(frame);
+  if (known?.numbers === numbers) return known.found;
+  const lines = numbers.map((_, unit) => pointsAlong(frame, unit));
+  const rows = problem.features.length === 2 && problem.X.length <= 2000 ? problem.X.map((x) => inBox(frame, x)) : [];
+  const found: Label[] = [];
+  numbers.forEach((number, unit) => {
+    const inside = number ? lines[unit].filter(([u, v]) => Math.min(u, v) > 0.035 && Math.max(u, v) < 0.965) : [];
+    const others = [...rows, ...lines.filter((_, other) => other !== unit).flat()];
+    const room = inside.map((at) => Math.min(distance(at, others), 0.4 * distance(at, found.map((label) => label.at))));
+    if (inside.length) found.push({ number, at: inside[room.indexOf(Math.max(...room))] });
+  });
+  placedLabels.set(frame, { numbers, found });
+  return found;
+}
+
+/** Points along the crease of a unit, about a fiftieth of the box apart. */
+function pointsAlong({ vertices, edges, edge_units }: PlaneFrame, unit: number): [number, number][] {
+  const found: [number, number][] = [];
+  edge_units.forEach((of, e) => {
+    if (of !== unit) return;
+    const [a, b] = [2 * edges[2 * e], 2 * edges[2 * e + 1]];
+    const [dx, dy] = [vertices[b] - vertices[a], vertices[b + 1] - vertices[a + 1]];
+    const parts = Math.max(2, Math.ceil(50 * Math.hypot(dx, dy)));
+    for (let k = 1; k < parts; k++) found.push([vertices[a] + (k / parts) * dx, vertices[a + 1] + (k / parts) * dy]);
+  });
+  return found;
+}
+
+function distance([u, v]: [number, number], others: [number, number][]): number {
+  return others.reduce((least, [x, y]) => Math.min(least, Math.hypot(x - u, y - v)), 2.5);
+}
+
+/** A number in a disc. */
+function disc(context: CanvasRenderingContext2D, { paper }: Drawn, text: string, [x, y]: [number, number], isNewest: boolean): void {
+  context.beginPath();
+  context.arc(x, y, 9, 0, 2 * Math.PI);
+  context.fillStyle = isNewest ? ACCENT : paper.ink;
+  context.fill();
+  context.strokeStyle = css(paper.paper);
+  context.lineWidth = 1.2;
+  context.stroke();
+  context.font = "600 11px system-ui, sans-serif";
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillStyle = isNewest ? "#ffffff" : css(paper.paper);
+  context.fillText(text, x, y + 0.5);
 }
 
 function crease(context: CanvasRenderingContext2D, drawn: Drawn, unit: number): void {
@@ -61,16 +173,12 @@ function crease(context: CanvasRenderingContext2D, drawn: Drawn, unit: number): 
 }
 
 function marks(context: CanvasRenderingContext2D, drawn: Drawn, step: Step): void {
-  const { instance, mistakes = [], fold_point } = step.marks;
+  const { instance, mistakes = [], fold_point, direction } = step.marks;
   const { problem, paper, frame } = drawn;
+  const isPlaced = drawn.units.length > 0; // otherwise the network is that before the step
+  if (!isPlaced && fold_point?.length === 2 && direction) placedCrease(context, drawn, pixel(drawn, ...inBox(frame, fold_point)), direction);
   if (problem.features.length === 2) {
     context.strokeStyle = paper.ink;
-    context.lineWidth = 1.5;
-    for (const row of mistakes) {
-      context.beginPath();
-      context.arc(...pixel(drawn, ...inBox(frame, problem.X[row])), 6.5, 0, 2 * Math.PI);
-      context.stroke();
-    }
     if (instance !== undefined) {
       const at = pixel(drawn, ...inBox(frame, problem.X[instance]));
       context.beginPath();
@@ -81,8 +189,16 @@ function marks(context: CanvasRenderingContext2D, drawn: Drawn, step: Step): voi
       context.stroke();
       label(context, drawn, "typical mistake", at);
     }
+    context.strokeStyle = paper.ink;
+    context.lineWidth = 1.5;
+    for (const row of mistakes) {
+      if (row === instance) continue;
+      context.beginPath();
+      context.arc(...pixel(drawn, ...inBox(frame, problem.X[row])), 6.5, 0, 2 * Math.PI);
+      context.stroke();
+    }
   }
-  if (fold_point?.length === 2) {
+  if (fold_point?.length === 2 && (!isPlaced || passes(drawn, drawn.units, inBox(frame, fold_point)))) {
     const at = pixel(drawn, ...inBox(frame, fold_point));
     context.beginPath();
     for (let k = 0; k < 4; k++) {
@@ -102,6 +218,7 @@ function marks(context: CanvasRenderingContext2D, drawn: Drawn, step: Step): voi
 }
 
 function label(context: CanvasRenderingContext2D, { paper, size }: Drawn, text: string, [x, y]: [number, number]): void {
+  if (size[0] < NARROW) return; // the legend names the marks
   context.font = "600 12.5px system-ui, sans-serif";
   const left = x > size[0] - 130;
   context.textAlign = left ? "right" : "left";

@@ -3,7 +3,7 @@
 import { effect, untracked } from "@preact/signals";
 import { classColor, css, paper, rgb, valueColor } from "../colors";
 import type { PlaneFrame } from "../frame";
-import { atStep, coloring, dark, hovered, newest, picked, region, run, showData, step, unit } from "../state";
+import { atStep, coloring, dark, earlier, hovered, newest, picked, region, run, showData, step, stepNumbers, unit } from "../state";
 import type { Problem } from "../types";
 import { camera, inBox, MARGIN, pan, place, WHOLE, zoomAt, type Placed } from "./camera";
 import { nearestFlip, scales, type Flip } from "./flip";
@@ -23,6 +23,8 @@ export type Shown = { frame: PlaneFrame; problem: Problem; editor?: Editor; seco
 
 /** Measurements for tests: milliseconds until the first complete picture, and the number of frames drawn. */
 export const timing = { first: 0, frames: 0 };
+
+const NONE: number[] = [];
 
 /** Pixels from a click within which a sample is meant. */
 const SNAP = 9;
@@ -72,7 +74,7 @@ export class Stage {
         untracked(() => this.loadPoints());
       }),
       effect(() => {
-        void [unit.value, camera.value, step.value, atStep.value, dark.value, newest.value];
+        void [unit.value, camera.value, step.value, atStep.value, dark.value, newest.value, stepNumbers.value, earlier.value];
         this.soon();
       }),
       effect(() => {
@@ -161,6 +163,8 @@ export class Stage {
       size: this.size,
       paper: paper(dark.peek()),
       units: lit,
+      numbers: other ? NONE : stepNumbers.peek(),
+      earlier: !other && earlier.peek()?.kind === "plane" ? (earlier.peek() as PlaneFrame) : null,
       step: atStep.peek() && !other ? step.peek() : null,
       problem,
       columns: frameColumns(frame, problem.features),
@@ -168,7 +172,7 @@ export class Stage {
       flip: this.flip(other),
     };
     drawAxes(plain(this.across, ratio, 0, MARGIN.bottom - this.size[1]), plain(this.up, ratio, 0, 0), drawn);
-    this.marks.hidden = !lit.length && !drawn.step && !drawn.cursor && !drawn.flip; // a canvas less to compose where there is nothing on it
+    this.marks.hidden = !lit.length && !drawn.numbers.length && !drawn.step && !drawn.cursor && !drawn.flip; // a canvas less to compose where there is nothing on it
     if (!this.marks.hidden) drawMarks(plain(this.marks, ratio, -MARGIN.left, -MARGIN.top), drawn);
     this.outlines();
     timing.frames++;

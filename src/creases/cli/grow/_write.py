@@ -47,7 +47,6 @@ def draw(report: Report, path: Path, *, dpi: int = 160) -> None:
         report.experiment.history,
         view=view(report),
         kept_epoch=report.experiment.best_epoch,
-        scaling=report.data.scaling,
         score=report.measure,
     )
     save_figure(figure, path, dpi=dpi)

@@ -281,7 +281,9 @@ class ExplainedRun:
         if done.kind == "start":
             return {"method": "linear", "place": self._place, "units": done.after.net.width, "pairs": done.rank}
         if done.kind == "remove":
-            return {"method": "remove", "place": self._place, "needless": True}
+            numbers = self.history.added_by(done.after.net.width + 1)
+            of = numbers[int(done.unit or 0)] if numbers else 0
+            return {"method": "remove", "place": self._place, "needless": True, "added_by": of}
         assert done.candidate is not None
         assert done.placed is not None
         unit = done.placed.width - 1

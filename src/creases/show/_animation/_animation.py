@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -107,9 +107,20 @@ def animate_growth(
     _check_features(features, domain)
     if origin is not None:
         scene = Scene(None, None, classes, features, scaling, history, names or {})
-    records = [None if snapshot.record is None else numbers.get(snapshot.record) for snapshot in selected]
+    records = [_record_shown(k, selected, numbers) for k in range(len(selected))]
     shots = _shots([snapshot.net for snapshot in selected], [snapshot.epoch for snapshot in selected], records, domain)
     return _write_film(shots, scene, panels if beside is None else beside, path, fps, dpi, progress)
+
+
+def _record_shown(k: int, snapshots: Sequence[Snapshot], records: Mapping[int, Record]) -> Record | None:
+    """Return the growth step to mark on a network: the one that made it, or the fold that comes next."""
+    own = snapshots[k].record
+    if own is not None:
+        return records.get(own)
+    if snapshots[k].kind != "before" or k + 1 == len(snapshots):
+        return None
+    after = records.get(snapshots[k + 1].record or 0)
+    return None if after is None or after.method == "linear" else after
 
 
 def _choose_evenly(count: int, frames: int) -> list[int]:
@@ -173,10 +184,18 @@ def _shots(
         if regions > MAX_REGIONS:
             raise InputError("frames", f"be few enough for at most {MAX_REGIONS:,} regions in all", str(len(nets)))
         units, pieces = net.n_units, partition.count
-        step = "" if record is None else f"growth step {record.number}: "
-        words = f"{step}epoch {epoch:,}, {_plural(units, 'unit')}, {_plural(pieces, 'region')}"
+        words = f"{_step_words(net, record)}epoch {epoch:,}, {_plural(units, 'unit')}, {_plural(pieces, 'region')}"
         shots.append(Shot(partition, epoch, record, words))
     return shots
+
+
+def _step_words(net: Network, record: Record | None) -> str:
+    """Return what a frame shows of a growth step, for its title."""
+    if record is None:
+        return ""
+    before = "before " if net.n_units == record.width[0] != record.width[1] else ""
+    undone = " (undone)" if record.undone and not before else ""
+    return f"{before}growth step {record.number}{undone}: "
 
 
 def _plural(count: int, what: str) -> str:

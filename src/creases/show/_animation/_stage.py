@@ -20,8 +20,8 @@ from creases.errors import InputError
 from creases.regions import LinePartition, PlanePartition
 from creases.show import _style as style
 from creases.show._figures._dual import plot_dual
-from creases.show._figures._growth import draw_score
-from creases.show._figures._marks import new_units
+from creases.show._figures._growth import MAX_NUMBERED, draw_score, number_breakpoints
+from creases.show._figures._marks import crease_numbers, new_units, same_mistakes
 from creases.show._figures._network import plot_network
 from creases.show._figures._plane import plot_plane
 
@@ -143,7 +143,10 @@ class Stage:
         decides = scene.classes is not None or scene.y is not None or partition.net.n_out > 1
         look: dict[str, Any] = {"color": "class" if decides else "regions", "boundary": decides}
         data: dict[str, Any] = {} if scene.X is None else {"X": scene.X, "y": scene.y if decides else None}
-        plot_plane(partition, ax=self.main, classes=scene.classes, record=record, scaling=scene.scaling, **look, **data)
+        marks: dict[str, Any] = {"record": record, "scaling": scene.scaling}
+        if partition.net.n_units <= MAX_NUMBERED:
+            marks["history"] = scene.history
+        plot_plane(partition, ax=self.main, classes=scene.classes, **marks, **look, **data)
         self.main.set_aspect("auto")
         if scene.features is not None:
             self.main.set_xlabel(scene.features[0])
@@ -171,9 +174,38 @@ class Stage:
             markers[0].set_label("newest breakpoint")
         ax.set_xlim(a, b)
         ax.set_ylim(*self.range)
+        if single and scene.history is not None and partition.net.n_units <= MAX_NUMBERED:
+            numbers = crease_numbers(partition.net, scene.history, record)
+            newest = None if record is None else record.number
+            number_breakpoints(ax, partition, numbers, x[1:-1], value[1:-1, 0], newest)
+        if single and record is not None:
+            self._mark_fold(record, is_placed=bool(new))
         ax.set_xlabel(scene.features[0] if scene.features is not None else "$x$")
         ax.set_ylabel("output")
         style.add_legend_below(ax, ax.get_legend_handles_labels()[0])
+
+    def _mark_fold(self, record: Record, *, is_placed: bool) -> None:
+        """Ring the samples of one input that a fold was made for; before it, show where its breakpoint is put."""
+        ax, scene, theme, why = self.main, self.scene, style.active_theme(), record.explanation.get("why") or {}
+        if "features" not in why or scene.X is None or scene.y is None or scene.X.shape[1] != 1:
+            return
+        typical = np.asarray(why["features"]) if scene.scaling is None else scene.scaling.point(why["features"])
+        for samples, label, size, width in (
+            (same_mistakes(why, scene.X, scene.scaling), "same mistake", 7.5, 1.1),
+            (typical[None], "typical mistake", 11, 1.8),
+        ):
+            rows = np.abs(scene.X[:, 0] - samples[:, :1]).argmin(axis=1)  # same_mistakes returns rows of X
+            look: dict[str, Any] = {"markersize": size, "markeredgewidth": width, "markerfacecolor": "none"}
+            look |= {"markeredgecolor": theme.ink, "linestyle": "none", "zorder": 6, "label": label}
+            if len(rows):
+                ax.plot(scene.X[rows, 0], scene.y[rows], "o", **look)
+        where = record.explanation.get("where", {})
+        if not is_placed and where.get("space") == "input":
+            fold = (
+                np.asarray(where["fold_point"]) if scene.scaling is None else scene.scaling.point(where["fold_point"])
+            )
+            dashed: dict[str, Any] = {"color": theme.accent, "linewidth": 2.0, "linestyle": (0, (2.5, 1.5))}
+            ax.axvline(float(fold[0]), label="where the breakpoint is put", zorder=2.5, **dashed)
 
     def _draw_samples(self, x: Floats, y: NDArray[Any], valued: bool) -> None:
         """Draw samples of one input at their targets; classes as colored ticks along the lower edge."""

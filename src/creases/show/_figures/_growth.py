@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from creases._text import plural
 from creases.errors import InputError
-from creases.growth.methods.folding import fold_entries
 from creases.regions import LinePartition
 from creases.show import _style as style
+from creases.show._figures._marks import number_creases, write_number
 from creases.show._figures._plane import plot_plane
 
 if TYPE_CHECKING:
-    from creases.growth import History, Record, Scaling
+    from creases.growth import History, Record
     from creases.regions import PlanePartition
 
 #: Marker of each kind of growth step, above the curves.
@@ -35,8 +35,8 @@ _LABELS = {
 }
 
 
-#: Numbers of growth steps, each with a point (d,).
-Marks = list[tuple[int, NDArray[np.float64]]]
+#: Units up to which creases are numbered: more numbers hide the picture.
+MAX_NUMBERED = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,6 @@ def plot_growth(
     *,
     view: GrowthView | None = None,
     kept_epoch: int | None = None,
-    scaling: Scaling | None = None,
     score: str = "score",
 ) -> Figure:
     """Plot loss, score and size of a network by epoch, with every growth step marked.
@@ -69,8 +68,6 @@ def plot_growth(
         The network before and after growth, for one or two inputs, drawn above the curves.
     kept_epoch
         The epoch whose network was kept in the end.
-    scaling
-        Scaling of the inputs during growth: fold points are drawn in the units of the view.
     score
         Name of the score.
 
@@ -88,7 +85,7 @@ def plot_growth(
             figure = Figure(figsize=(12, 9.2), layout="constrained")
             parts: Any = figure.subfigures(2, 1, height_ratios=(1.6, 1))
             upper, lower = parts
-            _draw_view(upper, view, history, kept_epoch, scaling)
+            _draw_view(upper, view, history, kept_epoch)
             curves = lower.subplots(1, 3)
             for ax in curves:
                 style.apply_theme(ax)
@@ -212,66 +209,26 @@ def _add_step_legend(ax: Axes, history: History, kept_epoch: int | None) -> None
         ax.legend(handles=handles, loc="best", **_SOLID)
 
 
-def _draw_view(
-    figure: Any, view: GrowthView, history: History, kept_epoch: int | None, scaling: Scaling | None
-) -> None:
-    points = _fold_points(history, kept_epoch, scaling, _limits(view.after))
+def _draw_view(figure: Any, view: GrowthView, history: History, kept_epoch: int | None) -> None:
+    last = max((record.number for record in history.records if _is_included(record, kept_epoch)), default=0)
     partitions = [(view.after, "After")] if view.before is None else [(view.before, "Before"), (view.after, "After")]
     on_line = isinstance(view.after, LinePartition)
     axes = figure.subplots(1, len(partitions), squeeze=False, sharey=on_line)[0]
     for ax, (partition, name) in zip(axes, partitions, strict=True):
         style.apply_theme(ax)
-        marks = points if name == "After" else []
-        if isinstance(partition, LinePartition):
-            _draw_line(ax, partition, view, marks)
-        else:
-            _draw_plane(ax, partition, view, marks)
         units = partition.net.n_units
+        numbers = history.added_by(units, until=last)
+        numbers = numbers if units <= MAX_NUMBERED else []
+        if isinstance(partition, LinePartition):
+            _draw_line(ax, partition, view, numbers)
+        else:
+            _draw_plane(ax, partition, view, numbers)
         more = f", {partition.count} regions" if partition.count > 1 else ""
-        note = "; a number is a growth step, where it folded" if marks else ""
+        note = "; a number is the growth step that added the crease" if ax.texts and name == "After" else ""
         ax.set_title(f"{name}: {plural(units, 'unit')}{more}{note}")
 
 
-def _limits(partition: PlanePartition | LinePartition) -> NDArray[np.float64]:
-    """Return the lowest and highest inputs of a view, (inputs, 2)."""
-    if isinstance(partition, LinePartition):
-        return np.sort(np.stack([partition.a, partition.b], axis=1), axis=1)
-    return np.asarray(partition.box, dtype=np.float64)
-
-
-def _fold_points(
-    history: History, kept_epoch: int | None, scaling: Scaling | None, limits: NDArray[np.float64]
-) -> Marks:
-    """Return number and fold point of the growth steps that folded the input space and are still in the network.
-
-    Of several folds the strongest within the limits of the view, (inputs, 2).
-    """
-    records = [record for record in history.records if _is_included(record, kept_epoch)]
-    points = []
-    for k, record in enumerate(records):
-        for unit, fold in zip(record.units, fold_entries(record.explanation), strict=False):
-            if "where" not in fold or fold["where"]["space"] != "input" or _is_replaced(record, unit, records[k + 1 :]):
-                continue
-            point = np.asarray(fold["where"]["fold_point"])
-            point = point if scaling is None else scaling.point(point)
-            if len(point) == len(limits) and ((limits[:, 0] <= point) & (point <= limits[:, 1])).all():
-                points.append((record.number, point))
-                break
-    return points
-
-
-def _is_replaced(record: Record, unit: int, later: Sequence[Record]) -> bool:
-    """Return whether a later step replaced a unit of a growth step; removals shift the unit numbers."""
-    for step in later:
-        if step.place != record.place or step.action != "narrow":
-            continue
-        if unit in step.removed:
-            return True
-        unit -= sum(removed < unit for removed in step.removed)
-    return False
-
-
-def _draw_plane(ax: Axes, partition: PlanePartition, view: GrowthView, marks: Marks) -> None:
+def _draw_plane(ax: Axes, partition: PlanePartition, view: GrowthView, numbers: Sequence[int]) -> None:
     if view.classes is None:
         plot_plane(partition, ax=ax, color="regions", boundary=False)
     else:
@@ -281,10 +238,10 @@ def _draw_plane(ax: Axes, partition: PlanePartition, view: GrowthView, marks: Ma
         ax.set_aspect("auto")
     ax.set_xlabel(view.features[0])
     ax.set_ylabel(view.features[1])
-    _draw_numbers(ax, marks)
+    number_creases(ax, partition, numbers, X=view.X)
 
 
-def _draw_line(ax: Axes, partition: LinePartition, view: GrowthView, marks: Marks) -> None:
+def _draw_line(ax: Axes, partition: LinePartition, view: GrowthView, numbers: Sequence[int]) -> None:
     """Draw a network of one input and one output over its data, with its breakpoints."""
     size = float(np.clip(3000 / max(1, len(view.X)), 4, 16))
     dots: dict[str, Any] = {"s": size, "color": style.active_theme().crease_first, "linewidths": 0, "zorder": 1}
@@ -297,23 +254,27 @@ def _draw_line(ax: Axes, partition: LinePartition, view: GrowthView, marks: Mark
     ax.set_xlabel(view.features[0])
     ax.set_ylabel("target")
     ax.legend(loc="best")
-    _draw_numbers(ax, [(k, np.array([at, np.interp(at, x, values)])) for k, (at,) in marks])
+    number_breakpoints(ax, partition, numbers, x[1:-1], values[1:-1])
 
 
-def _draw_numbers(ax: Axes, marks: Marks) -> None:
-    """Write the number of each growth step at its fold point."""
-    for number, (x, y) in marks:
-        at: dict[str, Any] = {
-            "ha": "center",
-            "va": "center",
-            "fontsize": 7,
-            "zorder": 7,
-            "color": style.active_theme().paper,
-        }
-        box = {
-            "boxstyle": "circle,pad=0.18",
-            "fc": style.active_theme().ink,
-            "ec": style.active_theme().paper,
-            "linewidth": 0.7,
-        }
-        ax.annotate(str(number), (x, y), bbox=box, annotation_clip=True, **at)
+def number_breakpoints(
+    ax: Axes,
+    partition: LinePartition,
+    numbers: Sequence[int],
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    newest: int | None = None,
+) -> None:
+    """Write the growth step that added it beside each breakpoint (k,); 0 for none, the newest in the accent color."""
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    across, step = 0.035 * (right - left), 0.05 * (high - low)
+    written: list[tuple[float, float]] = []
+    for k in range(len(x)):
+        units = partition.unit_ids[partition.unit_starts[k] : partition.unit_starts[k + 1]]
+        for number in sorted({numbers[unit] for unit in units if unit < len(numbers)} - {0}):
+            height = y[k] + step
+            for at, other in sorted(written):  # above the numbers that are close
+                if x[k] - at < across and abs(other - height) < step:
+                    height = other + step
+            written.append((x[k], height))
+            write_number(ax, number, x[k], min(height, high), is_newest=number == newest)

@@ -16,10 +16,10 @@ from creases._schema import instance
 from creases._validation import check_choice, check_numbers
 from creases.errors import InputError
 from creases.show import _style as style
-from creases.show._figures._marks import mark_growth_step
+from creases.show._figures._marks import crease_numbers, mark_growth_step, number_creases
 
 if TYPE_CHECKING:
-    from creases.growth import Record, Scaling
+    from creases.growth import History, Record, Scaling
     from creases.regions import Boundary, PlanePartition
 
 Coloring = Literal["regions", "random", "value", "class"]
@@ -41,6 +41,7 @@ def plot_plane(
     y: ArrayLike | None = None,
     classes: Sequence[str] | None = None,
     boundary: bool = True,
+    history: History | None = None,
     record: Record | None = None,
     scaling: Scaling | None = None,
 ) -> Axes:
@@ -65,9 +66,12 @@ def plot_plane(
         Class names; class numbers by default.
     boundary
         Whether to draw the decision boundary.
+    history
+        The history of a network of one hidden layer that grew: each crease has the number of the growth step that
+        added it.
     record, scaling
-        The growth step that created this network: its new creases, fold point and typical sample are marked, as by
-        :func:`creases.show._figures.mark_growth_step`.
+        A growth step to mark: the samples that were wrong, the typical one and, in the network before it, where the
+        crease was put, or in the network after it the new crease; and the scaling of the inputs during growth.
     """
     points, numbers = check_data(X, y)
     check_choice(color, get_args(Coloring), "color")
@@ -88,7 +92,10 @@ def plot_plane(
     if color == "class":
         style.add_legend_below(ax, style.class_patches(np.unique(decision.part_class).tolist(), classes))
     if record is not None:
-        mark_growth_step(ax, partition, record, scaling=scaling)
+        mark_growth_step(ax, partition, record, X=points, scaling=scaling)
+    if history is not None:
+        newest = None if record is None else record.number
+        number_creases(ax, partition, crease_numbers(partition.net, history, record), X=points, newest=newest)
     return ax
 
 

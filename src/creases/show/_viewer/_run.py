@@ -21,6 +21,9 @@ Rows = NDArray[np.int64]
 #: Entries of each epoch.
 COLUMNS = ("epoch", "loss", "score", "validation_loss", "validation_score", "parameters")
 
+#: Units up to which the viewer numbers creases.
+MAX_NUMBERED = 24
+
 #: Settings that the viewer shows.
 SETTINGS = (
     "how",
@@ -98,11 +101,14 @@ def record_json(
     positions = _positions(data, rows)
     marks: dict[str, Any] = {}
     if "instance" in why:
-        marks["mistakes"] = _known_positions(positions, cluster.get("mistakes", []))
+        marks["mistakes"] = _known_positions(positions, cluster.get("alike", []))
         if (instance := positions.get(int(why["instance"]))) is not None:
             marks["instance"] = instance
     if explanation.get("where", {}).get("space") == "input":
         marks["fold_point"] = data.scaling.point(explanation["where"]["fold_point"])
+        if len(normal := explanation["crease"]["normal"]) == 2:
+            across = np.asarray(normal, np.float64) / data.scaling.spread
+            marks["direction"] = [-across[1], across[0]]
     same = ("number", "action", "epoch", "place", "method", "units", "removed", "width", "parameters")
     is_kept = kept_epoch is None or record.epoch < kept_epoch
     undone = "until a better size" if record.replaced else "undone: no improvement"
@@ -137,10 +143,16 @@ def epochs_json(epochs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [to_json(epoch.get(name)) for epoch in epochs] for name in COLUMNS}
 
 
-def moment_json(moment: Snapshot, regions: int | None = None) -> dict[str, Any]:
+def moment_json(moment: Snapshot, history: History, regions: int | None = None) -> dict[str, Any]:
     """Return a moment; ``regions`` is the number of regions of its first slice, null if not known yet."""
     about = {"id": moment.id, "epoch": moment.epoch, "kind": moment.kind, "record": moment.record}
-    return {**about, "regions": regions}
+    last = moment.record
+    if last is None:
+        until = moment.epoch - (moment.kind == "before")
+        last = max((record.number for record in history.records if record.epoch <= until), default=0)
+    units = moment.net.n_units
+    steps = history.added_by(units, until=last) if units <= MAX_NUMBERED else []
+    return {**about, "regions": regions, "steps": steps}
 
 
 def run_json(

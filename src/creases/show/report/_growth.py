@@ -144,7 +144,7 @@ def _replay(
         if used > BUDGET and moments:
             break
         frames |= of_moment
-        moments[moment.id] = moment_json(moment, partitions[0].count)
+        moments[moment.id] = moment_json(moment, run.history, partitions[0].count)
         last = partitions[0] if last is None else last
     assert last is not None
     return frames, [moments[moment.id] for moment in run.snapshots if moment.id in moments], last

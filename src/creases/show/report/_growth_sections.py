@@ -185,11 +185,15 @@ def _ledger(run: SavedRun) -> Section:
     loss = (
         "squared error relative to the variance of the target" if run.data.problem.classes is None else "cross-entropy"
     )
+    records, inspected = run.history.records, f"over {len(_inspected_inputs(run)):,} rows"
+    effect = f"training rows whose prediction changed, and the largest output change {inspected}."
+    if records and records[0].method == "linear":  # its networks are kept once they are trained
+        effect = f"training rows whose prediction changed; then the largest output change {inspected}, trained."
+        effect += " Creases in the map have the numbers of their steps."
     text = (
         f"Every growth step and the reason for it. The training loss ({loss}) is given just before the step, "
         "right after it, and once trained, just before the next step. The last two columns before the reason show "
-        "the effect of the step alone, before training: training rows whose prediction changed, and the largest "
-        f"output change over {len(_inspected_inputs(run)):,} rows."
+        f"the effect of the step alone, before training: {effect}"
     )
     heads = [
         "step",

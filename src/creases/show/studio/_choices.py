@@ -41,7 +41,7 @@ _METHODS = {
 }
 _WHERE = {"all": "All layers"}
 _WHEN = {
-    "stages": "In stages, while it helps",
+    "stages": "Auto: one fold at a time, or in stages",
     "10": "Every 10 epochs",
     "50": "Every 50 epochs",
 }

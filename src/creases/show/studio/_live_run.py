@@ -227,7 +227,7 @@ class LiveRun:
     def to_json(self) -> dict[str, Any]:
         """Return the run so far as the viewer's JSON; :meth:`changes` continues from here."""
         self._page = _PageState()
-        moments = [moment_json(snapshot, self.regions(snapshot.id)) for snapshot in self.snapshots]
+        moments = [moment_json(snapshot, self.history, self.regions(snapshot.id)) for snapshot in self.snapshots]
         self._page.note(self)
         content = run_json(self.data, self.settings, self.history, moments)
         return {**content, **self.slices_json(), "phase": self.phase}
@@ -297,7 +297,7 @@ class _PageState:
         if removed := [moment for moment in self.moments if moment not in available]:
             news["gone"] = removed
         if new:
-            news["moments"] = [moment_json(snapshot, live.regions(snapshot.id)) for snapshot in new]
+            news["moments"] = [moment_json(snapshot, live.history, live.regions(snapshot.id)) for snapshot in new]
         self.moments = [snapshot.id for snapshot in live.snapshots]
         return news
 

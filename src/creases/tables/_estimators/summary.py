@@ -32,7 +32,7 @@ def summary_table(history: History) -> str:
     lines = [["start", "0", "", *_size(history), *_numbers(history.epochs[start - 1], held)]] if start else []
     for record in history.records:
         width = f"{record.width[0]} -> {record.width[1]}"
-        when = [str(record.number), str(record.epoch), record.action, record.place]
+        when = [str(record.number), str(record.epoch), record.action + ", undone" * record.undone, record.place]
         lines.append([*when, width, str(record.parameters[1]), *_numbers(record.later, held)])
     sizes = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
     return "\n".join("  ".join(map(str.rjust, line, sizes)) for line in [head, *lines])

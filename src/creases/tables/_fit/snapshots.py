@@ -47,7 +47,7 @@ class Snapshot:
     kind: Kind
     record: int | None  #: the number of the growth step for "grown", else None
     net: Network
-    step: int  #: how often the network has grown so far, without what was undone and what only revived dead units
+    step: int  #: how often the network has grown so far, without the linear start, undone steps and revived units
 
     @property
     def level(self) -> int:
@@ -120,7 +120,7 @@ class Snapshots:
 
     @property
     def before_growth(self) -> Network | None:
-        """The network just before the first growth step, one that only revived dead units aside; None without one."""
+        """The network before the first growth step but for the linear start and revived units; None without one."""
         return next((snapshot.net for snapshot in self if snapshot.kind == "before" and snapshot.step == 1), None)
 
     def start(self, model: nn.Module) -> None:
@@ -243,8 +243,8 @@ def _name(snapshot: Snapshot) -> str:
 
 def _count_steps(state: State) -> int:
     """Return how often the network has grown; several layers may grow at once."""
-    records = state.history.records
-    return len({record.epoch for record in records if record.action != "revive" and not record.undone})
+    grown = [record for record in state.history.records if record.action != "revive" and record.method != "linear"]
+    return len({record.epoch for record in grown if not record.undone})
 
 
 def _undone(state: State) -> dict[int, int]:

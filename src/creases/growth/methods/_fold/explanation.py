@@ -23,6 +23,9 @@ from creases.network.surgery import find_place, unwrap_module
 #: Examples of a cluster's mistakes in an explanation.
 EXAMPLES = 5
 
+#: Numbers of samples with the same mistake that are listed at most, for pictures; the most typical first.
+MARKED = 500
+
 
 @dataclass(frozen=True, eq=False)
 class FoldCandidate:
@@ -146,10 +149,11 @@ def explain_mistake(sample: TypicalMisprediction, state: Decisions | Residuals) 
         same = state.e[sample.mistakes] @ state.e[t] > 0  # too high, or too low, as it is
         alike = sample.mistakes[same]
         out["cluster"] |= {"same_mistake": len(alike), "mean_residual": state.e[alike].mean(axis=0).tolist()}
+        out["cluster"]["alike"] = alike[:MARKED].tolist()
         return out | {"residual": state.e[t].tolist()}
     i, j = int(state.predicted[t]), int(state.true[t])
     same = (state.predicted[sample.mistakes] == i) & (state.true[sample.mistakes] == j)
-    out["cluster"]["same_mistake"] = int(same.sum())
+    out["cluster"] |= {"same_mistake": int(same.sum()), "alike": sample.mistakes[same][:MARKED].tolist()}
     out["cluster"]["mistakes"] = sample.mistakes.tolist()
     return out | {"true": j, "predicted": i, "probabilities": state.p[t].tolist()}
 
