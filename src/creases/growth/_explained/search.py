@@ -207,6 +207,7 @@ class Limits:
     units: int | None = None
     passes: int | None = None
     seed: int = 0
+    trains_alone: bool = True  #: whether to measure what training on without a new unit would have brought
 
     def room(self, growth: Growth, passes: int) -> int:
         """Return how many of so many passes are left; at least one, which changes nothing where it is the last."""
@@ -298,8 +299,11 @@ def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> t
     candidate = candidates[chosen]
     nets = [net, *(candidate.add_to(net) for net in now.nets[1:])]
     after, more = _train(nets, judges, limits.room(growth, PASSES))
-    alone = fit(now.net, rows, passes=limits.room(growth, PASSES))
-    passes += more + alone.passes
+    alone: dict[str, float] = {}
+    if limits.trains_alone:
+        longer = fit(now.net, rows, passes=limits.room(growth, PASSES))
+        alone = {"loss": rows.mean(longer.net.losses(rows)), "passes": longer.passes}
+    passes += more + int(alone.get("passes", 0))
     confirmed = is_better(best, after, judges)
     waiting = after.net.width - best.net.width
     failed = not confirmed and waiting >= WAITING
@@ -310,7 +314,7 @@ def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> t
         after,
         candidate,
         seen,
-        {"loss": rows.mean(alone.net.losses(rows)), "passes": alone.passes},
+        alone,
         is_confirmed=confirmed,
         is_undone=failed,
         passes=passes,

@@ -16,7 +16,7 @@ from creases.growth._samples import Pair, SampleArrays, Samples
 from creases.network import Place
 
 #: Entries of a fold's explanation that hold sample numbers.
-_SAMPLE_NUMBERS = frozenset({"instance", "examples", "mistakes", "fixed", "broken", "noise"})
+_SAMPLE_NUMBERS = frozenset({"instance", "examples", "mistakes", "alike", "fixed", "broken", "noise"})
 
 
 @dataclass(frozen=True, eq=False)
