@@ -18,8 +18,8 @@ from creases.tables._stages.unit_basis import UnitBasis, spread_inputs, unit_kno
 if TYPE_CHECKING:
     from creases.growth import GrownUnits
 
-#: Rows that units grow on at least and at most; rows and units of the trial that shows whether they may pay.
-LEAST_ROWS, MOST_ROWS, TRIAL_ROWS, TRIAL_UNITS = 100, 6_000, 3_000, 2
+#: Rows that units grow on at least and at most.
+LEAST_ROWS, MOST_ROWS = 100, 5_000
 
 #: A unit does not read inputs whose weights, times their deviations, are below this share of its largest.
 SMALL_SHARE = 0.05
@@ -31,19 +31,14 @@ def grow_units_of_folds(
     """Return units beside the fit of each fold, as trained without its held-out rows, and as trained on all rows.
 
     They grow on what the fits leave of rows that these have not seen, and read columns as they are, not spread evenly,
-    so that creases can be told in the units of the columns. None if no unit pays; a trial of a few units on some of the
-    rows shows whether it is worth growing.
+    so that creases can be told in the units of the columns. None if the first one does not pay.
     """
     curves = fits[0].basis.curves
     knots = tuple(each[[0, -1]] if len(each) > 1 else each for each in unit_knots(rows.X, rows.copies, curves, inputs))
-    rest = _Rest.from_folds(folds, fits)
-    if len(rest.rows) < LEAST_ROWS:
+    rest = _Rest.from_folds(folds, fits).draw(MOST_ROWS)
+    used = inputs.may_mix & (np.ptp(rest.rows.X, axis=0) > 0)
+    if len(rest.rows) < LEAST_ROWS or used.sum() < 2 or not len(rest.grow(knots, used, max_units=1).b):
         return None
-    trial = rest.draw(TRIAL_ROWS)
-    used = inputs.may_mix & (np.ptp(trial.rows.X, axis=0) > 0)
-    if used.sum() < 2 or not len(trial.grow(knots, used, max_units=TRIAL_UNITS).b):
-        return None
-    rest = rest.draw(MOST_ROWS)
     grown = rest.grow(knots, used)
     if not len(grown.b):
         return None

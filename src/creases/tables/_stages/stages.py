@@ -253,12 +253,13 @@ def _curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools, lines: Ints | None 
 def choose(judged: Sequence[Candidate], held: Sequence[Rows]) -> Candidate:
     """Return the candidate to keep: a stage is taken if it beats the one before by a standard error of differences.
 
-    Units must by ``UNIT_ERRORS``, as they are harder to read; those that were trained also where others grew.
+    Units must by ``UNIT_ERRORS``, as they are harder to read, where there were none before.
     """
     kept = judged[0]
     for candidate in judged[1:]:
         gain, error = compare(kept, candidate, held)
-        if gain > max(error * (UNIT_ERRORS if candidate.stage in UNIT_STAGES else 1.0), LEAST_GAIN):
+        is_first = candidate.stage in UNIT_STAGES and kept.stage not in UNIT_STAGES
+        if gain > max(error * (UNIT_ERRORS if is_first else 1.0), LEAST_GAIN):
             kept = candidate
     return kept
 
