@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: Rows that units grow on at least and at most.
 LEAST_ROWS, MOST_ROWS = 100, 5_000
 
+#: Units of the trial that shows whether folds pay: one alone often does not, where two do.
+TRIAL_UNITS = 2
+
 #: A unit does not read inputs whose weights, times their deviations, are below this share of its largest.
 SMALL_SHARE = 0.05
 
@@ -31,13 +34,13 @@ def grow_units_of_folds(
     """Return units beside the fit of each fold, as trained without its held-out rows, and as trained on all rows.
 
     They grow on what the fits leave of rows that these have not seen, and read columns as they are, not spread evenly,
-    so that creases can be told in the units of the columns. None if the first one does not pay.
+    so that creases can be told in the units of the columns. None if the first few do not pay.
     """
     curves = fits[0].basis.curves
     knots = tuple(each[[0, -1]] if len(each) > 1 else each for each in unit_knots(rows.X, rows.copies, curves, inputs))
     rest = _Rest.from_folds(folds, fits).draw(MOST_ROWS)
     used = inputs.may_mix & (np.ptp(rest.rows.X, axis=0) > 0)
-    if len(rest.rows) < LEAST_ROWS or used.sum() < 2 or not len(rest.grow(knots, used, max_units=1).b):
+    if len(rest.rows) < LEAST_ROWS or used.sum() < 2 or not rest.pays(knots, used):
         return None
     grown = rest.grow(knots, used)
     if not len(grown.b):
@@ -89,6 +92,10 @@ class _Rest:
         """Return so many of the rows, drawn at random; all if there are fewer."""
         chosen = np.sort(np.random.default_rng(0).permutation(len(self.rows))[:count])
         return _Rest(self.rows[chosen], self.scores[chosen], self.fold[chosen], self.n_folds)
+
+    def pays(self, knots: tuple[Floats, ...], used: Bools) -> bool:
+        """Return whether held-out rows confirm the first units."""
+        return len(self.grow(knots, used, TRIAL_UNITS).b) > 0
 
     def grow(self, knots: tuple[Floats, ...], used: Bools, max_units: int | None = None) -> GrownUnits:
         """Grow units of some of the inputs; the first fold judges them."""
