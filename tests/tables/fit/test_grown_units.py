@@ -137,7 +137,7 @@ def test_a_table_of_noise_gets_no_units(is_class: bool) -> None:
 
 
 @pytest.mark.slow
-def test_units_of_classes_say_which_classes_rows_were_taken_for() -> None:
+def test_units_of_classes_say_which_classes_rows_were_confused() -> None:
     rng = np.random.default_rng(0)
     X, smoker = rng.uniform(size=(1500, 3)), rng.choice(["no", "yes"], 1500)
     s = X.sum(axis=1) - 0.4 * (smoker == "yes")
@@ -146,6 +146,6 @@ def test_units_of_classes_say_which_classes_rows_were_taken_for() -> None:
     assert model.units is not None
     lines = [line for line in describe_model(model) if line.startswith("unit ")]
     assert len(lines) == len(model.units.biases) <= 8
-    assert all(re.search(r"taken for (ill instead of well|well instead of ill)$", line) for line in lines)
+    assert all(re.search(r"classified as (ill instead of well|well instead of ill)$", line) for line in lines)
     assert any("if smoker is yes)" in line for line in lines)
     assert all(re.match(r"unit \d+: (rises|falls) for well (above|below)", line) for line in lines)

@@ -76,7 +76,7 @@ def test_a_unit_of_several_classes_names_the_one_it_moves_most():
     reason = Reason(7, 9, (), (0, 2), 0.25)
     assert told({"age": 1.0}, -0.5, [0.0, -1.0, 3.0], reason, text) == (
         "unit 1: rises for top above age = 40; "
-        "grown because 9 rows like row 7 (at 50) were taken for low instead of top"
+        "grown because 9 rows like row 7 (at 50) were classified as low instead of top"
     )
 
 

@@ -72,7 +72,7 @@ class Reason:
     row: int | None  #: number of the typical row in the table; None where rows have none
     count: int  #: different rows that were mispredicted like it
     errors: tuple[float, ...]  #: (m,) of values: by how much these were predicted too low, on average; () of classes
-    classes: tuple[int, int] | None  #: what they were taken for, and what they are; None of values
+    classes: tuple[int, int] | None  #: that they were assigned to, and their own; None of values
     side: float  #: input of the unit's relu at the typical row: above 0 the unit is active there
 
 

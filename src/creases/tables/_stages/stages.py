@@ -54,6 +54,9 @@ UNIT_ERRORS, TRIAL_ERRORS = 2.0, 0.5
 #: Loss, in variances of the target or nats, that a stage must gain at least: smaller ones are rounding.
 LEAST_GAIN = 1e-4
 
+#: The same for units that were trained together, without reasons, to replace those that grew.
+LEAST_UNEXPLAINED_GAIN = 1e-3
+
 Folds = Sequence[tuple[Rows, Rows]]
 
 
@@ -259,7 +262,8 @@ def choose(judged: Sequence[Candidate], held: Sequence[Rows]) -> Candidate:
     for candidate in judged[1:]:
         gain, error = compare(kept, candidate, held)
         is_first = candidate.stage in UNIT_STAGES and kept.stage not in UNIT_STAGES
-        if gain > max(error * (UNIT_ERRORS if is_first else 1.0), LEAST_GAIN):
+        least = LEAST_UNEXPLAINED_GAIN if kept.stage == "folds" else LEAST_GAIN
+        if gain > max(error * (UNIT_ERRORS if is_first else 1.0), least):
             kept = candidate
     return kept
 

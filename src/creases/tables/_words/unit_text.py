@@ -110,8 +110,8 @@ def _reason_text(terms: Terms, reason: Reason, there: str) -> str:
     if reason.row is not None:
         which = ("" if reason.count == 1 else f"{which} like ") + f"row {reason.row} (at {there})"
     if reason.classes is not None:
-        taken, true = (terms.labels[each] for each in reason.classes)
-        return f"{which} {was} taken for {taken} instead of {true}"
+        predicted, true = (terms.labels[each] for each in reason.classes)
+        return f"{which} {was} classified as {predicted} instead of {true}"
     output = int(np.abs(reason.errors).argmax())
     what = f" in {terms.outputs[output]}" if len(reason.errors) > 1 else ""
     size = format_value(abs(reason.errors[output]), DIGITS)
