@@ -186,3 +186,17 @@ def test_a_wrong_kind_is_refused_by_its_option(run, kind, said):
     result = run("grow", "trees.csv", "--out", "o", "--kind-of", kind)
     assert result.exit_code != 0
     assert said in " ".join(result.stderr.split())
+
+
+@pytest.mark.slow
+def test_units_are_printed_with_the_rows_they_grew_for(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(600, 3))
+    y = np.abs(X.sum(axis=1) - 1.5) + 0.02 * rng.normal(size=600)
+    pd.DataFrame(X, columns=list("abc")).assign(y=y).to_csv(tmp_path / "ridge.csv", index=False)
+    result = run("grow", "ridge.csv", "--out", "o")
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    assert re.search(r"unit 1: (rises|falls) (above|below) .*; grown because \d+ rows like row \d+ \(at", said)
+    assert "grown because" in (tmp_path / "o" / "report.txt").read_text()
+    assert "folds: squared error" in said

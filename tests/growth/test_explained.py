@@ -444,6 +444,37 @@ def test_units_beside_another_model_fit_what_it_leaves() -> None:
     assert units.held_loss < 0.1 * units.held_loss_before
 
 
+def test_units_say_which_rows_were_mispredicted_beside_which_units() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    offset, held = 2 * X[:, :1] - 1, np.arange(0, 400, 3)
+    y = offset + np.abs(X[:, 1:2] + X[:, 2:])
+    units = grow_units(X, y, task="regression", offset=offset, held=held, folds=[held, np.arange(1, 400, 3)])
+    assert len(units.reasons) == len(units.b) >= 1
+    for reason in units.reasons:
+        W, b, V, c = reason["units_before"]
+        error = (offset + np.maximum(X @ W.T + b, 0) @ V.T + c - y)[:, 0]
+        why = reason["why"]
+        alike = why["cluster"]["alike"]
+        assert why["instance"] in alike
+        assert not np.isin(alike, held).any()
+        assert len(alike) == why["cluster"]["same_mistake"]
+        assert why["residual"][0] == pytest.approx(error[why["instance"]])
+        assert why["cluster"]["mean_residual"][0] == pytest.approx(error[alike].mean())
+        assert why["features"] == pytest.approx(X[why["instance"]])
+
+
+def test_units_are_trained_without_each_fold_once_they_are_grown() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = np.abs(X.sum(axis=1, keepdims=True)) + 0.3 * rng.normal(size=(300, 1))
+    folds = list(np.array_split(np.arange(300), 3))
+    units = grow_units(X, y, task="regression", offset=0 * y, held=folds[0], folds=folds)
+    assert len(units.without) == 3
+    assert all(W.shape == units.W.shape and b.shape == units.b.shape for W, b in units.without)
+    assert len({W.tobytes() for W, _ in units.without}) == 3
+
+
 def test_units_beside_a_classifier_lower_its_loss() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))

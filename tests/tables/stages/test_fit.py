@@ -83,8 +83,9 @@ def make_units_table(n: int) -> Problem:
 def test_units_are_kept_where_they_pay_and_leave_shaped_columns_alone() -> None:
     problem = make_units_table(2500)
     model = fit_curves(problem, shapes={"d": "rising"})
-    assert [step.stage for step in model.steps if step.is_kept] == ["units"]
+    assert [step.stage for step in model.steps if step.is_kept] == ["folds"]
     assert model.units is not None
+    assert len(model.units.biases) == len(model.units.reasons) <= 4
     assert not model.units.weights[:, 3].any()
     mixed = model.units(problem.X)[:, 0]
     assert np.abs(mixed.mean()) < 1e-9
@@ -96,11 +97,11 @@ def test_units_are_kept_where_they_pay_and_leave_shaped_columns_alone() -> None:
     assert slopes.min() > -1e-12  # constant beyond the column's range, but for the rounding of the other parts
 
 
-def test_units_are_not_tried_where_random_ones_do_not_help() -> None:
+def test_units_are_not_trained_where_those_of_the_first_fold_do_not_help() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
     model = fit_curves(Problem("line", X, X.sum(axis=1) + rng.normal(size=400), features=("a", "b", "c")))
-    assert all(step.stage != "units" for step in model.steps)
+    assert all(step.stage not in ("folds", "units") for step in model.steps)
 
 
 @pytest.mark.slow

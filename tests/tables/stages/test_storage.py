@@ -20,6 +20,10 @@ def make_model() -> CurveModel:
     return CurveModel(("a", "b"), 0, np.array([10.0]), curves, (), units)
 
 
+#: Why a unit grew, as it is stored.
+REASON = {"row": 3, "count": 2, "errors": [0.5], "classes": None, "side": 0.1}
+
+
 def test_parts_of_a_model_are_its_network_with_units() -> None:
     X = np.array([[0.0, 0.0], [1.5, 1.0], [3.0, 1.0], [9.0, 0.0]])
     model = make_model()
@@ -42,6 +46,10 @@ def test_a_part_is_changed_by_making_another_model() -> None:
         ({"n_classes": 3}, "classes"),
         ({"intercept": "x"}, "x"),
         ({"units": {}}, "knots"),
+        ({"units": make_model().to_dict()["units"] | {"reasons": [REASON] * 2}}, "not as many reasons as units"),
+        ({"units": make_model().to_dict()["units"] | {"reasons": [REASON | {"row": -1}]}}, "does not count rows"),
+        ({"units": make_model().to_dict()["units"] | {"reasons": [REASON | {"errors": [0.1, 0.2]}]}}, "errors"),
+        ({"units": make_model().to_dict()["units"] | {"reasons": [REASON | {"side": np.nan}]}}, "side"),
     ],
 )
 def test_damaged_values_are_refused(change: dict[str, Any], says: str) -> None:

@@ -217,6 +217,7 @@ class Limits:
     units: int | None = None
     is_spent: IsSpent | None = None
     seed: int = 0
+    trains_alone: bool = True  #: whether to measure what training on without a new unit would have brought
 
 
 class Trainer:
@@ -349,7 +350,10 @@ def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trai
     candidate = candidates[chosen]
     nets = [net, *(candidate.add_to(net) for net in now.nets[1:])]
     after = trainer.fit_all(nets, judges)
-    alone = trainer.fit(now.net, rows, PASSES)
+    alone: dict[str, float] = {}
+    if limits.trains_alone:
+        longer = trainer.fit(now.net, rows, PASSES)
+        alone = {"loss": rows.mean(longer.net.losses(rows)), "passes": longer.passes}
     confirmed = is_better(best, after, judges)
     waiting = after.net.width - best.net.width
     failed = not confirmed and waiting >= WAITING
@@ -360,7 +364,7 @@ def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trai
         after,
         candidate,
         seen,
-        {"loss": rows.mean(alone.net.losses(rows)), "passes": alone.passes},
+        alone,
         is_confirmed=confirmed,
         is_undone=failed,
     )

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+import torch
 
 from creases._typing import Floats, Ints
-from creases.growth._explained.perceptron import Perceptron, Rows
+from creases.growth._explained.perceptron import Perceptron, Rows, fit
 from creases.growth._explained.proposals import LAYER, OUTPUT, as_module
-from creases.growth._explained.search import Candidate, Growth, Judges, Limits, advance
+from creases.growth._explained.search import PASSES, Candidate, Growth, Judges, Limits, advance
+from creases.growth.methods._evidence import renumber_samples
 from creases.growth.methods._fold.explanation import unrepaired_rows
 from creases.growth.methods._fold.fold import fold_each
 
@@ -24,7 +27,10 @@ class GrownUnits:
     b: Floats  #: (k,)
     V: Floats  #: (m, k)
     c: Floats  #: (m,)
-    reasons: tuple[Mapping[str, Any], ...]  #: of each unit: the explanation of its fold, with losses before and after
+    #: of each unit: the explanation of its fold, with the losses ``"before"`` and ``"later"``, and the
+    #: ``"units_before"`` (W, b, V, c) beside which the rows were mispredicted
+    reasons: tuple[Mapping[str, Any], ...]
+    without: tuple[tuple[Floats, Floats], ...]  #: W and b of the same units, trained without each fold
     held_loss_before: float  #: mean loss of the rows that judge, without units
     held_loss: float
     ended: str  #: why growth ended
@@ -59,7 +65,8 @@ def grow_units(
         (n,) weights of the rows, 1 by default.
     held, folds
         Numbers of the rows that judge, or of those of each fold in turn; by default a fifth of the rows, or four folds
-        where that would be fewer than 40.
+        where that would be fewer than 40. With both, ``held`` judges, and the units are trained without each fold once
+        they are grown.
     max_units
         Maximum number of units.
     seed
@@ -68,21 +75,24 @@ def grow_units(
     weight = np.ones(len(X)) if weight is None else weight
     rows = Rows(X, y, weight, task, offset.shape[1], offset)
     every = np.arange(len(rows))
-    if folds is not None:
-        judges = Judges(rows, [every, *(np.setdiff1d(every, part) for part in folds)], [every[:0], *folds])
-    elif held is not None:
+    if held is not None:
         judges = Judges.part(rows, np.setdiff1d(every, held), held)
+    elif folds is not None:
+        judges = Judges(rows, [every, *(np.setdiff1d(every, part) for part in folds)], [every[:0], *folds])
     else:
         judges = Judges.draw(rows, seed)
-    limits, growth, reasons, waiting = Limits(max_units, None, seed), Growth(), list[Any](), list[Any]()
-    before = np.inf
+    limits, growth, reasons, waiting = Limits(max_units, None, seed, False), Growth(), list[Any](), list[Any]()
+    before, confirmed = np.inf, growth.best
     while growth.phase != "ended":
-        growth, done = advance(growth, judges, _propose, limits)
+        confirmed = growth.best
+        growth, done = advance(growth, judges, partial(_propose, judges), limits)
         if done.kind == "start" and done.after is not None:
             before = done.after.held_loss
         if done.kind == "fold" and done.candidate is not None and done.before is not None and done.after is not None:
-            losses = {"before": done.before.numbers, "later": done.after.numbers, "alone": done.alone}
-            waiting.append({**done.candidate.explanation, **losses})
+            net = done.before.net
+            losses = {"before": done.before.numbers, "later": done.after.numbers}
+            units = {"units_before": (net.W, net.b, net.V, net.c)}
+            waiting.append({**done.candidate.explanation, **losses, **units})
         if done.is_undone:
             waiting = []
         elif done.is_confirmed:
@@ -90,14 +100,22 @@ def grow_units(
         if done.unit is not None:
             del reasons[done.unit]
     assert growth.best is not None
-    net = growth.best.net
-    return GrownUnits(net.W, net.b, net.V, net.c, tuple(reasons), before, growth.best.held_loss, growth.ended)
+    assert confirmed is not None
+    net, nets = growth.best.net, growth.best.nets[1:]
+    if held is not None:
+        others = [rows.part(np.setdiff1d(every, part)) for part in folds or ()]
+        nets = tuple(fit(confirmed.net, part, passes=PASSES).net if net.width else net for part in others)
+    without = tuple((one.W, one.b) for one in nets)
+    return GrownUnits(net.W, net.b, net.V, net.c, tuple(reasons), without, before, growth.best.held_loss, growth.ended)
 
 
-def _propose(net: Perceptron, rows: Rows, seed: int, count: int, tried: Sequence[Mapping[str, Any]]) -> list[Candidate]:
+def _propose(
+    judges: Judges, net: Perceptron, rows: Rows, seed: int, count: int, tried: Sequence[Mapping[str, Any]]
+) -> list[Candidate]:
     """Return folds at typical mispredictions of the other model and the units together."""
     known = sorted(unrepaired_rows([{**explanation, "undone": True} for explanation in tried]))
     used = np.flatnonzero(rows.weight > 0)
+    numbers = (judges.fitted[0] if rows is judges.parts[0] else np.arange(len(rows)))[used]
     assert rows.offset is not None
     proposals = fold_each(
         as_module(net if net.width else _without_effect(net)),
@@ -108,7 +126,7 @@ def _propose(net: Perceptron, rows: Rows, seed: int, count: int, tried: Sequence
         count=count,
         seed=seed,
         weight=rows.weight[used],
-        tried=np.flatnonzero(np.isin(used, known)).tolist(),
+        tried=np.flatnonzero(np.isin(numbers, known)).tolist(),
         offset=rows.offset[used],
     )
     return [
@@ -117,7 +135,7 @@ def _propose(net: Perceptron, rows: Rows, seed: int, count: int, tried: Sequence
             float(proposal.bias[0]),
             proposal.fan_out[OUTPUT].numpy()[:, 0],
             proposal.gain,
-            {**proposal.explanation, "unit": net.width},
+            {**renumber_samples(dict(proposal.explanation), torch.from_numpy(numbers)), "unit": net.width},
         )
         for proposal in proposals
     ]

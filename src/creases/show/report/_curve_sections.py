@@ -89,6 +89,8 @@ def pair_sections(model: TableModel) -> list[Section]:
             f"{pluralize(len(model.units.biases), 'hidden unit')} of several columns add what curves and pairs cannot "
             "show; the part that they add is listed with each row below."
         )
+        if model.units.reasons:
+            text += " Each grew for rows that were mispredicted before: its line above says where it bends, and why."
         sections.append({"title": "Units", "text": text, "size": "full"})
     return sections
 

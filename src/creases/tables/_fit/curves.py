@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._typing import Ints
 from creases.errors import InputError
 from creases.tables._fit.threshold import best_threshold
 from creases.tables._model.table_model import TableModel
 from creases.tables._split.split import TableSplit
 from creases.tables._stages.fit import fit_stages
 from creases.tables._stages.inputs import Inputs
+from creases.tables._stages.model import CurveModel
 
 if TYPE_CHECKING:
     from creases.tables._encoding.encoding import TableEncoding
@@ -76,6 +78,8 @@ def _fit(
     options: dict[str, Any] = {"n_classes": n_classes, "among": used, "seed": config.seed, "ensemble": config.ensemble}
     with threadpool_limits(1):  # products of matrices are rounded in another way by more threads
         function, held = fit_stages(data.rows, inputs, **options, stream=None if stream is None else stream.rows)
+    if data.source is not None and data.source.rows is not None:
+        function = _number_reasons(function, data.source.rows)
     center, spread = data.moments if stream is None else (stream.center, stream.spread)
     threshold = config.threshold
     if isinstance(threshold, str):  # by rows that the fits have not seen
@@ -97,3 +101,12 @@ def _fit(
         threshold=threshold,
         facts=facts,
     )
+
+
+def _number_reasons(function: CurveModel, rows: Ints) -> CurveModel:
+    """Return a model whose units' reasons number rows as the table does, some of which were left out: rows (n,)."""
+    units = function.units
+    if units is None:
+        return function
+    reasons = [each if each.row is None else replace(each, row=int(rows[each.row])) for each in units.reasons]
+    return replace(function, units=replace(units, reasons=tuple(reasons)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from creases.tables._stages.unit_basis import UnitBasis
 def average_fits(fits: Sequence[Fit], max_planes: int) -> Fit:
     """Return the mean of fits with the same curves, whose planes and units may differ.
 
-    The planes that say most are kept, and the units of all fits. Standard errors are the mean of those of the fits.
+    The planes that say most are kept, and the units of all fits, those that the fits share once. Standard errors are
+    the mean of those of the fits.
     """
     curves = fits[0].basis.curves
     p, n_blocks = len(curves.penalty), int(curves.blocks.max()) + 1
@@ -36,10 +38,15 @@ def average_fits(fits: Sequence[Fit], max_planes: int) -> Fit:
         weights += [each.weights / len(fits) for each in chosen]
         effective = np.append(effective, [each.effective / len(fits) for each in chosen])
     units = [(each, fit) for fit in fits if isinstance(each := fit.basis, UnitBasis)]
-    if units:
+    own = [fit.weights[-len(each.biases) :] / len(fits) for each, fit in units]
+    if units and all(each.weights is units[0][0].weights for each, _ in units):  # the same units in all folds
+        basis = replace(units[0][0], base=basis)
+        own = [np.sum(own, axis=0)]
+    elif units:
         names = ("weights", "biases", "mean", "deviation")
         basis = UnitBasis(basis, units[0][0].knots, *(np.concatenate([getattr(u, n) for u, _ in units]) for n in names))
-        weights += [fit.weights[-len(each.biases) :] / len(fits) for each, fit in units]
+    if units:
+        weights += own
         effective = np.append(effective, np.mean([fit.effective[-1] for fit in fits]))
     return Fit(
         basis,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from creases._typing import Floats
+from creases.tables._stages.basis import Basis
 from creases.tables._stages.penalized import Fit
 from creases.tables._stages.rows import Rows
 
@@ -19,12 +20,13 @@ class Candidate:
     stage: str  #: "linear", "curves", "3 planes", ...
     fits: tuple[Fit, ...]  #: of each fold
     losses: Floats  #: (n,) of the held-out rows of all folds
+    bases: tuple[Basis, ...] = ()  #: of each fold, for the model, where fits are judged with units of their own
 
     @classmethod
-    def from_fits(cls, stage: str, fits: Sequence[Fit], held: Sequence[Rows]) -> Candidate:
+    def from_fits(cls, stage: str, fits: Sequence[Fit], held: Sequence[Rows], bases: Sequence[Basis] = ()) -> Candidate:
         """Judge fits by the rows that their folds hold out."""
         losses = [out.losses(fit(out.X)) for fit, out in zip(fits, held, strict=True)]
-        return cls(stage, tuple(fits), np.concatenate(losses))
+        return cls(stage, tuple(fits), np.concatenate(losses), tuple(bases))
 
 
 def mean_loss(candidate: Candidate, held: Sequence[Rows]) -> float:

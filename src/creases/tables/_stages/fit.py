@@ -88,17 +88,23 @@ def fit_stages(
     if len(among) > LARGE:
         sample = among[least_keys(mix(row_keys(rows.X[among], rows.y[among], seed)), LARGE)]
     data = Rows.from_unique(rows, sample, n_classes, center, scale)
+    data = data if stream is None else replace(data, numbers=None)
     is_small = stream is None and data.copies.sum() < SMALL
     held = fold_weights(rows, sample, FOLDS, seed, stratify=n_classes > 0)[: FOLDS if is_small else 1]
     folds = [data.split(out / rows.weight[sample]) for out in held]
     tested = [out for _, out in folds]
     judged = fit_candidates(data, folds, inputs, ensemble)
     kept = choose(judged, tested)
+    limits = shape_rows(kept.fits[0].basis.curves, inputs.shapes)
     if is_small:
-        dense = average_fits(kept.fits, MAX_PLANES)
+        fits = kept.fits
+        if kept.bases:
+            parts = zip(kept.bases, fits, folds, strict=True)
+            fits = tuple(fit_penalized(basis, train, limits, start=fit) for basis, fit, (train, _) in parts)
+        dense = average_fits(fits, MAX_PLANES)
     else:
-        limits = shape_rows(kept.fits[0].basis.curves, inputs.shapes)
-        dense = fit_penalized(kept.fits[0].basis, data, limits, start=kept.fits[0])
+        basis = kept.bases[0] if kept.bases else kept.fits[0].basis
+        dense = fit_penalized(basis, data, limits, start=kept.fits[0])
     basis = select_functions(dense.basis, data, eliminate(dense, data))
     limits = shape_rows(basis.curves, inputs.shapes)
     if is_small:

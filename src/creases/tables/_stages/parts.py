@@ -65,6 +65,17 @@ class Plane:
         return add_margins(self.hinges(X) @ self.weights + self.constant, self.margins, X)
 
 
+@dataclass(frozen=True)
+class Reason:
+    """Why a unit was grown: rows that the model before it mispredicted alike."""
+
+    row: int | None  #: number of the typical row in the table; None where rows have none
+    count: int  #: different rows that were mispredicted like it
+    errors: tuple[float, ...]  #: (m,) of values: by how much these were predicted too low, on average; () of classes
+    classes: tuple[int, int] | None  #: that they were assigned to, and their own; None of values
+    side: float  #: input of the unit's relu at the typical row: above 0 the unit is active there
+
+
 @dataclass(frozen=True, eq=False)
 class Units:
     """What hidden units add that read many columns together: ``relu(u @ weights.T + biases) @ outputs + constant``.
@@ -79,6 +90,7 @@ class Units:
     outputs: Floats  #: (h, m)
     constant: Floats  #: (m,) so that the mean is 0
     margins: Mapping[int, PiecewiseLinear] = field(default_factory=dict)  #: by number of the input: what is taken out
+    reasons: tuple[Reason, ...] = ()  #: of each unit that grew; () for units that were trained together
 
     def spread(self, X: Floats) -> Floats:
         """Return the inputs as the units take them, (n, d), of encoded rows X (n, d)."""
@@ -101,7 +113,7 @@ def add_margins(values: Floats, margins: Mapping[int, PiecewiseLinear], X: Float
 class Step:
     """What a stage brought on held-out rows."""
 
-    stage: str  #: "linear", "curves", "3 planes", "10 planes", "units"
+    stage: str  #: "linear", "curves", "3 planes", "10 planes", "folds", "units"
     loss: float  #: squared error in variances of the target, or log loss
     gain: float  #: on the stage before
     error: float  #: standard error of the gain

@@ -115,4 +115,8 @@ def _units(fit: Fit, taken: Floats, inputs: Inputs, scale: Floats) -> Units | No
     outputs = fit.weights[-len(basis.biases) :] / basis.deviation[:, None] * scale
     functions, shift = _functions(basis.curves, -taken * scale, inputs)
     margins = {j: functions[j] for j in np.unique(basis.curves.feature[taken.any(axis=1)]).tolist()}
-    return Units(basis.knots, basis.weights, basis.biases, outputs, shift - basis.mean @ outputs, margins)
+    reasons = tuple(
+        replace(reason, errors=tuple((np.array(reason.errors) * scale).tolist()) if reason.errors else ())
+        for reason in basis.reasons
+    )
+    return Units(basis.knots, basis.weights, basis.biases, outputs, shift - basis.mean @ outputs, margins, reasons)

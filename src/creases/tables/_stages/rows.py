@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,6 +36,7 @@ class Rows:
     weight: Floats  #: (n,) whose sum is that of the copies
     copies: Floats  #: (n,) how many rows of the table each stands for
     n_classes: int  #: 0 for a regression
+    numbers: Ints | None = None  #: (n,) in the table; None if they have none there
 
     @classmethod
     def from_unique(cls, rows: UniqueRows, among: Ints, n_classes: int, center: Floats, scale: Floats) -> Rows:
@@ -43,7 +44,7 @@ class Rows:
         y, weight = rows.y[among], rows.weight[among]
         copies = rows.count[among].astype(np.float64)
         y = y if n_classes else (y - center) / scale
-        return cls(rows.X[among], y, weight * (copies.sum() / weight.sum()), copies, n_classes)
+        return cls(rows.X[among], y, weight * (copies.sum() / weight.sum()), copies, n_classes, rows.first[among])
 
     def split(self, held: Floats) -> tuple[Rows, Rows]:
         """Return the rows without the share (n,) that is held out of each, and that share."""
@@ -52,7 +53,7 @@ class Rows:
             inside = share > 1e-9
             part = self[inside]
             share = share[inside]
-            parts.append(Rows(part.X, part.y, part.weight * share, part.copies * share, self.n_classes))
+            parts.append(replace(part, weight=part.weight * share, copies=part.copies * share))
         return parts[0], parts[1]
 
     def __len__(self) -> int:
@@ -61,7 +62,8 @@ class Rows:
 
     def __getitem__(self, rows: Ints | Bools) -> Rows:
         """Return some of the rows."""
-        return Rows(self.X[rows], self.y[rows], self.weight[rows], self.copies[rows], self.n_classes)
+        numbers = None if self.numbers is None else self.numbers[rows]
+        return Rows(self.X[rows], self.y[rows], self.weight[rows], self.copies[rows], self.n_classes, numbers)
 
     def sum(self, function: Callable[[Rows], Any]) -> Any:
         """Return a function of all rows: they are one block."""

@@ -30,7 +30,7 @@ def eliminate(fit: Fit, rows: Rows) -> Bools:
 
     They go one by one, each time the one without which the other functions can keep the predictions best (backward
     elimination in the norm of the predictions), while these change in all by less than a fraction, ``TOLERANCE``, of
-    their own variance. The line of a number goes if none of its bends, and no plane that reads it, is left.
+    their own variance. The line of a number goes if none of its bends, and no plane that reads it, is left; one stays.
     """
     mask = _live_functions(fit.basis, fit.effective)
     chosen = np.flatnonzero(mask)
@@ -39,10 +39,12 @@ def eliminate(fit: Fit, rows: Rows) -> Bools:
     weights = fit.weights[chosen].T.copy()  # (m, q)
     kept = np.ones(len(chosen), bool)
     needs = _needed_lines(fit.basis, chosen)
+    is_line = chosen < len(fit.basis.curves.lines)
     left = TOLERANCE * fit.noise * fit.freedom
     while True:
-        places = np.flatnonzero(kept & ~(needs & kept[:, None]).any(axis=0))
-        if kept.sum() < 2 or not len(places):
+        is_last = is_line & ((kept & is_line).sum() == 1)  # a basis has a line
+        places = np.flatnonzero(kept & ~is_last & ~(needs & kept[:, None]).any(axis=0))
+        if not len(places):
             break
         variances = np.einsum("mpp->mp", inverses)[:, places]
         costs = (weights[:, places] ** 2 / variances.clip(1e-300)).sum(axis=0)

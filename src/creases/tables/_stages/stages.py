@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from creases._typing import Bools, Ints
 from creases.tables._stages.basis import Basis, CurveBasis
 from creases.tables._stages.candidates import Candidate, compare, mean_loss
 from creases.tables._stages.constraints import shape_rows
+from creases.tables._stages.grown_units import grow_units_of_folds
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.knots import clip_outliers, quantile_knots
 from creases.tables._stages.pairs import PairLibrary
@@ -20,7 +22,7 @@ from creases.tables._stages.roughness import find_ramps, is_rough, standard_resi
 from creases.tables._stages.rows import Rows
 from creases.tables._stages.simplify import NEGLIGIBLE, drop_idle_functions
 from creases.tables._stages.unit_basis import UnitBasis, unit_knots
-from creases.tables._stages.units import add_units, train_units
+from creases.tables._stages.units import train_units
 
 #: Rows of a table below which it is small: folds instead of one held-out part, and fewer pieces of curves.
 SMALL = 4_000
@@ -43,11 +45,17 @@ LINEAR_STEPS = 40
 #: Numbers of planes to try.
 PLANES = (3, 10)
 
+#: Stages of units: those that grow one fold at a time, and those that are trained together.
+UNIT_STAGES = ("folds", "units")
+
 #: Standard errors by which units must beat the stage before, and on the first fold alone, to be trained on the others.
 UNIT_ERRORS, TRIAL_ERRORS = 2.0, 0.5
 
 #: Loss, in variances of the target or nats, that a stage must gain at least: smaller ones are rounding.
 LEAST_GAIN = 1e-4
+
+#: The same for units that were trained together, without reasons, to replace those that grew.
+LEAST_UNEXPLAINED_GAIN = 1e-3
 
 Folds = Sequence[tuple[Rows, Rows]]
 
@@ -61,7 +69,11 @@ def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs, ensemble: int = 1) 
     result = fit_columns(rows, folds, inputs)
     curves = choose(result[1:] or result, tested)
     result += _plane_candidates(rows, folds, inputs, curves)
-    return result + _unit_candidates(rows, folds, inputs, result, ensemble)
+    if inputs.may_mix.sum() < 2:
+        return result
+    base = choose(result, tested)
+    result += _fold_candidates(rows, folds, inputs, base)
+    return result + _unit_candidates(rows, folds, inputs, base, choose(result, tested), ensemble)
 
 
 def fit_columns(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
@@ -156,17 +168,25 @@ def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidat
     return result[1:]
 
 
+def _fold_candidates(rows: Rows, folds: Folds, inputs: Inputs, base: Candidate) -> list[Candidate]:
+    """Return units that grow beside the best stage so far, judged as they are when trained without each fold."""
+    units = grow_units_of_folds(rows, folds, base.fits, inputs)
+    if units is None:
+        return []
+    own, shared = units
+    fit_units = partial(fit_penalized, limits=shape_rows(base.fits[0].basis.curves, inputs.shapes))
+    candidate = _on_folds("folds", folds, own.__getitem__, fit_units, base.fits)
+    return [replace(candidate, bases=tuple(shared))]
+
+
 def _unit_candidates(
-    rows: Rows, folds: Folds, inputs: Inputs, judged: Sequence[Candidate], ensemble: int
+    rows: Rows, folds: Folds, inputs: Inputs, base: Candidate, best: Candidate, ensemble: int
 ) -> list[Candidate]:
-    """Return units beside the best stage so far, if those trained on the first fold show that they can pay.
+    """Return units trained together beside a stage, if those of the first fold may do better than the best so far.
 
     An ensemble is a wish for units: it is always tried.
     """
     held = [out for _, out in folds]
-    base = choose(judged, held)
-    if inputs.may_mix.sum() < 2:
-        return []
     knots = unit_knots(rows.X, rows.copies, base.fits[0].basis.curves, inputs)
     limits = shape_rows(base.fits[0].basis.curves, inputs.shapes)
     fit_units = partial(fit_penalized, limits=limits)
@@ -175,11 +195,11 @@ def _unit_candidates(
         seeds = range(k, k + ensemble * len(folds), len(folds))
         units = [train_units(folds[k][0], base.fits[k], knots, inputs, seed=seed) for seed in seeds]
         weights, biases = (np.concatenate(each) for each in zip(*units, strict=True))
-        return add_units(rows, base.fits[k], knots, weights, biases)
+        return UnitBasis.from_rows(rows.X, rows.weight, base.fits[k].basis, knots, weights, biases)
 
     first = train(0)
     if ensemble == 1 and len(folds) > 1:
-        before = Candidate.from_fits(base.stage, base.fits[:1], held[:1])
+        before = Candidate.from_fits(best.stage, best.fits[:1], held[:1])
         gain, error = compare(before, _on_folds("units", folds[:1], lambda _: first, fit_units, base.fits), held[:1])
         if gain < TRIAL_ERRORS * error:
             return []
@@ -236,12 +256,14 @@ def _curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools, lines: Ints | None 
 def choose(judged: Sequence[Candidate], held: Sequence[Rows]) -> Candidate:
     """Return the candidate to keep: a stage is taken if it beats the one before by a standard error of differences.
 
-    Units must by ``UNIT_ERRORS``, as they are harder to read.
+    Units must by ``UNIT_ERRORS``, as they are harder to read, where there were none before.
     """
     kept = judged[0]
     for candidate in judged[1:]:
         gain, error = compare(kept, candidate, held)
-        if gain > max(error * (UNIT_ERRORS if candidate.stage == "units" else 1.0), LEAST_GAIN):
+        is_first = candidate.stage in UNIT_STAGES and kept.stage not in UNIT_STAGES
+        least = LEAST_UNEXPLAINED_GAIN if kept.stage == "folds" else LEAST_GAIN
+        if gain > max(error * (UNIT_ERRORS if is_first else 1.0), least):
             kept = candidate
     return kept
 

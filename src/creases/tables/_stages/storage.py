@@ -12,7 +12,7 @@ from creases._schema import check_entries, expect, finite
 from creases._typing import Floats
 from creases.tables._stages.model import CurveModel
 from creases.tables._stages.pairs import PairHinges, Variable
-from creases.tables._stages.parts import Curve, Plane, Step, Units
+from creases.tables._stages.parts import Curve, Plane, Reason, Step, Units
 from creases.tables._stages.piecewise import PiecewiseLinear
 
 _VERSION = 1
@@ -68,7 +68,8 @@ def _plane_to_dict(plane: Plane) -> dict[str, Any]:
 
 def _units_to_dict(units: Units) -> dict[str, Any]:
     plain = _plain(units, "knots", "weights", "biases", "outputs", "constant")
-    return plain | {"margins": _margins_to_dict(units.margins)}
+    reasons = [asdict(reason) for reason in units.reasons]
+    return plain | {"margins": _margins_to_dict(units.margins)} | ({"reasons": reasons} if reasons else {})
 
 
 def _margins_to_dict(margins: Mapping[int, PiecewiseLinear]) -> dict[str, Any]:
@@ -148,7 +149,19 @@ def _units(stored: Mapping[str, Any], d: int, m: int) -> Units:
     h = len(biases)
     weights, outputs = _array(stored["weights"], "weights", h, d), _array(stored["outputs"], "outputs", h, m)
     margins = _margins(stored.get("margins", {}), d, m)  # models of earlier versions have none
-    return Units(knots, weights, biases, outputs, _array(stored["constant"], "constant", m), margins)
+    reasons = tuple(_reason(each, m) for each in stored.get("reasons", ()))  # units that were trained have none
+    expect(len(reasons) in (0, h), "there are not as many reasons as units")
+    return Units(knots, weights, biases, outputs, _array(stored["constant"], "constant", m), margins, reasons)
+
+
+def _reason(stored: Mapping[str, Any], m: int) -> Reason:
+    errors, classes = stored["errors"], stored["classes"]
+    numbers = [stored["count"], *([] if stored["row"] is None else [stored["row"]]), *(classes or ())]
+    is_count = [isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in numbers]
+    expect(all(is_count) and (classes is None or len(classes) == 2), "the reason of a unit does not count rows")
+    own = tuple(_array(errors, "errors", m if classes is None else 0).tolist())
+    side = float(_array([stored["side"]], "side", 1)[0])
+    return Reason(stored["row"], stored["count"], own, None if classes is None else (classes[0], classes[1]), side)
 
 
 def _margins(stored: Mapping[str, Any], d: int, m: int) -> dict[int, PiecewiseLinear]:

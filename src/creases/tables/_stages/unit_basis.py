@@ -11,6 +11,7 @@ from creases._typing import Floats, Ints
 from creases.tables._stages.basis import Basis, CurveBasis
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.knots import spread_knots
+from creases.tables._stages.parts import Reason
 from creases.tables._stages.piecewise import spread_evenly
 
 
@@ -24,10 +25,18 @@ class UnitBasis:
     biases: Floats  #: (h,)
     mean: Floats  #: (h,)
     deviation: Floats  #: (h,)
+    reasons: tuple[Reason, ...] = ()  #: of each unit that grew
 
     @classmethod
     def from_rows(
-        cls, X: Floats, weight: Floats, base: Basis, knots: tuple[Floats, ...], weights: Floats, biases: Floats
+        cls,
+        X: Floats,
+        weight: Floats,
+        base: Basis,
+        knots: tuple[Floats, ...],
+        weights: Floats,
+        biases: Floats,
+        reasons: tuple[Reason, ...] = (),
     ) -> UnitBasis:
         """Return the basis, centred on rows X (n, d) with weights (n,)."""
         hidden = np.maximum(spread_inputs(X, knots) @ weights.T + biases, 0.0)
@@ -35,7 +44,7 @@ class UnitBasis:
         mean = share @ hidden
         deviation = np.sqrt(share @ (hidden - mean) ** 2)
         deviation[deviation < 1e-9] = 1.0
-        return cls(base, knots, weights, biases, mean, deviation)
+        return cls(base, knots, weights, biases, mean, deviation, reasons)
 
     @property
     def curves(self) -> CurveBasis:
@@ -61,7 +70,8 @@ class UnitBasis:
     def select(self, base: Basis, kept: Ints) -> UnitBasis:
         """Return these with another base and only some of the units, by number."""
         weights, biases = self.weights[kept], self.biases[kept]
-        return UnitBasis(base, self.knots, weights, biases, self.mean[kept], self.deviation[kept])
+        reasons = tuple(self.reasons[k] for k in kept.tolist()) if self.reasons else ()
+        return UnitBasis(base, self.knots, weights, biases, self.mean[kept], self.deviation[kept], reasons)
 
 
 def spread_inputs(X: Floats, knots: tuple[Floats, ...]) -> Floats:

@@ -11,7 +11,7 @@ from creases._typing import Floats
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.penalized import Fit
 from creases.tables._stages.rows import Rows
-from creases.tables._stages.unit_basis import UnitBasis, spread_inputs
+from creases.tables._stages.unit_basis import spread_inputs
 
 Singles = NDArray[Any]  #: float32: training needs no more, and takes half the time
 
@@ -84,8 +84,3 @@ class _Adam:
             if p.ndim == 2:
                 p *= 1 - rate * DECAY
             p -= scale * mean / (np.sqrt(square) + 1e-8)
-
-
-def add_units(rows: Rows, fit: Fit, knots: tuple[Floats, ...], weights: Floats, biases: Floats) -> UnitBasis:
-    """Return a fit's functions with units beside them."""
-    return UnitBasis.from_rows(rows.X, rows.weight, fit.basis, knots, weights, biases)

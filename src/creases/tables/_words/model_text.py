@@ -7,6 +7,7 @@ from creases._typing import Floats
 from creases.tables._words.column_text import column_text
 from creases.tables._words.points import probability
 from creases.tables._words.terms import NEGLIGIBLE, ReadableModel, Terms, term_sizes, training_rows
+from creases.tables._words.unit_text import unit_texts
 
 #: Columns and planes that have a line of their own.
 LINES = 10
@@ -30,6 +31,7 @@ def describe_model(model: ReadableModel, *, X: Floats | None = None, max_lines: 
     list of str
         First what the lines add to, then a line for each column: ``Weight: -1.2 mpg per 100 lb up to 2,750 lb, -0.6
         above``. A column that changes nothing has none. With classes the lines add points; ten points double the odds.
+        A unit that grew has a line with its crease and its reason, in the numbers of the rows that it was grown for.
         Last come columns that look like an ID and are used, and those that are left out, with the reason;
         then what became of equal rows in the split, and whether the model was fitted again to all rows.
     """
@@ -45,7 +47,7 @@ def describe_model(model: ReadableModel, *, X: Floats | None = None, max_lines: 
     if rest:
         largest = format_value(max(float(size) for size, _, _ in rest), 2)
         texts.append(f"{plural(len(rest), 'smaller effect')}: at most {largest}{terms.unit} on average")
-    return [opening_text(terms), *texts, *_column_notes(model), *getattr(model, "notes", ())]
+    return [opening_text(terms), *texts, *unit_texts(terms), *_column_notes(model), *getattr(model, "notes", ())]
 
 
 def _column_notes(model: ReadableModel) -> list[str]:

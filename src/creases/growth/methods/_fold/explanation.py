@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 from torch import nn
 
-from creases._typing import Floats
+from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.growth.methods._fold.fold_point import FoldPoint
 from creases.growth.methods._fold.predictions import Decisions, Residuals, as_logits, decisions, residuals
@@ -145,17 +145,23 @@ def explain_mistake(sample: TypicalMisprediction, state: Decisions | Residuals) 
             "examples": sample.mistakes[:EXAMPLES].tolist(),  # the most typical first
         },
     }
+    alike = same_mistakes(sample, state)
+    out["cluster"] |= {"same_mistake": len(alike), "alike": alike[:MARKED].tolist()}
     if isinstance(state, Residuals):
-        same = state.e[sample.mistakes] @ state.e[t] > 0  # too high, or too low, as it is
-        alike = sample.mistakes[same]
-        out["cluster"] |= {"same_mistake": len(alike), "mean_residual": state.e[alike].mean(axis=0).tolist()}
-        out["cluster"]["alike"] = alike[:MARKED].tolist()
+        out["cluster"]["mean_residual"] = state.e[alike].mean(axis=0).tolist()
         return out | {"residual": state.e[t].tolist()}
-    i, j = int(state.predicted[t]), int(state.true[t])
-    same = (state.predicted[sample.mistakes] == i) & (state.true[sample.mistakes] == j)
-    out["cluster"] |= {"same_mistake": int(same.sum()), "alike": sample.mistakes[same][:MARKED].tolist()}
     out["cluster"]["mistakes"] = sample.mistakes.tolist()
-    return out | {"true": j, "predicted": i, "probabilities": state.p[t].tolist()}
+    classes = {"true": int(state.true[t]), "predicted": int(state.predicted[t])}
+    return out | classes | {"probabilities": state.p[t].tolist()}
+
+
+def same_mistakes(sample: TypicalMisprediction, state: Decisions | Residuals) -> Ints:
+    """Return the mispredictions of a cluster like its typical one: all too high or too low, or of the same classes."""
+    t, others = sample.index, sample.mistakes
+    if isinstance(state, Residuals):
+        return np.asarray(others[state.e[others] @ state.e[t] > 0])
+    is_same = (state.predicted[others] == state.predicted[t]) & (state.true[others] == state.true[t])
+    return np.asarray(others[is_same])
 
 
 def _where(fold: FoldCandidate, context: FoldContext) -> dict[str, Any]:

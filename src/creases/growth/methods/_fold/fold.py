@@ -25,6 +25,7 @@ from creases.growth.methods._fold.explanation import (
     explain_refusal,
     fold_entries,
     fold_outcome,
+    same_mistakes,
     unrepaired_rows,
 )
 from creases.growth.methods._fold.predictions import decisions, residuals
@@ -244,7 +245,8 @@ def fold_each(
     """Propose one unit for each of up to ``count`` typical mispredictions, the largest gain first.
 
     Arguments are those of :func:`fold`; ``offset`` (n, m) is added to the outputs, such as what another model predicts:
-    as the boundary is not known then, creases pass through the samples themselves.
+    as the boundary is not known then, creases pass through the samples themselves, and explanations list the samples
+    that are mispredicted alike.
     """
     task = _Task(loss, "effective or sample", "score", seed, weight, offset)
     search, context, why = _open_search(model, place, X, y, task, eps, None)
@@ -260,7 +262,11 @@ def fold_each(
         again, _ = _extend(search, lone, [], 0, at_sample=True)
         results = [*(result for result in results if isinstance(result, FoldCandidate)), *again]
     folds = sorted((result for result in results if isinstance(result, FoldCandidate)), key=lambda fold: -fold.gain)
-    return [_proposal(context, [one], explain_folds([one], context, results, noise)) for one in folds]
+    explanations = [explain_folds([one], context, results, noise) for one in folds]
+    if offset is not None:
+        for one, explanation in zip(folds, explanations, strict=True):
+            explanation["why"]["cluster"]["alike"] = same_mistakes(one.typical, context.state).tolist()
+    return [_proposal(context, [one], explanation) for one, explanation in zip(folds, explanations, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
