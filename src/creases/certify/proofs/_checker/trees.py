@@ -64,7 +64,10 @@ def _split(machine: Machine, claim: Claim, node: Node, split: Split) -> tuple[No
         return replace(node, sides=off), replace(node, sides=on)
     j, at = split.index, Fraction(split.at)
     require(j < machine.n_in, f"there is no input {j}")
-    ends = (Fraction(floor(at)), Fraction(ceil(at))) if j in claim.region.integer else (at, at)
+    is_whole = j in claim.region.integer  # a ball that shrinks may leave one of two whole numbers
+    inside = is_whole or node.low[j] <= at <= node.high[j]
+    require(inside, f"input {j} is split at {show(at)}, outside of its range")
+    ends = (Fraction(floor(at)), Fraction(ceil(at))) if is_whole else (at, at)
     high, low = node.high.copy(), node.low.copy()
     high[j], low[j] = min(high[j], ends[0]), max(low[j], ends[1])
     return replace(node, high=high), replace(node, low=low)
