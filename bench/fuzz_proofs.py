@@ -2,6 +2,7 @@
 
     python bench/fuzz_proofs.py [--kinds NAME ...] [--seed 0] [--count N] [--seconds S] [--verdicts N] [--jobs 1]
                                 [--budget 5] [--limit 1500] [--proofs] [--quiet] [--json FILE] [--list]
+    python bench/fuzz_proofs.py --written 1000 [--seed 0]
 
 Networks have 2 to 8 inputs and up to 20 units: columns in units of 1e-8 to 1e8, boxes a millionth wide away from 0,
 leaks and clamps, ties, duplicates, dead units. Each verdict (a bound, "holds", "violated", a nearest change) is
@@ -10,6 +11,10 @@ those that are false by any amount, those that are false by more than rounding, 
 ordinary scales, and there without limits that are within rounding of what is reached ("clear"). Each false one has its
 seed: `--seed SEED --count 1` asks again. The exit status is 1 if any is false. `--proofs` checks the certificate of
 each verdict that carries one. `creases` is imported from PYTHONPATH.
+
+`--written N` instead asks every search that can write a proof until it has N of them: networks with max-pooling, clamps,
+leaks and residual sums, inputs in units of 1e-12 to 1e12. Counts proofs that the check refuses, and answers that have
+none and do not say why.
 """
 
 from __future__ import annotations
@@ -219,6 +224,8 @@ def main() -> int:
     if options.list:
         print(json.dumps(list(KINDS)))
         return 0
+    if options.written:
+        return count_written(options.written, options.seed)
     kinds = [k for k in KINDS if not options.kinds or any(k.startswith(name) for name in options.kinds)]
     report = fuzz(options, kinds)
     report["options"] = {key: value for key, value in vars(options).items() if value is not None}
@@ -240,6 +247,36 @@ def main() -> int:
     return int(any(row["false"] for row in report["kinds"].values()))
 
 
+def count_written(wanted: int, seed: int) -> int:
+    """Ask every search until so many proofs are written; print what became of them."""
+    from record import note, note_table
+    from written_proofs import ask
+
+    counts: dict[str, Counter[str]] = {}
+    begin = time.process_time()
+    while sum(row["proofs"] for row in counts.values()) < wanted:
+        for answer in ask(seed):
+            row, problem = counts.setdefault(answer.kind, Counter()), answer.problem
+            row["answers"] += 1
+            row["proofs"] += answer.proof is not None
+            row["refused"] += answer.proof is not None and bool(problem)
+            row["none, with a note"] += answer.proof is None and bool(answer.note)
+            row["none, without a word"] += answer.proof is None and bool(problem)
+            if problem:
+                print(f"seed {seed}, {answer.kind}: {problem}", flush=True)
+        seed += 1
+    total: Counter[str] = sum(counts.values(), Counter())
+    columns = ("answers", "proofs", "refused", "none, with a note", "none, without a word")
+    rows = [[kind, *(str(row[name]) for name in columns)] for kind, row in [*counts.items(), ("all", total)]]
+    for line in [["kind", *columns], *rows]:
+        print(" | ".join(line))
+    print(f"{time.process_time() - begin:.0f} CPU-seconds")
+    note_table("written proofs", ["question", *columns], rows)
+    for name in columns:
+        note(f"written proofs {name}", str(total[name]))
+    return int(total["refused"] + total["none, without a word"] > 0)
+
+
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kinds", nargs="*", help="kinds of verdicts, or how their names begin")
@@ -251,6 +288,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--budget", type=float, default=5.0, help="seconds for each question")
     parser.add_argument("--limit", type=int, default=1500, help="leave out cases with more regions")
     parser.add_argument("--proofs", action="store_true", help="check certificates")
+    parser.add_argument("--written", type=int, default=0, help="ask every search until it wrote so many proofs")
     parser.add_argument("--quiet", action="store_true", help="print no false verdict before the end")
     parser.add_argument("--json", help="file for the report")
     parser.add_argument("--list", action="store_true", help="print the kinds as JSON")

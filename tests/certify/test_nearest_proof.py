@@ -39,6 +39,18 @@ def test_deeper_networks_are_verified() -> None:
         assert check_proof(change.proof, net)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 5])
+def test_networks_as_they_begin_are_verified_by_the_tree_of_the_search(seed: int) -> None:
+    torch.manual_seed(seed)
+    parts = [nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2)]
+    net = creases.read(nn.Sequential(*parts).double(), (2,))
+    change = nearest(net, [0.3, 0.2])
+    assert change.proved
+    assert change.proof is not None, change.proof_note
+    assert any(node.cuts for part in change.proof.proofs for node in part.tree)
+    assert not check_proof(tamper(change.proof, lower_bound=1.001 * change.distance), net)
+
+
 NET = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.5])])
 
 

@@ -52,6 +52,17 @@ class OutputRange:
     )  #: of ``low`` and ``high``, for :func:`creases.certify.proofs.check_proof`
 
     @property
+    def proof_note(self) -> str:
+        """Why there is no proof; "" if there is one."""
+        if self.proof is not None:
+            return ""
+        if self.method == "regions":
+            return "the regions are taken as they are given: a proof is for a box"
+        if not (np.isfinite(self.low).all() and np.isfinite(self.high).all()):
+            return "a bound is infinite: there was no time to find a finite one"
+        return "the network has choices (max-pooling, say), and no tree of boxes is recorded within rows A x <= b"
+
+    @property
     def exact(self) -> Bools:
         """Whether what is reached is what is proved, for each quantity.
 
@@ -136,8 +147,8 @@ def output_range(
     check_choice(quantity, ["outputs", "differences", "coefficients"], "quantity")
     seconds = check_number(budget, "budget", above=0)
     tolerance = check_number(tolerance, "tolerance", least=0)
-    work = as_network(net).to("cpu").to(torch.float64)
     begin = time.monotonic()
+    work = as_network(net).to("cpu").to(torch.float64)
     report = progress or (lambda what, done, total: None)
     if _is_regions(box):
         if A is not None or b is not None:

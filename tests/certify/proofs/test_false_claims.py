@@ -75,19 +75,23 @@ def trees(draw: st.DrawFn, n_units: int, box: Any, rows: int) -> tuple[Any, ...]
         if n_units and draw(st.integers(0, 5)) == 0:
             end: Any = draw(st.sampled_from(["low", "high"]))
             lemmas = (Lemma(draw(st.integers(0, n_units - 1)), end, draw(multipliers(n_units, len(box), 0))),)
+        cuts: tuple[Multipliers, ...] = ()
+        if draw(st.integers(0, 3)) == 0:
+            cuts = tuple(draw(multipliers(n_units, len(box), rows)) for _ in range(draw(st.integers(1, 2))))
         kind = draw(st.sampled_from(["leaf", "leaf", "unit", "input"]))
         if kind == "unit" and n_units:
-            nodes.append(Split("unit", draw(st.integers(0, n_units - 1)), lemmas=lemmas))
+            nodes.append(Split("unit", draw(st.integers(0, n_units - 1)), lemmas=lemmas, cuts=cuts))
             missing += 1
         elif kind == "input":
             j = draw(st.integers(0, len(box) - 1))
             low, high = (float(end) for end in box[j])
-            nodes.append(Split("input", j, low + (high - low) * draw(st.sampled_from([0.0, 0.25, 0.5, 1.0])), lemmas))
+            at = low + (high - low) * draw(st.sampled_from([0.0, 0.25, 0.5, 1.0]))
+            nodes.append(Split("input", j, at, lemmas, cuts))
             missing += 1
         else:
             by: Any = draw(st.sampled_from(["bounds", "multipliers", "empty", "gradient"]))
             count = {"multipliers": rows}.get(by, 0)
-            nodes.append(Leaf(by, draw(multipliers(n_units, len(box), count)), lemmas))
+            nodes.append(Leaf(by, draw(multipliers(n_units, len(box), count)), lemmas, cuts))
             missing -= 1
     return (*nodes, *[Leaf("bounds")] * missing)
 

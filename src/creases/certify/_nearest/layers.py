@@ -9,6 +9,7 @@ their error, so that what is proved of the layers holds for the network itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor
 
 from creases._program import Step
-from creases._typing import Bools, Floats
+from creases._typing import Bools, Floats, Ints
 from creases.errors import InputError
 from creases.network import Network
 
@@ -47,6 +48,11 @@ class Layer:
         """Number of the variable that its first unit is."""
         return int(self.W.shape[1])
 
+    @cached_property
+    def signed(self) -> tuple[Floats, Floats]:
+        """The positive and the negative part of W."""
+        return np.maximum(self.W, 0.0), np.minimum(self.W, 0.0)
+
 
 @dataclass(frozen=True, eq=False)
 class Layers:
@@ -69,6 +75,16 @@ class Layers:
     def n_units(self) -> int:
         """Number of units of all layers."""
         return int(self.W.shape[1]) - self.n_in
+
+    @cached_property
+    def leak(self) -> Floats:
+        """Of all units."""
+        return np.concatenate([layer.leak for layer in self.layers] or [np.zeros(0)])
+
+    @cached_property
+    def layer_of(self) -> Ints:
+        """The layer of each unit."""
+        return np.repeat(np.arange(len(self.layers)), [len(layer.c) for layer in self.layers])
 
     def units(self, layer: int) -> slice:
         """Return the units of a layer among all units."""

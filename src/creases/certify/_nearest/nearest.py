@@ -16,11 +16,13 @@ from creases._schema import INTEGER, sequence
 from creases._typing import Floats
 from creases._validation import check_count, check_number
 from creases.certify._nearest.best import Best, find_changes
+from creases.certify._nearest.evidence import GoalTree
 from creases.certify._nearest.exclusion import exclude_goal
 from creases.certify._nearest.proof import prove_change
 from creases.certify._nearest.question import Norm, Question, pose, predicted_class
 from creases.certify._nearest.search import Search
 from creases.certify.proofs import Proof
+from creases.certify.proofs._format import Tree
 from creases.network import NetworkLike
 
 #: Nodes of the first search, within the ball of the best answer; smaller balls come after it.
@@ -32,8 +34,8 @@ EXCLUSION_TIME = 0.9
 #: Share of the budget that a search has at least, however long the network took to read.
 LEAST_TIME = 0.05
 
-#: A proof is for a radius below the lower bound by this share, and takes at most so many seconds to build.
-PROOF_ROOM, PROOF_SECONDS = 1e-6, 60.0
+#: A proof is for a radius below the lower bound by this share.
+PROOF_ROOM = 1e-6
 
 #: Distances below this share of the input's own size are rounding: an input on the boundary is at distance 0.
 ROUNDING = 1e-12
@@ -60,17 +62,26 @@ class Change:
     outputs: Floats | None  #: (n_out,) of the network at the point
     others: tuple[Change, ...]  #: further answers, see ``count``
     question: Question  #: what was asked, checked and in its own units
+    trees: tuple[GoalTree | Tree, ...] = ()  #: what the search recorded for each goal, which shows the lower bound
 
     @cached_property
     def _proof(self) -> tuple[Proof | None, str]:
         radius = self.lower_bound * (1 - PROOF_ROOM)
-        return prove_change(self.question, self.point, self.distance, radius, PROOF_SECONDS)
+        proof, note = prove_change(self.question, self.point, self.distance, radius, self.trees)
+        if proof is not None or not self.trees or not 0 < radius < np.inf:
+            return proof, note
+        # The radius shrank while the search ran, and bounds in a larger ball need not be wider: once more in this one.
+        search = Search(self.question, Best(self.question), time.perf_counter() + self.seconds + 1.0)
+        outcome = search.run(radius * (1 + PROOF_ROOM / 2))
+        if outcome.lower_bound < radius:
+            return proof, note
+        return prove_change(self.question, self.point, self.distance, radius, outcome.trees)
 
     @property
     def proof(self) -> Proof | None:
         """What ``creases check`` verifies: the point, and that nothing is within 0.999999 of the lower bound.
 
-        Built and checked when it is first asked for; None where that takes more than a minute, or units are choices.
+        Checked when it is first asked for; None where units are choices, or another answer of ``proof_note``.
         """
         return self._proof[0]
 
@@ -206,6 +217,7 @@ class _Solver:
         self.best = Best(question)
         self.rounding = ROUNDING * max(1.0, float(np.abs(question.weights * question.x).max(initial=0.0)))
         self.lower = 0.0
+        self.trees: tuple[GoalTree | Tree, ...] = ()  # that show it
         self.quick = True  # whether searches in larger and larger balls finished soon
         self.stuck = False  # whether a search of the whole ball finished and showed nothing new
         self.nodes = 0
@@ -249,7 +261,9 @@ class _Solver:
         search = Search(self.question, self.best, min(self.deadline, deadline), max_nodes, 1 - self.tolerance / 4)
         outcome = search.run(radius)
         self.nodes += outcome.nodes
-        self.lower = max(self.lower, min(outcome.lower_bound, self.best.distance))
+        lower = min(outcome.lower_bound, self.best.distance)
+        if lower > self.lower:
+            self.lower, self.trees = lower, outcome.trees
         return outcome.finished
 
     def _deepen(self) -> None:
@@ -271,31 +285,37 @@ class _Solver:
         """Show that no input at all reaches a goal, or find one that does."""
         now = time.perf_counter()
         deadline = now + EXCLUSION_TIME * (self.deadline - now)
-        excluded = []
+        trees: list[Tree] = []
         for goal in self.question.goals:
             answer = exclude_goal(self.question, goal, deadline)
             self.nodes += answer.nodes
-            excluded.append(answer.tree is not None)
+            trees += [] if answer.tree is None else [answer.tree]
             if answer.point is not None:
                 self.best.offer(self.question.to_local(answer.point))
-        if all(excluded):
-            self.lower = np.inf
+        if len(trees) == len(self.question.goals):
+            self.lower, self.trees = np.inf, tuple(trees)
 
     def _widen(self) -> None:
         """Search in balls of growing radius until something is found, or the ball holds all that is allowed."""
         question = self.question
         reach = np.maximum(*(np.abs(end) for end in question.limits))
         most = 2 * question.length(reach) if np.isfinite(reach).all() else np.inf  # farther than anything allowed
-        radius = min(most, max(1.0, question.length(question.weights * question.x)))
+        radius = max(1.0, question.length(question.weights * question.x))
         while np.isinf(self.best.distance) and time.perf_counter() < self.deadline:
-            finished = self._search(radius)
-            if np.isinf(self.best.distance) and finished and radius >= most:
-                if self.lower > 0.75 * most:  # else sets of inputs are left in which no point was found
-                    self.lower = np.inf
+            if radius >= most:
+                self._search_box(1.001 * float(reach.max(initial=0.0)) + 1e-300)
                 return
-            if not finished or radius > 1e9:
+            if not self._search(radius) or radius > 1e9:
                 return
             radius = min(most, 8 * radius)
+
+    def _search_box(self, half_width: float) -> None:
+        """Search all inputs that are allowed, in a box around them."""
+        search = Search(self.question, self.best, self.deadline, np.inf, 1 - self.tolerance / 4, "linf")
+        outcome = search.run(half_width)
+        self.nodes += outcome.nodes
+        if outcome.finished and outcome.lower_bound > 0.75 * half_width:  # else no point was found in some sets
+            self.lower, self.trees = np.inf, outcome.trees
 
 
 def _answer(question: Question, seconds: float, tolerance: float) -> Change:
@@ -320,6 +340,7 @@ def _answer(question: Question, seconds: float, tolerance: float) -> Change:
         outputs=outputs,
         others=(),
         question=question,
+        trees=solver.trees,
     )
 
 

@@ -106,6 +106,10 @@ class Question:
             high[zeros] = np.minimum(high[zeros], (at_zero + room)[is_zero])
             low[ones] = np.maximum(low[ones], (at_one - room)[is_one])
 
+    def group_columns(self) -> list[Ints]:
+        """Return the columns of u of each one-hot group."""
+        return [columns for columns, _, _, _ in self._groups]
+
     @cached_property
     def _groups(self) -> list[tuple[Ints, Floats, Floats, bool]]:
         """Columns of u of each one-hot group, where they are 0 and 1, and whether a fixed column is the one."""

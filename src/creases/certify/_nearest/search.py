@@ -2,10 +2,12 @@
 
 A node is a set of inputs: those where some units are on known sides. Linear bounds of the network inside the ball of
 the best answer so far say where a goal could be reached at all, as half-spaces of the input; the distance to these,
-with its multipliers as proof, bounds the node. The node with the least bound is split on the unit that its bound
-depends on most. Nodes with all sides known are regions, where the bound is the distance itself: so the search comes to
-regions in the order of their distance, as GeoCert [1]_ does from region to neighboring region, without visiting those
-that no relaxation lets reach the goal.
+with its multipliers as proof, bounds the node. Nodes with the least bounds are split, some at a time, on the unit that
+the bound loses most by. Nodes with all sides known are regions, where the bound is the distance itself: so the search
+comes to regions in the order of their distance, as GeoCert [1]_ does from region to neighboring region, without
+visiting those that no relaxation lets reach the goal.
+
+The tree is recorded as it grows, with the multipliers of every node: they are the proof of the bound.
 
 References
 ----------
@@ -17,30 +19,25 @@ from __future__ import annotations
 
 import heapq
 import time
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from creases._typing import Bools, Floats
+from creases._typing import Bools, Floats, Ints
 from creases.certify._nearest.best import Best
+from creases.certify._nearest.evidence import Evidence, GoalTree
 from creases.certify._nearest.layers import ROUNDOFF
-from creases.certify._nearest.projection import project
-from creases.certify._nearest.question import Goal, Question
-from creases.certify._nearest.relaxation import (
-    Ball,
-    Bounds,
-    Lines,
-    OutOfTimeError,
-    Sides,
-    bound_units,
-    lines,
-    upper_bounds,
-)
+from creases.certify._nearest.projection import Nearest, project
+from creases.certify._nearest.question import Question
+from creases.certify._nearest.relaxation import Balls, Lines, OutOfTimeError, Sides, bound_units, lines, upper_bounds
 from creases.certify._nearest.rounding import Rounding
 
 #: Lower lines that goals are bounded with: the steeper side by interval, then all flat, then all steep.
-SLOPES = (None, 0.0, 1.0)
+SLOPES = (None, False, True)
+
+#: Nodes that are split at a time.
+BATCH = 24
 
 #: How far inside of a region, as a share of the radius, a point is tried where the nearest one is on a corner.
 INSIDE = (1e-12, 1e-10, 1e-8)
@@ -52,21 +49,25 @@ FEW_INPUTS = 3
 ROOT_ROUNDS = 5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Node:
     """Inputs where some units have known sides, and a bound of their distance."""
 
-    goal: Goal
+    goal: int
+    number: int  #: in the goal's tree
     sides: Sides  #: (units,)
-    bounds: Bounds  #: of pre-activations
-    N: Floats  #: (rows, n) ``N u <= s`` holds wherever the known sides do
-    s: Floats  #: (rows,)
-    rows: tuple[int, ...]  #: the unit of each of these rows
-    low: Floats  #: (n,) limits of u
-    high: Floats  #: (n,)
-    bound: float  #: no input of the node that reaches the goal is nearer
-    cap: tuple[Floats, float] | None  #: q (n,) and t: ``q u >= t`` for all inputs of the node that reach the goal
-    split: tuple[str, int, float]  #: ("unit", which, 0) or ("column", which, value) to split on; ("", 0, 0): nothing
+    low: Floats  #: (units,) bounds of pre-activations
+    high: Floats
+    u_low: Floats  #: (n,) limits of u
+    u_high: Floats
+    bound: float = 0.0  #: no input of the node that reaches the goal is nearer
+    toward: Floats | None = None  #: (n,) ``toward u >= beyond`` for all inputs of the node that reach the goal
+    beyond: float = 0.0
+    split: tuple[str, int, float] = ("", 0, 0.0)  #: ("unit", which, 0) or ("column", which, value); "": nothing
+    evidence: Evidence | None = None  #: multipliers that show the bound
+
+
+Point = tuple[Floats, Floats, float]  #: u (n,), what enters units there (units,), and by how much its decision differs
 
 
 class Outcome(NamedTuple):
@@ -75,259 +76,383 @@ class Outcome(NamedTuple):
     lower_bound: float  #: nothing nearer has a different decision
     nodes: int
     finished: bool  #: whether nothing is left to look at within the radius
+    trees: tuple[GoalTree, ...]  #: for each goal the tree that shows the lower bound
+
+
+class _Rows:
+    """Half-spaces of the input for nodes: where goals can be reached, and where units can be on their sides."""
+
+    def __init__(self) -> None:
+        self.A: list[Floats] = []  # (rows, n): A u + b >= 0
+        self.b: list[Floats] = []
+        self.depends: list[Floats] = []  # (rows, units)
+        self.of: list[Ints] = []  # the node of each row
+        self.code: list[Ints] = []  # the goal's row, or -1 less the unit
+        self.lines: list[Ints] = []  # which lines it was bounded with
+
+    def add(self, A: Floats, b: Floats, depends: Floats, of: Ints, code: Ints, number: int) -> None:
+        parts = (self.A, self.b, self.depends, self.of, self.code, self.lines)
+        for part, new in zip(parts, (A, b, depends, of, code, np.full(len(of), number)), strict=True):
+            part.append(new)  # type: ignore[arg-type]
+
+    def join(self, count: int) -> tuple[Any, ...]:
+        """Return all rows ordered by node, and where those of each node begin."""
+        of = np.concatenate(self.of)
+        order = np.argsort(of, kind="stable")
+        joined = [np.concatenate(p)[order] for p in (self.A, self.b, self.depends, self.of, self.code, self.lines)]  # type: ignore[arg-type]
+        return *joined, np.searchsorted(joined[3], np.arange(count + 1))
 
 
 class Search:
     """A search within a radius; better answers go to ``best``."""
 
     def __init__(
-        self, question: Question, best: Best, deadline: float, max_nodes: float = np.inf, close: float = 1 - 1e-9
+        self,
+        question: Question,
+        best: Best,
+        deadline: float,
+        max_nodes: float = np.inf,
+        close: float = 1 - 1e-9,
+        norm: str | None = None,
     ) -> None:
-        self.question = question
-        self.net = question.local
-        self.best = best
-        self.deadline = deadline
-        self.max_nodes = max_nodes
+        self.question, self.best, self.deadline, self.max_nodes = question, best, deadline, max_nodes
+        self.norm = question.norm if norm is None else norm  # a box is a ball of another norm than the question's
+        self.net, self.leak = question.local, question.local.leak
         self.close = close  # nodes are not looked at when they are no nearer than this share of the best answer
-        self.leak = np.concatenate([layer.leak for layer in self.net.layers] or [np.zeros(0)])
-        self.layer_of = np.repeat(np.arange(len(self.net.layers)), [len(layer.c) for layer in self.net.layers])
         self.nodes = 0
         self.floor = np.inf  # least bound of what was not looked at because it is no nearer
-        self.radius = np.inf
-        self.shared: tuple[float, Bounds | None] | None = None  # how far roots reach, and their bounds
         self.heap: list[tuple[float, int, Node]] = []
+        self.trees = tuple(GoalTree() for _ in question.goals)
+
+    @property
+    def reach(self) -> float:
+        """The radius, or the distance of the best answer if that is less."""
+        return min(self.radius, self.best.distance) if self.norm == self.question.norm else self.radius
 
     @property
     def cutoff(self) -> float:
         """The distance within which something nearer would count."""
-        return min(self.radius, self.best.distance) * self.close
+        return self.reach * self.close
 
     def run(self, radius: float) -> Outcome:
         """Search within a radius, until nothing is left, time is over or nodes are used up."""
-        self.floor, self.heap = np.inf, []
-        try:
-            for goal in self.question.goals:
-                self._add(self.root(goal, radius))
-        except OutOfTimeError:
-            return Outcome(0.0, self.nodes, finished=False)
-        while self.heap and self.heap[0][0] < self.cutoff:
-            if time.perf_counter() > self.deadline or self.nodes > self.max_nodes:
-                break
-            entry = heapq.heappop(self.heap)
-            try:
-                self._split(entry[2])
-            except OutOfTimeError:
-                heapq.heappush(self.heap, entry)
-                break
-        left = self.heap[0][0] if self.heap else np.inf
-        lower = min(left, self.floor, self.radius, self.best.distance)
-        return Outcome(lower, self.nodes, left >= self.cutoff)
-
-    def _add(self, node: Node | None) -> None:
-        if node is None:
-            return
-        if node.bound >= self.cutoff or not node.split[0]:
-            self.floor = min(self.floor, node.bound)
-        else:
-            heapq.heappush(self.heap, (node.bound, self.nodes, node))
-
-    def _ball(self, low: Floats, high: Floats, cap: tuple[Floats, float] | None) -> Ball:
-        return Ball.around(min(self.radius, self.best.distance), low, high, self.question.norm, cap)
-
-    def _bound_units(self, ball: Ball, sides: Sides, known: Bounds | None) -> Bounds | None:
-        return bound_units(self.net, ball, sides, self.rounding.units, known, self.deadline)
-
-    def _bound_all(self, low: Floats, high: Floats, sides: Sides) -> Bounds | None:
-        """Bound all units in the ball; None where it is empty. All goals whose ball is the same share the bounds."""
-        reach = min(self.radius, self.best.distance)
-        if self.shared is None or self.shared[0] != reach:
-            ball = self._ball(low, high, None)
-            self.rounding = Rounding(self.net, np.maximum(np.abs(ball.low), np.abs(ball.high)))
-            self.shared = reach, None if ball.is_empty else self._bound_units(ball, sides, None)
-        return self.shared[1]
-
-    def root(self, goal: Goal, radius: float) -> Node | None:
-        """Return the node of all inputs within a radius, for a goal; None where there are none."""
         self.radius = radius
-        low, high = self.question.limits
-        sides = np.full(self.net.n_units, -1, np.int8)
-        bounds = self._bound_all(low, high, sides)
-        if bounds is None:
-            return None
-        N, s = self.question.sums
-        node = self._look(goal, sides, bounds, N, s, (-1,) * len(s), low, high, 0.0)
-        for _ in range(ROOT_ROUNDS):
-            before = node.bound
-            if before >= self.cutoff or not node.split[0] or node.cap is None:
-                break
-            bounds = self._bound_units(self._ball(low, high, node.cap), sides, node.bounds)
-            if bounds is None:
-                return None
-            node = self._look(goal, sides, bounds, N, s, node.rows, low, high, before)
-            if node.bound < 1.01 * before:
-                break
-        return node
+        try:
+            self._begin()
+            while self.heap and self.heap[0][0] < self.cutoff:
+                if time.perf_counter() > self.deadline or self.nodes > self.max_nodes or self._is_answered:
+                    break
+                taken = [heapq.heappop(self.heap) for _ in range(min(self._room(), len(self.heap)))]
+                try:
+                    self._split([entry[2] for entry in taken if entry[0] < self.cutoff])
+                except OutOfTimeError:
+                    self.heap += taken
+                    break
+                for entry in taken:
+                    if entry[0] >= self.cutoff:
+                        self._close(entry[2])
+        except OutOfTimeError:
+            return Outcome(0.0, self.nodes, finished=False, trees=())
+        left = min((entry[0] for entry in self.heap), default=np.inf)
+        finished = left >= self.cutoff
+        for entry in self.heap:
+            self._close(entry[2])
+        return Outcome(min(left, self.floor, self.reach), self.nodes, finished, self.trees)
 
-    def _look(
-        self,
-        goal: Goal,
-        sides: Sides,
-        bounds: Bounds,
-        N: Floats,
-        s: Floats,
-        rows: tuple[int, ...],
-        low: Floats,
-        high: Floats,
-        least: float,
-    ) -> Node:
-        """Bound a node, offer its nearest point, and choose what to split it on."""
-        self.nodes += 1
-        around = [lines(*bounds, self.leak, sides, slope) for slope in SLOPES]
-        W = goal.G @ self.net.W
-        c = goal.G @ self.net.c + goal.g + self.rounding.outputs(goal.G, goal.g)
-        above = [upper_bounds(self.net, W, c, part, depends=True) for part in around]
-        bent = (sides < 0) & (bounds.low < 0) & (bounds.high > 0) & (self.leak != 1)
-        if not (above[0].depends[:, bent] != 0).any():  # the goal's rows are exact: make those of the sides so
-            N, s, depends = self._refresh(sides, rows, N, s, around[0])
-            above = above[:1]
+    @property
+    def _is_answered(self) -> bool:
+        return self.norm != self.question.norm and bool(np.isfinite(self.best.distance))
+
+    def _room(self) -> int:
+        """Return how many nodes are split at once: few at first, when all have nearly the same bound."""
+        return max(1, min(BATCH, len(self.heap) // 4))
+
+    # -- nodes --------------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Bound the root of every goal, again and again by the plane that is in the way."""
+        low, high = self._whole_limits()
+        self.rounding = Rounding(self.net, np.minimum(np.maximum(np.abs(low), np.abs(high)), self.reach))
+        endless, sides = np.full(self.net.n_units, np.inf), np.full(self.net.n_units, -1, np.int8)
+        roots = self._bound_units([Node(0, 0, sides, -endless, endless, low, high)])
+        if not roots:
+            self.trees = self.trees[:1] * len(self.trees)  # none has inputs
+            return
+        for goal in range(len(self.question.goals)):
+            (node,) = self._look([replace(roots[0], goal=goal)])
+            for _ in range(ROOT_ROUNDS):
+                if node.bound >= self.cutoff or not node.split[0] or node.toward is None:
+                    break
+                before = node.bound
+                self._cut(node)
+                tighter = self._look(self._bound_units([replace(node)]))
+                if not tighter:
+                    break
+                (node,) = tighter
+                if node.bound < 1.01 * before:
+                    break
+            if not self.trees[goal].is_closed(0):
+                self._add(node)
+
+    def _whole_limits(self) -> tuple[Floats, Floats]:
+        """Return limits of u, those of integer columns at the whole numbers within the ball."""
+        question = self.question
+        x, weights = question.x[question.columns], question.weights[question.columns]
+        ends = []
+        for end, sign in zip(question.limits, (-1.0, 1.0), strict=True):
+            value = sign * (x + sign * np.minimum(sign * end, self.reach) / weights)
+            inner = sign * np.floor(value + 1e-9 * (1 + np.abs(value)))
+            whole = weights * (inner - x)
+            ends.append(np.where(question.whole, whole + sign * 8 * ROUNDOFF * np.abs(whole), end))
+        return ends[0], ends[1]
+
+    def _cut(self, node: Node) -> None:
+        """Record the plane of a node, beyond which all that counts in it is."""
+        if node.toward is not None:
+            assert node.evidence is not None
+            self.trees[node.goal].cut(node.number, node.evidence)
+
+    def _bound_units(self, nodes: list[Node]) -> list[Node]:
+        """Return nodes with tighter bounds of units, without those that have no inputs, whose trees are closed."""
+        low, high = (np.array([getattr(node, name) for node in nodes]) for name in ("u_low", "u_high"))
+        toward = np.array([np.zeros(self.net.n_in) if node.toward is None else node.toward for node in nodes])
+        beyond = np.array([node.beyond for node in nodes])
+        balls = Balls.around(self.reach, self.norm, low, high, toward, beyond)
+        sides = np.array([node.sides for node in nodes])
+        before = [np.array([getattr(node, name) for node in nodes]) for name in ("low", "high")]
+        bounds = bound_units(self.net, balls, sides, self.rounding.units, *before, self.deadline)
+        kept = []
+        for i, node in enumerate(nodes):
+            if bounds.some[i]:
+                node.low, node.high = bounds.low[i], bounds.high[i]
+                kept.append(node)
+            else:
+                self.trees[node.goal].close(node.number, Evidence.nothing(bounds.crossed(i)))
+        return kept
+
+    def _add(self, node: Node) -> None:
+        if node.bound >= self.cutoff or not node.split[0]:
+            self._close(node)
         else:
-            depends = above[0].depends
-        scale = min(self.radius, self.best.distance)
-        scale = scale if np.isfinite(scale) and scale > 0 else 1.0
-        all_rows = np.vstack([N, *(-part.A for part in above)])
-        ends = np.concatenate([s, *(part.b for part in above)])
-        reach = min(self.radius, self.best.distance) / scale
-        near = project(all_rows, ends / scale, low / scale, high / scale, self.question.norm, reach)
-        bound = max(least, near.bound * scale)
-        u = None if near.u is None else near.u * scale
-        split = ("", 0, 0.0)
-        if bound < self.cutoff:
-            split = ("", 0, 0.0) if u is None else self._fraction(u, low, high, self.question.binary)
-            split = split if split[0] else self._choose(bounds, bent, depends, around[0], u)
-            if u is not None and (not split[0] or self.question.local_margins(u[None])[0] >= 0):
-                known = None if split[0] else self._known_sides(sides, bounds)
-                if not self.best.offer(u, known) and not split[0]:
-                    self._offer_inside(all_rows, ends, low, high, known)
-            if not split[0] and u is not None:
-                split = self._fraction(u, low, high, self.question.whole)
-                split = split if split[0] else self._contradicted(sides, bounds, u)
-        cap = None if near.toward is None else (near.toward, near.beyond * scale * (1 - 1e-15))
-        return Node(goal, sides, bounds, N, s, rows, low, high, bound, cap, split)
+            heapq.heappush(self.heap, (node.bound, self.nodes + len(self.heap), node))
 
-    def _offer_inside(self, rows: Floats, ends: Floats, low: Floats, high: Floats, sides: Bools | None) -> None:
+    def _close(self, node: Node) -> None:
+        self.floor = min(self.floor, node.bound)
+        assert node.evidence is not None
+        self.trees[node.goal].close(node.number, node.evidence)
+
+    def _split(self, nodes: list[Node]) -> None:
+        """Split nodes; bound their children, and close them or put them into the queue."""
+        children: list[Node] = []
+        for node in nodes:
+            tree = self.trees[node.goal]
+            self._cut(node)
+            if node.split[0] == "column":
+                children += self._split_column(node)
+                continue
+            unit = node.split[1]
+            for side, number in enumerate(tree.split(node.number, "unit", unit)):
+                sides, low, high = node.sides.copy(), node.low.copy(), node.high.copy()
+                sides[unit] = side
+                (low if side == 1 else high)[unit] = 0.0
+                children.append(replace(node, number=number, sides=sides, low=low, high=high))
+        for node in self._look(self._bound_units(children)) if children else []:
+            self._add(node)
+
+    def _split_column(self, node: Node) -> list[Node]:
+        question, (_, column, value) = self.question, node.split
+        weight, x = question.weights[question.columns][column], question.x[question.columns][column]
+        tree, name = self.trees[node.goal], int(np.flatnonzero(question.columns)[column])
+        children = []
+        for is_up, number in enumerate(tree.split(node.number, "input", name, value)):
+            low, high = node.u_low.copy(), node.u_high.copy()
+            end = weight * ((np.ceil(value) if is_up else np.floor(value)) - x)
+            room = 8 * ROUNDOFF * abs(end)
+            if is_up:
+                low[column] = end - room
+            else:
+                high[column] = end + room
+            last = self._fix_groups(tree, number, low, high)
+            children.append(replace(node, number=last, u_low=low, u_high=high))
+        return children
+
+    def _fix_groups(self, tree: GoalTree, number: int, low: Floats, high: Floats) -> int:
+        """Narrow limits by what one-hot groups imply, and record each step; return the number of the last node."""
+        before = low.copy(), high.copy()
+        self.question.fix_groups(low, high)
+        names = np.flatnonzero(self.question.columns)
+        for group, columns in enumerate(self.question.group_columns()):
+            is_one, is_zero = low[columns] > before[0][columns], high[columns] < before[1][columns]
+            for j, is_up in [(j, False) for j in columns[is_zero]] + [(j, True) for j in columns[is_one]]:
+                below, above = tree.split(number, "input", int(names[j]), 0.5)
+                sums = np.zeros(len(self.question.sums[1]))
+                sums[group + (len(self.question.one_hot) if is_up else 0)] = 1.0
+                tree.close(below if is_up else above, Evidence.nothing()._replace(sums=sums))
+                number = above if is_up else below
+        return number
+
+    # -- bounds -------------------------------------------------------------------------------------------------------
+
+    def _look(self, nodes: list[Node]) -> list[Node]:
+        """Bound nodes, offer their nearest points, and choose what to split them on."""
+        if not nodes:
+            return []
+        self.nodes += len(nodes)
+        low, high = (np.array([getattr(node, name) for node in nodes]) for name in ("low", "high"))
+        sides = np.array([node.sides for node in nodes])
+        bent = (sides < 0) & (low < 0) & (high > 0) & (self.leak != 1)
+        around = [lines(low, high, self.leak, sides, slope) for slope in SLOPES]
+        rows = _Rows()
+        for number, part in enumerate(around):
+            self._goal_rows(rows, nodes, part, number)
+        self._side_rows(rows, sides, around[0])
+        near = self._project(nodes, rows)
+        u = np.array([np.zeros(self.net.n_in) if each.u is None else each.u * self.scale for each in near])
+        z, margins = self._pre_activations(u), self.question.local_margins(u)
+        for i, node in enumerate(nodes):
+            self._show(node, near[i], i, bent[i], around)
+            if node.bound < self.cutoff:
+                here = None if near[i].u is None else (u[i], z[i], float(margins[i]))
+                self._choose_split(node, near[i], i, bent[i], around, here)
+        return nodes
+
+    @property
+    def scale(self) -> float:
+        """The unit of length of projections."""
+        return self.reach if np.isfinite(self.reach) and self.reach > 0 else 1.0
+
+    def _goal_rows(self, rows: _Rows, nodes: list[Node], around: Lines, number: int) -> None:
+        """Add where goals can be reached."""
+        for index, goal in enumerate(self.question.goals):
+            of = np.array([i for i, node in enumerate(nodes) if node.goal == index], int)
+            if not len(of):
+                continue
+            k = len(goal.g)
+            W, c = goal.G @ self.net.W, goal.G @ self.net.c + goal.g + self.rounding.outputs(goal.G, goal.g)
+            of, code = np.repeat(of, k), np.tile(np.arange(k), len(of))
+            above = upper_bounds(self.net, W[code], c[code], around, of, depends=True)
+            rows.add(above.A, above.b, above.depends, of, code, number)
+
+    def _side_rows(self, rows: _Rows, sides: Sides, around: Lines) -> None:
+        """Add where units can be on their known sides."""
+        for k, layer in enumerate(self.net.layers):
+            units = self.net.units(k)
+            of, j = np.nonzero(sides[:, units] >= 0)
+            if not len(j):
+                continue
+            sign = np.where(sides[of, units.start + j] == 1, 1.0, -1.0)
+            W, c = sign[:, None] * layer.W[j], sign * layer.c[j]
+            above = upper_bounds(self.net, W, c, around, of, depends=True)
+            b = above.b + self.rounding.units[units][j]
+            rows.add(above.A, b, above.depends, of, -1 - units.start - j, 0)
+
+    def _project(self, nodes: list[Node], rows: _Rows) -> list[Nearest]:
+        """Return the distance of each node's half-spaces from the origin, in the unit of length."""
+        A, b, _, _, _, _, starts = self._joined = rows.join(len(nodes))
+        N, s = self.question.sums
+        scale, near = self.scale, []
+        for i, node in enumerate(nodes):
+            part = slice(starts[i], starts[i + 1])
+            ends = np.concatenate([s, b[part]]) / scale
+            limits = node.u_low / scale, node.u_high / scale
+            near.append(project(np.vstack([N, -A[part]]), ends, *limits, self.norm, self.reach / scale))
+        return near
+
+    def _show(self, node: Node, near: Nearest, i: int, bent: Bools, around: list[Lines]) -> None:
+        """Set the bound of a node and what shows it; a bound of the node above that is no less holds still."""
+        if near.bound * self.scale <= node.bound and node.evidence is not None:
+            return
+        _, _, depends, _, code, number, starts = self._joined
+        part, convex = slice(starts[i], starts[i + 1]), self.leak <= 1
+        slopes = np.array([np.where(convex, each.below[i], each.above[i]) for each in around])
+        sums = len(self.question.sums[1])
+        node.evidence = Evidence.of(
+            near.y, sums, near.limits, code[part], depends[part], slopes, number[part], bent, convex
+        )
+        node.bound = near.bound * self.scale
+        node.toward, node.beyond = near.toward, near.beyond * self.scale * (1 - 1e-15)
+
+    def _choose_split(
+        self, node: Node, near: Nearest, i: int, bent: Bools, around: list[Lines], here: Point | None
+    ) -> None:
+        """Choose what to split a node on, and offer its nearest point where that may have a different decision."""
+        A, b, depends, _, _, number, starts = self._joined
+        part, question = slice(starts[i], starts[i + 1]), self.question
+        node.split = ("", 0, 0.0) if here is None else self._fraction(node, here[0], question.binary)
+        if not node.split[0]:
+            own = [Lines(*(line[i] for line in each)) for each in around]
+            y = near.y[len(question.sums[1]) :]
+            node.split = self._choose(node, bent, y, depends[part], number[part], own, here)
+        if here is None:
+            return
+        u, z, margin = here
+        if not node.split[0] or margin >= 0:
+            known = None if node.split[0] else np.where(node.sides >= 0, node.sides == 1, node.low >= 0)
+            if not self.best.offer(u, known) and not node.split[0]:
+                self._offer_inside(node, A[part], b[part], known)
+        if not node.split[0]:
+            node.split = self._fraction(node, u, question.whole)
+            node.split = node.split if node.split[0] else self._contradicted(node, z)
+
+    def _offer_inside(self, node: Node, A: Floats, b: Floats, sides: Bools | None) -> None:
         """Offer the nearest point a little inside of a region and beyond its goal, where a corner is no answer."""
-        scale = min(self.radius, self.best.distance)
-        size = np.sqrt((rows * rows).sum(axis=1)) * scale
+        N, s = self.question.sums
+        rows, ends = np.vstack([N, -A]), np.concatenate([s, b])
+        size = np.sqrt((rows * rows).sum(axis=1)) * self.scale
         for share in INSIDE:
-            near = project(rows, (ends - share * size) / scale, low / scale, high / scale, self.question.norm)
-            if near.u is not None and self.best.offer(near.u * scale, sides):
+            limits = node.u_low / self.scale, node.u_high / self.scale
+            near = project(rows, (ends - share * size) / self.scale, *limits, self.norm)
+            if near.u is not None and self.best.offer(near.u * self.scale, sides):
                 return
 
-    def _known_sides(self, sides: Sides, bounds: Bounds) -> Bools:
-        known = np.where(sides >= 0, sides == 1, bounds.low >= 0)
-        return np.asarray(known)
-
-    def _refresh(
-        self, sides: Sides, rows: tuple[int, ...], N: Floats, s: Floats, around: Lines
-    ) -> tuple[Floats, Floats, Floats]:
-        """Bound the known sides of units of later layers again, with all sides that are known by now."""
-        N, s = N.copy(), s.copy()
-        depends = np.zeros((1, self.net.n_units))
-        for i, unit in enumerate(rows):
-            if unit >= 0 and self.layer_of[unit] > 0:
-                N[i], s[i], on = self._side_row(unit, int(sides[unit]), around)
-                depends = depends + np.abs(on)
-        return N, s, depends
-
-    def _side_row(self, unit: int, side: int, around: Lines) -> tuple[Floats, float, Floats]:
-        """Return a row ``N u <= s`` that holds wherever a unit is on a side, and the units that it depends on."""
-        k = int(self.layer_of[unit])
-        layer, first = self.net.layers[k], self.net.units(k).start
-        sign = 1.0 if side == 1 else -1.0
-        W, c = sign * layer.W[unit - first][None], sign * layer.c[unit - first][None]
-        above = upper_bounds(self.net, W, c, around, depends=True)
-        return -above.A[0], float(above.b[0]) + float(self.rounding.units[unit]), above.depends
+    # -- what to split ------------------------------------------------------------------------------------------------
 
     def _choose(
-        self, bounds: Bounds, bent: Bools, depends: Floats, around: Lines, u: Floats | None
+        self, node: Node, bent: Bools, y: Floats, depends: Floats, number: Ints, around: list[Lines], here: Point | None
     ) -> tuple[str, int, float]:
         """Return the unit whose lines are farthest from it where it matters; nothing if no unit matters."""
-        weight = np.abs(depends).sum(axis=0) * bent
-        if not weight.any():
+        matters = bent & (depends != 0).any(axis=0)
+        if not matters.any():
             return "", 0, 0.0
         if self.net.n_in <= FEW_INPUTS:
-            bent = bent & (self.layer_of == self.layer_of[bent].min())
-            weight = np.where(bent, np.maximum(weight, 1e-9 * weight.max()), 0.0)
-        gap = np.where(bent, np.minimum(-bounds.low, bounds.high) * np.abs(1 - self.leak), 0.0)
-        score = 0.1 * weight * gap
-        if u is not None:
-            z = self._pre_activations(u)
+            matters = bent & (self.net.layer_of == self.net.layer_of[bent].min())
+        used = np.flatnonzero(y > 0)
+        up, down = np.maximum(depends[used], 0.0) * y[used, None], np.maximum(-depends[used], 0.0) * y[used, None]
+        gap = np.minimum(-node.low, node.high) * np.abs(1 - self.leak)
+        score = 0.1 * (up + down).sum(axis=0) * gap
+        if here is not None:
+            z = here[1]
             h = np.where(z > 0, z, self.leak * z)
-            up, down = np.maximum(depends, 0.0).sum(axis=0), np.maximum(-depends, 0.0).sum(axis=0)
-            error = up * (around.above * z + around.above_at - h) + down * (h - around.below * z - around.below_at)
-            score = score + np.where(bent, np.maximum(error, 0.0), 0.0)
+            above, above_at, below, below_at = (np.array([part[k] for part in around])[number[used]] for k in range(4))
+            error = up * (above * z + above_at - h) + down * (h - below * z - below_at)
+            score = score + np.maximum(error, 0.0).sum(axis=0)
+        score = np.where(matters, score, 0.0)
         if not (score > 0).any():
-            score = weight
+            score = np.where(matters, np.abs(depends).sum(axis=0) * gap + 1e-300, 0.0)
         return "unit", int(score.argmax()), 0.0
 
     def _pre_activations(self, u: Floats) -> Floats:
-        v, z = u, [np.zeros(0)]
+        v, z = u, [np.zeros((len(u), 0))]
         for layer in self.net.layers:
-            z.append(layer.W @ v + layer.c)
-            v = np.concatenate([v, np.where(z[-1] > 0, z[-1], layer.leak * z[-1])])
-        return np.concatenate(z)
+            z.append(v @ layer.W.T + layer.c)
+            v = np.hstack([v, np.where(z[-1] > 0, z[-1], layer.leak * z[-1])])
+        return np.hstack(z)
 
-    def _contradicted(self, sides: Sides, bounds: Bounds, u: Floats) -> tuple[str, int, float]:
-        """Return the unit that is farthest at u from the side that bounds leave it; nothing if there is none.
+    def _contradicted(self, node: Node, z: Floats) -> tuple[str, int, float]:
+        """Return the unit that is farthest from the side that bounds leave it; nothing if there is none.
 
-        Bounds hold for inputs that reach the goal; u is among them only if the rows say so too.
+        Bounds hold for inputs that reach the goal; a point is among them only if the rows say so too.
         """
-        z = self._pre_activations(u)
-        wrong = np.where(bounds.low >= 0, -z, np.where(bounds.high <= 0, z, 0.0)) * (sides < 0)
+        wrong = np.where(node.low >= 0, -z, np.where(node.high <= 0, z, 0.0)) * (node.sides < 0)
         unit = int(wrong.argmax()) if len(wrong) else 0
         return ("unit", unit, 0.0) if wrong.max(initial=0.0) > self.rounding.units.max(initial=0.0) else ("", 0, 0.0)
 
-    def _fraction(self, u: Floats, low: Floats, high: Floats, among: Bools) -> tuple[str, int, float]:
+    def _fraction(self, node: Node, u: Floats, among: Bools) -> tuple[str, int, float]:
         """Return the column among some (n,) that is farthest from a whole number at u; nothing if all are whole."""
-        question = self.question
+        question, low, high = self.question, node.u_low, node.u_high
+        if not among.any():
+            return "", 0, 0.0
         point = question.x[question.columns] + u / question.weights[question.columns]
         away = np.where(among & (low < high), np.abs(point - np.round(point)), 0.0)
         column = int(away.argmax()) if len(away) else 0
         return ("column", column, float(point[column])) if away.max(initial=0.0) > 1e-7 else ("", 0, 0.0)
-
-    def _split(self, node: Node) -> None:
-        if node.split[0] == "column":
-            self._split_column(node)
-        else:
-            for side in (0, 1):
-                self._add(self._child(node, node.split[1], side))
-
-    def _child(self, node: Node, unit: int, side: int) -> Node | None:
-        sides = node.sides.copy()
-        sides[unit] = side
-        ball = self._ball(node.low, node.high, node.cap)
-        low, high = node.bounds.low.copy(), node.bounds.high.copy()
-        (low if side == 1 else high)[unit] = 0.0
-        bounds = self._bound_units(ball, sides, Bounds(low, high))
-        if bounds is None:
-            return None
-        row, end, _ = self._side_row(unit, side, lines(*bounds, self.leak, sides))
-        N, s = np.vstack([node.N, row]), np.append(node.s, end)
-        return self._look(node.goal, sides, bounds, N, s, (*node.rows, unit), node.low, node.high, node.bound)
-
-    def _split_column(self, node: Node) -> None:
-        question, (_, column, value) = self.question, node.split
-        weight, x = question.weights[question.columns][column], question.x[question.columns][column]
-        for up in (False, True):
-            low, high = node.low.copy(), node.high.copy()
-            end = weight * ((np.ceil(value) if up else np.floor(value)) - x)
-            room = 8 * ROUNDOFF * abs(end)
-            if up:
-                low[column] = end - room
-            else:
-                high[column] = end + room
-            question.fix_groups(low, high)
-            ball = self._ball(low, high, node.cap)
-            bounds = None if ball.is_empty else self._bound_units(ball, node.sides, node.bounds)
-            if bounds is not None:
-                self._add(self._look(node.goal, node.sides, bounds, node.N, node.s, node.rows, low, high, node.bound))

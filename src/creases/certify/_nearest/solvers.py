@@ -30,16 +30,20 @@ def least_distance(N: Floats, s: Floats, low: Floats, high: Floats) -> tuple[int
     ----------
     .. [1] Lawson, Hanson, "Solving Least Squares Problems", 1974, section 23.4: least distance programming.
     """
-    (m, n), eye = N.shape, np.eye(N.shape[1])
-    ends = np.concatenate([s, high, -low])
-    used = np.flatnonzero(np.isfinite(ends))
-    normals = np.vstack([N, eye, -eye])[used]
+    m, n = N.shape
+    up, down = np.flatnonzero(np.isfinite(high)), np.flatnonzero(np.isfinite(low))
+    normals, ends = (N, s) if not len(up) + len(down) else _with_limits(N, s, low, high)
+    used = np.concatenate([np.arange(m), m + up, m + n + down])
     y, u = np.zeros(m + 2 * n), np.zeros(n)
+    problem, last = np.empty((n + 1, len(ends))), np.zeros(n + 1)
+    np.negative(normals.T, out=problem[:n])
+    np.negative(ends, out=problem[n])
+    last[n] = 1.0
     try:
-        weights, _ = nnls(np.vstack([-normals.T, -ends[used][None]]), np.eye(1, n + 1, n)[0])
+        weights, _ = nnls(problem, last)
     except RuntimeError:  # too many steps
         return STOPPED, u, y
-    rest = 1.0 + float(ends[used] @ weights)  # of the squares: 0 where multipliers show that no point exists
+    rest = 1.0 + float(ends @ weights)  # of the squares: 0 where multipliers show that no point exists
     if rest <= VIOLATED:
         y[used] = weights
         return EMPTY, u, y

@@ -54,6 +54,7 @@ class Split:
     index: int
     at: Number = 0.0  #: of an input; for an integer column the children end at its floor and its ceiling
     lemmas: tuple[Lemma, ...] = ()
+    cuts: tuple[Multipliers, ...] = ()  #: half-spaces of inputs, beyond which the claim is true: see below
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,11 @@ class Leaf:
     by: Literal["bounds", "multipliers", "empty", "gradient"]
     multipliers: Multipliers = field(default_factory=Multipliers)
     lemmas: tuple[Lemma, ...] = ()
+    cuts: tuple[Multipliers, ...] = ()
 
+
+#: A cut bounds its combination by an affine function of the input. Where all rows of the claim are positive, that is
+#: not negative: only such inputs need to be looked at, in the node and below. Each cut takes the place of the last.
 
 Tree = tuple[Split | Leaf, ...]  #: the nodes in preorder: a split, all of its first child, all of its second child
 

@@ -29,7 +29,7 @@ from creases.certify.proofs._format import (
     Tree,
 )
 
-FORMAT, VERSION = "creases proof", 2
+FORMAT, VERSION = "creases proof", 3
 
 #: A fraction as text; Python refuses to read integers of more than 4300 digits.
 _FRACTION = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
@@ -160,6 +160,8 @@ def _write_node(node: Split | Leaf) -> dict[str, Any]:
         record: dict[str, Any] = {"split": [*place, write_number(node.at)] if node.kind == "input" else place}
     else:
         record = {"by": node.by} | _write_multipliers(node.multipliers)
+    if node.cuts:
+        record["cuts"] = [_write_multipliers(cut) for cut in node.cuts]
     if node.lemmas:
         record["lemmas"] = [
             {"unit": int(lemma.unit), "end": lemma.end} | _write_multipliers(lemma.multipliers) for lemma in node.lemmas
@@ -173,16 +175,21 @@ def _read_node(value: Any, where: str) -> Split | Leaf:
     lemmas = record.pop("lemmas", [])
     expect(isinstance(lemmas, list), f"{where}.lemmas must be a list")
     tightened = tuple(_read_lemma(lemma, f"{where}.lemmas[{i}]") for i, lemma in enumerate(lemmas))
+    cuts = record.pop("cuts", [])
+    fits = isinstance(cuts, list) and all(isinstance(cut, dict) for cut in cuts)
+    expect(fits, f"{where}.cuts must be a list of objects")
+    planes = tuple(_read_multipliers(cut, f"{where}.cuts[{i}]") for i, cut in enumerate(cuts))
     if "split" not in record:
         by = read_part(_hints(Leaf)["by"], record.pop("by", None), f"{where}.by")
-        return Leaf(by, _read_multipliers(record, where), tightened)
+        return Leaf(by, _read_multipliers(record, where), tightened, planes)
     expect(set(record) == {"split"}, f"{where} must be either a split or a leaf")
     place = record["split"]
     is_input = isinstance(place, list) and place[:1] == ["input"] and len(place) == 3
     is_unit = isinstance(place, list) and place[:1] == ["unit"] and len(place) == 2
     expect(is_input or is_unit, f'{where}.split must be ["input", number, value] or ["unit", number]')
     index = read_part(int, place[1], f"{where}.split")
-    return Split(place[0], index, read_number(place[2], f"{where}.split") if is_input else 0.0, tightened)
+    at = read_number(place[2], f"{where}.split") if is_input else 0.0
+    return Split(place[0], index, at, tightened, planes)
 
 
 def _read_lemma(value: Any, where: str) -> Lemma:

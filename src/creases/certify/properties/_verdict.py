@@ -22,6 +22,17 @@ class Verdict:
     detail: str = ""  #: what is known, in words
     proof: Proof | None = field(default=None, repr=False)  #: of the verdict, where it was recorded
 
+    @property
+    def proof_note(self) -> str:
+        """Why there is no proof; "" if there is one."""
+        if self.proof is not None:
+            return ""
+        if self.status == "unknown":
+            return "nothing was decided"
+        return (
+            "the search that decided records no tree (units that are choices within rows, or no trees were asked for)"
+        )
+
     def __bool__(self) -> bool:
         """Return whether the property is proved."""
         return self.status == "holds"

@@ -12,6 +12,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -178,6 +179,47 @@ class Bounds:
         box
             By input: the coefficient whose term is bounded by the box; the rest by the ball.
         """
+        G, total = self._back(coefficients, constant, slopes)
+        best = self._input_maximum(G, total.copy(), box)
+        if box or self.node.plane is None:
+            return best
+        for moved, shifted in self._beyond_plane(G, total):
+            other = self._input_maximum(moved, shifted, None)
+            best = np.where(np.asarray(other < best, bool), other, best)
+        return best
+
+    def plane(
+        self, coefficients: dict[int, Array], constant: Any, slopes: dict[int, Any], box: dict[int, Any]
+    ) -> tuple[Array, float] | None:
+        """Return g (n,) and c with ``g x + c`` above a combination (1, size) over the node, in floats."""
+        G, total = self._back(coefficients, constant, slopes)
+        part = np.where(np.equal(*self.node.box(False)), G, 0.0)  # a fixed column is a number
+        for j, value in box.items():
+            part[:, j] = float(value) if part[0, j] == 0 else part[0, j]
+        rest = G - part
+        total.widen(4 * UNIT * np.abs(rest) + TINY, self._sizes[0])
+        total.add(self._box_terms(part))
+        c = float(total.above()[0])
+        return (rest[0], c) if np.isfinite(rest).all() and np.isfinite(c) else None
+
+    def _beyond_plane(self, G: Array, total: _Total) -> Iterator[tuple[Array, _Total]]:
+        """Yield linear functions (k, n) and constants that are not below these where the plane lets inputs be."""
+        assert self.node.plane is not None
+        g, c = self.node.plane
+        try:
+            near = G.astype(float)
+        except OverflowError:  # of a fraction beyond floats
+            return
+        for weight in self.node.plane_weights(near):
+            w, shifted = lift(weight, self.exact), total.copy()
+            add = w[:, None] * lift(g, self.exact)
+            if not self.exact:
+                shifted.widen(4 * UNIT * (np.abs(G) + np.abs(add)) + TINY, self._sizes[0])
+            shifted.put(w * lift(np.array([c]), self.exact))
+            yield G + add, shifted
+
+    def _back(self, coefficients: dict[int, Array], constant: Any, slopes: dict[int, Any] | None) -> tuple[Array, Any]:
+        """Return coefficients (k, n) of the input, and constants with errors, of functions above combinations."""
         coefficients = dict(coefficients)
         k = len(next(iter(coefficients.values())))
         total = _Total(np.full(k, constant, dtype=object if self.exact else float), self.exact)
@@ -206,7 +248,7 @@ class Bounds:
                         total.widen(4 * UNIT * np.abs(back) + TINY, self._sizes[number])
                 coefficients[number] = back
         zero = np.zeros((k, self.machine.n_in), dtype=object if self.exact else float)
-        return self._input_maximum(coefficients.get(0, zero), total, box)
+        return coefficients.get(0, zero), total
 
     def interval_maximum(self, coefficients: dict[int, Array], constant: Any) -> Array:
         """Bound combinations of values as :meth:`maximum` does, by their intervals alone."""

@@ -11,6 +11,9 @@ import numpy as np
 
 from creases.certify.proofs._checker.parts import Array, gamma
 
+#: Multiples of a plane that are tried in a box, relative to the sizes of the functions that are bounded.
+MULTIPLES = (0.125, 0.25, 0.5, 1.0, 2.0)
+
 
 @dataclass(frozen=True, eq=False)
 class Ball:
@@ -30,6 +33,12 @@ class Ball:
         below, above = floats_below(self.center), -floats_below(-self.center)
         away = np.where(below == above, 0.0, np.nextafter(above - below, np.inf))
         return below, away, floats_below(self.weights), float(-floats_below(np.array([-self.radius], dtype=object))[0])
+
+    @property
+    def floats(self) -> tuple[Array, Array, float]:
+        """Floats near the center, the weights and the radius."""
+        center, _, weights, radius = self._floats
+        return center, weights, radius
 
     def is_inward(self, G: Array, low: Array, high: Array) -> Array:
         """Return where linear functions G (k, n) grow only towards the center of the ball within a box (n,): (k, n)."""
@@ -65,10 +74,34 @@ class Node:
     high: Array  #: (n,)
     sides: dict[int, int]  #: 1 on, -1 off, by unit
     ball: Ball | None = None
+    plane: tuple[Array, float] | None = None  #: g (n,) and c, floats: only inputs with ``g x + c >= 0`` count
 
     @cached_property
     def _floats(self) -> tuple[Array, Array]:
         return floats_below(self.low), -floats_below(-self.high)
+
+    def plane_weights(self, G: Array) -> list[Array]:
+        """Return multiples (k,) of the plane, with which linear functions G (k, n) may have lower bounds.
+
+        Any that is not negative will do: those that are best in a Euclidean ball, or several for a box.
+        """
+        assert self.plane is not None
+        g, c = self.plane
+        low, high = self.box(False)
+        half = high / 2 - low / 2
+        if self.ball is None or self.ball.norm != "l2":
+            size = np.abs(G * half).max(axis=1, initial=0.0) / np.abs(g * half).max(initial=0.0)
+            weights = [share * size for share in MULTIPLES]
+        else:
+            center, weight, radius = self.ball.floats
+            q = g / weight
+            length = np.sqrt((q * q).sum())
+            slopes, q, t = np.where(half > 0, G, 0.0) / weight, q / length, -(g @ center + c) / length
+            along = slopes @ q
+            across = np.sqrt(np.maximum((slopes * slopes).sum(axis=1) - along**2, 0.0))
+            half_width = np.sqrt(np.maximum(radius**2 - t**2, 1e-24 * radius**2))
+            weights = [(t / half_width * across - along) / length]
+        return [np.where(np.isfinite(weight) & (weight > 0), weight, 0.0) for weight in weights]
 
     def box(self, exact: bool) -> tuple[Array, Array]:
         """Return the ends of the box: exact ones, or floats around them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
@@ -34,14 +35,19 @@ def check_tree(machine: Machine, claim: Claim, tree: Tree, report: Callable[[], 
         node, parent = stack.pop()
         try:
             bounds = Bounds.over(machine, node, parent)
+            for i, cut in enumerate(item.cuts):
+                node = _cut(claim, bounds, cut)
+                if isinstance(item, Leaf) or i < len(item.cuts) - 1:  # the last one is for the children
+                    bounds = Bounds.over(machine, node, bounds)
             if item.lemmas:
+                above = bounds.parent
                 bounds = _with_lemmas(claim, bounds, item.lemmas)
-                bounds.parent = parent
+                bounds.parent = above
             if isinstance(item, Split):
-                below, above = _split(machine, claim, node, item)
-                stack += [(above, bounds), (below, bounds)]
-            elif not bounds.is_empty:
-                is_vacuous = _check_leaf(claim, bounds, item) and is_vacuous
+                stack += [(child, bounds) for child in reversed(_split(machine, claim, node, item))]
+            else:
+                is_empty = bounds.is_empty or _check_leaf(claim, bounds, item)
+                is_vacuous = is_vacuous and is_empty and node.plane is None
         except Refusal as refusal:
             raise Refusal(f"node {number}: {refusal}") from None
         report()
@@ -55,14 +61,28 @@ def _split(machine: Machine, claim: Claim, node: Node, split: Split) -> tuple[No
         _relu_of(machine, split.index)
         require(split.index not in node.sides, f"the side of unit {split.index} is fixed already")
         off, on = ({**node.sides, split.index: side} for side in (-1, 1))
-        return Node(node.low, node.high, off, node.ball), Node(node.low, node.high, on, node.ball)
+        return replace(node, sides=off), replace(node, sides=on)
     j, at = split.index, Fraction(split.at)
     require(j < machine.n_in, f"there is no input {j}")
-    require(node.low[j] <= at <= node.high[j], f"input {j} is split at {show(at)}, outside of its range")
-    ends = (Fraction(floor(at)), Fraction(ceil(at))) if j in claim.region.integer else (at, at)
+    is_whole = j in claim.region.integer  # a ball that shrinks may leave one of two whole numbers
+    inside = is_whole or node.low[j] <= at <= node.high[j]
+    require(inside, f"input {j} is split at {show(at)}, outside of its range")
+    ends = (Fraction(floor(at)), Fraction(ceil(at))) if is_whole else (at, at)
     high, low = node.high.copy(), node.low.copy()
-    high[j], low[j] = ends
-    return Node(node.low, high, node.sides, node.ball), Node(low, node.high, node.sides, node.ball)
+    high[j], low[j] = min(high[j], ends[0]), max(low[j], ends[1])
+    return replace(node, high=high), replace(node, low=low)
+
+
+def _cut(claim: Claim, bounds: Bounds, cut: Multipliers) -> Node:
+    """Return the node with the half-space of a cut, in which all its inputs are that the claim is false of."""
+    if bounds.is_empty:
+        return bounds.node
+    combination = _Combination(claim, bounds, cut, {})
+    if cut.rows:
+        require(isinstance(claim, RowClaim), "a cut of coefficients has no rows")
+        assert isinstance(claim, RowClaim)
+        combination.add_rows(claim, cut.rows)
+    return replace(bounds.node, plane=combination.plane(bounds))
 
 
 def _relu_of(machine: Machine, unit: int) -> tuple[int, int]:
@@ -125,6 +145,12 @@ class _Combination:
                 self._add(0, claim.D[k], value)
             self.constant += value * claim.e[k]
             self.has_strict = self.has_strict or not claim.strict[k]
+
+    def plane(self, bounds: Bounds) -> tuple[Array, float] | None:
+        """Return an affine function of the input above the combination over the node; None if that fails."""
+        parts = self.coefficients or {0: np.full(bounds.machine.n_in, Fraction(0), dtype=object)}
+        rows = {number: _floats(row)[None] for number, row in parts.items()}
+        return bounds.plane(rows, _float(self.constant), self.slopes, self.box)
 
     def maximum(self, bounds: Bounds, *, by_intervals: bool = False) -> Any:
         """Bound the combination over the node, by bounds in floats or in fractions; infinite if that fails."""

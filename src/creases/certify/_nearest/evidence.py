@@ -1,0 +1,127 @@
+"""What a search records: for each goal a tree of splits, with the multipliers that show the bound of every node."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from creases._typing import Bools, Floats, Ints
+from creases.certify._nearest.question import Question
+from creases.certify.proofs._format import Leaf, Lemma, Multipliers, Split, Tree
+
+
+class Evidence(NamedTuple):
+    """Non-negative multipliers of what holds in a node wherever it reaches the goal, and slopes of free lines."""
+
+    goal: Floats  #: (rows,) of the goal; empty if none is needed
+    sums: Floats  #: of the sums of one-hot groups
+    units: Ints  #: with a multiplier of their side
+    sides: Floats
+    bent: Ints  #: units with a slope
+    slopes: Floats
+    limits: Floats  #: (n,) of upper limits of u, less those of lower ones
+    crossed: int = -1  #: a unit whose bounds alone show that the node has no inputs
+
+    @classmethod
+    def nothing(cls, crossed: int = -1) -> Evidence:
+        """Limits, or the bounds of a unit, show that a node has no inputs."""
+        none, no_units = np.zeros(0), np.zeros(0, int)
+        return cls(none, none, no_units, none, no_units, none, none, crossed)
+
+    def leaf(self, question: Question, rows: int, cuts: tuple[Multipliers, ...]) -> Leaf:
+        """Return the leaf that it is of, for a goal of so many rows."""
+        shown = self.multipliers(question, rows)
+        lemmas = () if self.crossed < 0 else (Lemma(self.crossed, "low"), Lemma(self.crossed, "high"))
+        return Leaf("multipliers" if shown.rows else "empty", shown, lemmas, cuts)
+
+    @classmethod
+    def of(
+        cls,
+        y: Floats,
+        sums: int,
+        limits: Floats | None,
+        code: Ints,
+        depends: Floats,
+        slopes: Floats,
+        number: Ints,
+        bent: Bools,
+        convex: Bools,
+    ) -> Evidence:
+        """Return the evidence of multipliers y of sums, then of rows with a code: the goal's row, or -1 less the unit.
+
+        Free lines are mixed as the rows that need them are: slopes (lines, units), of which each row has a number,
+        weighted by what rows take of them.
+        """
+        total = y[:sums]
+        used = np.flatnonzero(y[sums:] > 0)
+        y, code = y[sums:][used], code[used]
+        ends = np.zeros(0) if limits is None else limits
+        size = max(float(part.max(initial=0.0)) for part in (y, total, np.abs(ends))) or 1.0
+        taken = y[:, None] * np.maximum(np.where(convex, -depends[used], depends[used]), 0.0)
+        whole = taken.sum(axis=0)
+        mixed = np.flatnonzero(bent & (whole > 0))
+        slope = (taken * slopes[number[used]]).sum(axis=0)[mixed] / whole[mixed]
+        is_goal = code >= 0
+        goal = np.bincount(code[is_goal], y[is_goal] / size, minlength=1) if is_goal.any() else np.zeros(0)
+        units, place = np.unique(-1 - code[~is_goal], return_inverse=True)
+        sides = np.bincount(place, y[~is_goal] / size) if len(units) else np.zeros(0)
+        return cls(goal, total / size, units, sides, mixed, slope, ends / size)
+
+    def multipliers(self, question: Question, rows: int) -> Multipliers:
+        """Return the evidence in the words of a proof, for a goal of so many rows."""
+        groups, leaks = len(question.one_hot), question.local.leak
+        names = np.flatnonzero(question.columns)[: len(self.limits)]
+        box = self.limits * question.weights[names]
+        least, most = np.minimum(leaks, 1.0)[self.bent], np.maximum(leaks, 1.0)[self.bent]
+        goal = np.pad(self.goal, (0, rows - len(self.goal))) if len(self.goal) else self.goal
+        return Multipliers(
+            rows=tuple(goal.tolist()),
+            domain={2 * (i % groups) + i // groups: float(v) for i, v in enumerate(self.sums) if v},
+            sides=dict(zip(self.units.tolist(), self.sides.tolist(), strict=True)),
+            slopes=dict(zip(self.bent.tolist(), np.clip(self.slopes, least, most).tolist(), strict=True)),
+            box={int(j): float(v) for j, v in zip(names, box, strict=True) if v},
+        )
+
+
+class GoalTree:
+    """The tree of a goal, recorded as the search grows it; its root is node 0."""
+
+    def __init__(self) -> None:
+        self._splits: dict[int, tuple[Split, int]] = {}  # and the first of the two children
+        self._leaves: dict[int, Evidence] = {}
+        self._cuts: dict[int, list[Evidence]] = {}
+
+    def split(self, number: int, kind: Literal["input", "unit"], index: int, at: float = 0.0) -> tuple[int, int]:
+        """Split a node; return its children: below and above, off and on."""
+        first = 1 + 2 * len(self._splits)
+        self._splits[number] = Split(kind, index, at), first
+        return first, first + 1
+
+    def close(self, number: int, evidence: Evidence) -> None:
+        """Close a node."""
+        self._leaves[number] = evidence
+
+    def is_closed(self, number: int) -> bool:
+        """Whether a node is a leaf."""
+        return number in self._leaves
+
+    def cut(self, number: int, evidence: Evidence) -> None:
+        """Say that only inputs beyond the plane of the evidence count in a node and all nodes below."""
+        self._cuts.setdefault(number, []).append(evidence)
+
+    def tree(self, question: Question, rows: int) -> Tree:
+        """Return the tree of a proof in preorder, for a goal of so many rows."""
+        nodes: list[Split | Leaf] = []
+        stack = [0]
+        while stack:
+            number = stack.pop()
+            cuts = tuple(cut.multipliers(question, rows) for cut in self._cuts.get(number, ()))
+            if number in self._leaves:
+                nodes.append(self._leaves[number].leaf(question, rows, cuts))
+            else:
+                split, first = self._splits[number]
+                nodes.append(replace(split, cuts=cuts))
+                stack += [first + 1, first]
+        return tuple(nodes)

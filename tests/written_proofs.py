@@ -1,0 +1,114 @@
+"""Random networks of every kind of bend and scale, and questions whose answers carry a proof or say why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+import creases
+from creases.certify import holds, monotone, nearest, output_range
+from creases.certify.differences import compare_decisions, largest_difference
+from creases.certify.proofs import check_proof
+
+
+class Residual(nn.Module):
+    """``x + W relu(V x)``."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.inner, self.outer = nn.Linear(size, size), nn.Linear(size, size)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.outer(torch.relu(self.inner(x)))
+
+
+class Largest(nn.Module):
+    """The largest of each two neighbors."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.reshape(len(x), -1, 2).amax(dim=2)
+
+
+BENDS = {"relu": nn.ReLU, "leaky": lambda: nn.LeakyReLU(0.2), "clamp": nn.ReLU6, "steep": lambda: nn.LeakyReLU(2.0)}
+
+#: Kinds of networks, and units of their inputs.
+NETWORKS = (*BENDS, "residual", "largest")
+SCALES = (1.0, 1.0, 1e-3, 1e3, 1e-12, 1e12)
+
+
+def random_model(rng: np.random.Generator, seed: int) -> tuple[nn.Module, Any, float]:
+    """Return a small model, a box, and the unit of its inputs."""
+    torch.manual_seed(seed)
+    kind, scale = NETWORKS[rng.integers(len(NETWORKS))], float(SCALES[rng.integers(len(SCALES))])
+    n, m, width = int(rng.integers(1, 4)), int(rng.integers(1, 4)), 2 * int(rng.integers(1, 4))
+    bend = BENDS.get(kind, nn.ReLU)
+    layers: list[nn.Module] = [nn.Linear(n, width), bend()]
+    if kind == "residual":
+        layers += [Residual(width), nn.ReLU()]
+    elif kind == "largest":
+        layers += [Largest(), nn.Linear(width // 2, width), nn.ReLU()]
+    elif rng.integers(2):
+        layers += [nn.Linear(width, width), bend()]
+    model = nn.Sequential(*layers, nn.Linear(width, m)).double()
+    with torch.no_grad():
+        model[0].weight /= scale
+    middle, half = rng.normal(size=n), rng.uniform(0.1, 1.5, size=n)
+    return model, scale * np.stack([middle - half, middle + half], axis=1), scale
+
+
+class Answer(NamedTuple):
+    """An answer of a search that can write a proof."""
+
+    kind: str
+    seed: int
+    claims: bool  #: whether it claims that something is proved
+    proof: Any
+    note: str  #: why there is no proof
+    nets: tuple[Any, ...]
+
+    @property
+    def problem(self) -> str:
+        """What is wrong: a proof that is refused, or none without a word; "" if nothing is."""
+        if self.proof is None:
+            return "" if self.note or not self.claims else "no proof, and no word of it"
+        answer = check_proof(self.proof, *self.nets)
+        return "" if answer else str(answer)
+
+
+def ask(seed: int, budget: float = 2.0) -> Iterator[Answer]:
+    """Ask every question of a random network."""
+    rng = np.random.default_rng(seed)
+    model, box, scale = random_model(rng, seed)
+    net = creases.read(model, (len(box),))
+    x = rng.uniform(box[:, 0], box[:, 1])
+    y = net(x)
+    for quantity in ("outputs", "differences", "coefficients"):
+        if quantity != "differences" or net.n_out > 1:
+            found = output_range(net, box, quantity=quantity, budget=budget)  # type: ignore[arg-type]
+            yield Answer(f"range of {quantity}", seed, True, found.proof, found.proof_note, (net,))
+    rows = rng.normal(size=(1, len(box))) / scale
+    within = output_range(net, box, A=rows, b=rows @ x + 0.1, budget=budget)
+    yield Answer("range within rows", seed, True, within.proof, within.proof_note, (net,))
+    verdicts = {
+        "holds: outputs": holds(net, box, outputs=(np.eye(net.n_out), y + rng.uniform(0, 1)), budget=budget),
+        "holds: never": holds(net, box, never=int(rng.integers(max(net.n_out, 2))), budget=budget),
+        "monotone": monotone(net, 0, box, tolerance=float(rng.uniform(0, 1) / scale), budget=budget),
+    }
+    for kind, verdict in verdicts.items():
+        claims = verdict.status != "unknown"
+        yield Answer(kind, seed, claims, verdict.proof, verdict.proof_note, (net,))
+    for norm in ("l1", "l2", "linf"):
+        change = nearest(net, x, norm=norm, box=box if rng.integers(2) else None, budget=budget)  # type: ignore[arg-type]
+        yield Answer(f"nearest {norm}", seed, True, change.proof, change.proof_note, (net,))
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(1 + 1e-3 * torch.randn_like(weight))
+    other = creases.read(model, (len(box),))
+    largest = largest_difference(net, other, box, budget=budget)
+    yield Answer("largest difference", seed, True, largest.proof, "", (net, other))
+    alike = compare_decisions(net, other, box, budget=budget)
+    yield Answer("decisions", seed, alike.verdict != "unknown", alike.proof, "", (net, other))
