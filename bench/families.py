@@ -1,6 +1,6 @@
 """Whole families of the competition of network verifiers (VNN-COMP) [1]_, by ``creases verify``'s own door.
 
-    python bench/families.py FOLDER [--family NAME ...] [--limit 20] [--every 1] [--jobs 1] [--lines FILE] [--published FOLDER]
+    python bench/families.py FOLDER [--family NAME ...] [--limit 120] [--every 1] [--jobs 1] [--published FOLDER]
 
 FOLDER has a folder for each family, with ``instances.csv`` (network, property, seconds) and the files it names. Every
 instance runs in a process of its own, and its seconds include the start of Python and reading both files. The time
@@ -35,6 +35,7 @@ from typing import Any
 from record import note, note_table
 
 TOOLS = {"alpha_beta_crown": "alpha-beta-CROWN", "nnenum": "nnenum", "pyrat": "PyRAT", "neuralsat": "NeuralSAT"}
+Published = dict[str, dict[tuple[str, str], tuple[str, float]]]
 VERDICTS = {"unsat": "holds", "sat": "violated"}
 
 
@@ -68,10 +69,10 @@ def verify_one(network: str, prop: str, budget: float) -> dict[str, Any]:
     """Decide one instance, and check its counterexample without the search."""
     start = time.monotonic()
     import creases
-    from creases.certify.properties import read_vnnlib
+    from creases.certify.properties import read_vnnlib, verify
 
     net, question = creases.read(network), read_vnnlib(prop)
-    verdict = creases.verify(net, question, budget=max(budget - (time.monotonic() - start), 1.0))
+    verdict = verify(net, question, budget=max(budget - (time.monotonic() - start), 1.0))
     found: dict[str, Any] = {"status": verdict.status, "search": verdict.seconds}
     if verdict.counterexample is not None:
         found["confirmed"] = is_violation(net, question, verdict.counterexample)
@@ -92,9 +93,9 @@ def is_violation(net: Any, question: Any, x: Any) -> bool:
     return any(case.contains(x.tolist(), low, high) for case in question.cases)
 
 
-def published(folder: Path | None, family: str) -> dict[str, dict[tuple[str, str], tuple[str, float]]]:
+def published(folder: Path | None, family: str) -> Published:
     """Verdicts and seconds of other tools, by the names of network and property."""
-    found: dict[str, dict[tuple[str, str], tuple[str, float]]] = {}
+    found: Published = {}
     for tool in TOOLS if folder is not None else ():
         path = Path(str(folder)) / tool / f"2025_{family}" / "results.csv"
         if path.exists():
