@@ -23,22 +23,20 @@ import numpy as np
 from creases._typing import Bools, Floats, Ints
 from creases.certify._maximize.dense import Dense, DenseForm, gamma
 from creases.certify._maximize.domain import Domain, outward
-from creases.certify._maximize.nodes import FREE, OFF, ON, TINY, Nodes, relu_lines
+from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes, relu_lines
+from creases.certify._maximize.shrink_kernel import LOOSE, TINY, shrink_boxes
 
 #: Numbers (of nodes times inputs and units) that are worked on at a time; steps for the root and for other nodes.
 BATCH_SIZE, ROOT_STEPS, STEPS = 2**15, 200, 32
 
-#: The most rounds in which boxes shrink, and by how much of a side the boxes of a batch must for another.
-ROUNDS, SHRINK = 30, 0.05
-
 #: How far below the best bound steps aim, relative to it, and the factor by which that shrinks where a step fails.
 AIM, SHORTER = 0.1, 0.8
 
+#: Units of a node that are tried where sides shrink boxes.
+CANDIDATES = 16
+
 #: What decides between units whose lines leave as much room, relative to that.
 TIE = 1e-3
-
-#: Widens what a division gives, relative to the numbers in it: far more than it rounds.
-LOOSE = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,17 +107,15 @@ class LayerSearch:
         self.row_scale = np.maximum(reach + np.abs(self.f), 1e-300)
         self.up, self.down = np.maximum(self.B, 0.0).T.copy(), np.minimum(self.B, 0.0).T.copy()
         at, column = np.nonzero(self.B)
-        order = np.argsort(column, kind="stable")
-        self.edges = at[order], self.B[at[order], column[order]]
-        self.starts = np.searchsorted(column[order], np.arange(len(low)))
-        self.has_edges = np.bincount(column, minlength=len(low)) > 0
+        self.edges = np.searchsorted(at, np.arange(len(self.c) + 1)), column, self.B[at, column]
+        self.units, self.constants = np.stack([self.c, self.slack, self.leak]), np.stack([self.f, self.row_slack])
         k, m = len(offsets), len(self.c)
         lines = root.lines[0]
         self.root = _Batch(root.sides, low[None], high[None], np.full((1, k), 1.0 / k), lines.below, np.zeros((1, m)))
         norms = np.maximum(np.linalg.norm(self.B, axis=1), 1e-300)
         self.overlap = np.abs((self.B / norms[:, None]) @ (self.B / norms[:, None]).T)
         self.useless = 0  # batches in a row whose boxes did not shrink
-        self.n_nodes = 0
+        self.n_nodes = self.n_batches = 0
 
     def run(self, until: float) -> bool:
         """Search until a time; return whether the box has such a point, or may have one."""
@@ -146,32 +142,47 @@ class LayerSearch:
     def _work(self, nodes: _Batch, steps: int) -> tuple[_Batch | None, Ints]:
         """Bound nodes; return children of those that stay, and sides of those without open units. None: at a point."""
         self.n_nodes += len(nodes.sides)
-        nodes, value, G, mean = self._improve(self._shrink(nodes), steps)
+        nodes = self._shrink(nodes)[0]
+        nodes, value, G, mean = self._improve(nodes, steps // 4 if self.propagates else steps)
         if self._try(np.concatenate([mean, np.where(G > 0, nodes.high, nodes.low)])):
             return None, nodes.sides[:0]
         nodes = self._cut(nodes, value, G)
         low, high, _, over = self._lines(nodes)[:4]
         is_open = (nodes.sides == FREE) & (low < 0) & (high > 0)
         weights = (nodes.rows + 0.1 / len(self.f)) @ np.maximum(self.F, 0.0)
-        score = np.where(is_open & (weights > 0), weights * over * (1 + TIE * self._pull(is_open)), -1.0)
-        unit = score.argmax(axis=1)
-        can_split = score[np.arange(len(unit)), unit] >= 0
+        score = np.where(is_open & (weights > 0), weights * over, -1.0)
+        can_split = score.max(axis=1) >= 0
         stuck = nodes.sides[~can_split]
-        nodes, unit, mean = nodes.take(can_split), unit[can_split], mean[can_split]
-        at, likely = np.arange(len(unit)), (mean * self.B[unit]).sum(axis=1) + self.c[unit] > 0
-        children = []
-        for side in (np.where(likely, OFF, ON), np.where(likely, ON, OFF)):
-            sides = nodes.sides.copy()
-            sides[at, unit] = side
-            children.append(replace(nodes, sides=sides))
-        return _Batch.join(children), stuck
+        nodes, score, mean = nodes.take(can_split), score[can_split], mean[can_split]
+        if self.propagates and len(score):
+            return self._look_ahead(nodes, score, is_open[can_split]), stuck
+        unit = score.argmax(axis=1)
+        likely = (mean * self.B[unit]).sum(axis=1) + self.c[unit] > 0
+        sides = np.where(likely, OFF, ON), np.where(likely, ON, OFF)
+        return _Batch.join([_set_side(nodes, unit, side) for side in sides]), stuck
 
-    def _pull(self, is_open: Bools) -> Floats:
-        """Return how much each unit (b, m) has in common with open ones that a row needs small, from 0 to 1."""
-        if self.useless >= 4:
-            return np.zeros(is_open.shape)
+    def _look_ahead(self, nodes: _Batch, score: Floats, is_open: Bools) -> _Batch:
+        """Return the children of nodes by the units, of a few, whose sides shrink the boxes of both children most."""
+        before = np.maximum(nodes.high - nodes.low, 1e-300)
         shared = (is_open * -np.minimum(self.F, 0.0).sum(axis=0)) @ self.overlap
-        return np.asarray(shared / np.maximum(shared.max(axis=1, keepdims=True), 1e-300))
+        score = np.where(
+            score >= 0, score * (1 + TIE * shared / np.maximum(shared.max(axis=1, keepdims=True), 1e-300)), -1
+        )
+        units = np.argsort(-score, axis=1, kind="stable")[:, :CANDIDATES]
+        kept = np.take_along_axis(score, units, axis=1) >= 0
+        at, column = np.nonzero(kept)
+        parent = np.concatenate([at, at])
+        tried = _Batch.join([_set_side(nodes.take(at), units[at, column], np.int8(side)) for side in (OFF, ON)])
+        children, index = self._shrink(tried)
+        gain = np.full(2 * len(at), np.inf)
+        gain[index] = (1 - (children.high - children.low) / before[parent[index]]).sum(axis=1)
+        off, on = gain[: len(at)], gain[len(at) :]
+        both = np.full(units.shape, -np.inf)
+        with np.errstate(invalid="ignore"):
+            both[at, column] = np.where(np.isinf(off) | np.isinf(on), np.inf, (off + 1e-3) * (on + 1e-3))
+        best = both.argmax(axis=1)
+        is_best = column == best[at]
+        return children.take(np.concatenate([is_best, is_best])[index])
 
     # -- bounds -------------------------------------------------------------------------------------------------------
 
@@ -280,68 +291,26 @@ class LayerSearch:
         high = np.where(G < 0, np.minimum(nodes.high, nodes.low + reach + margin), nodes.high)
         return replace(nodes, low=low, high=high)
 
-    def _shrink(self, nodes: _Batch) -> _Batch:
-        """Shrink boxes by known sides and rows that are at least 0, while that helps; drop the nodes without inputs."""
-        if self.useless >= 4 and self.n_nodes % 16:
-            return nodes
-        done: list[_Batch] = []
-        for _ in range(ROUNDS):
-            before = nodes.high - nodes.low
-            nodes, is_empty = self._shrink_once(nodes)
-            nodes, before = nodes.take(~is_empty), before[~is_empty]
-            if is_empty.any():
-                self.useless = 0
-            gain = ((before - (nodes.high - nodes.low)) > SHRINK * before).any(axis=1)
-            done.append(nodes.take(~gain))
-            nodes = nodes.take(gain)
-            if not len(nodes.sides):
-                break
-            self.useless = 0
-        self.useless += 1
-        return _Batch.join([*done, nodes])
+    def _shrink(self, nodes: _Batch) -> tuple[_Batch, Ints]:
+        """Shrink boxes by known sides and rows that are at least 0.
 
-    def _shrink_once(self, nodes: _Batch) -> tuple[_Batch, Bools]:
-        low, high, above, over, least, _ = self._lines(nodes)
-        cap_low, cap_high = np.where(nodes.sides == ON, 0.0, -np.inf), np.where(nodes.sides == OFF, 0.0, np.inf)
-        is_empty = np.zeros(len(low), bool)
-        new_low, new_high = nodes.low.copy(), nodes.high.copy()
-        margin = LOOSE * (np.abs(nodes.low) + np.abs(nodes.high)) + TINY
-        for k, (w, L) in enumerate(zip(self.F, self.L, strict=True)):
-            slopes = np.where(w > 0, above, least)
-            q = w * slopes
-            G = L + q @ self.B
-            intercepts = np.where(w > 0, w * over, 0.0)
-            top = (
-                self.f[k] + intercepts.sum(axis=1) + q @ self.c + np.maximum(G * nodes.low, G * nodes.high).sum(axis=1)
-            )
-            top += (
-                1.01 * (self.row_slack[k] + np.abs(q) @ self.slack + self.gamma * np.abs(intercepts).sum(axis=1)) + TINY
-            )
-            is_empty |= top < 0
-            top = np.maximum(top, 0.0) * (1 + LOOSE)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                reach = np.where(G != 0, top[:, None] / np.abs(G) * (1 + LOOSE), np.inf) + margin
-                allowed = np.where(w < 0, top[:, None] / ((1 - self.leak) * -w) * (1 + LOOSE), np.inf)
-            new_low = np.where(G > 0, np.maximum(new_low, nodes.high - reach), new_low)
-            new_high = np.where(G < 0, np.minimum(new_high, nodes.low + reach), new_high)
-            # h - leak z, which the bound leaves out, is at most what is above 0: so is (1 - leak) z.
-            cap_high = np.where(least == self.leak, np.minimum(cap_high, allowed), cap_high)
-        up, down = cap_high - (low - 2 * self.slack), (high + 2 * self.slack) - cap_low
-        is_empty |= (up < 0).any(axis=1) | (down < 0).any(axis=1)
-        at, a = self.edges
-        positive = a > 0
-        up, down = np.maximum(up, 0.0)[:, at] / np.abs(a), np.maximum(down, 0.0)[:, at] / np.abs(a)
-        to_high = np.where(positive, up, down) * (1 + LOOSE)
-        to_low = np.where(positive, down, up) * (1 + LOOSE)
-        if len(at):
-            starts = self.starts[self.has_edges]
-            rise = np.minimum.reduceat(to_high, starts, axis=1)
-            fall = np.minimum.reduceat(to_low, starts, axis=1)
-            edge = self.has_edges
-            new_high[:, edge] = np.minimum(new_high[:, edge], nodes.low[:, edge] + rise + margin[:, edge])
-            new_low[:, edge] = np.maximum(new_low[:, edge], nodes.high[:, edge] - fall - margin[:, edge])
-        is_empty |= (new_low > new_high).any(axis=1)
-        return replace(nodes, low=new_low, high=new_high), is_empty
+        Return the nodes that have inputs left, and which of the given ones they are.
+        """
+        self.n_batches += 1
+        if not self.propagates and self.n_batches % 16:
+            return nodes, np.arange(len(nodes.sides))
+        low, high = nodes.low.copy(), nodes.high.copy()
+        is_empty, has_shrunk = shrink_boxes(
+            low, high, nodes.sides, *self.edges, self.units, self.F, self.L, self.constants, self.gamma
+        )
+        self.useless = 0 if is_empty.any() or has_shrunk.any() else self.useless + 1
+        index = np.flatnonzero(~is_empty)
+        return replace(nodes, low=low, high=high).take(index), index
+
+    @property
+    def propagates(self) -> bool:
+        """Whether boxes have shrunk by known sides in one of the last batches."""
+        return self.useless < 4
 
     def _try(self, V: Floats) -> bool:
         """Whether one of points (p, n) around the middle, moved to ends of the box that are near, is what is sought."""
@@ -353,6 +322,13 @@ class LayerSearch:
         values = (self.f + (X - self.middle) @ self.L.T + np.where(z > 0, z, self.leak * z) @ self.F.T) / self.row_scale
         least = values.min(axis=1)
         return any(least[i] >= -1e-12 and self.reaches(X[i]) for i in np.argsort(-least)[:4])
+
+
+def _set_side(nodes: _Batch, units: Ints, sides: Ints) -> _Batch:
+    """Return nodes with one more side known each."""
+    new = nodes.sides.copy()
+    new[np.arange(len(units)), units] = sides
+    return replace(nodes, sides=new)
 
 
 def is_made_for(form: DenseForm, domain: Domain) -> bool:
