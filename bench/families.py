@@ -28,7 +28,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -150,10 +150,10 @@ def run(folder: Path, families: list[str], limit: float, every: int, jobs: int, 
     ]
     yield from (line for line in done if line["family"] in families)
     with ThreadPoolExecutor(jobs) as pool, path.open("a") as file:
-        for line in pool.map(lambda task: answer(*task), tasks):
-            file.write(json.dumps(line) + "\n")
+        for future in as_completed([pool.submit(answer, *task) for task in tasks]):
+            file.write(json.dumps(future.result()) + "\n")
             file.flush()
-            yield line
+            yield future.result()
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ BATCH_SIZE, ROOT_STEPS, STEPS = 2**15, 200, 32
 AIM, SHORTER = 0.1, 0.8
 
 #: Units of a node that are tried where sides shrink boxes.
-CANDIDATES = 16
+CANDIDATES = 32
 
 #: What decides between units whose lines leave as much room, relative to that.
 TIE = 1e-3
@@ -143,7 +143,7 @@ class LayerSearch:
         """Bound nodes; return children of those that stay, and sides of those without open units. None: at a point."""
         self.n_nodes += len(nodes.sides)
         nodes = self._shrink(nodes)[0]
-        nodes, value, G, mean = self._improve(nodes, steps // 4 if self.propagates else steps)
+        nodes, value, G, mean = self._improve(nodes, steps // 8 if self.propagates else steps)
         if self._try(np.concatenate([mean, np.where(G > 0, nodes.high, nodes.low)])):
             return None, nodes.sides[:0]
         nodes = self._cut(nodes, value, G)
