@@ -53,9 +53,10 @@ def decide_cases(
 ) -> tuple[Verdict, tuple[ClaimProof, ...] | None]:
     """Return a verdict on cases that must not occur, and the trees of all of them; None where there are none."""
     report = progress or (lambda what, done, total: None)
+    begin = time.monotonic()
     boxes = None if not keep_trees and _has_one_layer(net, cases) else open_boxes(net, report)
     search = _CaseSearch(net, cases, boxes, keep_trees)
-    begin = time.monotonic()
+    begin += seconds_to_compile()
     deadline = begin + budget
     groups = group_cases(cases, search.boxes)
     unknown = 0
@@ -96,6 +97,15 @@ class BoxSearch(NamedTuple):
     search_part: Callable[..., Answer]  #: of cases from some boxes on, for a while
 
 
+_compiling = [0.0]
+
+
+def seconds_to_compile() -> float:
+    """Return how long a search was compiled since this was asked last, which no time limit counts."""
+    seconds, _compiling[0] = _compiling[0], 0.0
+    return seconds
+
+
 def open_boxes(net: Network, report: Progress) -> BoxSearch | None:
     """Return the search over boxes for a dense network of few inputs, compiled; None for other networks."""
     stages = read_stages(net) if net.n_in <= MAX_INPUTS else None
@@ -107,7 +117,9 @@ def open_boxes(net: Network, report: Progress) -> BoxSearch | None:
     chain = pad_stages(stages)
     if chain is None:
         return None
-    compile_search(lambda: report("compiling the search, once on this machine", 0, None))
+    begin = time.monotonic()
+    if compile_search(lambda: report("compiling the search, once on this machine", 0, None)):
+        _compiling[0] = time.monotonic() - begin
     return BoxSearch(partial(search_boxes, chain, threads=torch.get_num_threads()), partial(search_part, chain))
 
 

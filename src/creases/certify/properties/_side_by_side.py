@@ -14,10 +14,10 @@ from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 
 
-def network_of(net: NetworkLike | tuple[NetworkLike, ...], prop: Property) -> Network:
+def put_side_by_side(net: NetworkLike | tuple[NetworkLike, ...], prop: Property) -> Network:
     """Return the network that a property is about, in float64: several are put side by side.
 
-    Its inputs and outputs must be those of the property.
+    Its inputs and outputs must be those of the property; a proof of the property is about this network.
     """
     if not prop.networks:
         if isinstance(net, tuple):
@@ -31,10 +31,10 @@ def network_of(net: NetworkLike | tuple[NetworkLike, ...], prop: Property) -> Ne
     parts = [_to_float(each) for each in net]
     for each, part in zip(parts, prop.networks, strict=True):
         _check_sizes(each, len(part.inputs), part.n_out, f" of {part.name}")
-    return put_side_by_side(parts, prop.networks, prop.n_in)
+    return _join(parts, prop.networks, prop.n_in)
 
 
-def put_side_by_side(nets: list[Network], parts: tuple[PartNetwork, ...], n_in: int) -> Network:
+def _join(nets: list[Network], parts: tuple[PartNetwork, ...], n_in: int) -> Network:
     """Return one network with the outputs of several, flattened, each of which takes some of its inputs (n_in,)."""
     steps: list[Step] = []
     ends = []

@@ -20,7 +20,7 @@ from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, VerifyStatement
 from creases.certify.properties._case_search import decide_cases
 from creases.certify.properties._property import Case, Property, as_numbers, case_sets, enclose_case, round_numbers
-from creases.certify.properties._side_by_side import network_of
+from creases.certify.properties._side_by_side import put_side_by_side
 from creases.certify.properties._subtrees import decide_in_parallel
 from creases.certify.properties._verdict import Verdict
 from creases.network import Network, NetworkLike
@@ -84,7 +84,7 @@ def verify(
     """
     seconds = check_number(budget, "budget", above=0)
     begin = time.monotonic()
-    work = network_of(net, prop)
+    work = put_side_by_side(net, prop)
     name = choose_engine(engine, n_jobs, address)
 
     def decide(cases: Sequence[Case]) -> tuple[Verdict, tuple[ClaimProof, ...] | None]:
@@ -114,7 +114,7 @@ def verify(
 
 def _is_strict(net: Network, prop: Property, point: Sequence[Any]) -> bool:
     """Whether an input is in a case with its strict rows below their limits."""
-    low, high = _output_ends(net, list(point))
+    low, high = _output_ends(net, [Fraction(value) for value in point])
     return any(
         case.contains(point, low, high) and case.is_below(rows, point, low, high)
         for case, rows in zip(prop.cases, prop.strict, strict=True)

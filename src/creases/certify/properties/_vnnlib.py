@@ -155,7 +155,9 @@ class _Reader:
             networks=tuple(
                 PartNetwork(name, tuple(column[j] for j in inputs), len(outputs))
                 for name, (inputs, outputs) in self.networks.items()
-            ),
+            )
+            if len(self.networks) > 1
+            else (),
         )
 
     # -- syntax -------------------------------------------------------------------------------------------------------
@@ -229,7 +231,7 @@ class _Reader:
 
     def _joins_inputs(self, part: Expression) -> bool:
         """Whether an assertion says that two inputs are equal; they are one input then."""
-        if not self.networks or not isinstance(part, list) or len(part) != 3 or part[0] not in ("=", "=="):
+        if len(self.networks) < 2 or not isinstance(part, list) or len(part) != 3 or part[0] not in ("=", "=="):
             return False
         keys = [self._entry(side) if isinstance(side, str) else None for side in part[1:]]
         if any(key is None or key[0] != "X" for key in keys):
