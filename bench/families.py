@@ -4,7 +4,7 @@
 
 FOLDER has a folder for each family, with ``instances.csv`` (network, property, seconds) and the files it names. Every
 instance runs in a process of its own, and its seconds include the start of Python and reading both files. The time
-limit is the smaller of the family's own and ``--limit``. Answers are appended to ``--lines`` as they come; what is
+limit, for reading and the search, is the smaller of the family's own and ``--limit``. Answers are appended to ``--lines`` as they come; what is
 there already is not run again. ``--published`` has the results of other tools, ``TOOL/2025_FAMILY/results.csv`` as
 the competition stores them, with which answers are compared.
 
@@ -67,10 +67,10 @@ def answer(folder: Path, family: str, network: str, prop: str, budget: float) ->
 
 def verify_one(network: str, prop: str, budget: float) -> dict[str, Any]:
     """Decide one instance, and check its counterexample without the search."""
-    start = time.monotonic()
     import creases
     from creases.certify.properties import read_vnnlib, verify
 
+    start = time.monotonic()
     net, question = creases.read(network), read_vnnlib(prop)
     verdict = verify(net, question, budget=max(budget - (time.monotonic() - start), 1.0))
     found: dict[str, Any] = {"status": verdict.status, "search": verdict.seconds}
@@ -166,7 +166,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--lines", type=Path, default=Path("families.jsonl"), help="answers so far (families.jsonl)")
     parser.add_argument("--published", type=Path, help="results of other tools")
-    parser.add_argument("--machine", default="", help="what to store with the results: the machine")
+    parser.add_argument("--machine", default="one machine", help="what the page says of the machine")
+    parser.add_argument("--sample", default="all instances", help="what the page says of what was run")
     options = parser.parse_args()
     families = options.family or sorted(part.parent.name for part in options.folder.glob("*/instances.csv"))
     lines = defaultdict(list)
@@ -181,8 +182,8 @@ def main() -> None:
     for cells in (columns, *rows):
         print(" | ".join(cells))
     note_table("families", columns, rows)
-    for name, value in {"limit": f"{options.limit:g} s", "jobs": str(options.jobs), "machine": options.machine}.items():
-        note(name, value)
+    note("machine", options.machine)
+    note("sample", options.sample)
     note("wrong", str(sum(row["wrong"] for row in table.values())))
 
 
