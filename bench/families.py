@@ -4,9 +4,9 @@
 
 FOLDER has a folder for each family, with ``instances.csv`` (network, property, seconds) and the files it names. Every
 instance runs in a process of its own, and its seconds include the start of Python and reading both files. The time
-limit, for reading and the search, is the smaller of the family's own and ``--limit``. Answers are appended to ``--lines`` as they come; what is
-there already is not run again. ``--published`` has the results of other tools, ``TOOL/2025_FAMILY/results.csv`` as
-the competition stores them, with which answers are compared.
+limit, for reading and the search, is the smaller of the family's own and ``--limit``. Answers are appended to
+``--lines`` as they come; what is there already is not run again. ``--published`` has the results of other tools,
+``TOOL/2025_FAMILY/results.csv`` as the competition stores them, with which answers are compared.
 
 A violation counts only if its input is in a case of the property by rational arithmetic with the weights of the file,
 evaluated here without the search. "wrong" counts the others, and proofs where at least two tools have a counterexample.
