@@ -132,3 +132,18 @@ def test_a_fault_of_creases_does_not_end_with_the_code_of_an_answer(files, monke
     monkeypatch.setattr("creases.certify.properties.verify", fail)
     answer = run(*files("4.0"))
     assert answer.exit_code == 70
+
+
+def test_a_property_of_two_networks_is_decided_and_its_proof_checked(tmp_path):
+    for name, offset in (("f", 0.0), ("g", 0.25)):
+        creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [offset])]).save(tmp_path / f"{name}.onnx")
+    pair = tmp_path / "pair.vnnlib"
+    pair.write_text(
+        "(declare-network f (declare-input X real [1]) (declare-output Y real [1]))"
+        "(declare-network g (isomorphic-to f) (declare-input U real [1]) (declare-output V real [1]))"
+        "(assert (>= X[0] -1.0)) (assert (<= X[0] 2.0)) (assert (== X[0] U[0])) (assert (> V[0] (+ Y[0] 0.5)))"
+    )
+    f, g, proof = (str(tmp_path / name) for name in ("f.onnx", "g.onnx", "proof.json"))
+    assert run(f, str(pair), "--other", g, "--proof", proof).exit_code == 0
+    assert CliRunner().invoke(app, ["check", proof, f, g, "--property", str(pair)]).exit_code == 0
+    assert CliRunner().invoke(app, ["check", proof, f, f, "--property", str(pair)]).exit_code == 1

@@ -88,15 +88,21 @@ def check_proof_file(
         from creases.certify.proofs import CheckResult, check_proof, load_proof
 
         loaded = load_proof(proof)
+        prop = None
         if property_ is not None:
             from creases.certify.properties import read_vnnlib
 
-            if not read_vnnlib(property_).is_statement_of(loaded):
+            prop = read_vnnlib(property_)
+            if not prop.is_statement_of(loaded):
                 _print(CheckResult(False, f"the proof is not about the property of {property_}", 0, 0.0), as_json)
                 raise typer.Exit(REFUSED)
         begin("reading the network")
         shape = parse_shape(input_shape)
         net, second = _load(model_, shape), None if other is None else _load(other, shape)
+        if prop is not None and prop.networks:
+            from creases.certify.properties import put_side_by_side
+
+            net, second = put_side_by_side((net, net if second is None else second), prop), None
         try:
             result = check_proof(loaded, net, second, statement=statement, progress=report)
         except KeyboardInterrupt:

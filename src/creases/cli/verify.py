@@ -39,6 +39,15 @@ def verify_property(
             autocompletion=complete_files(".vnnlib"),
         ),
     ],
+    other: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="The second network of a property about two; default: the first one again.",
+            show_default=False,
+            autocompletion=complete_model,
+        ),
+    ] = None,
     budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit in seconds, with reading.")] = 60.0,
     proof: Annotated[
         Path | None,
@@ -80,7 +89,11 @@ def verify_property(
 
         prop = read_vnnlib(property_)
         begin("reading the network")
-        net = model.load_model(model_, parse_shape(input_shape))
+        net: Any = model.load_model(model_, parse_shape(input_shape))
+        if prop.networks:
+            net = (net, net if other is None else model.load_model(other, parse_shape(input_shape)))
+        elif other is not None:
+            raise InputError("other", "be left out: the property is about one network", repr(other))
         begin("checking cases")
         with divert_stdout():
             where: dict[str, Any] = {"engine": engine and engine.value, "n_jobs": n_jobs, "address": address}

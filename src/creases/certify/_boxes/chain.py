@@ -1,4 +1,4 @@
-"""A dense network as flat arrays: stages of ``z = W h + b`` with a (leaky) ReLU on each entry, one after another.
+"""A network as flat arrays: stages of ``z = W h + b`` with a (leaky) ReLU on each entry, one after another.
 
 Nothing is multiplied out: affine steps without a bend between them are stages of their own, with a leak of 1. So the
 weights are those of the network, and the real function is the same.
@@ -6,9 +6,12 @@ weights are those of the network, and the real function is the same.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from creases._program import Step
@@ -48,7 +51,7 @@ class Chain:
 
 
 def read_chain(net: Network) -> Chain | None:
-    """Return the stages of a network in float64; None if it is not a chain of dense layers and ReLUs, or too large."""
+    """Return the stages of a network in float64; None if it is too large or none that stages are made for."""
     stages = read_stages(net)
     return None if stages is None else pad_stages(stages)
 
@@ -66,51 +69,108 @@ def pad_stages(stages: list[Stage]) -> Chain | None:
     return Chain(tuple(stages), np.array(widths), W, b, leak)
 
 
+#: Operations whose matrices have weights of the network, 0 and 1 as their entries.
+_OPERATIONS = ("linear", "conv", "scale", "add", "matmul", "reshape", "permute", "gather", "concat", "pad", "relu")
+
+
 def read_stages(net: Network) -> list[Stage] | None:
-    """Return the stages of a network in float64; None if it is not a chain of dense layers and ReLUs."""
+    """Return the stages of a network in float64; None if it has choices or operations of other kinds, or is large.
+
+    A value that only a later stage needs is carried through the stages in between.
+    """
+    if any(step.op not in _OPERATIONS for step in net.steps) or sum(net.sizes) ** 2 > MAX_WEIGHTS:
+        return None
+    parts = _read_parts(net)
+    last = [max((other.level for other in parts if k in other.W), default=0) for k in range(len(parts))]
+    last[-1] = parts[-1].level + 1
     stages: list[Stage] = []
-    is_open = False  # whether the last stage has neither a constant nor a bend yet
-    n = net.n_in
-    for number, step in enumerate(net.steps):
-        if step.inputs != (number,):
-            return None
-        if step.op == "reshape":
-            continue
-        if len(step.shape) != 1:
-            return None
-        m = step.shape[0]
-        if step.op == "relu":
-            leak = np.zeros(m) if step.leak is None else step.leak.expand(m).numpy()
-            if not stages or stages[-1].leak.min(initial=1.0) < 1 or stages[-1].leak.max(initial=1.0) > 1:
-                stages.append(Stage(np.eye(m), np.zeros(m), np.ones(m)))
-            stages[-1] = Stage(stages[-1].W, stages[-1].b, np.ascontiguousarray(leak, np.float64))
-            is_open = False
-            continue
-        W, b = _matrix(step, n), _offset(step, m)
-        if W is None:
-            return None
-        if step.op == "add" and is_open and step.options["signs"] == [1]:
-            stages[-1] = Stage(stages[-1].W, b, np.ones(m))
-            is_open = False
-        else:
-            stages.append(Stage(W, b, np.ones(m)))
-            is_open = step.offset is None
-        n = m
+    state = [0]
+    for level in range(1, last[-1]):
+        new = [k for k, part in enumerate(parts) if part.level == level and last[k] > level]
+        carried = [k for k in state if last[k] > level]
+        rows = [_block_row(parts, k, state) for k in new] + [_block_row(parts, k, state, carry=True) for k in carried]
+        b = [parts[k].b for k in new] + [np.zeros(len(parts[k].b)) for k in carried]
+        leak = [parts[k].leak for k in new] + [np.ones(len(parts[k].b)) for k in carried]
+        stages.append(Stage(np.concatenate(rows), np.concatenate(b), np.concatenate(leak)))
+        state = [*new, *carried]
     return stages or None
 
 
-def _matrix(step: Step, n: int) -> Floats | None:
-    """Return the matrix of an affine step on vectors (n,); None for other steps."""
-    if step.op == "linear":
-        return np.ascontiguousarray(step.tensors["weight"].numpy(), np.float64)
-    if step.op == "scale" and step.shape == (n,):
-        return np.diag(np.broadcast_to(step.tensors["factor"].numpy(), (n,)).astype(np.float64))
-    if step.op == "add" and step.shape == (n,) and len(step.inputs) == 1:
-        return float(step.options["signs"][0]) * np.eye(n)
-    return None
+@dataclass(eq=False)
+class _Part:
+    """A part of a stage: entries ``h = z`` where ``z > 0``, else ``leak z``, with ``z`` affine in parts before it."""
+
+    level: int  #: of its stage; 0 for the input
+    W: dict[int, Floats]  #: by the number of the other part
+    b: Floats  #: (m,)
+    leak: Floats  #: (m,)
+    has_offset: bool = False
 
 
-def _offset(step: Step, m: int) -> Floats:
+def _read_parts(net: Network) -> list[_Part]:
+    """Return the input and what steps compute, each affine step with the constant and the bend after it."""
+    parts = [_Part(0, {}, np.zeros(net.n_in), np.ones(net.n_in))]
+    part_of = [0]  # of each value
+    readers = Counter(value for step in net.steps for value in step.inputs)
+    is_whole = [False]  # whether a value is all that is read of its part
+    for number, step in enumerate(net.steps, 1):
+        sources = [part_of[value] for value in step.inputs]
+        k, size = sources[0], prod(step.shape)
+        can_extend = is_whole[step.inputs[0]] and (parts[k].leak == 1).all()
+        is_whole.append(readers[number] == 1)
+        if step.op == "reshape":
+            is_whole[number] &= is_whole[step.inputs[0]]
+        elif step.op == "relu":
+            leak = np.zeros(size) if step.leak is None else step.leak.expand(step.shape).reshape(-1).double().numpy()
+            if not can_extend:
+                parts.append(_Part(parts[k].level + 1, {k: np.eye(size)}, np.zeros(size), leak))
+                k = len(parts) - 1
+            parts[k].leak = leak
+        elif step.op == "add" and step.options["signs"] == [1] and can_extend and not parts[k].has_offset:
+            parts[k].b, parts[k].has_offset = _offset(step), True
+        else:
+            W: dict[int, Floats] = {}
+            for source, matrix in zip(sources, _matrices(step, net), strict=True):
+                W[source] = W[source] + matrix if source in W else matrix
+            level = 1 + max(parts[source].level for source in sources)
+            parts.append(_Part(level, W, _offset(step), np.ones(size), step.offset is not None))
+            k = len(parts) - 1
+        part_of.append(k)
+    if part_of[-1] != len(parts) - 1:  # the output is not what was computed last
+        k = part_of[-1]
+        parts.append(_Part(parts[k].level + 1, {k: np.eye(net.n_out)}, np.zeros(net.n_out), np.ones(net.n_out)))
+    return parts
+
+
+def _matrices(step: Step, net: Network) -> list[Floats]:
+    """Return the matrix of an affine step for each of its inputs, flattened."""
+    shapes = [net.input_shape if value == 0 else net.steps[value - 1].shape for value in step.inputs]
+    found = []
+    for k, shape in enumerate(shapes):
+        n = prod(shape)
+        units = [
+            (torch.eye(n) if j == k else torch.zeros(n, prod(other))).double().reshape(n, *other)
+            for j, other in enumerate(shapes)
+        ]
+        with torch.no_grad():
+            found.append(np.ascontiguousarray(step.linear(units).reshape(n, -1).numpy().T))
+    return found
+
+
+def _offset(step: Step) -> Floats:
     if step.offset is None:
-        return np.zeros(m)
-    return np.broadcast_to(step.offset.numpy(), (m,)).astype(np.float64)
+        return np.zeros(prod(step.shape))
+    return step.offset.double().expand(step.shape).reshape(-1).numpy().copy()
+
+
+def _block_row(parts: list[_Part], k: int, state: list[int], *, carry: bool = False) -> Floats:
+    """Return the rows of a stage that compute a part, or carry it, from the parts of the stage before."""
+    m = len(parts[k].b)
+    blocks = []
+    for source in state:
+        size = len(parts[source].b)
+        if carry:
+            blocks.append(np.eye(m) if source == k else np.zeros((m, size)))
+        else:
+            blocks.append(parts[k].W.get(source, np.zeros((m, size))))
+    return np.concatenate(blocks, axis=1)

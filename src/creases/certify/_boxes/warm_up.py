@@ -13,8 +13,8 @@ from creases.certify._boxes.search import search_cases
 from creases.network import read
 
 
-def compile_search(announce: Callable[[], None]) -> None:
-    """Load the compiled search, or compile it, which takes seconds once on a machine.
+def compile_search(announce: Callable[[], None]) -> bool:
+    """Load the compiled search, or compile it, which takes seconds once on a machine; return whether it did.
 
     Parameters
     ----------
@@ -24,9 +24,11 @@ def compile_search(announce: Callable[[], None]) -> None:
     from creases._compiled import is_cached
     from creases.certify._boxes import kernel
 
-    if not is_cached(kernel):
+    is_new = not is_cached(kernel)
+    if is_new:
         announce()
     _search_once()
+    return is_new
 
 
 @cache

@@ -11,13 +11,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from creases._typing import Floats, Progress
+from creases._typing import Floats, Ints, Progress
 from creases.certify._maximize.dense import DenseForm, round_up
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.exact_leaf import nearby_floats, solve_leaf
-from creases.certify._maximize.extreme import Limits
+from creases.certify._maximize.extreme import Extreme, Limits
 from creases.certify._maximize.multipliers import bound_sum
 from creases.certify._maximize.nodes import FREE, ON, Nodes
+from creases.certify._maximize.one_layer import LayerSearch
 from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.triangle import Triangle
 from creases.certify._maximize.values import least_value
@@ -79,6 +80,30 @@ class TreeSearch(SideSearch):
                 self.lower, self.where = value, x
                 return True
         return False
+
+    def search_layer(self, start: Floats) -> Extreme:
+        """Search a network of one bend and a box for a value of at least 0, many nodes at a time; without a tree."""
+        self.begin(start)
+        is_open = bool(self.queue)
+        if self.lower < 0 and is_open:
+
+            def reaches(x: Floats) -> bool:
+                value = least_value(self.net, self.form, self.rows, self.offsets, x)
+                if value > self.lower:
+                    self.lower, self.where = value, x
+                return value >= 0
+
+            search = LayerSearch(self.form, self.rows, self.offsets, self.domain, reaches, self._search_nodes)
+            is_open = search.run(self.limits.deadline)
+        lower = self.proved_value() if np.isfinite(self.lower) else -np.inf
+        return Extreme(lower, self.where, np.inf if is_open else max(self.closed, lower))
+
+    def _search_nodes(self, sides: Ints, until: float) -> bool:
+        """Search nodes of known sides (b, units); return whether one of them stays open."""
+        self._reset(len(sides), self.lower, self.where)
+        self._push(sides, list(range(len(sides))), None)
+        self.advance()
+        return bool(self.queue) or self.closed >= 0
 
     def _decide_exactly(self, nodes: Nodes, i: int, number: int, bound: float, near: Floats | None) -> bool:
         """Decide a node without open units in fractions; return whether that closed it."""

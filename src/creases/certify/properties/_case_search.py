@@ -21,8 +21,10 @@ from creases.certify._boxes.search import search_cases as search_boxes
 from creases.certify._boxes.warm_up import compile_search
 from creases.certify._maximize.domain import Domain, shrink
 from creases.certify._maximize.objectives import LeastRow
+from creases.certify._maximize.one_layer import is_made_for
 from creases.certify._maximize.queue_search import QueueSearch
 from creases.certify._maximize.search import Limits, open_search, sample_points
+from creases.certify._maximize.tree_search import TreeSearch
 from creases.certify.proofs._format import ClaimProof, Leaf, Split
 from creases.certify.properties._property import Case
 from creases.certify.properties._verdict import Verdict
@@ -51,8 +53,10 @@ def decide_cases(
 ) -> tuple[Verdict, tuple[ClaimProof, ...] | None]:
     """Return a verdict on cases that must not occur, and the trees of all of them; None where there are none."""
     report = progress or (lambda what, done, total: None)
-    search = _CaseSearch(net, cases, open_boxes(net, report), keep_trees)
     begin = time.monotonic()
+    boxes = None if not keep_trees and _has_one_layer(net, cases) else open_boxes(net, report)
+    search = _CaseSearch(net, cases, boxes, keep_trees)
+    begin += seconds_to_compile()
     deadline = begin + budget
     groups = group_cases(cases, search.boxes)
     unknown = 0
@@ -93,6 +97,15 @@ class BoxSearch(NamedTuple):
     search_part: Callable[..., Answer]  #: of cases from some boxes on, for a while
 
 
+_compiling = [0.0]
+
+
+def seconds_to_compile() -> float:
+    """Return how long a search was compiled since this was asked last, which no time limit counts."""
+    seconds, _compiling[0] = _compiling[0], 0.0
+    return seconds
+
+
 def open_boxes(net: Network, report: Progress) -> BoxSearch | None:
     """Return the search over boxes for a dense network of few inputs, compiled; None for other networks."""
     stages = read_stages(net) if net.n_in <= MAX_INPUTS else None
@@ -104,8 +117,15 @@ def open_boxes(net: Network, report: Progress) -> BoxSearch | None:
     chain = pad_stages(stages)
     if chain is None:
         return None
-    compile_search(lambda: report("compiling the search, once on this machine", 0, None))
+    begin = time.monotonic()
+    if compile_search(lambda: report("compiling the search, once on this machine", 0, None)):
+        _compiling[0] = time.monotonic() - begin
     return BoxSearch(partial(search_boxes, chain, threads=torch.get_num_threads()), partial(search_part, chain))
+
+
+def _has_one_layer(net: Network, cases: Sequence[Case]) -> bool:
+    """Whether sides of units are split at once: a network of one bend with more than a few inputs."""
+    return len(net.bends) == 1 and net.n_in > few_inputs.MAX_INPUTS and not any(len(case.b) for case in cases)
 
 
 def has_few_units(net: Network) -> bool:
@@ -159,7 +179,7 @@ class _CaseSearch:
                 unknown += len(group) - done
                 break
             end = now + max(until - now, 0.0) / (len(group) - done)
-            decision = _decide(open_case(self.net, self.cases[k], keep_tree=self.keep_trees), end)
+            decision = _decide(open_case(self.net, self.cases[k], keep_tree=self.keep_trees), end, self.keep_trees)
             if decision.point is not None:
                 return Answers(decision.point)
             if decision.is_open:
@@ -211,12 +231,14 @@ def open_case(net: Network, case: Case, *, keep_tree: bool) -> OpenCase | Decisi
     return OpenCase(search, start, whole, domain is whole and search.has_proof)
 
 
-def _decide(case: OpenCase | Decision, until: float) -> Decision:
+def _decide(case: OpenCase | Decision, until: float, keep_tree: bool) -> Decision:
     """Decide a case until a time."""
     if isinstance(case, Decision):
         return case
     case.search.limits = replace(case.search.limits, deadline=until)
-    found = case.search.run(case.start)
+    search = case.search
+    is_layer = not keep_tree and isinstance(search, TreeSearch) and is_made_for(search.form, search.domain)
+    found = search.search_layer(case.start) if is_layer else search.run(case.start)
     if case.is_inside(found.lower, found.where):
         return Decision(found.where)
     return Decision(is_open=not found.upper < 0, tree=found.tree if case.has_proof else None)

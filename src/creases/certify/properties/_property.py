@@ -53,18 +53,41 @@ class Case:
                 return False
         return True
 
+    def is_below(self, rows: Sequence[int], x: Sequence[Any], y: Sequence[Any], high: Sequence[Any]) -> bool:
+        """Whether some rows of outputs are below their limits for an input and all outputs from ``y`` to ``high``."""
+        point, low, ends = ([Fraction(value) for value in values] for values in (x, y, high))
+        for k in rows:
+            worst = [a if c < 0 else b for c, a, b in zip(self.C[k].tolist(), low, ends, strict=True)]
+            if _dot(self.C[k].tolist(), worst) + _dot(self.D[k].tolist(), point) >= Fraction(self.d[k]):
+                return False
+        return True
+
 
 def _dot(row: Sequence[Any], values: Sequence[Fraction]) -> Fraction:
     return sum((Fraction(a) * value for a, value in zip(row, values, strict=True) if a), Fraction(0))
 
 
+@dataclass(frozen=True)
+class PartNetwork:
+    """One of the networks of a property about several."""
+
+    name: str
+    inputs: tuple[int, ...]  #: which of the property's inputs it takes, in its own order
+    n_out: int
+
+
 @dataclass(frozen=True, eq=False)
 class Property:
-    """A property that holds if none of its cases occurs: the negation of their disjunction, as VNN-LIB states it."""
+    """A property that holds if none of its cases occurs: the negation of their disjunction, as VNN-LIB states it.
+
+    One about several networks is a property of them side by side: its outputs are theirs, one network after the other.
+    """
 
     n_in: int
     n_out: int
     cases: tuple[Case, ...]
+    strict: tuple[tuple[int, ...], ...] = ()  #: the rows of outputs of each case that must be below their limits
+    networks: tuple[PartNetwork, ...] = ()  #: several; none: one network that takes all inputs
 
     def is_statement_of(self, proof: Proof) -> bool:
         """Whether a proof is about this property: the same cases, number by number, in any order."""

@@ -32,6 +32,7 @@ from creases.certify.properties._case_search import (
     group_cases,
     has_few_units,
     open_boxes,
+    seconds_to_compile,
 )
 from creases.certify.properties._property import Case
 from creases.certify.properties._subtree_tasks import FIRST_TASKS, Question, Result, Subtree, work_on_subtree
@@ -59,8 +60,9 @@ def decide_in_parallel(
     The first tasks, which are small, are done in this process: what they decide needs no other.
     """
     report = progress or (lambda what, done, total: None)
-    boxes = open_boxes(net, report)
     begin = time.monotonic()
+    boxes = open_boxes(net, report)
+    begin += seconds_to_compile()
     searches: list[_Subtrees] = [
         _SideSubtrees(group) if boxes is None else _BoxSubtrees(group, [cases[k] for k in group])
         for group in map(tuple, group_cases(cases, boxes))

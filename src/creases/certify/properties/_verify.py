@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -9,26 +10,30 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 
 from creases._engines import MANY, choose_engine, open_engine
-from creases._text import plural
 from creases._typing import Floats, Progress
 from creases._validation import check_number
 from creases.certify._bounds import output_bounds
 from creases.certify._exact import exact_outputs
 from creases.certify.proofs._digest import make_proof
-from creases.certify.proofs._format import VerifyStatement
+from creases.certify.proofs._format import ClaimProof, VerifyStatement
 from creases.certify.properties._case_search import decide_cases
-from creases.certify.properties._property import Case, Property, case_sets, enclose_case, round_numbers
+from creases.certify.properties._property import Case, Property, as_numbers, case_sets, enclose_case, round_numbers
+from creases.certify.properties._side_by_side import put_side_by_side
 from creases.certify.properties._subtrees import decide_in_parallel
 from creases.certify.properties._verdict import Verdict
-from creases.errors import InputError
-from creases.network import Network, NetworkLike, as_network
+from creases.network import Network, NetworkLike
+
+#: Share of the time limit that a search has at least, however long it took to prepare.
+LEAST_TIME = 0.1
+
+#: By how much more than a strict limit is looked for, relative to it, once an input only reaches it.
+STRICT = Fraction(1, 10**9)
 
 
 def verify(
-    net: NetworkLike,
+    net: NetworkLike | tuple[NetworkLike, ...],
     prop: Property,
     *,
     budget: float = 60.0,
@@ -43,7 +48,8 @@ def verify(
     Parameters
     ----------
     net
-        A :class:`creases.Network`, a torch module or a file name; computed in float64.
+        A :class:`creases.Network`, a torch module or a file name; computed in float64. For a property about several
+        networks a tuple of them, in the order of their declarations.
     prop
         What must not occur, such as :func:`read_vnnlib` returns.
     budget
@@ -76,31 +82,49 @@ def verify(
     violated
     input (2), outputs (2)
     """
-    work = as_network(net).to("cpu").to(torch.float64)
-    if work.link:
-        hint = "pass the model without its last layer to ask about its scores"
-        raise InputError("net", "have the outputs that the property names", f"scores before {work.link}", hint)
-    if (prop.n_in, prop.n_out) != (work.n_in, work.n_out):
-        raise InputError(
-            "prop",
-            f"have the network's {plural(work.n_in, 'input')} and {plural(work.n_out, 'output')}",
-            f"{prop.n_in} and {prop.n_out}",
-        )
     seconds = check_number(budget, "budget", above=0)
-    cases = [enclose_case(work, case) for case in prop.cases]
+    begin = time.monotonic()
+    work = put_side_by_side(net, prop)
     name = choose_engine(engine, n_jobs, address)
-    if name == "serial" or (name == "local" and n_jobs == 1):
-        verdict, trees = decide_cases(work, cases, seconds, progress, keep_trees=proof)
-    else:
+
+    def decide(cases: Sequence[Case]) -> tuple[Verdict, tuple[ClaimProof, ...] | None]:
+        floats = [enclose_case(work, case) for case in cases]
+        left = max(begin + seconds - time.monotonic(), LEAST_TIME * seconds)
+        if name == "serial" or (name == "local" and n_jobs == 1):
+            return decide_cases(work, floats, left, progress, keep_trees=proof)
         start = partial(open_engine, name, n_tasks=MANY, n_jobs=n_jobs, address=address)
-        verdict, trees = decide_in_parallel(work, cases, seconds, progress, start, keep_trees=proof)
+        return decide_in_parallel(work, floats, left, progress, start, keep_trees=proof)
+
+    verdict, trees = decide(prop.cases)
     point: tuple[Any, ...] | None = None
     if verdict.counterexample is not None:
         verdict, point = _settle(work, prop.cases, verdict)
+    if point is not None and any(prop.strict) and not _is_strict(work, prop, point):
+        verdict, _ = decide([_move_limits(case, rows) for case, rows in zip(prop.cases, prop.strict, strict=True)])
+        point = None
+        if verdict.counterexample is not None:
+            verdict, point = _settle(work, prop.cases, verdict)
+        if point is None or not _is_strict(work, prop, point):
+            return Verdict("unknown", seconds=verdict.seconds, detail="a limit is reached, and may not be passed")
     if not proof or verdict.status == "unknown" or trees is None:
         return verdict
     statement = VerifyStatement("holds" if point is None else "violated", case_sets(prop), point)
     return replace(verdict, proof=make_proof(statement, trees, net=work))
+
+
+def _is_strict(net: Network, prop: Property, point: Sequence[Any]) -> bool:
+    """Whether an input is in a case with its strict rows below their limits."""
+    low, high = _output_ends(net, [Fraction(value) for value in point])
+    return any(
+        case.contains(point, low, high) and case.is_below(rows, point, low, high)
+        for case, rows in zip(prop.cases, prop.strict, strict=True)
+    )
+
+
+def _move_limits(case: Case, rows: tuple[int, ...]) -> Case:
+    """Return a case with the limits of some rows a little lower."""
+    d = [Fraction(limit) - (STRICT * (1 + abs(Fraction(limit))) if k in rows else 0) for k, limit in enumerate(case.d)]
+    return replace(case, d=as_numbers(d, (-1,)))
 
 
 def _settle(net: Network, exact: Sequence[Case], verdict: Verdict) -> tuple[Verdict, tuple[Any, ...] | None]:

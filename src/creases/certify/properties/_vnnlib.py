@@ -6,6 +6,10 @@ Constants ``X_0, X_1, ...`` are the inputs, ``Y_0, Y_1, ...`` the outputs; asser
 a polytope of inputs and outputs. Strict comparisons are read as ``<=`` and ``>=``. Numbers are taken as they are
 written, as fractions: nothing is rounded.
 
+Version 2.0 declares networks with named inputs and outputs, ``(declare-network f (declare-input X real [5])
+(declare-output Y real [2]))``, whose entries are ``X[0]``, ``X[1]``, ...; strict comparisons of outputs stay strict
+there. A file about two networks is a property of both side by side: inputs that it says are equal are one input.
+
 References
 ----------
 .. [1] Guidotti, Demarchi, Tacchella, Pulina, "The Verification of Neural Networks Library (VNN-LIB)", vnnlib.org.
@@ -15,25 +19,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
 from pathlib import Path
 
 from creases._files import read_text
-from creases.certify.properties._property import Case, Property, as_numbers
+from creases.certify.properties._property import Case, PartNetwork, Property, as_numbers
 from creases.errors import FileError
 
 #: The most cases that assertions may multiply out to.
 MAX_CASES = 20_000
 
+#: The most entries of a declared tensor.
+MAX_ENTRIES = 10_000_000
+
 #: Numbers must be below this in magnitude, and a written one must have an exponent below this many digits of 10.
 LARGEST, MAX_EXPONENT, MAX_DIGITS = Fraction(10) ** 300, 1000, 4000
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
+_ENTRY = re.compile(r"([^\s()\[\]]+)\[([0-9]+(?:,[0-9]+)*)\]")
+_COMPARISONS = ("<=", ">=", "<", ">", "=", "==")
+_TYPES = ("real", "float16", "float32", "float64")
 _VARIABLE = re.compile(r"([XY])_([0-9]+)")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,6}))?")
-_IGNORED = ("set-logic", "set-info", "set-option", "check-sat", "get-model", "exit")
+_IGNORED = ("vnnlib-version", "set-logic", "set-info", "set-option", "check-sat", "get-model", "exit")
 
 Expression = str | list["Expression"]
 
@@ -44,6 +54,7 @@ class Linear:
 
     of: dict[tuple[str, int], Fraction] = field(default_factory=dict)
     constant: Fraction = Fraction(0)
+    is_strict: bool = False  #: whether it must be below 0, not only at most 0
 
     def scaled(self, factor: Fraction | int) -> Linear:
         """Return the term times a number."""
@@ -92,36 +103,69 @@ def parse_vnnlib(text: str, source: str = "property") -> Property:
     return _Reader(source).read(text)
 
 
+@dataclass(frozen=True)
+class _Tensor:
+    """A declared input or output of version 2.0."""
+
+    kind: str  #: X or Y
+    shape: tuple[int, ...]
+    first: int  #: the number of its first entry among all inputs or outputs
+
+
 class _Reader:
     def __init__(self, source: str) -> None:
         self.source = source
         self.variables: set[tuple[str, int]] = set()
+        self.tensors: dict[str, _Tensor] = {}  # by name; version 2.0
+        self.networks: dict[str, tuple[list[int], list[int]]] = {}  # the numbers of inputs and outputs of each
+        self.same_as: dict[int, int] = {}  # inputs that are equal to one with a smaller number
 
     def fail(self, problem: str) -> FileError:
         return FileError(f"cannot read {self.source} as a VNN-LIB file: {problem}")
 
     def read(self, text: str) -> Property:
         cases: list[Conjunction] = [()]
-        for command in self._expressions(text):
+        commands = list(self._expressions(text))
+        for command in commands:
             if not isinstance(command, list) or not command or not isinstance(command[0], str):
                 raise self.fail(f"{_show(command)} is not a command")
             name = command[0]
             if name in ("declare-const", "declare-fun"):
                 self._declare(command)
+            elif name == "declare-network":
+                self._declare_network(command)
             elif name == "assert":
                 if len(command) != 2:
                     raise self.fail(f"{_show(command)} must have one statement")
-                cases = self._product([cases, self._statement(command[1])])
+                if not self._joins_inputs(command[1]):
+                    cases = self._product([cases, self._statement(command[1])])
             elif name not in _IGNORED:
                 raise self.fail(f"the command {name} is not known; use declare-const and assert")
         n, m = (self._count(kind) for kind in "XY")
-        return Property(n, m, tuple(self._case(terms, n, m) for terms in cases))
+        if not self.networks:
+            return Property(n, m, tuple(self._case(terms, n, m) for terms in cases))
+        kept = [j for j in range(n) if j not in self.same_as]  # an input that equals another one is that one
+        column = {j: kept.index(self._first_equal(j)) for j in range(n)}
+        renamed = [tuple(_rename(term, column) for term in terms) for terms in cases]
+        return Property(
+            len(kept),
+            m,
+            tuple(self._case(terms, len(kept), m) for terms in renamed),
+            strict=tuple(_strict_rows(terms) for terms in renamed),
+            networks=tuple(
+                PartNetwork(name, tuple(column[j] for j in inputs), len(outputs))
+                for name, (inputs, outputs) in self.networks.items()
+            )
+            if len(self.networks) > 1
+            else (),
+        )
 
     # -- syntax -------------------------------------------------------------------------------------------------------
 
     def _expressions(self, text: str) -> Iterator[Expression]:
         """Yield the expressions at the top level."""
         without_comments = re.sub(r";[^\n]*", "", text)
+        without_comments = re.sub(r"\[[^\]()]*\]", lambda part: re.sub(r"\s", "", part[0]), without_comments)
         stack: list[list[Expression]] = []
         for token in _TOKEN.findall(without_comments):
             if token == "(":
@@ -150,6 +194,72 @@ class _Reader:
             raise self.fail(f"{name} must be Real, got {_show(kind)}")
         self.variables.add((match[1], int(match[2])))
 
+    def _declare_network(self, command: list[Expression]) -> None:
+        if len(command) < 2 or not isinstance(command[1], str) or command[1] in self.networks:
+            raise self.fail(f"{_show(command)} must declare a network with a name of its own")
+        numbers: dict[str, list[int]] = {"X": [], "Y": []}
+        for part in command[2:]:
+            if not isinstance(part, list) or not part:
+                raise self.fail(f"{_show(part)} is no declaration of an input or output")
+            if part[0] in ("equal-to", "isomorphic-to"):
+                if part[1:] not in [[name] for name in self.networks]:
+                    raise self.fail(f"{_show(part)} names no network that is declared before it")
+                continue
+            kind = {"declare-input": "X", "declare-output": "Y"}.get(str(part[0]))
+            if kind is None:
+                raise self.fail(f"{_show(part)} is not supported; use declare-input and declare-output")
+            numbers[kind] += self._declare_tensor(part, kind)
+        if not numbers["X"] or not numbers["Y"]:
+            raise self.fail(f"the network {command[1]} must have an input and an output")
+        self.networks[command[1]] = numbers["X"], numbers["Y"]
+
+    def _declare_tensor(self, part: list[Expression], kind: str) -> range:
+        name, type_, shape = part[1:] if len(part) == 4 else ("", "", "")
+        match = re.fullmatch(r"\[([0-9]+(?:,[0-9]+)*)?\]", shape) if isinstance(shape, str) else None
+        if not isinstance(name, str) or match is None or name in self.tensors:
+            raise self.fail(f"{_show(part)} must have a name of its own, a type and a shape, such as X real [5]")
+        if str(type_).lower() not in _TYPES:
+            raise self.fail(f"{name} must be real, got {_show(type_)}")
+        sizes = tuple(map(int, match[1].split(","))) if match[1] else ()
+        first = sum(1 for k, _ in self.variables if k == kind)
+        if prod(sizes) > MAX_ENTRIES:
+            raise self.fail(f"{name} has more than {MAX_ENTRIES:,} entries")
+        self.tensors[name] = _Tensor(kind, sizes, first)
+        numbers = range(first, first + prod(sizes))
+        self.variables.update((kind, number) for number in numbers)
+        return numbers
+
+    def _joins_inputs(self, part: Expression) -> bool:
+        """Whether an assertion says that two inputs are equal; they are one input then."""
+        if len(self.networks) < 2 or not isinstance(part, list) or len(part) != 3 or part[0] not in ("=", "=="):
+            return False
+        keys = [self._entry(side) if isinstance(side, str) else None for side in part[1:]]
+        if any(key is None or key[0] != "X" for key in keys):
+            return False
+        low, high = sorted(self._first_equal(key[1]) for key in keys if key is not None)
+        if low != high:
+            self.same_as[high] = low
+        return True
+
+    def _first_equal(self, number: int) -> int:
+        while number in self.same_as:
+            number = self.same_as[number]
+        return number
+
+    def _entry(self, text: str) -> tuple[str, int] | None:
+        """Return the input or output that a name with an index means; None if it is none."""
+        match = _ENTRY.fullmatch(text)
+        tensor = self.tensors.get(match[1] if match else text)
+        if tensor is None:
+            return None
+        index = tuple(map(int, match[2].split(","))) if match else ()
+        if len(index) != len(tensor.shape) or any(i >= size for i, size in zip(index, tensor.shape, strict=True)):
+            raise self.fail(f"{text} is no entry of a tensor of shape {list(tensor.shape)}")
+        number = 0
+        for i, size in zip(index, tensor.shape, strict=True):
+            number = number * size + i
+        return tensor.kind, tensor.first + number
+
     def _count(self, kind: str) -> int:
         numbers = {number for k, number in self.variables if k == kind}
         missing = sorted(set(range(len(numbers))) - numbers)
@@ -163,21 +273,24 @@ class _Reader:
         """Return a statement as a disjunction of conjunctions."""
         if not isinstance(part, list) or not part or not isinstance(part[0], str):
             raise self.fail(f"{_show(part)} is not a statement")
+        if len(part) == 3 and part[1] in _COMPARISONS and part[0] not in _COMPARISONS:
+            part = [part[1], part[0], part[2]]
         name, arguments = part[0], part[1:]
         if name == "and":
             return self._product([[()], *(self._statement(argument) for argument in arguments)])
         if name == "or":
             either = [case for argument in arguments for case in self._statement(argument)]
             return self._check_size(either)
-        if name not in ("<=", ">=", "<", ">", "="):
+        if not isinstance(name, str) or name not in _COMPARISONS:
             raise self.fail(f"{name} is not supported in a statement; use and, or, <=, >=")
         if len(arguments) != 2:
             raise self.fail(f"{_show(part)} must compare two terms")
         left, right = (self._term(argument) for argument in arguments)
         less = self._check_range(left.plus(right.scaled(-1)))
-        if name == "=":
+        if name in ("=", "=="):
             return [(less, less.scaled(-1))]
-        return [(less if name in ("<=", "<") else less.scaled(-1),)]
+        term = less if name in ("<=", "<") else less.scaled(-1)
+        return [(replace(term, is_strict=name in ("<", ">") and bool(self.networks)),)]
 
     def _product(self, parts: list[list[Conjunction]]) -> list[Conjunction]:
         cases: list[Conjunction] = [()]
@@ -214,8 +327,11 @@ class _Reader:
         raise self.fail(f"{name} is not supported in a term; use +, - and * by a number")
 
     def _atom(self, text: str) -> Linear:
+        entry = self._entry(text)
+        if entry is not None:
+            return Linear({entry: Fraction(1)})
         match = _VARIABLE.fullmatch(text)
-        if match is not None:
+        if match is not None and not self.networks:
             key = (match[1], int(match[2]))
             if key not in self.variables:
                 raise self.fail(f"{text} is used before it is declared")
@@ -248,6 +364,8 @@ class _Reader:
                     box[j][0] = end if low is None else max(low, end)
             else:
                 inputs.append((_row(used, "X", n), limit))
+        if any(end is None for pair in box for end in pair):
+            _imply_ends(box, inputs)
         ends = [self._ends(j, *pair) for j, pair in enumerate(box)]
         if any(low > high for low, high in ends):  # no input is in the case: state that by a row
             inputs.append(([zero] * n, Fraction(-1)))
@@ -275,6 +393,34 @@ class _Reader:
         if any(abs(value) >= LARGEST for value in (*term.of.values(), term.constant)):
             raise self.fail("a coefficient or limit is 1e300 or larger once its terms are multiplied out")
         return term
+
+
+def _imply_ends(box: list[list[Fraction | None]], rows: list[tuple[list[Fraction], Fraction]]) -> None:
+    """Fill ends that are missing with what rows of inputs, at most a limit each, imply from the others."""
+    for _ in range(len(box)):
+        for row, limit in rows:
+            used = [(j, a) for j, a in enumerate(row) if a]
+            least = [None if (end := box[j][0 if a > 0 else 1]) is None else a * end for j, a in used]
+            for k, (j, a) in enumerate(used):
+                others = [value for i, value in enumerate(least) if i != k]
+                side = 1 if a > 0 else 0
+                if box[j][side] is None and None not in others:
+                    box[j][side] = (limit - sum((value for value in others if value is not None), Fraction(0))) / a
+
+
+def _rename(term: Linear, column: dict[int, int]) -> Linear:
+    """Return a term of other inputs; terms of inputs that are now one are added up."""
+    total = Linear({}, term.constant, term.is_strict)
+    for (kind, number), value in term.of.items():
+        key = (kind, column[number] if kind == "X" else number)
+        total.of[key] = total.of.get(key, Fraction(0)) + value
+    return total
+
+
+def _strict_rows(terms: Conjunction) -> tuple[int, ...]:
+    """Return which of the rows of outputs are strict."""
+    rows = [term for term in terms if any(kind == "Y" and value for (kind, _), value in term.of.items())]
+    return tuple(k for k, term in enumerate(rows) if term.is_strict)
 
 
 def _row(of: dict[tuple[str, int], Fraction], kind: str, size: int) -> list[Fraction]:
