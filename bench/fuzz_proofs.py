@@ -12,9 +12,9 @@ ordinary scales, and there without limits that are within rounding of what is re
 seed: `--seed SEED --count 1` asks again. The exit status is 1 if any is false. `--proofs` checks the certificate of
 each verdict that carries one. `creases` is imported from PYTHONPATH.
 
-`--written N` instead asks every search that can write a proof until it has N of them: networks with max-pooling, clamps,
-leaks and residual sums, inputs in units of 1e-12 to 1e12. Counts proofs that the check refuses, and answers that have
-none and do not say why.
+`--written N` instead asks every search that can write a proof until it has N of them: networks with max-pooling,
+clamps, leaks and residual sums, inputs in units of 1e-12 to 1e12. Counts proofs that the check refuses, and answers
+that have none and do not say why.
 """
 
 from __future__ import annotations

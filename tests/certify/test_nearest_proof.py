@@ -44,7 +44,7 @@ def test_networks_as_they_begin_are_verified_by_the_tree_of_the_search(seed: int
     torch.manual_seed(seed)
     parts = [nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2)]
     net = creases.read(nn.Sequential(*parts).double(), (2,))
-    change = nearest(net, [0.3, 0.2])
+    change = nearest(net, [0.3, 0.2], budget=600)
     assert change.proved
     assert change.proof is not None, change.proof_note
     assert any(node.cuts for part in change.proof.proofs for node in part.tree)

@@ -64,9 +64,9 @@ class Evidence(NamedTuple):
         mixed = np.flatnonzero(bent & (whole > 0))
         slope = (taken * slopes[number[used]]).sum(axis=0)[mixed] / whole[mixed]
         is_goal = code >= 0
-        goal = np.bincount(code[is_goal], y[is_goal] / size, minlength=1) if is_goal.any() else np.zeros(0)
+        goal = np.asarray(np.bincount(code[is_goal], y[is_goal] / size), float)
         units, place = np.unique(-1 - code[~is_goal], return_inverse=True)
-        sides = np.bincount(place, y[~is_goal] / size) if len(units) else np.zeros(0)
+        sides = np.asarray(np.bincount(place, y[~is_goal] / size), float)
         return cls(goal, total / size, units, sides, mixed, slope, ends / size)
 
     def multipliers(self, question: Question, rows: int) -> Multipliers:

@@ -180,7 +180,7 @@ def bound_units(
     :class:`OutOfTimeError` is raised.
     """
     low, high = low.copy(), high.copy()
-    some = (balls.low <= balls.high).all(axis=1)
+    some = np.asarray((balls.low <= balls.high).all(axis=1))
     leak = net.leak
     for k in range(len(net.layers)):
         if time.perf_counter() > deadline:

@@ -150,7 +150,10 @@ class _Combination:
         """Return an affine function of the input above the combination over the node; None if that fails."""
         parts = self.coefficients or {0: np.full(bounds.machine.n_in, Fraction(0), dtype=object)}
         rows = {number: _floats(row)[None] for number, row in parts.items()}
-        return bounds.plane(rows, _float(self.constant), self.slopes, self.box)
+        try:
+            return bounds.plane(rows, _float(self.constant), self.slopes, self.box)
+        except OverflowError:  # of a fraction beyond floats
+            return None
 
     def maximum(self, bounds: Bounds, *, by_intervals: bool = False) -> Any:
         """Bound the combination over the node, by bounds in floats or in fractions; infinite if that fails."""
