@@ -20,7 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from creases._compiled import has_compiled
 from creases._typing import Bools, Floats, Ints
+from creases.certify._maximize import shrink_kernel
 from creases.certify._maximize.dense import Dense, DenseForm, gamma
 from creases.certify._maximize.domain import Domain, outward
 from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes, relu_lines
@@ -119,6 +121,10 @@ class LayerSearch:
 
     def run(self, until: float) -> bool:
         """Search until a time; return whether the box has such a point, or may have one."""
+        begin = time.monotonic()
+        self._shrink(self.root)
+        if has_compiled(shrink_kernel):  # once on a machine, which does not count
+            until += time.monotonic() - begin
         room = max(4, BATCH_SIZE // sum(self.B.shape))
         stack, steps, is_open = [self.root], ROOT_STEPS, False
         while stack:
