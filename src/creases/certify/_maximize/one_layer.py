@@ -178,7 +178,7 @@ class LayerSearch:
         kept = np.take_along_axis(score, units, axis=1) >= 0
         at, column = np.nonzero(kept)
         parent = np.concatenate([at, at])
-        tried = _Batch.join([_set_side(nodes.take(at), units[at, column], np.int8(side)) for side in (OFF, ON)])
+        tried = _Batch.join([_set_side(nodes.take(at), units[at, column], side) for side in (OFF, ON)])
         children, index = self._shrink(tried)
         gain = np.full(2 * len(at), np.inf)
         gain[index] = (1 - (children.high - children.low) / before[parent[index]]).sum(axis=1)
@@ -221,7 +221,7 @@ class LayerSearch:
 
     def _improve(self, nodes: _Batch, steps: int) -> tuple[_Batch, Floats, Floats, Floats]:
         """Improve multipliers; return the nodes that are not shown to be empty, bounds, slopes and points (b, n)."""
-        lines = self._lines(nodes)
+        lines: tuple[Floats, ...] = self._lines(nodes)
         mean = (nodes.low + nodes.high) / 2
         best = replace(nodes, rows=nodes.rows.copy(), slopes=nodes.slopes.copy(), betas=nodes.betas.copy())
         least = np.full(len(mean), np.inf)
@@ -330,7 +330,7 @@ class LayerSearch:
         return any(least[i] >= -1e-12 and self.reaches(X[i]) for i in np.argsort(-least)[:4])
 
 
-def _set_side(nodes: _Batch, units: Ints, sides: Ints) -> _Batch:
+def _set_side(nodes: _Batch, units: Ints, sides: Ints | int) -> _Batch:
     """Return nodes with one more side known each."""
     new = nodes.sides.copy()
     new[np.arange(len(units)), units] = sides
