@@ -129,6 +129,12 @@ def is_cached(module: ModuleType) -> bool:
     return folder is not None and any(folder.glob(f"{module.__name__.rpartition('.')[2]}.*.nbi"))
 
 
+def has_compiled(module: ModuleType) -> bool:
+    """Return whether this process compiled kernels of a module, which numba's cache did not hold as they are."""
+    kernels = [each for each in vars(module).values() if isinstance(each, Kernel)]
+    return any(sum(kernel.compiled.stats.cache_misses.values()) > 0 for kernel in kernels)
+
+
 def cache_folder(module: ModuleType) -> Path | None:
     """Return the folder in which numba caches the kernels of a module; None if it cannot write to any."""
     kernel = next(each for each in vars(module).values() if isinstance(each, Kernel))

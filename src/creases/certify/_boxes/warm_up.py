@@ -21,14 +21,13 @@ def compile_search(announce: Callable[[], None]) -> bool:
     announce
         Called before kernels are compiled; not where numba's cache holds them.
     """
-    from creases._compiled import is_cached
+    from creases._compiled import has_compiled, is_cached
     from creases.certify._boxes import kernel
 
-    is_new = not is_cached(kernel)
-    if is_new:
+    if not is_cached(kernel):
         announce()
     _search_once()
-    return is_new
+    return has_compiled(kernel)
 
 
 @cache

@@ -20,7 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from creases._compiled import has_compiled
 from creases._typing import Bools, Floats, Ints
+from creases.certify._maximize import shrink_kernel
 from creases.certify._maximize.dense import Dense, DenseForm, gamma
 from creases.certify._maximize.domain import Domain, outward
 from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes, relu_lines
@@ -119,6 +121,10 @@ class LayerSearch:
 
     def run(self, until: float) -> bool:
         """Search until a time; return whether the box has such a point, or may have one."""
+        begin = time.monotonic()
+        self._shrink(self.root)
+        if has_compiled(shrink_kernel):  # once on a machine, which does not count
+            until += time.monotonic() - begin
         room = max(4, BATCH_SIZE // sum(self.B.shape))
         stack, steps, is_open = [self.root], ROOT_STEPS, False
         while stack:
@@ -172,7 +178,7 @@ class LayerSearch:
         kept = np.take_along_axis(score, units, axis=1) >= 0
         at, column = np.nonzero(kept)
         parent = np.concatenate([at, at])
-        tried = _Batch.join([_set_side(nodes.take(at), units[at, column], np.int8(side)) for side in (OFF, ON)])
+        tried = _Batch.join([_set_side(nodes.take(at), units[at, column], side) for side in (OFF, ON)])
         children, index = self._shrink(tried)
         gain = np.full(2 * len(at), np.inf)
         gain[index] = (1 - (children.high - children.low) / before[parent[index]]).sum(axis=1)
@@ -215,7 +221,7 @@ class LayerSearch:
 
     def _improve(self, nodes: _Batch, steps: int) -> tuple[_Batch, Floats, Floats, Floats]:
         """Improve multipliers; return the nodes that are not shown to be empty, bounds, slopes and points (b, n)."""
-        lines = self._lines(nodes)
+        lines: tuple[Floats, ...] = self._lines(nodes)
         mean = (nodes.low + nodes.high) / 2
         best = replace(nodes, rows=nodes.rows.copy(), slopes=nodes.slopes.copy(), betas=nodes.betas.copy())
         least = np.full(len(mean), np.inf)
@@ -324,7 +330,7 @@ class LayerSearch:
         return any(least[i] >= -1e-12 and self.reaches(X[i]) for i in np.argsort(-least)[:4])
 
 
-def _set_side(nodes: _Batch, units: Ints, sides: Ints) -> _Batch:
+def _set_side(nodes: _Batch, units: Ints, sides: Ints | int) -> _Batch:
     """Return nodes with one more side known each."""
     new = nodes.sides.copy()
     new[np.arange(len(units)), units] = sides

@@ -237,8 +237,10 @@ def _decide(case: OpenCase | Decision, until: float, keep_tree: bool) -> Decisio
         return case
     case.search.limits = replace(case.search.limits, deadline=until)
     search = case.search
-    is_layer = not keep_tree and isinstance(search, TreeSearch) and is_made_for(search.form, search.domain)
-    found = search.search_layer(case.start) if is_layer else search.run(case.start)
+    if not keep_tree and isinstance(search, TreeSearch) and is_made_for(search.form, search.domain):
+        found = search.search_layer(case.start)
+    else:
+        found = search.run(case.start)
     if case.is_inside(found.lower, found.where):
         return Decision(found.where)
     return Decision(is_open=not found.upper < 0, tree=found.tree if case.has_proof else None)
