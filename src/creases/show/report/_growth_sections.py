@@ -82,9 +82,10 @@ def growth_sections(
                 *([_ledger(run)] if run.history.records else []),
             ],
         ),
-        *_group(WRONG, [hardest_section(net, run.data, weights)]),
+        *_group(WRONG, [hardest_section(net, run.data, weights, models[0].predictions)]),
         *_group(
-            SURE, [*confidence_sections(net, run.data), *change_sections(shift_decision(net, run.threshold), run.data)]
+            SURE,
+            [*confidence_sections(run.data, models[0]), *change_sections(shift_decision(net, run.threshold), run.data)],
         ),
         *_group(USE, [_loading(run, model), _reproduction(run, again)]),
         *_group(DETAILS, of_network),

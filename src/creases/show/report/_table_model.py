@@ -126,8 +126,8 @@ def _errors(model: TableModel, models: Sequence[Baseline]) -> list[Section]:
     assert data is not None
     if not len(data.test):
         return []
-    section = quality_sections(data, models)[1]
-    return [section | ({"charts": section["charts"][:1]} if "charts" in section else {})]
+    sections = quality_sections(data, models)[1:2]  # of many classes there is no confusion matrix
+    return [section | ({"charts": section["charts"][:1]} if "charts" in section else {}) for section in sections]
 
 
 def _loading(model: TableModel, name: str) -> Section:

@@ -202,7 +202,7 @@ class TableView:
         rows = np.flatnonzero(before != after)
         examples = [
             {
-                "row": int(row) + 1,
+                "row": int(row if problem.rows is None else problem.rows[row]),
                 "before": first.classes[before[row]],
                 "after": first.classes[after[row]],
                 "truth": first.classes[int(problem.y[row])],

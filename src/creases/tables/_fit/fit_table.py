@@ -39,6 +39,7 @@ def fit_table(
     shapes: Mapping[str, str] | None = None,
     task: Literal["classification", "regression"] | None = None,
     missing: Literal["indicate", "mean", "drop", "error"] = "indicate",
+    header: bool | None = None,
     inputs: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
@@ -68,10 +69,11 @@ def fit_table(
         Arrow's ``__arrow_c_stream__``, which is written to a temporary Parquet file first. Its stages, knots and
         penalties are chosen on a sample of 40,000 rows, as those of any table of more; all rows are then fitted, in
         sums over blocks of them.
-    target, task, missing, inputs, drop, kinds
-        The column to predict, by default the last, whether it has classes or values, by default what it looks like, and
-        what to do with missing values and columns; see :func:`creases.tables.read_table`. Not for a problem. Several
-        columns of values are predicted together, ``target=["width", "height"]``: a curve has a value for each.
+    target, task, missing, header, inputs, drop, kinds
+        The column to predict, by default the last, whether it has classes or values, by default what it looks like,
+        what to do with missing values and columns, and whether a CSV file begins with names; see
+        :func:`creases.tables.read_table`. Not for a problem. Several columns of values are predicted together,
+        ``target=["width", "height"]``: a curve has a value for each.
     kind
         ``"curves"``, or ``"network"``: a network that starts as the linear model and grows by units, as
         :func:`creases.grow` does.
@@ -116,9 +118,9 @@ def fit_table(
 
         with spool(table, engine) as files:
             return _fit_files(files, reading, config, where)
-    if found := find_table_files(table, max_memory=max_memory):
+    if found := find_table_files(table, header=header, max_memory=max_memory):
         return _fit_files(found, reading, config, where)
-    problem = _read_problem(table, reading)
+    problem = _read_problem(table, reading | {"header": header})
     if isinstance(config, CurveConfig):
         return fit_problem(problem, config)
     return _grow_network(problem, config, callbacks, progress)
@@ -219,7 +221,7 @@ def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig | Grow
 def _read_problem(table: Any, reading: Mapping[str, Any]) -> Problem:
     if isinstance(table, Problem):
         for name, value in reading.items():
-            if value and value != "indicate":
+            if value not in (None, (), "indicate"):
                 raise InputError(name, "not be given for a problem, which has been read", repr(value))
         return table
     if isinstance(table, str | Path) or hasattr(table, "columns"):

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from creases import problems
 from creases._files import parse_json, read_text, write_json
 from creases.errors import FileError, InputError
-from creases.problems import Problem
+from creases.problems import Problem, names
+from creases.problems import get as get_problem
 from creases.tables._folder.folder import RunFile
 from creases.tables._reading.table import read_table
 from creases.tables._split.options import CurveConfig
@@ -105,7 +105,7 @@ class RunSettings:
         for name in ("target", "task", "inputs", "drop", "kinds"):
             if getattr(self, name):
                 raise InputError(name, "not be given for a built-in problem", f"{getattr(self, name)!r}")
-        return problems.get(self.data)
+        return get_problem(self.data)
 
     def digest(self) -> str:
         """Return a digest of the data's file, or of the names and dates of many; "" for a built-in problem."""
@@ -205,14 +205,14 @@ def resolve_data(data: str) -> str:
         return str(path.resolve())
     if glob.has_magic(data):
         return str(path.absolute())
-    if path.is_dir() and ("/" in data or data.replace("-", "_") not in problems.names()):
+    if path.is_dir() and ("/" in data or data.replace("-", "_") not in names()):
         return str(path.resolve())
     if path.suffix or "/" in data:
         raise FileError(f"there is no file {data}")
     name = data.replace("-", "_")
-    if name not in problems.names():
+    if name not in names():
         try:
-            problems.get(name)
+            get_problem(name)
         except InputError as problem:  # it knows which names are close
             expected = problem.expected.removeprefix("be ")
             raise InputError("data", f"be a file or {expected}", repr(data), problem.hint) from None
