@@ -63,7 +63,7 @@ def test_an_edit_names_rows_as_the_table_numbers_them(skewed):
 
 def test_a_loaded_run_is_edited_on_the_rows_it_was_fitted_to(skewed, tmp_path):
     skewed.to_csv(tmp_path / "ill.csv", index=False)
-    run("grow", tmp_path / "ill.csv", "--out", tmp_path / "o")
+    run("fit", tmp_path / "ill.csv", "--out", tmp_path / "o")
     loaded, fitted = creases.load(tmp_path / "o"), creases.fit_table(tmp_path / "ill.csv")
     edit, same = loaded.edit(flatten=["size"]), fitted.edit(flatten=["size"])
     assert edit.flips.tolist() == same.flips.tolist()
@@ -117,7 +117,7 @@ def test_a_model_fitted_in_blocks_is_opened_by_a_process_that_may_start_no_other
         X = rng.normal(size=(20_000, 3))
         frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": X[:, 0] + np.abs(X[:, 1]) + X[:, 2]})
         frame.to_parquet(tmp_path / f"part-{k}.parquet", index=False)
-    run("grow", tmp_path / "part-*.parquet", "--out", tmp_path / "o")
+    run("fit", tmp_path / "part-*.parquet", "--out", tmp_path / "o")
     context = multiprocessing.get_context("spawn")
     answers = context.Queue()
     worker = context.Process(target=_load_rows, args=(str(tmp_path / "o"), answers), daemon=True)
@@ -135,7 +135,7 @@ def grown(skewed, tmp_path_factory):
     """A network of two classes with a threshold far from one half, in a folder, and its report."""
     home = tmp_path_factory.mktemp("grown")
     skewed.dropna().to_csv(home / "ill.csv", index=False)
-    run("grow", home / "ill.csv", "--kind", "network", "--threshold", 0.05, "--out", home / "o")
+    run("grow", home / "ill.csv", "--threshold", 0.05, "--out", home / "o")
     run("report", home / "o", "--out", home / "r.html")
     sections = {section["title"]: section for section in parse((home / "r.html").read_text("utf-8"))[0]["sections"]}
     return creases.load(home / "o"), skewed.dropna().reset_index(drop=True), sections, home / "o"

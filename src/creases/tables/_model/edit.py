@@ -54,21 +54,18 @@ def edit_model(
     forbid: Sequence[tuple[str, str]],
 ) -> Edit:
     """Return the changed model; see :meth:`TableModel.edit`."""
-    additive = model.additive
-    if additive is None:
-        raise InputError("kind", 'be "curves" for a model to be edited', '"network"')
-    curves = dict(additive.curves)
+    curves = dict(model.curves)
     for name, moves in move.items():
         curves[name] = _move_knots(_find_curve(curves, name, "move"), moves)
     for name, knots in remove.items():
         curves[name] = _remove_knots(_find_curve(curves, name, "remove"), knots)
     for name in _inputs_of(model, flatten):
         curves[name] = replace(curves[name], values=0 * curves[name].values, errors=0 * curves[name].errors)
-    function = replace(additive, curves=curves, planes=_kept_planes(model, forbid))
+    function = replace(model.function, curves=curves, planes=_kept_planes(model, forbid))
     data = _data_of(model)
-    changed = replace(model, function=function, facts={}, run=None, data=data)
+    changed = replace(model, function=function, facts={}, data=data)
     X, numbers = _rows_of(model, data, rows)
-    before, after = additive.scores(X), function.scores(X)
+    before, after = model.function.scores(X), function.scores(X)
     classes = None if model.classes is None else [each.classes_of(X) for each in (model, changed)]
     flips = numbers[classes[0] != classes[1]] if classes else np.zeros(0, np.int64)
     return Edit(changed, flips, after - before, _compare_scores(model, changed, data))

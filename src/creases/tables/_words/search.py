@@ -53,10 +53,10 @@ def cheapest_choice(
     most = min(most, first.cost)
     D, c = goal.directions(terms)
     need = c - D @ terms.scores(x[None])[0]  # (k,)
-    gains = [_gains(terms, x, D, options, columns) for options in columns]
+    gains = [terms.gains(x, D, options, columns) for options in columns]
     slack = ROUNDING * max(float(np.abs(need).max()), *(float(np.abs(gain).max()) for gain in gains), 1.0)
     order = sorted(range(len(columns)), key=lambda i: -float(gains[i].max()))
-    mixed = _mixed_columns(terms)
+    mixed = terms.mixed_columns()
     costs, kept = [], []
     for i in order:
         useful = np.ones(len(columns[i]), bool) if mixed[i] else _undominated(columns[i].costs, gains[i])
@@ -163,15 +163,7 @@ def _remaining_cost(hulls: list[tuple[Floats, Floats]], need: Floats) -> Floats:
 # -- bounds of what an option adds ------------------------------------------------------------------------------------
 
 
-def _mixed_columns(terms: Terms) -> list[bool]:
-    """Return for each column whether planes or units read it."""
-    names = {name for plane in terms.model.planes for group in plane.features for name in group}
-    units = terms.model.units
-    used = np.zeros(len(terms.encoding.features), bool) if units is None else np.any(units.weights != 0, axis=0)
-    return [bool(names & {f.name for f in term.features}) or bool(used[term.inputs].any()) for term in terms.columns]
-
-
-def _gains(terms: Terms, x: Floats, D: Floats, options: Options, columns: Sequence[Options]) -> Floats:
+def curve_gains(terms: Terms, x: Floats, D: Floats, options: Options, columns: Sequence[Options]) -> Floats:
     """Return by how much each option (n,) of a column brings each part of the goal (n, k) nearer at most."""
     inputs = options.term.inputs
     curves = list(terms.model.curves.values())
