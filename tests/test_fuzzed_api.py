@@ -44,7 +44,7 @@ NO_CALLS = {
         baseline_warnings baselines block_losses check_explanations
         compare_losses compare_models compare_with_linear data_box describe_stage describe_step
         drive fit_problem grow_units load_settings make_curve_config make_growth_config metrics_summary
-        model_to_dict open_run shift_decision""",
+        model_to_dict name_result open_run shift_decision""",
     "takes a function, or no arguments, or is a part of others": """
         active_theme amount_colormap apply_theme class_color compile_kernels evaluation_mode
         get_axes make_problem mark_points names new_figure new_grid

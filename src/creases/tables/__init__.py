@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from creases.tables._folder.model_loading import load
     from creases.tables._folder.model_saving import model_to_dict
     from creases.tables._folder.saved_run import SavedRun, load_run
-    from creases.tables._folder.settings import FitSettings, RunSettings, load_settings, resolve_data
+    from creases.tables._folder.settings import FitSettings, RunSettings, load_settings, name_result, resolve_data
     from creases.tables._model.grown_model import GrownModel
     from creases.tables._model.row_model import RowModel
     from creases.tables._model.table_model import TableModel
@@ -118,6 +118,7 @@ __all__ = [
     "metrics_summary",
     "model_graphs",
     "model_to_dict",
+    "name_result",
     "parse_table",
     "points_card",
     "prepare_folder",
@@ -146,7 +147,7 @@ _HOMES = {
     "_folder.model_loading": ("load",),
     "_folder.model_saving": ("model_to_dict",),
     "_folder.saved_run": ("SavedRun", "load_run"),
-    "_folder.settings": ("FitSettings", "RunSettings", "load_settings", "resolve_data"),
+    "_folder.settings": ("FitSettings", "RunSettings", "load_settings", "name_result", "resolve_data"),
     "_model.grown_model": ("GrownModel",),
     "_model.row_model": ("RowModel",),
     "_model.table_model": ("TableModel",),

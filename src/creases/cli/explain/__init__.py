@@ -102,6 +102,8 @@ def _explain_row(
     from creases.tables import load
 
     table = load(folder)
+    if input_ is not None and row is not None:
+        raise InputError("input", "not be given with --row", input_)
     if input_ is None and row is None:
         if to is not None or fix:
             raise InputError("row", "be given with --to or --fix")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from creases.errors import InputError
-from creases.tables import load_settings
+from creases.tables import name_result
 
 RUN = "run.json"
 COMPARISON = "comparison.json"
@@ -26,7 +26,7 @@ def kind_of_result(result: Path) -> str:
                 str(result),
                 "pass a folder written by creases fit, grow or compare",
             )
-        return load_settings(result).result if kind == "growth run" else kind
+        return name_result(result) if kind == "growth run" else kind
     if not result.exists():
         raise InputError("result", "be an existing file or folder", str(result))
     if result.suffix in MAPS:

@@ -84,6 +84,10 @@ def _lead(model: TableModel, models: Sequence[Baseline]) -> str:
     what = f"Predicts ‘{model.target}’" if model.target else "A model"
     size = pluralize(model.function.n_bends, "bend")
     columns = pluralize(len(set(model.columns)), "column")
+    if not len(model.scored.data.test):  # type: ignore[union-attr]
+        return (
+            f"{what} from {columns}, with {size}: {score_name(model.task)} {format_score(models[0].train)} on all rows."
+        )
     return (
         f"{what} from {columns}, with {size}: test {score_name(model.task)} {format_score(models[0].test)} ({others})."
     )
@@ -95,21 +99,27 @@ def _scores(model: TableModel, models: Sequence[Baseline]) -> Section:
     verdicts = [str(each) for each in compare_models(models, data)]
     if any(text.startswith("Worse") for text in verdicts):
         verdicts.append("To try: more rows, or creases grow, which grows units of many columns.")
-    name = score_name(model.task)
+    name, is_tested = score_name(model.task), len(data.test) > 0
     second = "RMSE" if model.classes is None else "log loss"
     bars = [
         {
             "name": "this model" if not k else each.name,
-            "share": max(0.0, each.test),
-            "text": f"{format_score(each.test)}, {second} {_second_score(each)}",
+            "share": max(0.0, each.test if is_tested else each.train),
+            "text": f"{format_score(each.test)}, {second} {_second_score(each)}"
+            if is_tested
+            else format_score(each.train),
             "main": not k,
         }
         for k, each in enumerate(models)
     ]
-    held = pluralize(len(data.test), "test row")
+    held = (
+        f"{pluralize(len(data.test), 'test row')} that no model has seen"
+        if is_tested
+        else "the rows fitted: none is held out"
+    )
     return {
         "title": "Scores",
-        "text": f"{name[0].upper()}{name[1:]} on {held} that no model has seen. " + " ".join(verdicts),
+        "text": f"{name[0].upper()}{name[1:]} on {held}. " + " ".join(verdicts),
         "bars": bars,
         "note": f"On the rows fitted this model has {name} {format_score(models[0].train)}. The others are models of "
         "scikit-learn, fitted to the same rows.",

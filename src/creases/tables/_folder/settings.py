@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from creases._files import parse_json, read_text, write_json
-from creases.errors import FileError, InputError
+from creases.errors import CreasesError, FileError, InputError
 from creases.problems import Problem, names
 from creases.problems import get as get_problem
 from creases.tables._folder.folder import RunFile
@@ -249,6 +249,14 @@ COMMAND_OPTIONS = (
     "target", "task", "missing", "header", "inputs", "drop", "kinds", "test_fraction", "class_weight", "threshold",
     "when", "how", "hidden", "budget", "max_units", "seed",
 )  # fmt: skip
+
+
+def name_result(folder: Path) -> str:
+    """Return what a folder with settings holds, in words; one with damaged settings is taken for a growth run."""
+    try:
+        return _KINDS[parse_json(read_text(folder / RunFile.SETTINGS))["kind"]].result
+    except (CreasesError, OSError, ValueError, TypeError, KeyError):
+        return RunSettings.result
 
 
 def load_settings(folder: Path) -> FitSettings | RunSettings:

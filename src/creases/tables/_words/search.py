@@ -49,7 +49,7 @@ def cheapest_choice(
 
     Only changes that cost less than ``most`` are looked for; ``until`` is when to stop, by ``time.perf_counter``.
     """
-    first = _single_change(terms, x, goal, columns)
+    first = min(_single_change(terms, x, goal, columns), _greedy_change(terms, x, goal, columns), key=lambda c: c.cost)
     most = min(most, first.cost)
     D, c = goal.directions(terms)
     need = c - D @ terms.scores(x[None])[0]  # (k,)
@@ -102,6 +102,31 @@ def _single_change(terms: Terms, x: Floats, goal: Goal, columns: Sequence[Option
             k = int(reached.argmax())  # costs rise
             best = Choice(rows[k], float(options.costs[k]), float(options.costs[k]))
     return best
+
+
+def _greedy_change(terms: Terms, x: Floats, goal: Goal, columns: Sequence[Options]) -> Choice:
+    """Return a change that reaches the goal column by column, each moved as far as helps; it need not be cheap."""
+    row, cost, left, margin = x.copy(), 0.0, list(columns), -np.inf
+    while left:
+        trials = []
+        for options in left:
+            rows = np.repeat(row[None], len(options), axis=0)
+            rows[:, options.term.inputs] = options.values
+            margins = goal.margins(terms, terms.scores(rows)).min(axis=1)
+            reached = margins >= 0 if terms.classes is None else margins > 0
+            k = int(reached.argmax() if reached.any() else margins.argmax())  # costs rise
+            trials.append(
+                (not reached.any(), float(options.costs[k] if reached.any() else -margins[k]), options, rows[k])
+            )
+        is_far, size, options, row = min(trials, key=lambda trial: trial[:2])
+        cost += float(options.costs[(options.values == row[options.term.inputs]).all(axis=1).argmax()])
+        if not is_far:
+            return Choice(row, cost, cost)
+        if -size <= margin:
+            break
+        margin = -size
+        left = [other for other in left if other is not options]
+    return Choice(None, np.inf, np.inf)
 
 
 def _undominated(costs: Floats, gains: Floats) -> Bools:
