@@ -6,7 +6,7 @@
 All on one thread, in processor seconds, in one run, after a short fit of each that loads their libraries:
 
 - 10,000 x 50 (scikit-learn's make_classification, 4 classes): a fit of each with nothing set but its seed
-  (GrowingClassifier("network"); MLPClassifier on standardized columns) and the accuracy on 5,000 other rows, three
+  (GrowingClassifier(); MLPClassifier on standardized columns) and the accuracy on 5,000 other rows, three
   seeds in turn; ± is the standard error.
 - 100,000 x 50: a fit of GrowingClassifier.
 - 54,000 x 784 (MNIST): one proposal of at most 10 units by fold, and one by tiny, for the first layer of 784-64-64-10
@@ -69,7 +69,7 @@ def describe(values: list[float], digits: int) -> str:
 
 def compare_fits(rows: int, seeds: int) -> None:
     makers = {
-        "growing": lambda seed: GrowingClassifier("network", random_state=seed),
+        "growing": lambda seed: GrowingClassifier(random_state=seed),
         "mlp": lambda seed: make_pipeline(StandardScaler(), MLPClassifier(random_state=seed)),
     }
     took: dict[str, list[float]] = {name: [] for name in makers}
@@ -103,7 +103,7 @@ def compare_fits(rows: int, seeds: int) -> None:
 
 def fit_large(rows: int) -> None:
     X, y, X_test, y_test = table(rows, 0)
-    model = GrowingClassifier("network", random_state=0)
+    model = GrowingClassifier(random_state=0)
     took = seconds(lambda: model.fit(X, y))
     note("more_rows", f"{rows:,}")
     note("more_grown", f"{took:.1f} s")

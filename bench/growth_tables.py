@@ -5,7 +5,7 @@
 
 Every model sees the same five folds, each on one thread. Scores are accuracy, or R^2 for a regression.
 
-- growing: ``GrowingClassifier("network")`` or ``GrowingRegressor("network")`` with nothing set but the seed.
+- growing: ``GrowingClassifier()`` or ``GrowingRegressor()`` with nothing set but the seed.
 - linear: LogisticRegressionCV (10 values of C, 5 folds) or RidgeCV (13 values of alpha), columns standardized.
 - mlp: MLPClassifier or MLPRegressor with default parameters; columns, and targets of a regression, standardized.
 - tuned mlp: the same, with hidden sizes, alpha and early stopping chosen by 3 folds of the training rows; its time
@@ -116,7 +116,7 @@ TABLES = CLASSIFICATION | REGRESSION
 
 def make_model(name: str, classification: bool, seed: int) -> object:
     if name == GROWING:
-        return (GrowingClassifier if classification else GrowingRegressor)("network", random_state=seed)
+        return (GrowingClassifier if classification else GrowingRegressor)(random_state=seed)
     if name == LINEAR:
         model = LogisticRegressionCV(l1_ratios=(0,), use_legacy_attributes=False, max_iter=1000, random_state=seed)
         return make_pipeline(StandardScaler(), model if classification else RidgeCV(np.logspace(-3, 3, 13)))
@@ -147,7 +147,7 @@ def count_parameters(model: object) -> int | None:
 def import_all() -> None:
     """Import what growth needs before a clock starts, once in a process."""
     X = np.random.default_rng(0).normal(size=(60, 2))
-    GrowingClassifier("network", budget=2).fit(X, X[:, 0] > 0)
+    GrowingClassifier(budget=2).fit(X, X[:, 0] > 0)
 
 
 def measure(name: str, fold: int, folds: int, model: str, seed: int) -> dict[str, Any]:

@@ -221,7 +221,7 @@ def run_grown(rows: int, budget: float, tables: list[str], units: list[int]) -> 
         X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=rows, stratify=y, random_state=0)
         one_hot = [[4, 5], [6, 7, 8]] if name == "penguins" else []
         for most in units:
-            model = creases.GrowingClassifier("network", max_units=most, random_state=0).fit(X_train, y_train)
+            model = creases.GrowingClassifier(max_units=most, random_state=0).fit(X_train, y_train)
             shape = "-".join(map(str, model.hidden_))
             line = f"{name:14s} at most {most:3d}: {shape:5s} accuracy {model.score(X_test, y_test):.3f}"
             cells = [name, shape, f"{model.score(X_test, y_test):.3f}"]
@@ -258,7 +258,7 @@ def run_wide(rows: int, budget: float) -> None:
     for seed in range(3):
         X, y = wave_table(seed)
         options: Any = {"hidden": (50,), "max_units": 200, "early_stopping": False, "growth_patience": None}
-        model = creases.GrowingClassifier("network", budget=60, growth_share=0.5, random_state=seed, **options)
+        model = creases.GrowingClassifier(budget=60, growth_share=0.5, random_state=seed, **options)
         nets.append((model.fit(X[:-rows], y[:-rows]).network_, X[-rows:]))
     shapes = ", ".join(str(net.n_units) for net, _ in nets)
     print(f"{rows} rows of each of three networks of {shapes} units, at most {budget:g} s each")

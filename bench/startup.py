@@ -4,7 +4,7 @@
     python bench/startup.py --first         the same with an empty cache of kernels, once, as on the first call ever
     python bench/startup.py --only report   commands whose name contains a word
 
-Files are made in a temporary folder: a table of 400 rows, a network of 8 units as ONNX, a run of ``creases grow`` and a
+Files are made in a temporary folder: a table of 400 rows, a network of 8 units as ONNX, a model and a
 proof. CPU-seconds are user and system time of one process with one thread. Imports, and what numba compiles or loads
 from its cache, are measured in one more process (``bench/startup_probe.py``); work is the rest.
 """
@@ -28,12 +28,12 @@ from record import ROOT, note, note_table
 
 #: CPU-seconds as they were first measured, on a shared machine with one thread; ranges as they were given.
 BEFORE = {
-    "grow --help": "3.5",
+    "fit --help": "3.5",
     "predict": "6.7",
     "explain --row": "7 to 9",
     "map": "6.7",
     "README, first block": "7.7",
-    "grow": "16",
+    "fit": "16",
     "report": "12 to 18",
 }
 
@@ -42,7 +42,7 @@ AIMS = {"predict": 1.5, "explain --row": 1.5, "check": 1.5, "map": 3.0, "README,
 AIM_OF_HELP = 0.4
 
 #: Commands whose help is measured: all of them.
-HELP = ("grow", "predict", "map", "explain", "verify", "check", "compare", "spline", "prune", "report",
+HELP = ("fit", "grow", "predict", "map", "explain", "verify", "check", "compare", "spline", "prune", "report",
         "animate", "studio", "problems", "demo")  # fmt: skip
 
 #: What each name in the table runs; ``{new}`` is a name that no earlier run has used.
@@ -53,7 +53,7 @@ COMMANDS = {
     "check": "check proof.json net.onnx",
     "map": "map net.onnx",
     "README, first block": "readme.py",
-    "grow": "grow table.csv --target y --out {new}",
+    "fit": "fit table.csv --target y --out {new}",
     "report": "report run --out report.html",
 }
 
@@ -81,7 +81,7 @@ def make_files(folder: Path) -> None:
     block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     assert block is not None
     (folder / "readme.py").write_text(block[1], encoding="utf-8")
-    cpu_seconds(["grow", "table.csv", "--target", "y", "--out", "run"], folder)
+    cpu_seconds(["fit", "table.csv", "--target", "y", "--out", "run"], folder)
     cpu_seconds(["verify", "net.onnx", "property.vnnlib", "--proof", "proof.json"], folder)
 
 

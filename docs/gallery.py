@@ -23,7 +23,7 @@ Plotting functions take a result and return matplotlib axes, or a figure if ther
 
 TAIL = """## Reports of tables
 
-Reports written by `creases grow FILE --target COLUMN --out RUN` and `creases report RUN`, on a wide and on a narrow
+Reports written by `creases fit FILE --target COLUMN --out RUN` and `creases report RUN`, on a wide and on a narrow
 screen. The tables are used as they come in their packages.
 
 """

@@ -89,8 +89,8 @@ def main(names: list[str]) -> None:
         if not names or "table" in names:
             table, run = Path(folder) / "days.csv", str(Path(folder) / "rides")
             write_table(table)
-            grow = ["grow", str(table), "--target", "rides", "--out", run]
-            subprocess.run([sys.executable, "-m", "creases.cli", *grow], check=True, capture_output=True)
+            fit = ["fit", str(table), "--target", "rides", "--out", run]
+            subprocess.run([sys.executable, "-m", "creases.cli", *fit], check=True, capture_output=True)
             with studio(run) as address:
                 for scheme in ("light", "dark"):
                     take_screenshot(browser, address, drag_knot, scheme, f"studio-table-{scheme}.png")

@@ -15,7 +15,6 @@ from api_objects import (
     X,
     Y,
     coefficients,
-    columns,
     line,
     model,
     net,
@@ -149,24 +148,6 @@ def explain_calls() -> dict[str, Callable[[], Call]]:
     return {
         "attributions": lambda: Call(
             explain.attributions, {"net": net(), "x": X[0], "baseline": X[1], "output": 0, "names": ("a", "b")}
-        ),
-        "counterfactual": lambda: Call(
-            tables.counterfactual,
-            {
-                "net": net(),
-                "row": X[0],
-                "columns": columns(),
-                "target": 0,
-                "classes": ("u", "v", "w"),
-                "fixed": ["a"],
-                "rising": ["b"],
-                "falling": [],
-                "integer": [],
-                "box": BOX,
-                "norm": "l1",
-                "count": 1,
-                "budget": 1.0,
-            },
         ),
         "effects": lambda: Call(tables.effects, table | {"column": "a"}),
         "importance": lambda: Call(tables.importance, table),

@@ -96,7 +96,7 @@ def _run_kinds(folder: Path) -> dict[str, Kind]:
     options = ["--budget", "4", "--how", "random", "--when", "2", "--seed", "0"]
     result = CliRunner().invoke(
         app,
-        ["grow", str(folder / "table.csv"), "--out", str(run), "--kind", "network", *options],
+        ["grow", str(folder / "table.csv"), "--out", str(run), *options],
         catch_exceptions=False,
     )
     assert result.exit_code == 0, result.output

@@ -11,22 +11,26 @@ from creases.tables import TableEncoding, parse_table
 from creases.tables._stages.model import CurveModel
 from creases.tables._stages.pairs import PairHinges, Variable
 from creases.tables._stages.parts import Curve, Plane, Units
+from creases.tables._words.terms import Terms
 
 
 @dataclass
 class Model:
     """A model with curves, as words need it."""
 
-    additive: Any
+    function: Any
     encoding: TableEncoding | None
     features: tuple[str, ...]
     classes: tuple[str, ...] | None = None
     target: str = "y"
     threshold: float = 0.5
 
+    def terms(self):
+        return Terms.from_model(self)
+
     @property
     def network(self):
-        return self.additive.network
+        return self.function.network
 
 
 def make_model(text: str, curves: dict[str, tuple[list[float], list[Any]]], *, intercept: Any = 0.0, **options: Any):
@@ -42,8 +46,8 @@ def make_model(text: str, curves: dict[str, tuple[list[float], list[Any]]], *, i
         parts[feature.name] = Curve(feature.name, np.asarray(knots, float), values, 0 * values, feature.is_numeric)
     unknown = set(curves) - set(parts)
     assert not unknown, f"{unknown} are no inputs of {list(parts)}"
-    additive = CurveModel(problem.features, n_classes, np.asarray(intercept, float) * np.ones(m), parts)
-    return Model(additive, problem.encoding, problem.features, problem.classes, problem.target), problem
+    function = CurveModel(problem.features, n_classes, np.asarray(intercept, float) * np.ones(m), parts)
+    return Model(function, problem.encoding, problem.features, problem.classes, problem.target), problem
 
 
 TEXT = "age,home,garden,sold,y\n" + "".join(
@@ -71,7 +75,7 @@ def random_model(seed, n_classes, *, units=False, plane=False):
     if units:
         knots = tuple(np.array([x.min(), x.max() if np.ptp(x) else x.min() + 1]) for x in X.T)
         parts = rng.normal(size=(6, d)), rng.normal(size=6), rng.normal(size=(6, m)), rng.normal(size=m)
-        model.additive = type(model.additive)(**{**vars_of(model.additive), "units": Units(knots, *parts)})
+        model.function = type(model.function)(**{**vars_of(model.function), "units": Units(knots, *parts)})
     if plane:
         levels = [j for j, feature in enumerate(problem.encoding.features) if feature.column == "home"]
         variables = (Variable("number", 0, np.array([0])), Variable("category", 1, np.array(levels)))
@@ -79,11 +83,11 @@ def random_model(seed, n_classes, *, units=False, plane=False):
         hinges = PairHinges(variables, knots, np.zeros(4, int), np.array(levels), np.tile([1.0, 1.0, -1.2], (4, 1)))
         groups = ((problem.features[0],), tuple(problem.features[j] for j in levels))
         one = Plane(groups, hinges, 5 * rng.normal(size=(4, m)), {}, np.zeros(m))
-        model.additive = type(model.additive)(**{**vars_of(model.additive), "planes": (one,)})
+        model.function = type(model.function)(**{**vars_of(model.function), "planes": (one,)})
     return model, problem
 
 
-def vars_of(additive):
+def vars_of(function):
     """Return the fields of a model of curves."""
     names = ("features", "n_classes", "intercept", "curves", "planes", "units", "steps")
-    return {name: getattr(additive, name) for name in names}
+    return {name: getattr(function, name) for name in names}

@@ -221,7 +221,7 @@ def check_refusal(sheet: Sheet, message: str, path: Path, run: Path) -> None:
     """Check that a refusal is one line, names every column with infinite numbers, and writes nothing."""
     if "have finite numbers" in message:
         assert all(repr(name) in message for name in infinite_columns(sheet)), message
-    result = CliRunner().invoke(app, ["grow", str(path), "--out", str(run)])
+    result = CliRunner().invoke(app, ["fit", str(path), "--out", str(run)])
     assert result.exit_code == 2, (message, result.output)
     assert len(result.stderr.strip().splitlines()) == 1, result.stderr
     assert result.stderr.startswith("error: ")

@@ -57,8 +57,9 @@ def test_a_rooms_own_modules_may_be_imported_inside_it(copy):
     assert check(copy)[0] == 0
 
 
-def test_importing_the_package_inside_itself_is_refused(copy):
-    (copy / "src" / "creases" / "prune" / "_circle.py").write_text("import creases\n")
+@pytest.mark.parametrize("line", ["import creases", "from creases import problems", "from creases import read"])
+def test_importing_the_package_inside_itself_is_refused(copy, line):
+    (copy / "src" / "creases" / "prune" / "_circle.py").write_text(f"{line}\n")
     code, output = check(copy)
     assert code == 1
     assert "imports creases itself" in output

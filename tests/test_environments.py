@@ -29,7 +29,7 @@ def run(*words):
         app(list(words), standalone_mode=False)
     except SystemExit as end:
         assert not end.code, words
-growth = ["--kind", "network", "--budget", "3", "--when", "1", "--how", "random"]
+growth = ["--budget", "3", "--when", "1", "--how", "random"]
 run("grow", "Äpfel.csv", "--target", "Farbe", "--out", "run", *growth)
 run("predict", "run", "Äpfel.csv", "--out", "found.csv")
 run("map", "run/model.safetensors", "--out", "map.png")

@@ -1,10 +1,13 @@
 """Facts about the package as a whole: its names, its layering, what importing it costs."""
 
+import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -130,3 +133,23 @@ def test_kernels_are_cached_for_the_user_where_the_package_is_read_only(tmp_path
     environment.pop("NUMBA_CACHE_DIR", None)
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
     assert list(cache.rglob("kernel.*.nbi"))
+
+
+def test_every_package_that_is_imported_is_declared():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = [
+        *declared["dependencies"],
+        *(word for words in declared["optional-dependencies"].values() for word in words),
+    ]
+    known = {re.split(r"[\[<>=!~ ]", word)[0].lower().replace("_", "-") for word in wanted}
+    names = {"sklearn": "scikit-learn", "mpl_toolkits": "matplotlib", "imageio_ffmpeg": "imageio-ffmpeg"}
+    names |= {"PIL": "matplotlib", "llvmlite": "numba", "networkx": "torch", "triton": "torch", "h11": "uvicorn"}
+    found = set()
+    for path in (ROOT / "src" / "creases").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.partition(".")[0])
+    found -= {"creases", *sys.stdlib_module_names}
+    assert {name for name in found if names.get(name, name) not in known} == set()

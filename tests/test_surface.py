@@ -22,7 +22,7 @@ X, y = torch.randn(100, 2), torch.randint(2, (100,))
 result = creases.grow(model, (X, y), "classification", how="fold", budget=3)
 grown: torch.nn.Module = result.model
 print(result.history.explain(), creases.plane(model, box=(-1, 1)).count, creases.__version__.upper())
-estimator = creases.GrowingClassifier(random_state=0).fit(X.numpy(), y.numpy())
+estimator = creases.TableClassifier(random_state=0).fit(X.numpy(), y.numpy())
 print(estimator.predict(X.numpy()))
 """
 

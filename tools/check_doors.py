@@ -31,6 +31,8 @@ def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            if node.module == "creases":
+                yield node.lineno, "creases"
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 

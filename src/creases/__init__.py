@@ -5,9 +5,10 @@ See     ``cell`` (one region), ``line``, ``plane``, ``plane_through``, ``space``
         ``bounds`` on their number, ``tropical`` form
 Change  ``places`` of a torch module whose width can grow (each a ``Place``); ``widen``, ``deepen`` or ``remove`` there,
         with a ``Certificate`` of what it did to the function
-Grow    ``grow`` a model while it trains, each unit with its reason; ``Grower`` does the same in your own loop;
-Tables  ``fit_table`` grows a network on a table; ``GrowingClassifier`` and ``GrowingRegressor`` do it as scikit-learn
-        estimators; ``load`` the network of a run of ``creases grow``, to predict and explain rows by column names
+Grow    ``grow`` a model while it trains, each unit with its reason; ``Grower`` does the same in your own loop,
+        ``GrowingClassifier`` and ``GrowingRegressor`` as scikit-learn estimators
+Tables  ``fit_table`` fits a model that a person can read whole, as ``TableClassifier`` and ``TableRegressor`` do;
+        ``load`` what ``creases fit`` or ``creases grow`` wrote, to predict and explain rows by column names
 Report  ``report`` of any of these, inside a notebook or as an HTML file
 
 Submodules, imported on first use: ``network``, ``regions``, ``certify``, ``explain`` (exact attributions), ``growth``,
@@ -33,7 +34,14 @@ if TYPE_CHECKING:
     from creases.network import Network, deepen, places, read, remove, widen
     from creases.regions import bounds, cell, line, plane, plane_through, space, tropical
     from creases.show.notebook import report
-    from creases.tables import GrowingClassifier, GrowingRegressor, fit_table, load
+    from creases.tables import (
+        GrowingClassifier,
+        GrowingRegressor,
+        TableClassifier,
+        TableRegressor,
+        fit_table,
+        load,
+    )
 
     __version__: str
 
@@ -42,6 +50,8 @@ __all__ = [
     "GrowingClassifier",
     "GrowingRegressor",
     "Network",
+    "TableClassifier",
+    "TableRegressor",
     "bounds",
     "cell",
     "deepen",
@@ -81,7 +91,7 @@ _SUBMODULES = (
 # at once: torch, numba and scikit-learn take seconds.
 _HOMES = {
     "growth": ("Grower", "grow"),
-    "tables": ("GrowingClassifier", "GrowingRegressor", "fit_table", "load"),
+    "tables": ("GrowingClassifier", "GrowingRegressor", "TableClassifier", "TableRegressor", "fit_table", "load"),
     "network": ("Network", "deepen", "places", "read", "remove", "widen"),
     "regions": ("bounds", "cell", "line", "plane", "plane_through", "space", "tropical"),
     "show.notebook": ("report",),

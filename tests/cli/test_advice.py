@@ -11,8 +11,8 @@ import pytest
 
 #: Commands to begin with; what they print leads to others.
 STARTS = (
-    "grow homes.csv --target price --out run",
-    "grow homes.csv --target rich --kind network --budget 30 --out net",
+    "fit homes.csv --target price --out run",
+    "grow homes.csv --target rich --budget 30 --out net",
     "predict run homes.csv",
     "map fold.npz",
     "map wide.npz --axes 0,3 --out axes.png",

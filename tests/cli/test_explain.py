@@ -140,48 +140,44 @@ def iris_run(tmp_path_factory):
 
 
 def test_a_run_is_explained_with_the_names_of_its_table(run, iris_run):
-    result = run("explain", iris_run, "--row", 120)
+    result = run("explain", iris_run, "--row", 120, "--detail")
     assert result.exit_code == 0, result.output
     for words in ("virginica, ahead of", "petal length (cm)", "away in standard deviations, to versicolor"):
         assert words in " ".join(result.stdout.split())
 
 
-def test_the_smallest_change_is_a_sentence(run, iris_run):
-    result = run("explain", iris_run, "--row", 120, "--change", "--fixed", "petal length,sepal width")
+def test_a_change_of_a_row_of_a_run_is_a_sentence(run, iris_run):
+    result = run("explain", iris_run, "--row", 120, "--to", "versicolor", "--fix", "petal length,sepal width")
     assert result.exit_code == 0, result.output
-    first, second, size, *_, ending = result.stdout.splitlines()
-    assert first == "Row 120 is classified as virginica."
-    assert re.fullmatch(r"versicolor if petal width falls by [\d.]+ cm; no smaller change does \(proved\)", second)
-    assert size.startswith("size of the change: ")
-    assert ending.startswith("Next: creases explain ")
+    first, second, *_ = result.stdout.splitlines()
+    assert first.startswith("Row 120: predicted ")
+    assert re.search(r"versicolor [\d.]+ % if .*petal width is [\d.]+ cm instead of 2.3 cm", second)
 
 
 def test_a_change_as_json_reaches_the_class_that_was_asked_for(run, iris_run):
-    words = ("explain", iris_run, "--row", 120, "--change", "--target", "setosa", "--norm", "linf", "--json")
-    e = json.loads(run(*words).stdout)
-    assert (e["decided"], e["reached"], e["proved"]) == ("virginica", "setosa", True)
+    e = json.loads(run("explain", iris_run, "--row", 120, "--to", "setosa", "--json").stdout)
+    (answer,) = e["changes"]["answers"]
+    assert (e["predicted"], answer["prediction"].split()[0]) == ("virginica", "setosa")
     net = load_model(str(iris_run / "model.safetensors"))
-    assert net(np.array(e["point"])).argmax() == 0
-    assert {row["column"] for row in e["changes"]} <= {
-        f"{a} {b} (cm)" for a in ("sepal", "petal") for b in ("length", "width")
-    }
+    assert net(np.array(list(answer["row"].values()), float)).argmax() == 0
 
 
-def test_a_network_without_a_table_has_changes_in_its_own_units(run, fold):
-    result = run("explain", fold, "-0.25,-0.5", "--change")
-    assert "class 1 if x[0] rises by 0.751; no smaller change does (proved)" in result.stdout or (
-        "class 1 if x[0] rises by 0.75; no smaller change does (proved)" in result.stdout
-    )
+def test_options_of_tables_are_refused_for_a_network(run, fold):
+    result = run("explain", fold, "-0.25,-0.5", "--to", "1")
+    assert result.exit_code == 2
+    assert "--to must come with the folder of creases fit or creases grow" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--row", 1000], "--row must be a row of the table, from 0 to 149, got 1000"),
-        (["--row", 3, "--fixed", "mass"], "--fixed must be used with --change, got 'mass'; add --change"),
-        (["--row", 3, "--fixed", "mass", "--change"], "--fixed must name columns among sepal length (cm)"),
-        (["--row", 3, "--target", "rose", "--change"], "--target must be one of setosa, versicolor, virginica"),
-        ([], "INPUT must be given, or --row for a growth run"),
+        (["--row", 3, "--fix", "mass", "--to", "setosa"], "--fix must name columns among sepal length"),
+        (["--row", 3, "--to", "rose"], "--to must be one of setosa, versicolor, virginica"),
+        (["--row", 3, "--to", "setosa", "--detail"], "--to must not come with --detail"),
+        (["--row", 3, "--input-shape", "4"], "--input-shape must come with a network"),
+        (["1,2,3,4", "--row", 3], "INPUT must not be given with --row"),
+        ([], "--row must be given for a grown network, which has no card of points"),
     ],
 )
 def test_wrong_wishes_end_in_one_line(run, iris_run, words, message):

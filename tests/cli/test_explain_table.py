@@ -22,7 +22,7 @@ def homes(tmp_path_factory):
         cells = ["" if k % 11 == 0 else str(size), town, garden, f"20{10 + k % 4}-0{1 + k % 9}-15"]
         lines.append(",".join([*cells, "high" if high else "low"]))
     (folder / "homes.csv").write_text("\n".join(lines))
-    words = ["grow", str(folder / "homes.csv"), "--target", "price", "--out", str(folder / "run")]
+    words = ["fit", str(folder / "homes.csv"), "--target", "price", "--out", str(folder / "run")]
     assert CliRunner().invoke(app, words).exit_code == 0
     return folder / "run"
 
@@ -85,7 +85,7 @@ def test_a_row_without_its_target_is_explained(homes):
     lines = (homes.parent / "homes.csv").read_text().split("\n")
     lines[5] = lines[5].rsplit(",", 1)[0] + ","
     table.write_text("\n".join(lines))
-    words = ["grow", str(table), "--target", "price", "--out", str(homes.parent / "gap")]
+    words = ["fit", str(table), "--target", "price", "--out", str(homes.parent / "gap")]
     assert CliRunner().invoke(app, words).exit_code == 0
     result = CliRunner().invoke(app, ["explain", str(homes.parent / "gap"), "--row", "4"])
     assert result.exit_code == 0, result.output

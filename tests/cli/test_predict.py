@@ -44,9 +44,7 @@ def folder(tmp_path_factory):
     """A run on a table, whose file is gone, and new rows beside it."""
     home = tmp_path_factory.mktemp("predict")
     homes(80, 0).to_csv(home / "homes.csv", index=False, sep=";", decimal=",")
-    result = invoke(
-        "grow", home / "homes.csv", "--target", "price", "--out", home / "run", "--kind", "network", "--budget", 6
-    )
+    result = invoke("grow", home / "homes.csv", "--target", "price", "--out", home / "run", "--budget", 6)
     assert result.exit_code == 0, result.output
     text = " ".join(result.stdout.split())
     assert "size (m2) number input decimal commas" in text

@@ -50,7 +50,7 @@ def test_a_history_without_epochs_has_empty_frames(history):
 def test_what_was_not_measured_is_nan():
     moons = problems.get("moons", n=60)
     options = {"loop": "sized", "budget": 2, "early_stopping": False}
-    estimator = creases.GrowingClassifier("network", random_state=0, **options).fit(moons.X, moons.y)
+    estimator = creases.GrowingClassifier(random_state=0, **options).fit(moons.X, moons.y)
     column = estimator.history_.to_frame()["validation_loss"]
     assert column.dtype == float
     assert column.isna().all()

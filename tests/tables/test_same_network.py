@@ -139,7 +139,7 @@ def test_the_estimator_retrains_on_all_rows_as_the_experiment_does() -> None:
     problem, shared = noisy_circle(), {"how": "random", "budget": 80, "standardize": False}
     experiment = Experiment.from_problem(problem, GrowthConfig(seed=1, test_fraction=0.0, **shared))
     experiment.run(progress=False)
-    model = GrowingClassifier("network", random_state=1, **shared).fit(problem.X, problem.y)
+    model = GrowingClassifier(random_state=1, **shared).fit(problem.X, problem.y)
     assert experiment.history.refit
     assert experiment.history.kept == len(experiment.history.epochs)
     assert same(model.module_, experiment.data.scaling.fold_into(experiment.model))
@@ -161,8 +161,6 @@ def test_the_command_line_makes_the_network_of_the_experiment(
         problem.task,
         "--out",
         tmp_path / "run",
-        "--kind",
-        "network",
     ]
     words += ["--how", how, "--seed", SEED, "--budget", SHARED["budget"], "--growth-share", 0.7, "--no-standardize"]
     result = CliRunner().invoke(app, list(map(str, words)))
@@ -220,7 +218,7 @@ def test_the_command_line_and_the_studio_make_the_explained_network(
     columns = {name: problem.X[:, k] for k, name in enumerate(problem.features)}
     np.savez(tmp_path / "table.npz", **columns, y=problem.y)
     words = ["grow", tmp_path / "table.npz", "--target", "y", "--task", problem.task, "--out", tmp_path / "run"]
-    result = CliRunner().invoke(app, list(map(str, [*words, "--kind", "network", "--no-standardize", "--seed", SEED])))
+    result = CliRunner().invoke(app, list(map(str, [*words, "--no-standardize", "--seed", SEED])))
     assert result.exit_code == 0, result.output
     network = creases.read(tmp_path / "run" / "model.safetensors")
     assert np.array_equal(network(problem.X), experiment.network(problem.X))
@@ -232,7 +230,7 @@ def test_the_command_line_and_the_studio_make_the_explained_network(
 
 def test_all_share_their_defaults() -> None:
     defaults = asdict(GrowthConfig())
-    for estimator in (GrowingClassifier("network"), GrowingRegressor("network")):
+    for estimator in (GrowingClassifier(), GrowingRegressor()):
         shared = {name: value for name, value in estimator.get_params().items() if name in defaults}
         assert shared == {name: defaults[name] for name in shared}
     assert make_config({}, Limits()) == GrowthConfig()

@@ -15,15 +15,14 @@ from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
 import creases
-from creases import GrowingClassifier, GrowingRegressor
+from creases import GrowingClassifier, TableClassifier, TableRegressor
 from creases.cli import app
 from creases.growth import GrowthConfig
 from creases.show.studio._limits import Limits
 from creases.show.studio._live_run import LiveRun
-from creases.tables import RunSettings, read_table
+from creases.tables import GrownModel, RunSettings, grow_table, read_table
 
-OPTIONS: dict[str, Any] = {"kind": "network", "budget": 12, "growth_share": 0.5}
-KINDS: dict[str, dict[str, Any]] = {"network": OPTIONS, "curves": {}}
+OPTIONS: dict[str, Any] = {"budget": 12, "when": 4}
 
 
 def passengers() -> pd.DataFrame:
@@ -60,17 +59,22 @@ def table(request: pytest.FixtureRequest) -> tuple[pd.DataFrame, str]:
 @pytest.fixture(scope="module", params=[pytest.param("network", marks=pytest.mark.slow), "curves"])
 def model(request: pytest.FixtureRequest, table: tuple[pd.DataFrame, str]) -> Any:
     frame, target = table
-    return creases.fit_table(frame, target, test_fraction=0.0, **KINDS[request.param])
+    if request.param == "network":
+        return grow_table(frame, target, test_fraction=0.0, **OPTIONS)
+    return creases.fit_table(frame, target, test_fraction=0.0)
 
 
-def options_of(model: Any) -> dict[str, Any]:
-    return KINDS["network" if model.additive is None else "curves"]
+def is_grown(model: Any) -> bool:
+    return isinstance(model, GrownModel)
 
 
 def test_the_estimator_makes_the_network_of_fit_table(table: tuple[pd.DataFrame, str], model: Any) -> None:
     frame, target = table
     rows, labels = frame.drop(columns=target), frame[target]
-    estimator = GrowingClassifier(random_state=0, **options_of(model)).fit(rows, labels)
+    estimator = GrowingClassifier(random_state=0, budget=12) if is_grown(model) else TableClassifier(random_state=0)
+    if is_grown(model):
+        model = grow_table(frame, target, test_fraction=0.0, budget=12)
+    estimator.fit(rows, labels)
     X = model.problem.X
     assert np.array_equal(estimator.network_(X), model.network(X))
     assert estimator.predict(rows).tolist() == model.predict(frame).tolist()
@@ -82,8 +86,9 @@ def test_the_command_line_makes_the_network_of_fit_table(
 ) -> None:
     frame, target = table
     frame.to_csv(tmp_path / "table.csv", index=False)
-    words = ["grow", tmp_path / "table.csv", "--target", target, "--out", tmp_path / "run", "--test-fraction", 0]
-    words += [word for name, value in options_of(model).items() for word in (f"--{name.replace('_', '-')}", value)]
+    words = ["grow" if is_grown(model) else "fit", tmp_path / "table.csv", "--target", target]
+    words += ["--out", tmp_path / "run", "--test-fraction", 0]
+    words += [word for name, value in OPTIONS.items() for word in (f"--{name}", value)] if is_grown(model) else []
     result = CliRunner().invoke(app, list(map(str, words)))
     assert result.exit_code == 0, result.output
     X = model.problem.X
@@ -94,8 +99,8 @@ def test_the_command_line_makes_the_network_of_fit_table(
 @pytest.mark.slow
 def test_the_studio_makes_the_network_of_fit_table(table: tuple[pd.DataFrame, str]) -> None:
     problem = read_table(*table)
-    model = creases.fit_table(*table, test_fraction=0.0, **OPTIONS)
-    options = {name: value for name, value in OPTIONS.items() if name != "kind"}
+    model = grow_table(*table, test_fraction=0.0, **OPTIONS)
+    options = OPTIONS
     live = LiveRun(problem, RunSettings("table", config=GrowthConfig(test_fraction=0.0, **options)), Limits())
     while not live.history.ended:
         live.epoch()
@@ -110,7 +115,7 @@ def test_a_network_predicts_at_least_as_well_as_logistic_regression(table: tuple
     ours, theirs = [], []
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(frame, labels):
         rows = frame.drop(columns=target)
-        fitted = GrowingClassifier(random_state=0, **OPTIONS).fit(rows.iloc[train], labels[train])
+        fitted = GrowingClassifier(random_state=0, budget=12).fit(rows.iloc[train], labels[train])
         ours += (fitted.predict(rows.iloc[test]) == labels[test]).tolist()
         linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
         theirs += (linear.fit(problem.X[train], labels[train]).predict(problem.X[test]) == labels[test]).tolist()
@@ -125,7 +130,7 @@ def test_curves_have_at_most_the_log_loss_of_logistic_regression(table: tuple[pd
     gaps: list[float] = []
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(frame, labels):
         linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(problem.X[train], labels[train])
-        ours = GrowingClassifier(random_state=0).fit(rows.iloc[train], labels[train]).predict_log_proba(rows.iloc[test])
+        ours = TableClassifier(random_state=0).fit(rows.iloc[train], labels[train]).predict_log_proba(rows.iloc[test])
         theirs = linear.predict_log_proba(problem.X[test])
         gaps += (theirs - ours)[np.arange(len(test)), number[test]].tolist()
     assert np.mean(gaps) < np.std(gaps) / np.sqrt(len(gaps))
@@ -139,7 +144,7 @@ def test_predictions_have_the_type_of_the_labels(labels: np.ndarray, tmp_path: P
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = labels[(X[:, 0] > 0).astype(int)]
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=y)
-    estimator = GrowingClassifier(random_state=0).fit(frame[["a", "b"]], frame["y"])
+    estimator = TableClassifier(random_state=0).fit(frame[["a", "b"]], frame["y"])
     model = creases.fit_table(frame, "y", task="classification")
     loaded = creases.load(model.save(tmp_path / "model"))
     predictions = [model.predict(frame), loaded.predict(frame), estimator.model_.predict(frame[["a", "b"]])]
@@ -152,7 +157,7 @@ def test_integers_in_a_text_file_stay_integers(tmp_path: Path) -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=(X[:, 0] > 0).astype(int))
     frame.to_csv(tmp_path / "table.csv", index=False)
-    words = ["grow", str(tmp_path / "table.csv"), "--out", str(tmp_path / "run")]
+    words = ["fit", str(tmp_path / "table.csv"), "--out", str(tmp_path / "run")]
     assert CliRunner().invoke(app, words).exit_code == 0
     assert creases.load(tmp_path / "run").predict(frame).dtype.kind == "i"
 
@@ -160,7 +165,7 @@ def test_integers_in_a_text_file_stay_integers(tmp_path: Path) -> None:
 def test_a_regressor_takes_dates_and_missing_values() -> None:
     frame = customers().assign(target=lambda rows: rows["income"].fillna(20.0) * 2)
     rows = frame.drop(columns="target")
-    estimator = GrowingRegressor(random_state=0).fit(rows, frame["target"])
+    estimator = TableRegressor(random_state=0).fit(rows, frame["target"])
     assert estimator.score(rows, frame["target"]) > 0.9
     with pytest.warns(UserWarning, match="feature names"):  # scikit-learn's
         from_array = estimator.predict(rows[:3].to_numpy(object))
@@ -170,4 +175,4 @@ def test_a_regressor_takes_dates_and_missing_values() -> None:
 def test_missing_labels_are_refused_with_what_to_do() -> None:
     rows, labels = customers().drop(columns="kind"), customers()["kind"].where(lambda kind: kind != "top")
     with pytest.raises(creases.errors.InputError, match=r"y must have no missing values.*drop those rows"):
-        GrowingClassifier("network").fit(rows, labels)
+        TableClassifier().fit(rows, labels)

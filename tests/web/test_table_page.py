@@ -22,7 +22,7 @@ def studio(tmp_path_factory) -> Iterator[Studio]:
     rides = 90 + 9 * np.minimum(warm, 50 - warm) + np.where(free, 60 - 9 * rain, -3 * rain) + rng.normal(0, 15, 400)
     days = {"temperature": warm, "rain": rain, "weekend": np.where(free, "yes", "no"), "rides": rides.round()}
     pd.DataFrame(days).to_csv(home / "days.csv", index=False)
-    words = ["grow", str(home / "days.csv"), "--target", "rides", "--out", str(home / "run")]
+    words = ["fit", str(home / "days.csv"), "--target", "rides", "--out", str(home / "run")]
     grown = CliRunner().invoke(app, words)
     assert grown.exit_code == 0, grown.output
     started = Studio(home, str(home / "run"))

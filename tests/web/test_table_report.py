@@ -31,7 +31,7 @@ def report(tmp_path_factory) -> str:
     home = tmp_path_factory.mktemp("report")
     pd.DataFrame({**columns, "species": names[number]}).to_csv(home / "birds.csv", index=False)
     for words in (
-        ["grow", home / "birds.csv", "--target", "species", "--out", home / "run"],
+        ["fit", home / "birds.csv", "--target", "species", "--out", home / "run"],
         ["report", home / "run", "--out", home / "report.html"],
     ):
         done = CliRunner().invoke(app, [str(word) for word in words])

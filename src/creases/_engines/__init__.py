@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from multiprocessing import current_process
 from typing import Any, Protocol
 
 from creases._validation import check_choice, check_count
@@ -74,7 +75,7 @@ def start_engine(
         from creases._engines._ray import Ray
 
         return Ray(function, n_tasks, n_jobs, address)
-    if engine == "serial":
+    if engine == "serial" or current_process().daemon:  # a daemonic process may have no children; results are the same
         from creases._engines._serial import Serial
 
         return Serial(function)

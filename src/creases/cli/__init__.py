@@ -21,7 +21,8 @@ FAULT = 70
 
 #: Where each command is defined, and the line that ``creases --help`` shows for it.
 COMMANDS = {
-    "grow": ("creases.cli.grow:grow_table", "Fit a readable model to a table, or grow a network on it."),
+    "fit": ("creases.cli.fit:fit_file", "Fit a model to a table that a person can read whole."),
+    "grow": ("creases.cli.grow:grow_network", "Grow a network on data, each unit with its reason."),
     "predict": ("creases.cli.predict:predict_rows", "Predict new rows with the model of a table."),
     "map": ("creases.cli.map:map_plane", "Map and draw every linear region of a network on a plane."),
     "explain": (
@@ -43,6 +44,9 @@ COMMANDS = {
 # An input may begin with a minus sign: "-0.2,0.5" is not an option.
 _SETTINGS: dict[str, dict[str, Any]] = {"explain": {"ignore_unknown_options": True}}
 
+
+#: Commands for one table with options of their own.
+TWINS = {"fit": "grow", "grow": "fit"}
 
 #: Marks a context in which commands are only listed.
 _OVERVIEW = object()
@@ -107,10 +111,18 @@ class LazyGroup(TyperGroup):
             print_error(error, command)
             raise typer.Exit(BAD_INPUT) from None
         except Exception as error:
+            if ctx.invoked_subcommand in TWINS:
+                self._name_twin(ctx, error)
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort | BrokenPipeError):
                 raise
             traceback.print_exc()
             raise typer.Exit(FAULT) from None
+
+    def _name_twin(self, ctx: Any, error: Any) -> None:
+        """Add to the error about an unknown option which other command has it."""
+        twin, option = TWINS[ctx.invoked_subcommand], getattr(error, "option_name", None)
+        if option and any(option in parameter.opts for parameter in self.get_command(ctx, twin).params):
+            error.message += f"; it is one of creases {twin}"
 
 
 def _plugins() -> dict[str, Any]:

@@ -76,7 +76,8 @@ def animate_run(
     For example:
       creases animate out/moons --out moons.gif --fps 8
     """
-    from creases import show
+    from creases.show import animate_growth
+    from creases.show import theme as use_theme
     from creases.show.report import choose_slices
     from creases.tables import data_box, load_run
 
@@ -95,9 +96,9 @@ def animate_run(
     if problem.X.shape[1] > 2 or columns is not None:
         cut = choose_slices(run.net, run.data, [] if columns is None else [columns])[0]
         shown = {"box": cut.box, "origin": cut.origin, "basis": cut.basis, "features": cut.axes}
-    with show.theme(theme.value), show_progress(1) as begin:
+    with use_theme(theme.value), show_progress(1) as begin:
         begin("drawing")
-        show.animate_growth(
+        animate_growth(
             run.snapshots,
             out,
             history=run.history,

@@ -17,7 +17,7 @@ from creases.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from creases.tables import TableModel
+    from creases.tables import RowModel
 
 #: Classes whose predictions are counted in the summary.
 COUNTED = 10
@@ -151,7 +151,7 @@ def _predict_files(run: Path, data: str, out: Path | None, as_json: bool, **opti
         _print(model, summary, out, run)
 
 
-def _print(model: TableModel, summary: dict[str, Any], out: Path | None, run: Path) -> None:
+def _print(model: RowModel, summary: dict[str, Any], out: Path | None, run: Path) -> None:
     listing = list(summary["predicted"].items())[:COUNTED]
     form = "{0} {1:,}" if model.classes is not None else "{0} {1:.6g}"
     rows: list[tuple[str, ...]] = [

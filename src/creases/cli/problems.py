@@ -18,9 +18,9 @@ def list_problems(
 
     Each name can be used wherever a command takes data: creases grow moons --out out/moons.
     """
-    from creases import problems
+    from creases.problems import names
 
-    rows = [_describe(name) for name in problems.names()]
+    rows = [_describe(name) for name in names()]
     if as_json:
         print_json({"problems": rows})
         return
@@ -33,11 +33,11 @@ def list_problems(
 
 def _describe(name: str) -> dict[str, Any]:
     """Return what a problem holds; only a description where its files are missing."""
-    from creases import problems
+    from creases.problems import get
 
     if name in ("mnist", "cifar10"):
         return _describe_images(name)
-    problem = problems.get(name)
+    problem = get(name)
     return {
         "name": name,
         "rows": len(problem.X),
@@ -50,7 +50,7 @@ def _describe(name: str) -> dict[str, Any]:
 
 def _describe_images(name: str) -> dict[str, Any]:
     """Describe images as they are stored, in bytes: the rows of the problem would take gigabytes."""
-    from creases import problems
+    import creases.problems as problems
 
     try:
         images = getattr(problems, name)()

@@ -27,8 +27,8 @@ def write_report(
         Path,
         typer.Argument(
             metavar="RESULT",
-            help="A folder of creases grow or compare; an .npz file of creases map; or a network with one or "
-            "two inputs (.safetensors, .onnx, .npz), which is mapped first.",
+            help="A folder of creases fit, grow or compare; an .npz file of creases map; or a network with one "
+            "or two inputs (.safetensors, .onnx, .npz), which is mapped first.",
             show_default=False,
             autocompletion=complete_files(".npz", ".onnx", ".safetensors"),
         ),
@@ -89,25 +89,20 @@ def write_report(
     if as_json:
         print_json({"kind": kind, "file": str(out), "bytes": out.stat().st_size, **details})
         return
-    stdout.print(f"Wrote {out} ({_describe(result, kind)}, {out.stat().st_size / 1e6:.2g} MB)", soft_wrap=True)
+    stdout.print(f"Wrote {out} ({kind}, {out.stat().st_size / 1e6:.2g} MB)", soft_wrap=True)
     print_next(f"python -m webbrowser {shlex.quote(str(out))}", "open it in a browser")
 
 
-def _describe(result: Path, kind: str) -> str:
-    """Return what a result is, in words: a folder of curves is no run that grew."""
-    if kind == "growth run":
-        from creases.tables import RunSettings
+def _table(folder: Path, path: Path) -> dict[str, Any]:
+    from creases.show.report import write_table_report
 
-        return kind if RunSettings.load(result).kind == "network" else "model of a table"
-    return kind
+    return {"rows": write_table_report(folder, path)}
 
 
 def _growth(folder: Path, path: Path, **options: Any) -> dict[str, Any]:
     from creases.show.report import write_growth_report
-    from creases.tables import RunSettings
 
-    if RunSettings.load(folder).kind == "network":  # a model of curves has no map
-        load_kernels()
+    load_kernels()
     with show_progress(4) as begin:
         written = write_growth_report(folder, path, **options, progress=begin)
     if not written.ended:
@@ -139,6 +134,7 @@ def _comparison(folder: Path, path: Path) -> dict[str, Any]:
 
 
 WRITERS: dict[str, Callable[..., dict[str, Any]]] = {
+    "model of a table": _table,
     "growth run": _growth,
     "map": _map,
     "comparison": _comparison,

@@ -129,7 +129,8 @@ def _list_pieces(fit: OptimalFit, data: Samples) -> list[dict[str, Any]]:
 
 
 def _write(fit: OptimalFit, rows: list[dict[str, Any]], data: Samples, path: Path) -> None:
-    from creases import show, splines
+    import creases.show as show
+    import creases.splines as splines
     from creases._files import write_atomically
     from creases.network import read
 

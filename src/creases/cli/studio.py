@@ -27,7 +27,7 @@ def open_studio(
     """Watch and steer growth in the browser.
 
     Pick or draw a problem, watch a network grow on it region by region, steer it and export it. With the folder of a
-    model of a table (creases grow FILE --target COLUMN --out RUN), read its curves and change them by hand.
+    model of a table (creases fit FILE --target COLUMN --out RUN), read its curves and change them by hand.
 
     Only this machine can connect (127.0.0.1), and the address holds a new token each time. Stop it with Ctrl-C.
     """
@@ -46,11 +46,10 @@ def open_studio(
 
 
 def _check_run(run: Path) -> None:
-    """Refuse a folder without a model of curves, before a page is opened."""
-    from creases.tables import load
+    """Refuse a folder without the model of a table, before a page is opened."""
+    from creases.tables import FitSettings
 
-    if load(run).additive is None:
-        raise RequestError(f"{run} holds a grown network, without curves to edit: creases report {run}")
+    FitSettings.load(run)
 
 
 def _ready(address: str) -> None:

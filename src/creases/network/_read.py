@@ -66,6 +66,10 @@ def read(
     check_number(leak, "leak")
     if max_memory is not None:
         check_number(max_memory, "max_memory", above=0)
+        if not _is_onnx(model):
+            raise InputError(
+                "max_memory", "be None unless the model is an ONNX file", f"{max_memory:g} with {_kind(model)}"
+            )
     if leak and not isinstance(model, list | tuple):
         raise InputError("leak", "be 0 unless the model is a list of (W, b) arrays", f"{leak} with {_kind(model)}")
     is_onnx = type(model).__name__ == "ModelProto" or (
@@ -81,7 +85,7 @@ def read(
         return read_module(model, shape)
     elif isinstance(model, str | Path):
         net = _read_file(Path(model), shape, max_memory)
-    elif type(model).__name__ == "ModelProto":
+    elif _is_onnx(model):
         from creases.network._reading.onnx import read_onnx
 
         net = read_onnx(model, shape, max_memory=max_memory)
@@ -130,6 +134,11 @@ def check_input_shape(value: Sequence[int] | None) -> tuple[int, ...] | None:
     if not shape or any(n < 1 for n in shape):
         raise InputError("input_shape", expected, f"{shape}")
     return shape
+
+
+def _is_onnx(model: Any) -> bool:
+    is_file = isinstance(model, str | Path) and Path(model).suffix.lower() == ".onnx"
+    return is_file or type(model).__name__ == "ModelProto"
 
 
 def _kind(model: Any) -> str:

@@ -1,12 +1,13 @@
 """Tables: a table in, a network you can read out.
 
 ``read_table`` and ``parse_table`` make a problem of a file, a data frame or a text, with the kind of every column
-detected; its ``encoding`` (a ``TableEncoding``) encodes new rows. ``fit_table``, ``GrowingClassifier`` and
-``GrowingRegressor`` fit a ``TableModel`` by stages (curves, planes, units), or grow a network: an ``Experiment`` on a
-``TableSplit``. ``load`` reads one back.
+detected; its ``encoding`` (a ``TableEncoding``) encodes new rows. ``fit_table``, ``TableClassifier`` and
+``TableRegressor`` fit a ``TableModel`` by stages (curves, planes, units). ``grow_table``, ``GrowingClassifier`` and
+``GrowingRegressor`` grow a network, a ``GrownModel``: an ``Experiment`` on a ``TableSplit``. Both are a ``RowModel``,
+which predicts and explains rows; ``load`` reads one back.
 ``describe_model``, ``points_card``, ``explain_row``, ``find_changes`` and ``certify_model`` put a model of curves, its
 predictions, what would change them and what is certain about it into words.
-``effects``, ``importance``, ``interactions`` and ``counterfactual`` say what it does with the columns.
+``effects``, ``importance`` and ``interactions`` say what a network does with the columns.
 """
 
 from typing import TYPE_CHECKING
@@ -15,22 +16,24 @@ from creases._doors import open_on_use
 
 if TYPE_CHECKING:
     from creases.tables._encoding.encoding import TableEncoding
-    from creases.tables._estimators.classifier import GrowingClassifier
-    from creases.tables._estimators.regressor import GrowingRegressor
+    from creases.tables._estimators.growing import GrowingClassifier, GrowingRegressor
+    from creases.tables._estimators.tables import TableClassifier, TableRegressor
     from creases.tables._explain.columns import Columns
-    from creases.tables._explain.counterfactual import Counterfactual, counterfactual
     from creases.tables._explain.effects import CategoryEffect, NumberEffect, effects
     from creases.tables._explain.importance import Importance, importance, interactions
     from creases.tables._fit.describe import describe_stage, describe_step
     from creases.tables._fit.experiment import Experiment
-    from creases.tables._fit.fit_table import fit_problem, fit_table, make_config
+    from creases.tables._fit.fit_table import fit_problem, fit_table, make_curve_config
+    from creases.tables._fit.grow_table import grow_table, make_growth_config
     from creases.tables._fit.snapshots import Snapshot, Snapshots
     from creases.tables._fit.threshold import shift_decision
     from creases.tables._folder.folder import RunFile, lock_folder, prepare_folder
     from creases.tables._folder.model_loading import load
     from creases.tables._folder.model_saving import model_to_dict
     from creases.tables._folder.saved_run import SavedRun, load_run
-    from creases.tables._folder.settings import RunSettings, default_kind, resolve_data
+    from creases.tables._folder.settings import FitSettings, RunSettings, load_settings, name_result, resolve_data
+    from creases.tables._model.grown_model import GrownModel
+    from creases.tables._model.row_model import RowModel
     from creases.tables._model.table_model import TableModel
     from creases.tables._reading.files import read_columns
     from creases.tables._reading.table import parse_table, read_table
@@ -49,7 +52,7 @@ if TYPE_CHECKING:
     from creases.tables._split.options import CurveConfig
     from creases.tables._split.split import MIN_ROWS, TableSplit, data_box
     from creases.tables._words.card import points_card
-    from creases.tables._words.changes import find_changes
+    from creases.tables._words.changes import RowChanges, find_changes
     from creases.tables._words.facts import certify_model
     from creases.tables._words.graphs import LevelGraph, NumberGraph, fitted_rows, model_graphs
     from creases.tables._words.model_text import describe_model
@@ -63,34 +66,37 @@ __all__ = [
     "ClassificationMetrics",
     "Columns",
     "Comparison",
-    "Counterfactual",
     "CurveConfig",
     "Experiment",
+    "FitSettings",
     "GrowingClassifier",
     "GrowingRegressor",
+    "GrownModel",
     "Importance",
     "LevelGraph",
     "NumberEffect",
     "NumberGraph",
     "PairGraph",
     "RegressionMetrics",
+    "RowChanges",
     "RowExplanation",
+    "RowModel",
     "RunFile",
     "RunSettings",
     "SavedRun",
     "Snapshot",
     "Snapshots",
+    "TableClassifier",
     "TableEncoding",
     "TableModel",
+    "TableRegressor",
     "TableSplit",
     "baseline_warnings",
     "baselines",
     "certify_model",
     "compare_models",
     "compare_with_linear",
-    "counterfactual",
     "data_box",
-    "default_kind",
     "describe_model",
     "describe_stage",
     "describe_step",
@@ -100,15 +106,19 @@ __all__ = [
     "fit_problem",
     "fit_table",
     "fitted_rows",
+    "grow_table",
     "importance",
     "interactions",
     "load",
     "load_run",
+    "load_settings",
     "lock_folder",
-    "make_config",
+    "make_curve_config",
+    "make_growth_config",
     "metrics_summary",
     "model_graphs",
     "model_to_dict",
+    "name_result",
     "parse_table",
     "points_card",
     "prepare_folder",
@@ -122,22 +132,24 @@ __all__ = [
 # scikit-learn and pandas take seconds.
 _HOMES = {
     "_encoding.encoding": ("TableEncoding",),
-    "_estimators.classifier": ("GrowingClassifier",),
-    "_estimators.regressor": ("GrowingRegressor",),
+    "_estimators.growing": ("GrowingClassifier", "GrowingRegressor"),
+    "_estimators.tables": ("TableClassifier", "TableRegressor"),
     "_explain.columns": ("Columns",),
-    "_explain.counterfactual": ("Counterfactual", "counterfactual"),
     "_explain.effects": ("CategoryEffect", "NumberEffect", "effects"),
     "_explain.importance": ("Importance", "importance", "interactions"),
     "_fit.describe": ("describe_stage", "describe_step"),
     "_fit.experiment": ("Experiment",),
-    "_fit.fit_table": ("fit_problem", "fit_table", "make_config"),
+    "_fit.fit_table": ("fit_problem", "fit_table", "make_curve_config"),
+    "_fit.grow_table": ("grow_table", "make_growth_config"),
     "_fit.snapshots": ("Snapshot", "Snapshots"),
     "_fit.threshold": ("shift_decision",),
     "_folder.folder": ("RunFile", "lock_folder", "prepare_folder"),
     "_folder.model_loading": ("load",),
     "_folder.model_saving": ("model_to_dict",),
     "_folder.saved_run": ("SavedRun", "load_run"),
-    "_folder.settings": ("RunSettings", "default_kind", "resolve_data"),
+    "_folder.settings": ("FitSettings", "RunSettings", "load_settings", "name_result", "resolve_data"),
+    "_model.grown_model": ("GrownModel",),
+    "_model.row_model": ("RowModel",),
     "_model.table_model": ("TableModel",),
     "_reading.files": ("read_columns",),
     "_reading.table": ("parse_table", "read_table"),
@@ -153,7 +165,7 @@ _HOMES = {
     "_split.options": ("CurveConfig",),
     "_split.split": ("MIN_ROWS", "TableSplit", "data_box"),
     "_words.card": ("points_card",),
-    "_words.changes": ("find_changes",),
+    "_words.changes": ("RowChanges", "find_changes"),
     "_words.facts": ("certify_model",),
     "_words.graphs": ("LevelGraph", "NumberGraph", "fitted_rows", "model_graphs"),
     "_words.model_text": ("describe_model",),

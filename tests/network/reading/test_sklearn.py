@@ -108,7 +108,7 @@ def test_functions_that_take_a_network_take_a_perceptron():
 
 def test_an_estimator_of_creases_is_read_as_its_network():
     X, y = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]] * 5), np.array([0, 0, 1, 1] * 5)
-    estimator = creases.GrowingClassifier("network", budget=2, random_state=0).fit(X, y)
+    estimator = creases.GrowingClassifier(budget=2, random_state=0).fit(X, y)
     assert np.array_equal(creases.read(estimator)(X), estimator.network_(X))
 
 
@@ -122,7 +122,7 @@ def test_a_pipeline_that_ends_in_an_estimator_of_creases_has_its_scalers_folded_
 
 def test_an_estimator_of_creases_has_to_be_fitted():
     with pytest.raises(ReadError, match="GrowingClassifier: it is not fitted; call fit first"):
-        creases.read(creases.GrowingClassifier("network"))
+        creases.read(creases.GrowingClassifier())
 
 
 def test_the_model_of_a_table_is_its_network() -> None:

@@ -63,9 +63,7 @@ def net():
 def classifier():
     moons = problems.get("moons", n=120)
     X = pd.DataFrame(moons.X, columns=[EVIL, "b"])
-    return creases.GrowingClassifier("network", budget=20, how="fold", random_state=0).fit(
-        X, np.array(["no", EVIL])[moons.y]
-    )
+    return creases.GrowingClassifier(budget=20, how="fold", random_state=0).fit(X, np.array(["no", EVIL])[moons.y])
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +91,7 @@ def results(net, classifier):
         "history": classifier.history_,
         "history of nothing": creases.growth.History(),
         "classifier": classifier,
-        "regressor": creases.GrowingRegressor("network", lr=0.5),
+        "regressor": creases.GrowingRegressor(lr=0.5),
         "difference": compare.difference(net, mlp(2, 3, 2), X, box=(-1, 1)),
         "no difference": compare.difference(net, net, X),
         "similarity": compare.similarity({EVIL: net, "b": net}, X),

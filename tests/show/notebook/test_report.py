@@ -28,7 +28,7 @@ class Frame(HTMLParser):
 @pytest.fixture(scope="module")
 def classifier():
     moons = problems.get("moons", n=120)
-    return creases.GrowingClassifier("network", budget=20, random_state=0).fit(moons.X, moons.y)
+    return creases.GrowingClassifier(budget=20, random_state=0).fit(moons.X, moons.y)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_a_history_and_an_estimator_are_told_whole(classifier):
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (creases.GrowingClassifier("network"), "result must be fitted"),
+        (creases.GrowingClassifier(), "result must be fitted"),
         (creases.growth.History(), "history must have at least one epoch"),
         ("nowhere", "result must be an existing file or folder"),
         (3, "model must be a torch.nn.Module"),

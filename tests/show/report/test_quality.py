@@ -1,13 +1,17 @@
 """Whether a network is good, what it does and how sure it is, in the report of a table."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.metrics import precision_recall_fscore_support
 
 import creases
 from creases.show.report._effects import _category_chart, _chart, _number_chart
 from creases.show.report._quality import _scores, confidence_sections, quality_sections
 from creases.tables import Baseline, TableSplit, baselines, effects, parse_table
+from creases.tables._scores.baselines import score_outputs
 
 
 class Run:
@@ -65,12 +69,17 @@ def test_a_network_is_better_worse_or_level_by_the_standard_error_of_the_differe
     assert "instead" not in level
 
 
-def test_calibration_has_the_share_of_right_rows(birds):
-    calibration, confidence = confidence_sections(birds.net, birds.data)
-    (chart,) = calibration["charts"]
-    rows = np.concatenate([birds.data.validation, birds.data.test])
-    right = np.argmax(birds.net(birds.data.problem.X[rows]), axis=1) == birds.data.problem.y[rows]
-    assert np.mean(chart["series"][0]["y"]) == pytest.approx(right.mean(), abs=0.02)  # bins of nearly equal size
+def test_calibration_has_the_frequency_of_the_second_class_in_each_bin(birds):
+    problem, none = birds.data.problem, birds.data.parts[0][:0]
+    tested = replace(birds.data, parts=(none, none, np.arange(len(birds.data.rows))))
+    calibration, confidence = confidence_sections(tested, score_outputs(birds.net, tested))
+    (line,) = calibration["charts"][0]["series"]
+    small = softmax(birds.net(problem.X), axis=1)[:, 1]
+    bins = [np.flatnonzero((small * 10).astype(int) == k) for k in range(10)]
+    bins = [part for part in bins if len(part)]
+    assert line["x"] == pytest.approx([small[part].mean() for part in bins], rel=1e-4)
+    assert line["y"] == pytest.approx([problem.y[part].mean() for part in bins], rel=1e-4, abs=1e-9)
+    right = np.argmax(birds.net(problem.X), axis=1) == problem.y
     bars = [sum(series["y"]) for series in confidence["charts"][0]["series"]]
     assert bars == [right.sum(), (~right).sum()]
 

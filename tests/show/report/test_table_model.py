@@ -10,7 +10,7 @@ from creases.show.report import _table_model as report
 from creases.show.report import write_growth_report
 from creases.show.report._curve_charts import column_charts, line_chart
 from creases.show.report._proved import proved_section
-from creases.tables import LevelGraph, NumberGraph, RunSettings, fit_table, model_graphs, parse_table
+from creases.tables import FitSettings, LevelGraph, NumberGraph, fit_table, model_graphs, parse_table
 from creases.tables._split.options import CurveConfig
 from readable_models import random_model
 
@@ -62,7 +62,7 @@ def test_facts_say_that_a_prediction_is_the_sum_of_the_curves(sections):
 def test_facts_say_how_far_the_sum_is_from_the_network():
     rows = "".join(f"{k % 40},{['Ulm', 'Bonn', 'Kiel'][k % 3]},{abs(k % 40 - 15) * (k % 3)}\n" for k in range(120))
     model = fit_table(parse_table("size,town,y\n" + rows, "homes.csv"))
-    assert model.additive.units is not None  # a product is no sum of curves
+    assert model.function.units is not None  # a product is no sum of curves
     gap = float(proved_section(model)["text"].split("largest difference ")[1].split(")")[0])
     assert gap < 1e-9
 
@@ -90,7 +90,7 @@ def test_a_pair_of_a_number_and_a_category_is_a_chart_with_a_line_for_each_value
 
 def test_a_run_of_curves_is_reported_from_its_folder_and_has_no_slices(tmp_path):
     (tmp_path / "homes.csv").write_text(TEXT)
-    settings = RunSettings(data=str(tmp_path / "homes.csv"), config=CurveConfig())
+    settings = FitSettings(data=str(tmp_path / "homes.csv"), config=CurveConfig())
     folder = tmp_path / "run"
     folder.mkdir()
     settings.save(folder)

@@ -186,7 +186,7 @@ def test_a_folder_of_grow_is_opened_first(tmp_path):
     from creases.show.studio._limits import Limits
 
     LOANS.to_csv(tmp_path / "loans.csv", index=False)
-    words = ["grow", str(tmp_path / "loans.csv"), "--target", "paid", "--out", str(tmp_path / "run")]
+    words = ["fit", str(tmp_path / "loans.csv"), "--target", "paid", "--out", str(tmp_path / "run")]
     assert CliRunner().invoke(app, words).exit_code == 0
     said = []
     Controller(said.append, Limits(), folder=str(tmp_path / "run")).handle('{"do": "hello"}')

@@ -20,7 +20,7 @@ def test_it_classifies_within_two_hundredths_of_a_logistic_regression(name: str)
     folds = StratifiedKFold(3, shuffle=True, random_state=11)
     grown, linear = (
         cross_val_score(model, X, y, cv=folds).mean()
-        for model in (GrowingClassifier("network", random_state=11), LogisticRegression())
+        for model in (GrowingClassifier(random_state=11), LogisticRegression())
     )
     assert grown > linear - 0.02
 
@@ -32,6 +32,6 @@ def test_it_fits_within_five_hundredths_of_a_linear_regression() -> None:
     folds = KFold(3, shuffle=True, random_state=11)
     grown, linear = (
         cross_val_score(model, X, y, cv=folds).mean()
-        for model in (GrowingRegressor("network", random_state=11), LinearRegression())
+        for model in (GrowingRegressor(random_state=11), LinearRegression())
     )
     assert grown > linear - 0.05

@@ -14,7 +14,7 @@ def test_missing_numbers_point_to_a_data_frame():
 
 
 def test_text_points_to_a_data_frame_or_a_classifier():
-    with pytest.raises(ValueError, match="classes to predict need a GrowingClassifier"):
+    with pytest.raises(ValueError, match="classes to predict need a classifier"):
         GrowingRegressor().fit(np.ones((20, 2)), ["a"] * 20)
     with pytest.raises(ValueError, match=r"use creases.fit_table\(table, target\)\."):
         GrowingClassifier().fit(np.array([["a", "b"]] * 20), [0, 1] * 10)

@@ -5,9 +5,7 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from creases import GrowingClassifier, GrowingRegressor
-
-ESTIMATORS = (GrowingClassifier, GrowingRegressor)
+from creases import GrowingClassifier, GrowingRegressor, TableClassifier, TableRegressor
 
 #: Checks that need a package or a setting that may not be there.
 MAY_SKIP = {
@@ -25,15 +23,15 @@ def _check(estimator: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("kind", ESTIMATORS)
-def test_check_estimator_passes_with_few_epochs(kind: Any) -> None:
-    _check(kind("network", budget=8))
+@pytest.mark.parametrize("estimator", [GrowingClassifier, GrowingRegressor])
+def test_check_estimator_passes_with_few_epochs(estimator: Any) -> None:
+    _check(estimator(budget=8))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
-    [pytest.param(GrowingClassifier, marks=pytest.mark.thorough), GrowingRegressor],  # the first takes two minutes
+    [pytest.param(TableClassifier, marks=pytest.mark.thorough), TableRegressor],  # the first takes two minutes
 )
 def test_check_estimator_passes_with_the_default_parameters(estimator: Any) -> None:
     _check(estimator())
@@ -44,4 +42,4 @@ def test_check_estimator_passes_with_the_default_parameters(estimator: Any) -> N
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("kind", "how"), [(GrowingClassifier, "tiny"), (GrowingRegressor, "gradmax")])
 def test_check_estimator_passes_by_other_methods_and_with_more_layers(kind: Any, how: str) -> None:
-    _check(kind("network", how=how, budget=10, hidden=(4, 4)))
+    _check(kind(how=how, budget=10, hidden=(4, 4)))

@@ -24,7 +24,7 @@ def valley() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def grown(valley: Any) -> GrowingRegressor:
-    return GrowingRegressor("network", **SHORT).fit(*valley)
+    return GrowingRegressor(**SHORT).fit(*valley)
 
 
 @pytest.mark.slow
@@ -48,17 +48,17 @@ def test_several_targets_come_in_their_own_units(valley: Any, grown: Any) -> Non
 @pytest.mark.slow
 def test_the_account_is_in_the_targets_own_units(valley: Any) -> None:
     X, y = valley
-    model = GrowingRegressor("network", **SHORT).fit(X, y[:, 0])
+    model = GrowingRegressor(**SHORT).fit(X, y[:, 0])
     record = next(record for record in model.history_.records if record.method == "fold")
     why = fold_entries(record.explanation)[0]["why"]
     np.testing.assert_allclose(why["features"] * X.std(axis=0) + X.mean(axis=0), X[why["instance"]], rtol=0.2, atol=20)
     alike = why["cluster"]["same_mistake"] > 1
     off = abs((why["cluster"]["mean_residual"] if alike else why["residual"])[0]) * y[:, 0].std()
     assert off > 10
-    told = model.explain(record.number)
+    told = model.summary()
     assert f"row {why['instance']} (x0 {X[why['instance'], 0]:.3g}" in told
     assert f"{off:.3g}" in told or f"{off:.0f}" in told
-    assert model.explain().startswith("The network is 2-")
+    assert told.startswith("The network is 2-")
 
 
 @pytest.mark.slow
@@ -66,8 +66,8 @@ def test_targets_keep_the_shape_they_were_given_in(valley: Any) -> None:
     X, y = valley
     short = {**SHORT, "budget": 3}
     flat, column = (
-        GrowingRegressor("network", **short).fit(X, y[:, 0]),
-        GrowingRegressor("network", **short).fit(X, y[:, :1]),
+        GrowingRegressor(**short).fit(X, y[:, 0]),
+        GrowingRegressor(**short).fit(X, y[:, :1]),
     )
     assert flat.predict(X).shape == (150,)
     assert column.predict(X).shape == (150, 1)
@@ -83,17 +83,17 @@ def test_weights_are_repetition_to_the_last_bit(valley: Any, how: str) -> None:
     X2, y2 = X.repeat(weight, axis=0), y.repeat(weight, axis=0)
     order = rng.permutation(len(X2))
     short = {**SHORT, "budget": 20}
-    weighted = GrowingRegressor("network", how=how, **short).fit(X, y, sample_weight=weight)
-    repeated = GrowingRegressor("network", how=how, **short).fit(X2[order], y2[order])
+    weighted = GrowingRegressor(how=how, **short).fit(X, y, sample_weight=weight)
+    repeated = GrowingRegressor(how=how, **short).fit(X2[order], y2[order])
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
 
 
 @pytest.mark.slow
 def test_constant_targets_are_met() -> None:
     X = np.random.default_rng(0).normal(size=(30, 2))
-    model = GrowingRegressor("network", **SHORT).fit(X, np.full(30, 7.0))
+    model = GrowingRegressor(**SHORT).fit(X, np.full(30, 7.0))
     np.testing.assert_allclose(model.predict(X), 7, atol=1e-12)
-    model = GrowingRegressor("network", **SHORT).fit(X, np.column_stack([np.full(30, 7.0), X[:, 0]]))
+    model = GrowingRegressor(**SHORT).fit(X, np.column_stack([np.full(30, 7.0), X[:, 0]]))
     np.testing.assert_allclose(model.predict(X)[:, 0], 7, atol=1e-6)
 
 
@@ -102,18 +102,18 @@ def test_constant_targets_are_met() -> None:
 def test_the_size_of_targets_makes_no_difference(valley: Any, size: float) -> None:
     X, y = valley[0], valley[1][:, 0] / 1000
     short = {**SHORT, "budget": 10}
-    one, other = GrowingRegressor("network", **short).fit(X, y), GrowingRegressor("network", **short).fit(X, y * size)
+    one, other = GrowingRegressor(**short).fit(X, y), GrowingRegressor(**short).fit(X, y * size)
     np.testing.assert_allclose(other.predict(X) / size, one.predict(X), rtol=1e-6)
 
 
 def test_a_target_that_is_no_number_is_refused() -> None:
     with pytest.raises(ValueError, match="Input y contains NaN"):
-        GrowingRegressor("network").fit([[0.0], [1.0]], [0.0, np.nan])
+        GrowingRegressor().fit([[0.0], [1.0]], [0.0, np.nan])
 
 
 @pytest.mark.slow
 def test_it_works_in_searches(valley: Any) -> None:
     X, y = valley
-    model = GrowingRegressor("network", **{**SHORT, "budget": 8})
+    model = GrowingRegressor(**{**SHORT, "budget": 8})
     assert len(cross_val_score(model, X, y[:, 0], cv=2)) == 2
     assert GridSearchCV(model, {"weight_decay": [0.0, 0.1]}, cv=2).fit(X, y).best_params_["weight_decay"] in (0.0, 0.1)

@@ -12,7 +12,7 @@ import pytest
 
 import creases
 from creases.errors import ColumnWarning
-from creases.tables import GrowingRegressor, describe_model, parse_table, read_table
+from creases.tables import TableRegressor, describe_model, parse_table, read_table
 
 
 def make_rows(n=300, *, trend=0.0, seed=0):
@@ -88,7 +88,7 @@ def test_text_that_is_missing_in_rows_of_another_kind_is_used():
 def test_estimators_and_problems_try_the_same_columns():
     frame = make_rows(trend=3.0)
     with pytest.warns(ColumnWarning) as said:
-        model = GrowingRegressor().fit(frame.drop(columns="y"), frame["y"])
+        model = TableRegressor().fit(frame.drop(columns="y"), frame["y"])
     assert model.model_.features == ("t", "x")
     assert any("'t' looks like an ID" in str(each.message) for each in said)
     assert model.score(frame.drop(columns="y"), frame["y"]) > 0.9

@@ -27,7 +27,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def result(table):
-    return creases.fit_table(table, "kind", kind="network", budget=6)
+    return creases.tables.grow_table(table, "kind", budget=6)
 
 
 def test_the_network_is_that_of_the_file_with_the_same_rows(table, result, tmp_path):
@@ -55,7 +55,7 @@ def test_predictions_are_the_networks_by_name(table, result):
 
 
 def test_numbers_are_predicted_as_values(table):
-    result = creases.fit_table(table.drop(columns="kind"), "y", task="regression", kind="network", budget=2)
+    result = creases.tables.grow_table(table.drop(columns="kind"), "y", task="regression", budget=2)
     assert result.predict(table).dtype == np.float64
     with pytest.raises(InputError, match="rows must be of a table with classes"):
         result.predict_proba(table)
@@ -71,7 +71,7 @@ def test_it_is_shown_and_reported_on(table, result):
 
 def test_a_problem_has_its_target():
     iris = problems.get("iris")
-    assert creases.fit_table(iris, kind="network", budget=1).predict(iris.X[:1]).tolist() == ["setosa"]
+    assert creases.tables.grow_table(iris, budget=1).predict(iris.X[:1]).tolist() == ["setosa"]
     with pytest.raises(InputError, match="target must not be given for a problem"):
         creases.fit_table(iris, "species")
 
@@ -79,14 +79,14 @@ def test_a_problem_has_its_target():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"validation": 0.2}, "validation must be an option of a run: how, "),
-        ({"checkpoint": "run.pt"}, "checkpoint must be an option of a run"),
+        ({"validation": 0.2}, "validation must be an option of growth: how, "),
+        ({"checkpoint": "run.pt"}, "checkpoint must be an option of growth"),
         ({"target": "price"}, "price"),
     ],
 )
 def test_what_a_table_has_no_use_for_is_refused(table, options, message):
     with pytest.raises(InputError, match=message):
-        creases.fit_table(table, **{"target": "kind", "kind": "network", "budget": 1, **options})
+        creases.tables.grow_table(table, **{"target": "kind", "budget": 1, **options})
 
 
 def test_what_is_not_a_table_is_refused(table):
@@ -106,5 +106,5 @@ def test_a_model_is_the_same_bit_for_bit_on_any_number_of_threads():
     for n_threads in (1, 2):
         with threadpool_limits(n_threads):
             assert {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"} == {n_threads}
-            models.append(creases.fit_table(frame, "y").additive.to_dict())
+            models.append(creases.fit_table(frame, "y").function.to_dict())
     assert models[0] == models[1]

@@ -149,7 +149,7 @@ SPOILT: dict[str, Any] = {**SHORT, "lr": 3.0, "weight_decay": 0.0}
 
 @pytest.mark.slow
 def test_where_no_network_is_better_the_classifier_is_the_logistic_regression_of_all_rows() -> None:
-    model = GrowingClassifier("network", **SPOILT).fit(X, CLASSES)
+    model = GrowingClassifier(**SPOILT).fit(X, CLASSES)
     assert model.history_.kept == 0
     assert model.hidden_ == (6,)
     assert model.history_.records
@@ -166,13 +166,13 @@ def test_where_no_network_is_better_the_classifier_is_the_logistic_regression_of
     linear = make_pipeline(StandardScaler(), LogisticRegression(C=penalty, max_iter=200)).fit(X[rows], CLASSES[rows])
     np.testing.assert_allclose(model.predict_proba(X), linear.predict_proba(X), rtol=0, atol=1e-10)
     assert model.history_.ended.endswith("; the network is the linear model, which does as well on validation rows")
-    assert "is the linear model" in model.explain()
+    assert "is the linear model" in model.summary()
 
 
 @pytest.mark.slow
 def test_where_no_network_is_better_the_regressor_is_the_ridge_regression_of_all_rows() -> None:
     y = (SIGNAL + NOISE)[:, :2]
-    model = GrowingRegressor("network", **SPOILT).fit(X, y)
+    model = GrowingRegressor(**SPOILT).fit(X, y)
     assert model.history_.kept == 0
     assert model.hidden_ == (4,)
     linear = RidgeCV(RIDGE_ALPHAS).fit(scaled(X), scaled(y)).predict(scaled(X)) * y.std(axis=0) + y.mean(axis=0)
@@ -182,12 +182,12 @@ def test_where_no_network_is_better_the_regressor_is_the_ridge_regression_of_all
 @pytest.mark.slow
 def test_a_network_that_is_better_is_kept_and_so_is_one_too_narrow_for_a_linear_model() -> None:
     bent = (np.abs(X[:, 0]) > 0.7).astype(int)
-    assert GrowingClassifier("network", **{**SHORT, "budget": 60}).fit(X[:, :1], bent).history_.kept > 0
-    narrow = GrowingClassifier("network", **SHORT, hidden=(2,)).fit(X, CLASSES)
+    assert GrowingClassifier(**{**SHORT, "budget": 60}).fit(X[:, :1], bent).history_.kept > 0
+    narrow = GrowingClassifier(**SHORT, hidden=(2,)).fit(X, CLASSES)
     assert narrow.history_.kept > 0
 
 
 @pytest.mark.slow
 def test_without_rows_held_out_the_last_network_is_kept() -> None:
-    history = GrowingClassifier("network", **SHORT, early_stopping=False).fit(X, CLASSES).history_
+    history = GrowingClassifier(**SHORT, early_stopping=False).fit(X, CLASSES).history_
     assert history.kept == len(history.epochs)

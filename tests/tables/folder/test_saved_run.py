@@ -88,7 +88,7 @@ def test_without_its_checkpoint_and_its_moments_a_finished_run_still_has_its_net
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
-    with pytest.raises(FileError, match=r"holds no growth run \(there is no run.json in it\)"):
+    with pytest.raises(FileError, match=r"holds no fit and no growth run \(there is no run.json in it\)"):
         load_run(tmp_path)
 
 

@@ -11,9 +11,9 @@ def test_a_file_goes_by_its_name_and_every_option_of_tables_is_said():
         task="regression",
         missing="drop",
         header=False,
-        config=GrowthConfig(device="cuda"),
+        config=GrowthConfig(how="tiny"),
     )
     assert given.command("o") == (
-        "creases grow 'my table.csv' --kind network --target 'what is it' --task regression --missing drop --no-header "
-        "--device cuda --out o"
+        "creases grow 'my table.csv' --target 'what is it' --task regression --missing drop --no-header "
+        "--how tiny --out o"
     )

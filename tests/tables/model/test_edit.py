@@ -38,7 +38,7 @@ def test_a_moved_knot_changes_its_curve_alone(frame: pd.DataFrame, model: TableM
     assert curve.knots[1] == goal
     assert curve(np.array([goal]))[0, 0] == 2.0
     assert np.array_equal(curve.values[2:], values[2:])
-    before, after = model.explain(frame), edit.model.explain(frame)
+    before, after = model.explain(frame).parts, edit.model.explain(frame).parts
     assert before.drop(columns="age").equals(after.drop(columns="age"))
     np.testing.assert_allclose(edit.changes[:, 0], (after - before)["age"], atol=1e-12)
 
@@ -50,7 +50,7 @@ def test_flips_are_the_rows_that_are_decided_otherwise(frame: pd.DataFrame, mode
     assert edit.scores is not None
     assert edit.scores.loc["train", "before"] > edit.scores.loc["train", "after"]
     assert edit.scores.loc["test", "before"] == model.scores.loc["curves", "test"]
-    assert not edit.model.explain(frame)["age"].any()
+    assert not edit.model.explain(frame).parts["age"].any()
     assert f"{len(edit.flips)} rows of 300 decided otherwise" in str(edit)
 
 

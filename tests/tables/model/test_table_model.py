@@ -55,7 +55,7 @@ def scores_of(model: TableModel, frame: pd.DataFrame) -> np.ndarray:
 
 def test_the_parts_of_a_row_add_up_to_the_networks_score(fitted: tuple[pd.DataFrame, TableModel]) -> None:
     frame, model = fitted
-    parts = model.explain(frame)
+    parts = model.explain(frame).parts
     total = parts.to_numpy() if parts.columns.nlevels == 1 else None
     sums = total.sum(axis=1)[:, None] if total is not None else np.stack(
         [parts[name].to_numpy().sum(axis=1) for name in model.score_names], axis=1
@@ -98,7 +98,7 @@ def test_a_model_comes_back_from_its_folder_and_from_a_pickle(
         assert other.importance == model.importance
         assert other.scores.equals(model.scores)
         assert other.steps == model.steps
-        assert other.explain(frame).equals(model.explain(frame))
+        assert other.explain(frame).parts.equals(model.explain(frame).parts)
     again = creases.load(tmp_path / "model").save(tmp_path / "again")
     assert (again / "model.json").read_text() == (tmp_path / "model" / "model.json").read_text().replace(
         '"data": "table"', '"data": ""'
@@ -173,22 +173,21 @@ print([name for name in ("torch", "sklearn", "scipy") if name in sys.modules])
 
 
 def test_a_grown_network_is_split_by_column_too() -> None:
-    model = creases.fit_table(TABLES["two classes"], "price", kind="network", budget=3)
+    model = creases.tables.grow_table(TABLES["two classes"], "price", budget=3)
     rows = TABLES["two classes"][:5]
-    sums = model.explain(rows).to_numpy().sum(axis=1)
+    sums = model.explain(rows).parts.to_numpy().sum(axis=1)
     np.testing.assert_allclose(sums, scores_of(model, rows)[:, 0], atol=1e-9)
-    with pytest.raises(InputError, match='kind must be "curves" for a model to have curves'):
-        _ = model.curves
+    said = str(model.explain(rows))
+    assert said.count("for the average row") == 5
+    assert f"predicted price: {model.predict(rows)[0]}" in said
 
 
-def test_options_of_growth_are_refused_for_curves() -> None:
+def test_options_of_growth_are_refused_for_a_fit_and_the_other_way_round() -> None:
     frame = TABLES["values"]
-    with pytest.raises(InputError, match=r"budget must be given with kind=\"network\" only; use kind='network'"):
+    with pytest.raises(InputError, match=r"budget must be an option of a fit: .*grow_table or creases grow"):
         creases.fit_table(frame, "price", budget=3)
-    with pytest.raises(InputError, match=r'shapes must be given with kind="curves" only'):
-        creases.fit_table(frame, "price", kind="network", shapes={"area": "rising"})
-    with pytest.raises(InputError, match="kind must be"):
-        creases.fit_table(frame, "price", kind="trees")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"shapes must be an option of growth: .*fit_table or creases fit"):
+        creases.tables.grow_table(frame, "price", shapes={"area": "rising"})
 
 
 def test_a_shape_holds() -> None:
@@ -204,10 +203,10 @@ def test_several_targets_are_predicted_together(tmp_path: Path) -> None:
     predicted = model.predict(frame)
     assert predicted.shape == (200, 2)
     assert np.corrcoef(predicted[:, 0], frame["price"])[0, 1] > 0.8
-    parts = model.explain(frame)
+    parts = model.explain(frame).parts
     np.testing.assert_allclose(parts["twice"].sum(axis=1), predicted[:, 1])
     loaded = creases.load(model.save(tmp_path))
     assert np.array_equal(loaded.predict(frame), predicted)
     assert list(loaded.frame(frame).columns[:2]) == ["predicted price", "predicted twice"]
-    with pytest.raises(InputError, match='target must be one column with kind="network"'):
-        creases.fit_table(frame, ["price", "twice"], kind="network")
+    with pytest.raises(InputError, match=r"target must be one column, got .*fit_table predicts several"):
+        creases.tables.grow_table(frame, ["price", "twice"])

@@ -288,11 +288,11 @@ def test_onnxruntime_takes_words_in_order_as_text_and_times_as_hours(model, fram
 
 def test_estimators_read_frames_in_the_same_way(frame):
     X, y = frame.drop(columns="y"), frame["y"]
-    model = creases.GrowingRegressor(random_state=0, kinds={"risk": "category"}).fit(X, y)
+    model = creases.TableRegressor(random_state=0, kinds={"risk": "category"}).fit(X, y)
     assert model.model_.encoding.kinds["when"] == "time"
     assert model.model_.encoding.kinds["risk"] == "category"
     with pytest.raises(InputError, match="kinds must be given for a DataFrame only"):
-        creases.GrowingRegressor(kinds={"a": "category"}).fit(np.eye(9), np.arange(9.0))
+        creases.TableRegressor(kinds={"a": "category"}).fit(np.eye(9), np.arange(9.0))
 
 
 # -- ugly texts -------------------------------------------------------------------------------------------------------

@@ -151,11 +151,11 @@ def test_a_classifier_with_class_weight_and_threshold():
     problem = rare_problem(300)
     labels = np.array(["no", "yes"])[problem.y]
     options = {"budget": 3, "random_state": 0}
-    plain = creases.GrowingClassifier("network", **options).fit(problem.X, labels)
-    weighted = creases.GrowingClassifier("network", class_weight={"yes": 10}, **options).fit(problem.X, labels)
+    plain = creases.GrowingClassifier(**options).fit(problem.X, labels)
+    weighted = creases.GrowingClassifier(class_weight={"yes": 10}, **options).fit(problem.X, labels)
     assert plain.threshold_ == 0.5
     assert (weighted.predict(problem.X) == "yes").sum() > (plain.predict(problem.X) == "yes").sum()
-    tuned = creases.GrowingClassifier("network", threshold="f1", **options).fit(problem.X, labels)
+    tuned = creases.GrowingClassifier(threshold="f1", **options).fit(problem.X, labels)
     expected = tuned.predict_proba(problem.X)[:, 1] > tuned.threshold_
     np.testing.assert_array_equal(tuned.predict(problem.X) == "yes", expected)
 

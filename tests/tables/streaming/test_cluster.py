@@ -132,4 +132,4 @@ def test_a_model_is_the_same_bit_for_bit_where_one_of_two_nodes_is_killed_with_i
     assert done.returncode == 0, done.stderr
     monkeypatch.setattr(head, "KIND_ROWS", 900)
     alone = creases.fit_table(pattern, "y", engine="serial")
-    assert creases.load(tmp_path / "run").additive.to_dict() == alone.additive.to_dict()
+    assert creases.load(tmp_path / "run").function.to_dict() == alone.function.to_dict()

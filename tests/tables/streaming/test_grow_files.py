@@ -21,7 +21,7 @@ def invoke(*words):
 @pytest.mark.usefixtures("small_limits")
 def test_a_run_on_files_is_fitted_explained_and_kept(tmp_path):
     pattern, run = write_parts(make_table(9_000, classes=2), tmp_path), tmp_path / "run"
-    words = ("grow", pattern, "--target", "y", "--out", run, "--engine", "serial", "--max-memory", 2)
+    words = ("fit", pattern, "--target", "y", "--out", run, "--max-memory", 2)
     result = invoke(*words)
     assert result.exit_code == 0, result.output
     text = " ".join(result.stdout.split())
@@ -40,9 +40,6 @@ def test_a_run_on_files_is_fitted_explained_and_kept(tmp_path):
 
 
 def test_options_for_files_are_refused_where_they_do_nothing(tmp_path):
-    result = invoke("grow", "iris", "--out", tmp_path / "run", "--jobs", 2)
-    assert result.exit_code != 0
-    assert "--jobs must be given with --kind curves only" in " ".join(result.output.split())
-    result = invoke("grow", tmp_path / "nothing-*.csv", "--out", tmp_path / "run")
+    result = invoke("fit", tmp_path / "nothing-*.csv", "--out", tmp_path / "run")
     assert result.exit_code != 0
     assert "no file matches" in result.output

@@ -127,7 +127,7 @@ def test_all_processes_of_a_command_stay_below_the_limit(tmp_path):
     most, models = {}, {}
     for limit in (2.5, 1.2):
         run = tmp_path / f"run-{limit}"
-        words = ["grow", pattern, "--target", "y", "--out", run, "--jobs", 2, "--max-memory", limit]
+        words = ["fit", pattern, "--target", "y", "--out", run, "--max-memory", limit]
         command = [sys.executable, "-m", "creases", *map(str, words)]
         largest, processes = 0, set()
         with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as started:
@@ -137,7 +137,7 @@ def test_all_processes_of_a_command_stay_below_the_limit(tmp_path):
                 processes.update(members)
                 time.sleep(0.02)
             assert started.returncode == 0, started.stderr.read().decode()
-        most[limit], models[limit] = (largest, len(processes)), creases.load(run).additive.to_dict()
+        most[limit], models[limit] = (largest, len(processes)), creases.load(run).function.to_dict()
         assert largest < limit * 1e9, most
     assert most[1.2][1] == 1 < most[2.5][1]
     assert models[1.2] == models[2.5]

@@ -59,7 +59,7 @@ def test_rows_of_a_stream_are_those_in_memory_bit_for_bit(folder, monkeypatch, f
 def test_a_small_stream_is_fitted_and_predicted_as_a_data_frame(folder):
     whole = make_table(300)
     memory, stream = creases.fit_table(whole.to_pandas(), "y"), creases.fit_table(Once(whole), "y")
-    assert stream.additive.to_dict() == memory.additive.to_dict()
+    assert stream.function.to_dict() == memory.function.to_dict()
     stream.write_predictions(Once(whole), folder / "stream.csv", n_jobs=1)
     stream.write_predictions(write_parts(whole, folder), folder / "files.csv", n_jobs=1)
     assert Path(folder, "stream.csv").read_text() == Path(folder, "files.csv").read_text()
@@ -77,7 +77,7 @@ def test_streams_are_refused_where_files_are_needed(folder):
     with pytest.raises(InputError, match="engine must be 'local' or 'serial' for a table that is not in files"):
         creases.fit_table(Once(make_table(300)), "y", engine="ray")
     with pytest.raises(InputError, match="table must be read as a whole"):
-        creases.fit_table(Once(make_table(300)), "y", kind="network")
+        creases.tables.grow_table(Once(make_table(300)), "y")
     assert not list(folder.iterdir())
 
 

@@ -167,7 +167,7 @@ def test_a_small_table_of_many_files_is_fitted_as_one_file(tmp_path):
     pq.write_table(whole, tmp_path / "whole.parquet")
     memory = creases.fit_table(tmp_path / "whole.parquet", "y")
     stream = creases.fit_table(write_parts(whole, tmp_path), "y")
-    assert stream.additive.to_dict() == memory.additive.to_dict()
+    assert stream.function.to_dict() == memory.function.to_dict()
 
 
 def test_a_file_is_read_in_blocks_if_it_takes_more_than_the_limit(tmp_path):
@@ -225,7 +225,7 @@ def test_the_model_is_the_same_bit_for_bit_on_any_number_of_processes(tmp_path, 
     monkeypatch.setattr(streamed, "SMALL", 0)  # the first pass is by processes too
     pattern = write(make_table(9_000, classes=2), tmp_path)
     serial, two = (creases.fit_table(pattern, "y", n_jobs=n_jobs) for n_jobs in (1, 2))
-    assert serial.additive.to_dict() == two.additive.to_dict()
+    assert serial.function.to_dict() == two.function.to_dict()
     assert serial.encoding.to_dict() == two.encoding.to_dict()
     np.testing.assert_array_equal(serial.center, two.center)
 
@@ -295,7 +295,7 @@ def test_bad_arguments_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"missing values, got 'b' \d+, 'town' \d+; drop those rows"):
         creases.fit_table(pattern, "y", missing="error", engine="serial")
     with pytest.raises(InputError, match="table must be read as a whole"):
-        creases.fit_table(pattern, "y", kind="network")
+        creases.tables.grow_table(pattern, "y")
     with pytest.raises(FileError, match="no file matches"):
         creases.fit_table(str(tmp_path / "nothing-*.parquet"), "y")
     (tmp_path / "part-9.csv").write_text("a,y\n1,2\n")

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from creases.errors import InputError
 from creases.tables._words.model_text import describe_model
 from readable_models import make_model
 
@@ -203,10 +202,3 @@ def test_constant_columns_have_no_line():
     told = lines(text, {"age": ([20, 60], [0, 4])})
     assert [line.split(":")[0] for line in told] == ["y", "age", "left out"]
     assert "'one' (constant: 'a' in every row)" in told[-1]
-
-
-def test_a_network_without_curves_is_refused():
-    model, _ = make_model(table(age=[20, 40, 60], y=[1.5, 2.5, 3.5]), {})
-    model.additive = None
-    with pytest.raises(InputError, match="have curves"):
-        describe_model(model)

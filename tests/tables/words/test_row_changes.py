@@ -1,11 +1,14 @@
 """Changes that could happen, against enumeration of every row that a table can have."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
+import creases
 from creases.errors import InputError
+from creases.tables import CurveConfig, TableSplit
+from creases.tables._model.grown_model import grown_model
 from creases.tables._words.changes import find_changes
 from creases.tables._words.goals import Goal, parse_goal
 from creases.tables._words.options import column_options
@@ -51,6 +54,54 @@ def test_the_smallest_change_is_that_of_enumeration(n_classes, kind):
             assert choice.cost == pytest.approx(costs[reached].min(), abs=1e-12)
             assert choice.lower_bound == choice.cost
             assert goal.is_reached(terms, choice.x)
+
+
+def random_network(problem, n_classes, seed, *hidden):
+    """A grown network of random weights, by layers of these widths."""
+    rng, d = np.random.default_rng(seed), problem.X.shape[1]
+    widths = [d, *hidden, n_classes or 1]
+    scale = 1 / problem.X.std(axis=0).clip(1e-9)
+    layers = [(rng.normal(size=(b, a)), rng.normal(size=b)) for a, b in pairwise(widths)]
+    layers[0] = (layers[0][0] * scale, layers[0][1] - layers[0][0] * scale @ problem.X.mean(axis=0))
+    split = TableSplit.from_problem(problem, CurveConfig())
+    return grown_model(creases.read(layers), split, threshold=0.4 if n_classes == 2 else 0.5, **split.table_names)
+
+
+@pytest.mark.parametrize("hidden", [(), (5,), (4, 3)])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_the_smallest_change_of_a_network_is_that_of_enumeration(n_classes, hidden):
+    _, problem = random_model(0, n_classes)
+    model = random_network(problem, n_classes, 1, *hidden)
+    terms = model.terms()
+    ranges = InputRanges.from_rows(terms, problem.X)
+    x = problem.X[1]
+    columns = [column_options(term, x, ranges, fixed=False) for term in terms.columns]
+    rows, costs = enumerate_rows(terms, x, columns)
+    scores = terms.scores(rows)
+    level = float(np.quantile(scores[:, 0], 0.9))
+    for goal in [Goal("", 0, level)] if n_classes == 0 else [Goal("", k) for k in range(n_classes)]:
+        margins = goal.margins(terms, scores)
+        reached = (margins >= 0).all(axis=1) if n_classes == 0 else (margins > 0).all(axis=1)
+        choice = cheapest_choice(terms, x, goal, columns)
+        assert choice.cost == pytest.approx(costs[reached].min(initial=np.inf), abs=1e-12)
+        assert choice.lower_bound == choice.cost
+
+
+@pytest.mark.parametrize("hidden", [(), (5,), (4, 3)])
+def test_columns_together_gain_no_more_than_each_could(hidden):
+    _, problem = random_model(0, 3)
+    terms = random_network(problem, 3, 2, *hidden).terms()
+    ranges, x, D = InputRanges.from_rows(terms, problem.X), problem.X[2], np.array([[1.0, -1.0, 0.0]])
+    columns = [column_options(term, x, ranges, fixed=False) for term in terms.columns]
+    gains = [terms.gains(x, D, options, columns)[:, 0] for options in columns]
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        row, bound = x.copy(), 0.0
+        for options, gain in zip(columns, gains, strict=True):
+            k = rng.integers(len(options))
+            row[options.term.inputs] = options.values[k]
+            bound += gain[k]
+        assert (terms.scores(np.stack([x, row])) @ D.T)[:, 0] @ [-1.0, 1.0] <= bound + 1e-6
 
 
 def test_answers_are_rows_that_the_table_could_have_and_the_model_predicts_so():

@@ -64,9 +64,9 @@ def test_effects_add_up_to_the_prediction_of_the_network(seed, n_classes, row):
 @pytest.mark.slow
 def test_planes_and_units_are_effects_too():
     problem = problems.get("iris")
-    additive = fit_curves(problem)
+    function = fit_curves(problem)
     model, _ = make_model("a,y\n" + "1,2.5\n2,3.5\n" * 6, {})
-    model.additive, model.encoding, model.features, model.classes = additive, None, problem.features, problem.classes
+    model.function, model.encoding, model.features, model.classes = function, None, problem.features, problem.classes
     terms = Terms.from_model(model)
     parts = terms.contributions(problem.X)
     assert np.abs(terms.intercept + parts.sum(axis=1) - terms.scores(problem.X)).max() < 1e-10

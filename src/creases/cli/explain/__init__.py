@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from creases.cli import _model as model
-from creases.cli._completion import complete_model, complete_words
+from creases.cli._completion import complete_model
 from creases.cli.console import option_panels, print_json, print_next, repeat_command, show_progress
 from creases.errors import InputError
 
@@ -19,7 +20,7 @@ def explain_input(
         str,
         typer.Argument(
             metavar="MODEL",
-            help=f"The folder of a growth run (creases grow). Or {model.HELP[0].lower()}{model.HELP[1:]}",
+            help=f"A folder of creases fit or creases grow. Or {model.HELP[0].lower()}{model.HELP[1:]}",
             show_default=False,
             autocompletion=complete_model,
         ),
@@ -30,84 +31,63 @@ def explain_input(
     ] = None,
     row: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="Instead of INPUT: a row of the growth run's table, from 0.", show_default=False
-        ),
+        typer.Option(metavar="N", help="Instead of INPUT: a row of the folder's table, from 0.", show_default=False),
     ] = None,
     to: Annotated[
         str | None,
         change_option(
             metavar="GOAL",
-            help='Of a table: class to reach, or a value such as ">= 30"; lists what would have to change.',
+            help='Class to reach, or a value such as ">= 30"; lists what would have to change.',
             show_default=False,
         ),
     ] = None,
     fix: Annotated[
         list[str] | None,
-        change_option(
-            metavar="COLUMN", help="Of a table: a column that cannot change; repeatable.", show_default=False
-        ),
+        change_option(metavar="COLUMN", help="A column that cannot change; repeatable.", show_default=False),
     ] = None,
-    change: Annotated[
-        bool, change_option("--change", help="Find the smallest change that changes the decision.")
-    ] = False,
-    target: Annotated[str | None, change_option(metavar="CLASS", help="Class to reach.", show_default=False)] = None,
-    fixed: Annotated[
-        str | None, change_option(metavar="A,B", help="Columns that must not change.", show_default=False)
+    count: Annotated[
+        int | None, change_option(metavar="N", help="Number of different answers.", show_default="1")
     ] = None,
-    rising: Annotated[
-        str | None, change_option(metavar="A,B", help="Columns that may only increase.", show_default=False)
-    ] = None,
-    falling: Annotated[
-        str | None, change_option(metavar="A,B", help="Columns that may only decrease.", show_default=False)
-    ] = None,
-    norm: Annotated[
-        str,
-        change_option(
-            metavar="NORM",
-            help="Size of a change: l1 (sum of all changes), l2 (Euclidean length) or linf (largest change).",
-            autocompletion=complete_words("l1", "l2", "linf"),
-        ),
-    ] = "l1",
-    count: Annotated[int, change_option(metavar="N", help="Number of different answers.")] = 1,
     budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit for each proof.")] = 5.0,
-    input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
+    input_shape: Annotated[
+        str | None, typer.Option(metavar="C,H,W", help="Of a network: the shape of one input.")
+    ] = None,
     detail: Annotated[
-        bool, typer.Option("--detail", help="Of a table: show the linear region, its coefficients and units.")
+        bool, typer.Option("--detail", help="Show the linear region of a row, its coefficients and units.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
 ) -> None:
     """Explain a row's prediction, or a network's decision at one input.
 
-    Of a model of a table: without a row, the whole model as a card of points; with --row, what each column adds, and
-    the smallest change that changes the decision, with a proof. With --to: changes that lead to a class or a value.
+    Of a folder of creases fit: without a row, the whole model as a card of points. With --row, also of a folder of
+    creases grow: what each column adds, and the smallest change that changes the decision. With --to: changes that lead
+    to a class or a value.
 
     Of a network: the linear function that applies at the input (coefficients, region, most important units) and the
-    nearest input with another decision. With --change: what would have to change for another decision.
+    nearest input with another decision, with a proof.
 
     For example:
       creases explain out/homes
       creases explain out/homes --row 17 --to high --fix garden --count 3
       creases explain net.onnx 0.2,0.5
-      creases explain out/iris --row 120 --change --fixed "petal width"
     """
-    from creases.cli.explain._curves import load_curves
-
-    table = None if detail or change else load_curves(model_)
-    if table is not None:
-        _explain_table(table, model_, input_, row, to, fix or [], count, budget, as_json=as_json)
+    changes = {"to": to, "fix": fix, "count": count}
+    if not Path(model_).is_dir():
+        given = [name for name, value in (*changes.items(), ("detail", detail or None)) if value]
+        if given:
+            raise InputError(given[0], "come with the folder of creases fit or creases grow", model_)
+    elif input_shape is not None:
+        raise InputError("input_shape", "come with a network", f"the folder {model_}", "its columns are known")
+    elif not detail:
+        _explain_row(model_, input_, row, to, fix or [], count or 1, budget, as_json=as_json)
         return
-    for name, value in (("to", to), ("fix", fix)):
+    for name, value in changes.items():
         if value:
-            raise InputError(name, "come with the folder of a model of curves", model_, "use {0}", [("change", True)])
-    _explain_network(
-        model_, input_, row, input_shape, {"target": target, "fixed": fixed, "rising": rising, "falling": falling},
-        change=change, norm=norm, count=count, budget=budget, as_json=as_json,
-    )  # fmt: skip
+            raise InputError(name, "not come with --detail, which shows one region", repr(value))
+    _explain_region(model_, input_, row, input_shape, budget, as_json=as_json)
 
 
-def _explain_table(
-    table: Any,
+def _explain_row(
     folder: str,
     input_: str | None,
     row: int | None,
@@ -118,57 +98,36 @@ def _explain_table(
     *,
     as_json: bool,
 ) -> None:
-    from creases.cli.explain import _curves
+    from creases.cli.explain import _row
+    from creases.tables import load
 
+    table = load(folder)
+    if input_ is not None and row is not None:
+        raise InputError("input", "not be given with --row", input_)
     if input_ is None and row is None:
         if to is not None or fix:
             raise InputError("row", "be given with --to or --fix")
-        _curves.print_model(table, as_json=as_json)
+        _row.print_model(table, as_json=as_json)
         return
     columns = [name.strip() for words in fix for name in words.split(",")]
     with show_progress(3) as begin:
-        answer = _curves.explain_table_row(table, folder, input_, row, to, columns, count, budget, begin)
-    _curves.print_row(answer, asked=to is not None, as_json=as_json)
+        answer = _row.explain_table_row(table, folder, input_, row, to, columns, count, budget, begin)
+    _row.print_row(answer, asked=to is not None, as_json=as_json)
 
 
-def _explain_network(
-    model_: str,
-    input_: str | None,
-    row: int | None,
-    input_shape: str | None,
-    wishes: dict[str, str | None],
-    *,
-    change: bool,
-    norm: str,
-    count: int,
-    budget: float,
-    as_json: bool,
+def _explain_region(
+    model_: str, input_: str | None, row: int | None, input_shape: str | None, budget: float, *, as_json: bool
 ) -> None:
-    from creases.cli.explain import _change, _text
+    from creases.cli.explain import _text
     from creases.cli.explain._subject import load_subject
 
-    if not change:
-        for name, value in wishes.items():
-            if value is not None:
-                raise InputError(name, "be used with --change", repr(value), "add {0}", [("change", True)])
     with show_progress(3) as begin:
         begin("reading the network")
         subject = load_subject(model_, input_, row, input_shape)
-        if change:
-            begin("finding the smallest change")
-            answer = _change.find_change(subject, wishes, norm, count, budget)
-        else:
-            begin("finding the region")
-            explanation = _text.explain_subject(subject, budget, begin)
+        begin("finding the region")
+        explanation = _text.explain_subject(subject, budget, begin)
     if as_json:
-        print_json(_change.as_json_data(subject, answer) if change else explanation)
-    elif change:
-        _change.print_change(subject, answer)
-        more = ("--json",) if count > 1 else ("--count", "3")
-        print_next(repeat_command(*more), "the same as JSON" if count > 1 else "three different answers")
-    else:
-        _text.print_explanation(explanation)
-        if not subject.regression:
-            print_next(repeat_command("--change"), "the smallest change that changes the decision")
-        else:
-            print_next(repeat_command("--json"), "the same as JSON")
+        print_json(explanation)
+        return
+    _text.print_explanation(explanation)
+    print_next(repeat_command("--json"), "the same as JSON")

@@ -61,19 +61,19 @@ def load_subject(model_: str, input_: str | None, row: int | None, input_shape: 
 
 
 def _of_run(folder: Path, input_: str | None, row: int | None) -> Subject:
-    from creases.tables import load_run, shift_decision
+    from creases.tables import load, load_settings, shift_decision
 
-    run = load_run(folder)
-    problem = run.data.problem
-    number = None if row is None else _find_row(run.data, row)
+    table, data = load(folder), load_settings(folder).load_split()
+    problem = data.problem
+    number = None if row is None else _find_row(data, row)
     x = arguments.read_input(input_ or "") if number is None else problem.X[number]
     return Subject(
-        shift_decision(run.net, run.threshold) if problem.classes else run.net,
+        shift_decision(table.network, table.threshold) if problem.classes else table.network,
         x,
         Columns.from_data(problem.X, problem.features),
         problem.classes,
         problem.classes is None,
-        "this input" if row is None else f"{run.data.names['instance']} {row}",
+        "this input" if row is None else f"{data.names['instance']} {row}",
     )
 
 

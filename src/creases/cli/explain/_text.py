@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from creases.cli.console import note, out, print_table
-from creases.cli.explain._change import finite
 from creases.cli.explain._subject import Subject
 from creases.errors import InputError
 
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from creases.regions import Cell, Explanation
 
 SHOWN = 8
+
+
+def finite(number: float) -> float | None:
+    """Return a number, or None where it is infinite: JSON has no infinity."""
+    return float(number) if math.isfinite(number) else None
 
 
 def explain_subject(subject: Subject, budget: float, begin: Callable[..., None]) -> dict[str, Any]:

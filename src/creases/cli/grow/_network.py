@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
@@ -22,24 +21,19 @@ def fit_into(
     problem = settings.load_problem()
     if show_columns and problem.encoding is not None:
         print_columns(problem.encoding)
-    data = TableSplit.from_problem(problem, settings.growth)
-    Experiment(data, settings.growth, fit=False)  # refuses what cannot start before writing anything
+    data = TableSplit.from_problem(problem, settings.config)
+    Experiment(data, settings.config, fit=False)  # refuses what cannot start before writing anything
     with lock_folder(home):
         if fresh:
             prepare_folder(home, force=force)
         settings.save(home)
         if problem.encoding is not None:
             write_json(problem.encoding.to_dict(), home / RunFile.ENCODING)
-        experiment = Experiment(data, settings.growth, folder=home)
+        experiment = Experiment(data, settings.config, folder=home)
         note(f"The loop: {experiment.create_run().history.loop}.")
         experiment.run()
         report = Report(settings, experiment, baselines(experiment.network, data, threshold=experiment.threshold))
         return report, write(report, home)
-
-
-def summarize(report: Report, files: dict[str, Path]) -> dict[str, Any]:
-    """Return the content of the report as JSON."""
-    return report.summary(files)
 
 
 def print_result(report: Report, files: dict[str, Path]) -> None:

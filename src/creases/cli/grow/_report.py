@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from creases._text import format_number, plural
-from creases.cli.grow._measures import measure_parts
+from creases.cli._measures import measure_parts
 from creases.growth import Record
 from creases.tables import Baseline, Experiment, RunSettings, TableSplit, compare_with_linear, describe_step
 
@@ -77,7 +77,7 @@ class Report:
         return {
             **self.description(),
             "rows": {"train": len(data.train), "validation": len(data.validation), "test": len(data.test)},
-            "how": self.settings.growth.how,
+            "how": self.settings.config.how,
             "budget": history.setting["budget"],
             "spent": {name: history.last[name] for name in ("epochs", "seconds", "multiply_adds")},
             "epochs": round(history.last["epochs"], 6),  # of training, those of stages that were undone included

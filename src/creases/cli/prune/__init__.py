@@ -32,7 +32,7 @@ from creases.errors import InputError
 if TYPE_CHECKING:
     from torch import nn
 
-    from creases import prune
+    import creases.prune as prune
     from creases.cli.prune._data import Data
 
 data_option, method_option, output_option = option_panels("Data", "Method", "Output")
@@ -267,8 +267,8 @@ def _load(name: str, shape: tuple[int, ...] | None, out: Path | None) -> tuple[n
     """Return the module to prune; raise an error now if the result could not be written later."""
     from tempfile import TemporaryDirectory
 
-    from creases import read
     from creases.cli.prune._module import load_module
+    from creases.network import read
 
     model, shape = load_module(name, shape)
     if out is not None and out.suffix == ".onnx":
@@ -280,7 +280,7 @@ def _load(name: str, shape: tuple[int, ...] | None, out: Path | None) -> tuple[n
 def _prune(
     original: nn.Module, shape: tuple[int, ...] | None, options: Options, begin: Callable[[str], None]
 ) -> Result:
-    from creases import prune
+    import creases.prune as prune
     from creases.cli.prune._data import read_data
 
     if options.data is None:
@@ -298,7 +298,7 @@ def _prune(
 
 
 def _prune_by_data(result: Result, data: Data, options: Options, begin: Callable[[str], None]) -> prune.PruningResult:
-    from creases import prune
+    import creases.prune as prune
 
     model = result.exact.model
     validation = prune.check_samples(model, *data.validation, name="data")
@@ -337,9 +337,9 @@ def _size(result: Result, data: Data, options: Options) -> dict[str, Any]:
 
 
 def _similarity(result: Result, data: Data) -> float:
-    from creases import read
     from creases.compare import coefficients
     from creases.compare.measures import coefficient_cka
+    from creases.network import read
 
     X = data.validation.X[:COMPARED].double()
     pair = [coefficients(read(model, result.shape), X) for model in (result.original, result.model)]
@@ -356,7 +356,7 @@ def _parse_box(text: str | None) -> Any:
 
 
 def _write(result: Result, out: Path | None, record: Path | None) -> list[Path]:
-    from creases import read
+    from creases.network import read
 
     files = []
     if out is not None:

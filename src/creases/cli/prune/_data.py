@@ -9,9 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from creases import problems
 from creases.errors import InputError
-from creases.problems import match_outputs
+from creases.problems import Problem, get, match_outputs
 from creases.prune import evaluation_mode
 from creases.tables import read_table, resolve_data
 
@@ -47,7 +46,7 @@ def read_data(data: str, target: str | None, model: nn.Module, shape: tuple[int,
     else:
         if target is not None:
             raise InputError("target", f"be left out for the built-in problem {data!r}", repr(target))
-        problem = problems.get(name)
+        problem = get(name)
     if problem.classes is None:
         raise InputError("data", "have classes, to measure an accuracy", f"numbers to predict in {problem.name}")
     like = next(p for p in model.parameters())
@@ -61,7 +60,7 @@ def read_data(data: str, target: str | None, model: nn.Module, shape: tuple[int,
     outputs = _outputs(model, size, like)
     rows = _rows(problem, size, like, outputs)
     if name in ("mnist", "cifar10"):
-        tune, validation, held = rows, _rows(problems.get(name, split="test"), size, like, outputs), True
+        tune, validation, held = rows, _rows(get(name, split="test"), size, like, outputs), True
     else:
         order = torch.from_numpy(np.random.default_rng(seed).permutation(len(rows.y)))
         held = len(order) >= MIN_ROWS
@@ -79,6 +78,6 @@ def _outputs(model: nn.Module, shape: tuple[int, ...], like: Any) -> int:
         return int(model(torch.zeros(2, *shape, dtype=like.dtype, device=like.device)).shape[-1])
 
 
-def _rows(problem: problems.Problem, shape: tuple[int, ...], like: Any, outputs: int) -> Rows:
+def _rows(problem: Problem, shape: tuple[int, ...], like: Any, outputs: int) -> Rows:
     X = torch.from_numpy(problem.X).to(like.dtype).reshape(-1, *shape)
     return Rows(X, torch.from_numpy(match_outputs(problem, outputs).y))

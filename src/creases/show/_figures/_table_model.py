@@ -381,7 +381,7 @@ def plot_curves(model: TableModel, *, max_terms: int = 12, columns: int = 3) -> 
     Parameters
     ----------
     model
-        A model of :func:`creases.fit_table` with ``kind="curves"``.
+        A model of :func:`creases.fit_table`.
     max_terms
         Columns and planes to draw.
     columns

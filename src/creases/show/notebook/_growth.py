@@ -12,7 +12,16 @@ from creases.show._figures._table_model import plot_curves
 from creases.show._style import class_color
 from creases.show.notebook import _card as card
 from creases.show.notebook._picture import draw_figure
-from creases.tables import TableModel, describe_model, describe_stage, describe_step, fitted_rows, model_graphs
+from creases.tables import (
+    GrownModel,
+    RowModel,
+    TableModel,
+    describe_model,
+    describe_stage,
+    describe_step,
+    fitted_rows,
+    model_graphs,
+)
 
 #: Columns and planes that are drawn.
 CURVES = 6
@@ -54,40 +63,46 @@ def estimator_html(estimator: Any) -> str:
     settings = card.facts(changed) if changed else card.paragraph("Default parameters.", faint=True)
     if not hasattr(estimator, "model_"):
         return card.card(f"{title}, not fitted", settings)
-    widths = [estimator.network_.n_in, *estimator.hidden_, estimator.network_.n_out]
+    net = estimator.network_
+    widths = [net.n_in, *(layer.out_features for layer in net.module() if hasattr(layer, "out_features"))]
     about: list[tuple[str, Any]] = [("network", "-".join(map(str, widths)) + " (inputs, hidden units, outputs)")]
     if hasattr(estimator, "classes_"):
         about.append(("classes", ", ".join(map(str, estimator.classes_))))
     if hasattr(estimator, "feature_names_in_"):
         about.append(("inputs", ", ".join(map(str, estimator.feature_names_in_))))
-    grown = [history_parts(estimator.history_)] if hasattr(estimator, "history_") else _growth_of(estimator.model_)
+    grown = [history_parts(estimator.history_)] if hasattr(estimator, "history_") else _words(estimator.model_)
     return card.card(title, card.facts(about), settings if changed else "", *grown)
 
 
 def table_html(model: TableModel) -> str:
-    """Return the model of a table: its columns, its scores beside simpler models, and how it came to be."""
+    """Return the model of a table: its columns, its scores beside simpler models, and the model in words."""
+    return card.card("Model of a table", *_facts(model), *_words(model))
+
+
+def grown_html(model: GrownModel) -> str:
+    """Return a grown network of a table: its columns, its scores beside simpler models, and its history."""
+    history = model.history
+    return card.card("Grown network of a table", *_facts(model), *([] if history is None else [history_parts(history)]))
+
+
+def _facts(model: RowModel) -> list[str]:
+    """Return what a model predicts, from how many rows, and its scores."""
     classes = "" if model.classes is None else f": {', '.join(model.classes)}"
     about: list[tuple[str, Any]] = [("predicts", (model.target or "y") + classes)]
     if model.data is not None:
         data = model.data
         rows = f"{len(data.train):,}, {len(data.validation):,}, {len(data.test):,}"
         about += [("rows: training, validation, test", rows)]
-    if model.additive is None:
-        about.append(("network", plural(model.network.n_units, "hidden unit")))
-    else:
-        about.append(("bends", str(model.additive.n_bends)))
-    scores = model.scores if model.data is not None or "scores" in model.facts else None
+    about.append(("bends", str(model.network.n_units)))
+    has_scores = "scores" in model.facts or (model.data is not None and model.data.source is not None)
+    scores = model.scores if has_scores else None
     measure = "R²" if model.classes is None else "accuracy"
     table = "" if scores is None else card.table((measure, *scores.columns), list(scores.itertuples()))
-    return card.card("Model of a table", card.beside(card.facts(about), table), *_growth_of(model))
+    return [card.beside(card.facts(about), table)]
 
 
-def _growth_of(model: TableModel) -> list[str]:
-    """Return the growth steps of a network, or what each stage brought to a sum of curves."""
-    if model.history is not None:
-        return [history_parts(model.history)]
-    if model.additive is None:
-        return []
+def _words(model: TableModel) -> list[str]:
+    """Return the model in words, and what each stage brought."""
     opening, *lines = describe_model(model, X=fitted_rows(model))
     words = card.table(("column", "what it adds"), [line.split(": ", 1) for line in lines])
     stages = card.table(("stages",), [(describe_stage(step, model.task),) for step in model.steps])

@@ -14,10 +14,10 @@ from creases.problems import Problem
 from creases.regions import Cell, LinePartition, PlanePartition, SpacePartition
 from creases.show.notebook._answers import change_html, problem_html
 from creases.show.notebook._comparison import difference_html, similarity_html
-from creases.show.notebook._growth import estimator_html, history_html, table_html
+from creases.show.notebook._growth import estimator_html, grown_html, history_html, table_html
 from creases.show.notebook._network import network_html, piece_html
 from creases.show.notebook._regions import cell_html, line_html, plane_html, space_html
-from creases.tables import TableModel
+from creases.tables import GrownModel, TableModel
 
 _KINDS: dict[type, Callable[[Any], str]] = {
     Network: network_html,
@@ -28,6 +28,7 @@ _KINDS: dict[type, Callable[[Any], str]] = {
     SpacePartition: space_html,
     History: history_html,
     TableModel: table_html,
+    GrownModel: grown_html,
     Difference: difference_html,
     Similarity: similarity_html,
     Problem: problem_html,
@@ -57,7 +58,7 @@ def to_html(result: Any) -> str:
     for kind, render in _KINDS.items():
         if isinstance(result, kind):
             return render(result)
-    if hasattr(result, "get_params") and hasattr(result, "kind"):
+    if hasattr(result, "get_params") and hasattr(result, "kinds"):
         return estimator_html(result)
     kinds = ", ".join(kind.__name__ for kind in _KINDS)
     raise InputError("result", f"be a {kinds} or an estimator of creases", type(result).__name__)

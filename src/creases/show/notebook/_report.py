@@ -25,8 +25,8 @@ from creases.show.report import (
 )
 from creases.show.report._growth import write_run_report
 from creases.show.report._maps import write_partition_report
-from creases.show.report._table_model import write_model_report
-from creases.tables import SavedRun, TableModel
+from creases.show.report._table_model import write_model_report, write_table_report
+from creases.tables import GrownModel, SavedRun, TableModel
 
 #: Pixels of the frame: tall enough for the map and the curves beside it.
 HEIGHT = 720
@@ -70,7 +70,7 @@ def report(result: Any, *, box: Any = None, height: int = HEIGHT, progress: Prog
     Parameters
     ----------
     result
-        What ``creases.grow`` returned for a table, a history, a growth run, a fitted estimator, a partition of a line
+        The model of a table, a grown network, a history, a growth run, a fitted estimator, a partition of a line
         or plane, a network, a torch module, or the name of a file or folder that ``creases report`` takes.
     box
         For a network: the inputs to report on, ``(lo, hi)`` or a pair for each; from -1 to 1 by default.
@@ -102,9 +102,11 @@ def _write(result: Any, out: Path, box: Any, progress: Progress | None) -> None:
     if isinstance(result, str | Path):
         _write_file(Path(result), out, box, progress)
         return
-    if isinstance(result, TableModel) and result.additive is not None:
-        _write_curves(result, out)
-    elif isinstance(result, TableModel):
+    if hasattr(result, "get_params"):
+        result = _model_of(result)
+    if isinstance(result, TableModel):
+        _write_table(result, out)
+    elif isinstance(result, GrownModel):
         run, again = _run_of(result), _code(result)
         write_run_report(run, out, model="model.safetensors", again=again, progress=progress)
     elif isinstance(result, SavedRun):
@@ -116,39 +118,42 @@ def _write(result: Any, out: Path, box: Any, progress: Progress | None) -> None:
         write_partition_report(result, out, name="map")
     elif hasattr(result, "history_"):
         write_history_page(result.history_, out, estimator=result)
-    elif hasattr(result, "get_params") and hasattr(result, "kind") and hasattr(result, "how"):
-        if hasattr(result, "model_"):
-            write_network_page(result.model_.network, out, box)
-            return
-        raise InputError("result", "be fitted", type(result).__name__, "call fit first")
     else:
         write_network_page(as_network(result), out, box)
 
 
-def _write_curves(model: TableModel, out: Path) -> None:
-    """Write the report of a model of curves that was fitted in this program."""
-    if model.data is None:
-        hint = "report on the folder that creases grow wrote"
+def _model_of(estimator: Any) -> Any:
+    """Return the model of a table that an estimator fitted; itself if it is another one."""
+    if hasattr(estimator, "kinds") and not hasattr(estimator, "model_"):
+        raise InputError("result", "be fitted", type(estimator).__name__, "call fit first")
+    model = getattr(estimator, "model_", None)
+    return model if isinstance(model, TableModel) else estimator
+
+
+def _write_table(model: TableModel, out: Path) -> None:
+    """Write the report of a model that was fitted in this program."""
+    if model.data is None or model.data.source is None:
+        hint = "report on the folder that creases fit wrote, or on one target"
         raise InputError("result", "be a model that was fitted in this program", "a loaded model", hint)
     target = f", {model.target!r}" if model.target else ""
     write_model_report(model, out, model_name="model", again=f"model = creases.fit_table(table{target})")
 
 
-def _run_of(model: TableModel) -> SavedRun:
+def _run_of(model: GrownModel) -> SavedRun:
     """Return the run of a model that was fitted in this program."""
     if model.run is None:
-        expected = 'be a model that was fitted in this program with kind="network"'
-        raise InputError("result", expected, repr(model), "creases grow FILE writes a folder to report on")
+        expected = "be a network that grew in this program"
+        raise InputError("result", expected, repr(model), "creases grow writes a folder to report on")
     return model.run
 
 
-def _code(model: TableModel) -> str:
+def _code(model: GrownModel) -> str:
     """Return the code that repeats a run on a table in memory."""
-    config, usual = _run_of(model).settings.growth, GrowthConfig()
+    config, usual = _run_of(model).settings.config, GrowthConfig()
     changed = [entry.name for entry in fields(config) if getattr(config, entry.name) != getattr(usual, entry.name)]
     options = "".join(f", {name}={getattr(config, name)!r}" for name in changed)
     target = f", {model.target!r}" if model.target else ""
-    fit = f"model = creases.fit_table(table{target}, kind='network'{options})"
+    fit = f"model = creases.tables.grow_table(table{target}{options})"
     return f"{fit}\nmodel.network.save('model.safetensors')"
 
 
@@ -156,6 +161,8 @@ def _write_file(path: Path, out: Path, box: Any, progress: Progress | None) -> N
     kind = kind_of_result(path)
     if kind == "growth run":
         write_growth_report(path, out, progress=progress)
+    elif kind == "model of a table":
+        write_table_report(path, out)
     elif kind == "map":
         write_map_report(path, out, box=box)
     else:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from creases.show.report._run_folder import write_growth_report
     from creases.show.report._run_map import plot_run_map
     from creases.show.report._slices import choose_slices
+    from creases.show.report._table_model import write_table_report
 
 __all__ = [
     "MEASURES",
@@ -25,6 +26,7 @@ __all__ = [
     "write_comparison_report",
     "write_growth_report",
     "write_map_report",
+    "write_table_report",
 ]
 
 _HOMES = {
@@ -41,6 +43,7 @@ _HOMES = {
     ),
     "_run_map": ("plot_run_map",),
     "_slices": ("choose_slices",),
+    "_table_model": ("write_table_report",),
 }
 __getattr__ = open_on_use(__name__, _HOMES)
 

@@ -21,7 +21,7 @@ from creases.show.report._formatting import Section
 from creases.show.report._hardest_samples import hardest_section
 from creases.show.report._quality import confidence_sections, format_score, quality_sections
 from creases.show.report._sections import network_sections
-from creases.tables import Baseline, SavedRun, data_box, describe_step, shift_decision
+from creases.tables import Baseline, SavedRun, data_box, describe_step
 
 if TYPE_CHECKING:
     from creases.growth import Record
@@ -82,9 +82,10 @@ def growth_sections(
                 *([_ledger(run)] if run.history.records else []),
             ],
         ),
-        *_group(WRONG, [hardest_section(net, run.data, weights)]),
+        *_group(WRONG, [hardest_section(net, run.data, weights, models[0].predictions)]),
         *_group(
-            SURE, [*confidence_sections(net, run.data), *change_sections(shift_decision(net, run.threshold), run.data)]
+            SURE,
+            [*confidence_sections(run.data, models[0]), *change_sections(run.model)],
         ),
         *_group(USE, [_loading(run, model), _reproduction(run, again)]),
         *_group(DETAILS, of_network),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from creases._text import format_number
 from creases._typing import Floats
@@ -42,8 +43,8 @@ def hardest_rows(net: Network, data: TableSplit) -> dict[str, list[int]]:
     return {name: rows[np.argsort(-loss[rows], kind="stable")[:ROWS]].tolist() for name, rows in parts.items()}
 
 
-def hardest_section(net: Network, data: TableSplit, weights: Mapping[str, float]) -> Section:
-    """Return a table of the hardest samples with the values of columns, by their weights."""
+def hardest_section(net: Network, data: TableSplit, weights: Mapping[str, float], predictions: NDArray[Any]) -> Section:
+    """Return a table of the hardest samples with the values of columns, by their weights, and what is predicted."""
     problem, loss = data.problem, losses(net, data)
     f = np.asarray(net(problem.X), np.float64).reshape(len(problem.X), -1)
     numbers = np.arange(len(problem.X)) if problem.rows is None else problem.rows
@@ -55,14 +56,16 @@ def hardest_section(net: Network, data: TableSplit, weights: Mapping[str, float]
     for part, rows in hardest_rows(net, data).items():
         for row in rows:
             values = [value(problem.X[row]) for _, value in listed]
-            table.append([part, str(numbers[row]), *values, *_prediction_cells(data, f[row], row, loss[row])])
+            table.append(
+                [part, str(numbers[row]), *values, *_prediction_cells(data, f[row], row, loss[row], predictions[row])]
+            )
     target = problem.target or _target_name(problem)
     heads = ["data", instance, *(name for name, _ in listed), f"true {target}", f"predicted {target}", *measures]
     text = (
         f"The {instance}s with the largest errors in each part of the data, in the units of the target."
         if problem.classes is None
         else f"The {instance}s with the largest loss in each part of the data. The margin is the score of the "
-        "true class minus the highest other score; it is negative where the prediction is wrong."
+        "true class minus the highest other score."
     )
     if len(listed) < len(columns):
         text += f" Shown are the {len(listed)} most important of {len(columns)} columns."
@@ -88,11 +91,11 @@ def _target_name(problem: Problem) -> str:
     return "value" if problem.classes is None else "class"
 
 
-def _prediction_cells(data: TableSplit, f: Floats, row: int, loss: float) -> list[str]:
+def _prediction_cells(data: TableSplit, f: Floats, row: int, loss: float, predicted: Any) -> list[str]:
     """Return true and predicted class, margin and loss of a sample; target, prediction and error for regression."""
     y, classes = data.problem.y[row], data.problem.classes
     if classes is None:
         return [format_number(y), format_number(f[0]), format_number(f[0] - y)]
     others = np.delete(f, y)
     margin = format_number(f[y] - others.max()) if len(others) else "–"
-    return [classes[y], classes[int(f.argmax())], margin, format_number(loss)]
+    return [classes[y], classes[int(predicted)], margin, format_number(loss)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from creases.errors import InputError
+from creases.tables import name_result
 
 RUN = "run.json"
 COMPARISON = "comparison.json"
@@ -23,9 +24,9 @@ def kind_of_result(result: Path) -> str:
                 "result",
                 f"hold a growth run ({RUN}) or a comparison ({COMPARISON})",
                 str(result),
-                "pass a folder written by creases grow or compare",
+                "pass a folder written by creases fit, grow or compare",
             )
-        return kind
+        return name_result(result) if kind == "growth run" else kind
     if not result.exists():
         raise InputError("result", "be an existing file or folder", str(result))
     if result.suffix in MAPS:

@@ -25,8 +25,7 @@ def proved_section(model: TableModel) -> Section:
 def _what_there_is(model: TableModel) -> str:
     """Say that the parts are the model; of one with pairs or units, how far rounding takes the network from them."""
     assert model.data is not None
-    assert model.additive is not None
-    if not model.additive.planes and model.additive.units is None:
+    if not model.function.planes and model.function.units is None:
         return "The curves are all there is: a prediction is their sum."
     X = model.data.problem.X[:ROWS]
     gap = float(np.abs(np.asarray(model.network(X)) - model.outputs(X)).max(initial=0.0))

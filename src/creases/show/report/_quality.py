@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases._text import format_number, short_names
-from creases._typing import Floats, Ints
+from creases._typing import Bools, Floats, Ints
 from creases.show._viewer._run import score_name
 from creases.show.report._formatting import Section, format_percent, pluralize
-from creases.tables import compare_models, compare_with_linear
+from creases.tables import ClassificationMetrics, compare_models, compare_with_linear
 
 if TYPE_CHECKING:
-    from creases.network import Network
     from creases.tables import Baseline, SavedRun, TableSplit
 
 #: Largest number of classes of a confusion matrix, and of points of a chart.
 MAX_CLASSES, MAX_POINTS = 20, 600
 
-#: Number of bins of a histogram, and of a calibration curve.
-BINS, CALIBRATION_BINS = 16, 8
+#: Number of bins of a histogram.
+BINS = 16
 
 #: Rows needed for a calibration curve.
 MIN_ROWS = 20
@@ -38,13 +37,16 @@ def quality_sections(data: TableSplit, models: Sequence[Baseline]) -> list[Secti
     return [_scores(data, models), *_confusion(data, predictions)]
 
 
-def confidence_sections(net: Network, data: TableSplit) -> list[Section]:
-    """Return the sections about the certainty: calibration and confidence, or the sizes of the errors."""
-    rows = np.sort(np.concatenate([data.validation, data.test]))
-    f = np.asarray(net(data.problem.X[rows]), np.float64).reshape(len(rows), -1)
+def confidence_sections(data: TableSplit, model: Baseline) -> list[Section]:
+    """Return the sections about the certainty on the test rows: calibration and confidence, or sizes of errors."""
+    rows = data.test
     if data.problem.classes is None:
-        return [_errors(data, f[:, 0] - data.problem.y[rows])]
-    return _calibration(data, f, rows) if len(rows) >= MIN_ROWS else []
+        return [_errors(data, model.predictions[rows] - data.problem.y[rows])] if len(rows) else []
+    if model.probabilities is None or not isinstance(model.metrics, ClassificationMetrics) or len(rows) < MIN_ROWS:
+        return []
+    chances = model.probabilities[rows, model.predictions[rows]]
+    right = model.predictions[rows] == data.problem.y[rows]
+    return [_calibration(model.metrics, data.problem.classes), _confidence(chances, right, len(data.problem.classes))]
 
 
 def headline(run: SavedRun, models: Sequence[Baseline]) -> str:
@@ -161,52 +163,46 @@ def _residuals(data: TableSplit, predictions: Floats) -> Section:
     return {"title": "Residuals", "text": text, "charts": charts}
 
 
-def _calibration(data: TableSplit, f: Floats, rows: Ints) -> list[Section]:
-    """Return the calibration curve of the predicted class, and how confident right and wrong predictions are."""
-    from scipy.special import softmax
-
-    probability = softmax(f, axis=1)
-    found, confidence = probability.argmax(axis=1), probability.max(axis=1)
-    right = found == data.problem.y[rows]
-    order = np.argsort(confidence, kind="stable")
-    bins = [part for part in np.array_split(order, min(CALIBRATION_BINS, max(1, len(rows) // 10))) if len(part)]
-    x, y = ([float(values[part].mean()) for part in bins] for values in (confidence, right.astype(float)))
-    gap = sum(len(part) * abs(a - b) for part, a, b in zip(bins, x, y, strict=True)) / len(rows)
-    least = 1 / f.shape[1]
-    edges = np.linspace(least, 1.0, BINS + 1)
-    middle = _round((edges[:-1] + edges[1:]) / 2)
-    counts = [np.histogram(confidence[mask], edges)[0].tolist() for mask in (right, ~right)]
-    calibration = {
-        "x": {"name": "predicted probability", "range": [least, 1.0]},
-        "y": {"name": "fraction correct", "range": [0.0, 1.0]},
-        "series": [{"kind": "line", "x": _round(x), "y": _round(y), "color": 0, "marks": True}],
+def _calibration(metrics: ClassificationMetrics, classes: Sequence[str]) -> Section:
+    """Return the calibration curve: of two classes that of the second, of more that of the predicted class."""
+    means, frequencies, counts = (list(values) for values in zip(*metrics.reliability, strict=True))
+    is_binary = len(classes) == 2
+    what = f"rows of class {classes[1]}" if is_binary else "correct predictions"
+    least = 0.0 if is_binary else 1 / len(classes)
+    chart = {
+        "x": {"name": f"predicted probability{f' of {classes[1]}' if is_binary else ''}", "range": [least, 1.0]},
+        "y": {"name": f"fraction of {what}", "range": [0.0, 1.0]},
+        "series": [{"kind": "line", "x": _round(means), "y": _round(frequencies), "color": 0, "marks": True}],
         "diagonal": True,
     }
+    text = (
+        f"The fraction of {what} for each predicted probability, over {pluralize(sum(counts), 'test row')} in bins of "
+        f"equal width. A calibrated network follows the dashed line; the mean gap (expected calibration error) is "
+        f"{format_number(metrics.calibration_error or 0.0)}."
+    )
+    return {"title": "Calibration", "text": text, "charts": [chart]}
+
+
+def _confidence(chances: Floats, right: Bools, n_classes: int) -> Section:
+    """Return how probable the predicted classes (n,) of right and wrong rows are."""
+    edges = np.linspace(min(1 / n_classes, float(chances.min())), 1.0, BINS + 1)
+    middle = _round((edges[:-1] + edges[1:]) / 2)
+    counts = [np.histogram(chances[mask], edges)[0].tolist() for mask in (right, ~right)]
     histogram = {
-        "x": {"name": "predicted probability", "range": [least, 1.0]},
+        "x": {"name": "predicted probability", "range": [float(edges[0]), 1.0]},
         "y": {"name": "rows"},
         "series": [
             {"kind": "bars", "x": middle, "y": counts[0], "color": 0, "name": "correct", "faint": True},
             {"kind": "bars", "x": middle, "y": counts[1], "color": 6, "name": "wrong"},
         ],
     }
-    held = f"{pluralize(len(rows), 'validation and test row')}"
-    sure, wrong = int((confidence >= 0.9).sum()), int((confidence[~right] >= 0.9).sum())
-    return [
-        {
-            "title": "Calibration",
-            "text": f"The fraction of correct predictions for each predicted probability, over {held} in bins of equal "
-            f"size. A calibrated network follows the dashed line; the mean gap (expected calibration error) is "
-            f"{format_number(gap)}.",
-            "charts": [calibration],
-        },
-        {
-            "title": "Confidence",
-            "text": f"{sure:,} of {held} ({format_percent(sure / len(rows))}) are predicted with a probability "
-            f"of at least 0.9; {wrong or 'none'} of these {'is' if wrong == 1 else 'are'} wrong.",
-            "charts": [histogram],
-        },
-    ]
+    held, sure = pluralize(len(right), "test row"), chances >= 0.9
+    wrong = int((sure & ~right).sum())
+    text = (
+        f"{int(sure.sum()):,} of {held} ({format_percent(float(sure.mean()))}) are predicted with a probability of at "
+        f"least 0.9; {wrong or 'none'} of these {'is' if wrong == 1 else 'are'} wrong."
+    )
+    return {"title": "Confidence", "text": text, "charts": [histogram]}
 
 
 def _errors(data: TableSplit, error: Floats) -> Section:
@@ -220,7 +216,7 @@ def _errors(data: TableSplit, error: Floats) -> Section:
         "series": [{"kind": "bars", "x": _round((edges[:-1] + edges[1:]) / 2), "y": counts.tolist(), "color": 0}],
     }
     text = (
-        f"Of {pluralize(len(error), 'validation and test row')}, half are predicted within {half} of the true "
+        f"Of {pluralize(len(error), 'test row')}, half are predicted within {half} of the true "
         f"{name} and 90% within {most}."
     )
     return {"title": "Error distribution", "text": text, "charts": [chart]}

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from creases._typing import Progress
-from creases.errors import InputError
 from creases.show.report._page import ReportSummary
-from creases.tables import RunFile, RunSettings
+from creases.tables import RunFile
 
 
 def write_growth_report(
@@ -40,9 +39,6 @@ def write_growth_report(
     """
     if progress is not None:
         progress("reading the run", 0, None)
-    settings = RunSettings.load(Path(folder))
-    if settings.kind == "curves":
-        return _write_curves(Path(folder), settings, Path(path), columns, through)
     from creases.show.report._growth import write_run_report  # imports the growth methods
     from creases.tables import load_run
 
@@ -54,16 +50,3 @@ def write_growth_report(
     )
     options: dict[str, Any] = {"columns": columns, "through": through, "progress": progress}
     return write_run_report(run, path, model=f"{name}/{RunFile.MODEL}", again=again, **options)
-
-
-def _write_curves(
-    folder: Path, settings: RunSettings, path: Path, columns: Sequence[str], through: Sequence[str]
-) -> ReportSummary:
-    """Write the report of a model of curves, which has no slices and no moments."""
-    from creases.show.report._table_model import write_curves_report
-
-    for name, value in (("columns", columns), ("through", through)):
-        if value:
-            raise InputError(name, 'be given for a run of kind="network" only', f"{folder}, which is a model of curves")
-    rows = write_curves_report(folder, settings, path)
-    return ReportSummary(path, path.stat().st_size, (1, 1), (rows, rows), (), True)

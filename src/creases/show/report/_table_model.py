@@ -16,7 +16,7 @@ from creases.show.report._proved import proved_section
 from creases.show.report._quality import format_score, quality_sections
 from creases.show.report._row_sections import error_section, row_sections
 from creases.show.report._static_pages import write_sections
-from creases.tables import Baseline, CurveConfig, RunSettings, TableModel, compare_models, load
+from creases.tables import Baseline, FitSettings, TableModel, compare_models, load
 
 #: What a reader asks, in this order.
 GOOD, DOES, GREW, ROWS, WRONG, CERTAIN, USE = (
@@ -30,25 +30,27 @@ GOOD, DOES, GREW, ROWS, WRONG, CERTAIN, USE = (
 )
 
 
-def write_curves_report(folder: Path, settings: RunSettings, path: str | Path) -> int:
-    """Write the report of the model of curves in a folder of ``creases grow``, whose data file is read again.
+def write_table_report(folder: Path, path: str | Path) -> int:
+    """Write the report of the model in a folder of ``creases fit``, whose data file is read again.
 
     Returns the number of its rows.
     """
+    settings = FitSettings.load(folder)
     model, data = load(folder), settings.load_split()
+    assert isinstance(model, TableModel)
     if tuple(data.problem.features) != model.features or data.problem.classes != model.classes:
         raise FileError(f"the model in {folder} does not belong to its data; start another run")
     name = folder.resolve().name
     scored = replace(model, data=data)
     model = scored
-    if isinstance(settings.config, CurveConfig) and settings.config.refit:
+    if settings.config.refit:
         model = replace(model, data=data.without_test(), facts={**model.facts, "scored": scored})
     write_model_report(model, path, model_name=name, again=_commands(settings, name))
     return len(data.problem.X)
 
 
 def write_model_report(model: TableModel, path: str | Path, *, model_name: str, again: str) -> Path:
-    """Write the report of a model of curves that has its rows.
+    """Write the report of a model that has its rows.
 
     Parameters
     ----------
@@ -80,8 +82,12 @@ def _lead(model: TableModel, models: Sequence[Baseline]) -> str:
     """Return the answer to the first question in a sentence."""
     others = ", ".join(f"{each.name} {format_score(each.test)}" for each in models[1:])
     what = f"Predicts ‘{model.target}’" if model.target else "A model"
-    size = pluralize(model.additive.n_bends if model.additive else 0, "bend")
+    size = pluralize(model.function.n_bends, "bend")
     columns = pluralize(len(set(model.columns)), "column")
+    if not len(model.scored.data.test):  # type: ignore[union-attr]
+        return (
+            f"{what} from {columns}, with {size}: {score_name(model.task)} {format_score(models[0].train)} on all rows."
+        )
     return (
         f"{what} from {columns}, with {size}: test {score_name(model.task)} {format_score(models[0].test)} ({others})."
     )
@@ -92,22 +98,28 @@ def _scores(model: TableModel, models: Sequence[Baseline]) -> Section:
     assert data is not None
     verdicts = [str(each) for each in compare_models(models, data)]
     if any(text.startswith("Worse") for text in verdicts):
-        verdicts.append('To try: more rows, or kind="network", which grows units of many columns.')
-    name = score_name(model.task)
+        verdicts.append("To try: more rows, or creases grow, which grows units of many columns.")
+    name, is_tested = score_name(model.task), len(data.test) > 0
     second = "RMSE" if model.classes is None else "log loss"
     bars = [
         {
             "name": "this model" if not k else each.name,
-            "share": max(0.0, each.test),
-            "text": f"{format_score(each.test)}, {second} {_second_score(each)}",
+            "share": max(0.0, each.test if is_tested else each.train),
+            "text": f"{format_score(each.test)}, {second} {_second_score(each)}"
+            if is_tested
+            else format_score(each.train),
             "main": not k,
         }
         for k, each in enumerate(models)
     ]
-    held = pluralize(len(data.test), "test row")
+    held = (
+        f"{pluralize(len(data.test), 'test row')} that no model has seen"
+        if is_tested
+        else "the rows fitted: none is held out"
+    )
     return {
         "title": "Scores",
-        "text": f"{name[0].upper()}{name[1:]} on {held} that no model has seen. " + " ".join(verdicts),
+        "text": f"{name[0].upper()}{name[1:]} on {held}. " + " ".join(verdicts),
         "bars": bars,
         "note": f"On the rows fitted this model has {name} {format_score(models[0].train)}. The others are models of "
         "scikit-learn, fitted to the same rows.",
@@ -126,8 +138,8 @@ def _errors(model: TableModel, models: Sequence[Baseline]) -> list[Section]:
     assert data is not None
     if not len(data.test):
         return []
-    section = quality_sections(data, models)[1]
-    return [section | ({"charts": section["charts"][:1]} if "charts" in section else {})]
+    sections = quality_sections(data, models)[1:2]  # of many classes there is no confusion matrix
+    return [section | ({"charts": section["charts"][:1]} if "charts" in section else {}) for section in sections]
 
 
 def _loading(model: TableModel, name: str) -> Section:
@@ -137,5 +149,5 @@ def _loading(model: TableModel, name: str) -> Section:
     return {"title": "Load it", "text": text, "code": f"{code}{more}\nmodel.explain(rows)"}
 
 
-def _commands(settings: RunSettings, name: str) -> str:
+def _commands(settings: FitSettings, name: str) -> str:
     return f"{settings.command(name)}\n{shlex.join(['creases', 'report', name, '--out', 'report.html'])}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from creases import problems
+from creases.problems import names
 from creases.show.studio._problem_input import TOO_LARGE
 
 _PROBLEMS = {
@@ -50,7 +50,7 @@ _WHEN = {
 def choices() -> dict[str, list[tuple[str, str]]]:
     """Return values and labels of what a page offers: problems, methods, where and when to grow."""
     return {
-        "problems": _with_labels((name for name in problems.names() if name not in TOO_LARGE), _PROBLEMS),
+        "problems": _with_labels((name for name in names() if name not in TOO_LARGE), _PROBLEMS),
         "methods": list(_METHODS.items()),
         "where": list(_WHERE.items()),
         "when": list(_WHEN.items()),

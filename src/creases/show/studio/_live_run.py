@@ -51,9 +51,9 @@ class LiveRun:
 
     def __init__(self, problem: Problem, settings: RunSettings, limits: Limits) -> None:
         self.settings, self.limits = settings, limits
-        self.data = TableSplit.from_problem(problem, settings.growth)
+        self.data = TableSplit.from_problem(problem, settings.config)
         self.snapshots = Snapshots(self.data.scaling, max_snapshots=MAX_SNAPSHOTS, max_bytes=MAX_BYTES)
-        self._experiment = Experiment(self.data, settings.growth, snapshots=self.snapshots)
+        self._experiment = Experiment(self.data, settings.config, snapshots=self.snapshots)
         self.slices, self.multiples = views.first_slices(self._experiment.network, self.data)
         self.turn = 0
         self.by_hand: list[int] = []
@@ -74,7 +74,7 @@ class LiveRun:
     @property
     def config(self) -> GrowthConfig:
         """Options of the run."""
-        return self.settings.growth
+        return self.settings.config
 
     @property
     def history(self) -> History:

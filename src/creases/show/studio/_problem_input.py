@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from creases import problems
 from creases.errors import CreasesError, InputError, RequestError
 from creases.problems import Problem
+from creases.problems import get as get_problem
 from creases.show.studio._formula import formula_problem
 from creases.show.studio._limits import Limits
 from creases.tables import MIN_ROWS, parse_table
@@ -114,7 +114,7 @@ def _make_builtin(spec: Mapping[str, Any], limits: Limits) -> Problem:
     name = check_text(spec.get("name"), "name", 100)
     if name in TOO_LARGE:
         raise RequestError(f"{name} is too large for the studio; use the command line: creases grow {name}")
-    return problems.get(name)
+    return get_problem(name)
 
 
 def table_name(spec: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from creases._text import plural
 from creases._typing import Floats
-from creases.errors import InputError, RequestError
+from creases.errors import RequestError
 from creases.problems import Problem
 from creases.show._viewer import problem_json, to_json
 from creases.show._viewer._run import score_name
@@ -30,6 +30,7 @@ from creases.show.studio._problem_input import check_integer, check_real, check_
 from creases.show.studio._scratch import scratch_folder
 from creases.tables import (
     CurveConfig,
+    FitSettings,
     LevelGraph,
     NumberGraph,
     PairGraph,
@@ -38,7 +39,6 @@ from creases.tables import (
     fit_problem,
     fitted_rows,
     load,
-    load_run,
     model_graphs,
 )
 
@@ -53,9 +53,6 @@ class TableView:
     """A model of curves with its rows, and all models that changes by hand have made of it."""
 
     def __init__(self, model: TableModel, name: str, limits: Limits, sign: Callable[[], None] = lambda: None) -> None:
-        if model.additive is None:
-            hint = f"open its report instead: creases report {name}"
-            raise InputError("run", "be a model of curves to be edited", "a grown network", hint)
         self.name, self._limits, self._sign = name, limits, sign
         self._models = [model]
         self._labels: list[str] = []  #: what each change did
@@ -64,9 +61,11 @@ class TableView:
 
     @classmethod
     def from_folder(cls, folder: str, limits: Limits, sign: Callable[[], None]) -> TableView:
-        """Open a folder of ``creases grow``, whose data file is read again."""
-        run = load_run(Path(folder))
-        return cls(replace(load(folder), data=run.data), Path(folder).resolve().name, limits, sign)
+        """Open a folder of ``creases fit``, whose data file is read again."""
+        data = FitSettings.load(Path(folder)).load_split()  # a folder of creases grow is refused
+        model = load(folder)
+        assert isinstance(model, TableModel)
+        return cls(replace(model, data=data), Path(folder).resolve().name, limits, sign)
 
     @classmethod
     def from_problem(cls, problem: Problem, limits: Limits, sign: Callable[[], None]) -> TableView:
@@ -202,7 +201,7 @@ class TableView:
         rows = np.flatnonzero(before != after)
         examples = [
             {
-                "row": int(row) + 1,
+                "row": int(row if problem.rows is None else problem.rows[row]),
                 "before": first.classes[before[row]],
                 "after": first.classes[after[row]],
                 "truth": first.classes[int(problem.y[row])],

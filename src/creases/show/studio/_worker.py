@@ -89,12 +89,12 @@ def _warm_up(limits: Limits) -> Iterator[None]:
     for name in ("scipy.optimize", "sklearn.linear_model", "sklearn.ensemble"):
         import_module(name)
         yield
-    from creases import problems
+    from creases.problems import get
     from creases.show.studio._live_run import LiveRun
     from creases.tables import RunSettings
 
     yield
-    live = LiveRun(problems.get("moons", n=20), RunSettings("moons"), limits)
+    live = LiveRun(get("moons", n=20), RunSettings("moons"), limits)
     yield
     live.epoch()
     yield

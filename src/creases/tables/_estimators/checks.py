@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from creases._typing import Floats
@@ -17,7 +18,7 @@ def advise(problem: str, task: str) -> str:
     if "NaN" in problem and "Input X" in problem:
         return "\nA DataFrame may have missing values: pass one to fit, or use creases.fit_table(table, target)."
     if "could not convert string" in problem:
-        other = ", and classes to predict need a GrowingClassifier" if task == "regression" else ""
+        other = ", and classes to predict need a classifier" if task == "regression" else ""
         return f"\nText belongs into a DataFrame: pass one to fit, or use creases.fit_table(table, target){other}."
     return ""
 
@@ -48,3 +49,9 @@ def check_weights(sample_weight: Any, X: Floats) -> Floats:
     if not weight.any():
         raise InputError("sample_weight", "have at least one positive entry")
     return weight
+
+
+def make_seed(random_state: Any) -> int:
+    """Return the seed of a fit, drawn if the random state is not an integer."""
+    is_random = not isinstance(random_state, Integral)
+    return int(check_random_state(random_state).randint(2**31 - 1) if is_random else random_state)

@@ -5,22 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from creases._text import plural
-from creases.errors import InputError
 from creases.growth import History, Record
 
 
-def explain_history(history: History, names: dict[str, Any], architecture: str, step: int | None) -> str:
-    """Explain a run, or one growth step of it; ``architecture`` are the network's widths, such as 4-5-3."""
-    count = len(history.records)
-    if step is None:
-        steps = [_step(record, history, names) for record in history.records]
-        return "\n\n".join([_overview(history, architecture), *steps])
-    if not isinstance(step, int) or not 1 <= step <= count:
-        expected = (
-            f"be the number of a growth step, from 1 to {count}" if count else "be None, as there were no growth steps"
-        )
-        raise InputError("step", expected, repr(step))
-    return _step(history.records[step - 1], history, names)
+def explain_history(history: History, names: dict[str, Any], architecture: str) -> str:
+    """Explain a run and each growth step of it; ``architecture`` are the network's widths, such as 4-5-3."""
+    steps = [_step(record, history, names) for record in history.records]
+    return "\n\n".join([_overview(history, architecture), *steps])
 
 
 def summary_table(history: History) -> str:

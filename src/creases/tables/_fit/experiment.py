@@ -34,8 +34,7 @@ from creases.tables._fit.threshold import choose_threshold
 from creases.tables._folder.folder import SNAPSHOTS_FOLDER, RunFile
 from creases.tables._folder.saved_run import SavedRun
 from creases.tables._folder.settings import RunSettings
-from creases.tables._model.network_model import network_model
-from creases.tables._model.table_model import TableModel
+from creases.tables._model.grown_model import GrownModel, grown_model
 from creases.tables._split.split import TableSplit
 
 #: Numbers in a table up to which one thread is fastest: more would wait for each other.
@@ -113,20 +112,12 @@ class Experiment:
         config = GrowthConfig() if config is None else config
         return cls(TableSplit.from_problem(problem, config), config, folder=folder)
 
-    def table_model(self, settings: RunSettings | None = None) -> TableModel:
-        """Return the network as the model of the table; ``settings`` are those of a run from a file."""
+    def table_model(self) -> GrownModel:
+        """Return the network as a model of the table, with its history."""
         problem, snapshots = self.data.problem, () if self.snapshots is None else tuple(self.snapshots)
-        settings = settings if settings else RunSettings(problem.name, problem.target or None, config=self.config)
-        return network_model(
-            self.network,
-            self.data,
-            threshold=self.threshold,
-            features=problem.features,
-            classes=problem.classes,
-            targets=(problem.target,),
-            encoding=problem.encoding,
-            run=SavedRun(settings, self.data, self.history, snapshots, ""),
-        )
+        settings = RunSettings(problem.name, problem.target or None, config=self.config)
+        run = SavedRun(settings, self.data, self.history, snapshots, "")
+        return grown_model(self.network, self.data, threshold=self.threshold, run=run, **self.data.table_names)
 
     @property
     def network(self) -> Network:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from creases._validation import check_choice, check_number
+from creases._validation import check_number
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._model.table_model import TableModel
@@ -19,26 +19,20 @@ from creases.tables._split.options import CurveConfig
 from creases.tables._split.split import TableSplit
 
 if TYPE_CHECKING:
-    from creases.growth import Callback, GrowthConfig
     from creases.tables._streaming.files import TableFiles
-
-KINDS = ("curves", "network")
 
 #: Bytes of a file of text that fits into any memory.
 SMALL_TEXT = 2**20
-
-#: Ways to fit a table of many files.
-_WAYS = (("kind", "curves"), ("max_memory", 1e10))
 
 
 def fit_table(
     table: Any,
     target: str | int | Sequence[str] | None = None,
     *,
-    kind: Literal["curves", "network"] = "curves",
     shapes: Mapping[str, str] | None = None,
     task: Literal["classification", "regression"] | None = None,
     missing: Literal["indicate", "mean", "drop", "error"] = "indicate",
+    header: bool | None = None,
     inputs: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
@@ -46,11 +40,9 @@ def fit_table(
     n_jobs: int | None = None,
     engine: Literal["local", "serial", "ray"] = "local",
     address: str | None = None,
-    callbacks: Sequence[Callback] = (),
-    progress: bool | None = None,
     **options: Any,
 ) -> TableModel:
-    """Fit a model to a table that a person can read whole; with the same options that of ``creases grow FILE``.
+    """Fit a model to a table that a person can read whole; with the same options that of ``creases fit FILE``.
 
     The model grows in stages: straight lines, then curves of columns, then planes of pairs of columns, then units that
     mix many. Folds of the rows judge each stage, and one that does not lower the loss on held-out rows by more than a
@@ -68,15 +60,13 @@ def fit_table(
         Arrow's ``__arrow_c_stream__``, which is written to a temporary Parquet file first. Its stages, knots and
         penalties are chosen on a sample of 40,000 rows, as those of any table of more; all rows are then fitted, in
         sums over blocks of them.
-    target, task, missing, inputs, drop, kinds
-        The column to predict, by default the last, whether it has classes or values, by default what it looks like, and
-        what to do with missing values and columns; see :func:`creases.tables.read_table`. Not for a problem. Several
-        columns of values are predicted together, ``target=["width", "height"]``: a curve has a value for each.
-    kind
-        ``"curves"``, or ``"network"``: a network that starts as the linear model and grows by units, as
-        :func:`creases.grow` does.
+    target, task, missing, header, inputs, drop, kinds
+        The column to predict, by default the last, whether it has classes or values, by default what it looks like,
+        what to do with missing values and columns, and whether a CSV file begins with names; see
+        :func:`creases.tables.read_table`. Not for a problem. Several columns of values are predicted together,
+        ``target=["width", "height"]``: a curve has a value for each.
     shapes
-        For curves, by column: ``"rising"``, ``"falling"``, ``"straight"`` (no knots) or ``"convex"``. A shape holds
+        By column: ``"rising"``, ``"falling"``, ``"straight"`` (no knots) or ``"convex"``. A shape holds
         for the whole model: such a column is in no plane.
     max_memory
         Bytes that the fit may take, 4e9 by default. A file that would take more in memory is read in blocks, by as many
@@ -86,13 +76,9 @@ def fit_table(
     n_jobs, engine, address
         Where blocks are read and summed: processes of this machine, at most as many as there are cores, or a Ray
         cluster, as in :func:`creases.lab.sweep`. The model is the same, bit for bit.
-    callbacks, progress
-        For ``kind="network"``: functions called with the run's :class:`creases.growth.State` at the end of every
-        epoch, and whether to show progress on stderr, by default at a terminal.
     options
-        For both kinds ``seed``, ``test_fraction``, ``class_weight`` and ``threshold``; for curves ``ensemble``, see
-        :class:`creases.tables.CurveConfig`; for ``kind="network"`` all options of
-        :class:`creases.growth.GrowthConfig`. The defaults are theirs.
+        ``ensemble``, ``refit``, ``seed``, ``test_fraction``, ``class_weight`` and ``threshold``, with the defaults of
+        :class:`creases.tables.CurveConfig`. For a network that grows by units see :func:`creases.tables.grow_table`.
 
     Examples
     --------
@@ -102,10 +88,7 @@ def fit_table(
     >>> model.predict(model.problem.X[:2]).tolist()
     ['setosa', 'setosa']
     """
-    check_choice(kind, KINDS, "kind")
-    config = make_config(kind, options | ({} if shapes is None else {"shapes": shapes}))
-    if callbacks and kind == "curves":
-        raise _growth_only("callbacks")
+    config = make_curve_config(options | ({} if shapes is None else {"shapes": shapes}))
     reading: dict[str, Any] = {"target": target, "task": task, "inputs": inputs, "drop": tuple(drop)}
     reading |= {"kinds": kinds, "missing": missing}
     if isinstance(target, list | tuple):
@@ -116,20 +99,14 @@ def fit_table(
 
         with spool(table, engine) as files:
             return _fit_files(files, reading, config, where)
-    if found := find_table_files(table, max_memory=max_memory):
+    if found := find_table_files(table, header=header, max_memory=max_memory):
         return _fit_files(found, reading, config, where)
-    problem = _read_problem(table, reading)
-    if isinstance(config, CurveConfig):
-        return fit_problem(problem, config)
-    return _grow_network(problem, config, callbacks, progress)
+    return fit_problem(read_problem(table, reading | {"header": header}), config)
 
 
 def _fit_files(
-    files: TableFiles, reading: Mapping[str, Any], config: CurveConfig | GrowthConfig, where: Mapping[str, Any]
+    files: TableFiles, reading: Mapping[str, Any], config: CurveConfig, where: Mapping[str, Any]
 ) -> TableModel:
-    if not isinstance(config, CurveConfig):
-        got, hint = f"{files.label} in blocks", "use {0}, or one file and a higher {1}"
-        raise InputError("table", 'be read as a whole for kind="network"', got, hint, _WAYS)
     from creases.tables._streaming.fit import fit_files  # imports scipy
 
     return fit_files(files, reading, config, **where)
@@ -154,23 +131,14 @@ def _is_small_text(table: Any) -> bool:
     return path is not None and path.suffix.lower() == ".csv" and path.is_file() and path.stat().st_size <= SMALL_TEXT
 
 
-def make_config(kind: str, options: Mapping[str, Any]) -> CurveConfig | GrowthConfig:
-    """Return the options as the configuration of a kind of model; those of another kind are refused by name."""
+def make_curve_config(options: Mapping[str, Any]) -> CurveConfig:
+    """Return the options of a fit; others are refused, those of growth with what to use."""
     own = [entry.name for entry in fields(CurveConfig)]
-    if kind == "curves" and all(name in own for name in options):
-        return CurveConfig(**options)
-    from creases.growth import GrowthConfig  # imports torch
-
-    growth = [entry.name for entry in fields(GrowthConfig)]
     for name in options:
-        if name in ("shapes", "ensemble") and kind == "network":
-            raise InputError(name, 'be given with kind="curves" only', hint="use {0}", settings=[("kind", "curves")])
-        if name not in [*growth, *own]:
-            known = ", ".join(own if kind == "curves" else growth)
-            raise InputError(name, f"be an option of a run: {known}")
-        if kind == "curves" and name not in own:
-            raise _growth_only(name)
-    return GrowthConfig(**options)
+        if name not in own:
+            hint = "options of growth belong to creases.tables.grow_table or creases grow"
+            raise InputError(name, f"be an option of a fit: {', '.join(own)}", hint=hint)
+    return CurveConfig(**options)
 
 
 def fit_problem(problem: Problem, config: CurveConfig) -> TableModel:
@@ -185,14 +153,12 @@ def fit_problem(problem: Problem, config: CurveConfig) -> TableModel:
     return fit_curve_model(TableSplit.from_problem(problem, config), config, encoding=problem.encoding, **named)
 
 
-def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig | GrowthConfig) -> TableModel:
+def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig) -> TableModel:
     """Fit several columns of values of a DataFrame together."""
     from creases.tables._fit.curves import fit_curve_model  # imports scipy, which help texts do without
     from creases.tables._fit.doubtful_columns import settle_columns, warn_of_columns
 
     names = [str(name) for name in reading["target"]]
-    if not isinstance(config, CurveConfig):
-        raise InputError("target", 'be one column with kind="network"', repr(names), "use {0}", [("kind", "curves")])
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):
         raise InputError("table", "be a DataFrame for several targets", type(table).__name__)
     unknown = [name for name in names if name not in table.columns]
@@ -216,30 +182,13 @@ def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig | Grow
     return fit_curve_model(data, config, encoding=problem.encoding, **named)
 
 
-def _read_problem(table: Any, reading: Mapping[str, Any]) -> Problem:
+def read_problem(table: Any, reading: Mapping[str, Any]) -> Problem:
+    """Return a table as a problem; one that is a problem is not read again."""
     if isinstance(table, Problem):
         for name, value in reading.items():
-            if value and value != "indicate":
+            if value not in (None, (), "indicate"):
                 raise InputError(name, "not be given for a problem, which has been read", repr(value))
         return table
     if isinstance(table, str | Path) or hasattr(table, "columns"):
         return read_table(table, **reading)
     raise InputError("table", "be a DataFrame, a file or a problem", type(table).__name__)
-
-
-def _grow_network(
-    problem: Problem, config: GrowthConfig, callbacks: Sequence[Callback], progress: bool | None
-) -> TableModel:
-    from creases.tables._fit.doubtful_columns import warn_of_columns
-    from creases.tables._fit.experiment import Experiment
-    from creases.tables._fit.snapshots import Snapshots
-
-    warn_of_columns(problem.encoding)
-    data = TableSplit.from_problem(problem, config)
-    experiment = Experiment(data, config, snapshots=Snapshots(data.scaling))
-    experiment.run(callbacks=callbacks, progress=progress)
-    return experiment.table_model()
-
-
-def _growth_only(name: str) -> InputError:
-    return InputError(name, 'be given with kind="network" only', hint="use {0}", settings=[("kind", "network")])

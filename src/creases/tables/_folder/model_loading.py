@@ -1,10 +1,11 @@
-"""Loading the network of a growth run with the names of its table; files that do not match each other are refused."""
+"""Loading a model with the names of its table; files that do not match each other are refused."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,14 +16,18 @@ from creases.errors import FileError
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._folder import folder as names
 from creases.tables._folder.folder import RunFile
+from creases.tables._model.row_model import RowModel
 from creases.tables._model.table_model import TableModel
 from creases.tables._stages.model import CurveModel
 
+if TYPE_CHECKING:
+    from creases.tables._model.grown_model import GrownModel
 
-def load(folder: str | Path) -> TableModel:
-    """Load the model that ``creases grow`` or ``TableModel.save`` wrote into a folder, to predict and explain rows.
 
-    The data file is not needed, and for a sum of curves numpy and pandas are enough.
+def load(folder: str | Path) -> TableModel | GrownModel:
+    """Load what ``creases fit``, ``creases grow`` or ``save`` wrote into a folder, to predict and explain rows.
+
+    The data file is not needed, and for the model of a table numpy and pandas are enough.
 
     Examples
     --------
@@ -34,16 +39,11 @@ def load(folder: str | Path) -> TableModel:
     path = folder / names.RunFile.DESCRIPTION
     description = _load_json(path, folder)
     encoding = _load_encoding(folder)
-    is_sum = isinstance(description, dict) and description.get("kind") == "curves"
-    network = None if is_sum else _read_network(folder)
     try:
-        model = _create_model(
-            description, CurveModel.from_dict(description["parts"]) if is_sum else network, encoding, folder
-        )
-        _check_inputs(model)
+        if (kind := description["kind"]) not in _MAKERS:
+            raise ValueError(f"there is no kind {kind!r}")
+        model = _MAKERS[kind](description, encoding, folder)
         _check_outputs(model)
-        if not is_sum:
-            _check_regions(model, description["units"])
         _check_encoding(model, description["task"])
         return model
     except KeyError as problem:
@@ -52,39 +52,54 @@ def load(folder: str | Path) -> TableModel:
         raise FileError(f"{path} is damaged or of another version ({problem}); {_hint(folder)}") from None
 
 
-def _read_network(folder: Path) -> Any:
+def _make_table_model(description: dict[str, Any], encoding: TableEncoding | None, folder: Path) -> TableModel:
+    function = CurveModel.from_dict(description["parts"])
+    model = TableModel(function=function, **_shared(description, encoding, folder))
+    _check_inputs(model, len(function.features))
+    return model
+
+
+def _make_grown_model(description: dict[str, Any], encoding: TableEncoding | None, folder: Path) -> GrownModel:
     from creases.network import read  # imports torch
+    from creases.tables._model.grown_model import GrownModel
 
-    return read(folder / names.RunFile.MODEL)
+    net = read(folder / names.RunFile.MODEL)
+    regions = {name: description.get(name, {}) for name in ("regions", "same")}
+    model = GrownModel(function=net, **regions, **_shared(description, encoding, folder))
+    _check_inputs(model, net.n_in)
+    _check_regions(model, description["units"])
+    return model
 
 
-def _create_model(
-    description: dict[str, Any], function: Any, encoding: TableEncoding | None, folder: Path
-) -> TableModel:
+#: By the kind that a description names.
+_MAKERS: dict[str, Callable[[dict[str, Any], TableEncoding | None, Path], TableModel | GrownModel]] = {
+    "curves": _make_table_model,
+    "network": _make_grown_model,
+}
+
+
+def _shared(description: dict[str, Any], encoding: TableEncoding | None, folder: Path) -> dict[str, Any]:
+    """Return what every model has, by name."""
     trained, classes, target = description["trained_with"], description["classes"], description["target"]
-    labels = description.get("labels")  # earlier versions had names only
-    return TableModel(
-        function=function,
-        features=_as_names(description["inputs"], "inputs"),
-        classes=None if classes is None else _as_names(classes, "classes"),
-        targets=_as_names(target, "targets") if isinstance(target, list) else (target,),
-        encoding=encoding,
-        center=np.asarray(trained["center"], np.float64),
-        spread=np.asarray(trained["spread"], np.float64),
-        ranges=np.asarray(description["ranges"], np.float64),
-        threshold=0.5 if (threshold := description["threshold"]) is None else threshold,
-        labels=None if labels is None else np.asarray(labels),
-        regions=description.get("regions", {}),
-        same=description.get("same", {}),
-        facts={"folder": folder}
-        | {name: description[name] for name in ("scores", "importance", "rows", "notes") if name in description},
-    )
+    labels = description.get("labels")
+    facts = {name: description[name] for name in ("scores", "importance", "rows", "notes") if name in description}
+    return {
+        "features": _as_names(description["inputs"], "inputs"),
+        "classes": None if classes is None else _as_names(classes, "classes"),
+        "targets": _as_names(target, "targets") if isinstance(target, list) else (target,),
+        "encoding": encoding,
+        "center": np.asarray(trained["center"], np.float64),
+        "spread": np.asarray(trained["spread"], np.float64),
+        "ranges": np.asarray(description["ranges"], np.float64),
+        "threshold": 0.5 if (threshold := description["threshold"]) is None else threshold,
+        "labels": None if labels is None else np.asarray(labels),
+        "facts": {"folder": folder} | facts,
+    }
 
 
-def _check_inputs(model: TableModel) -> None:
+def _check_inputs(model: RowModel, inside: int) -> None:
     """Refuse inputs that are not those of the network, or whose numbers are not finite."""
     d = len(model.features)
-    inside = model.network.n_in if model.additive is None else len(model.additive.features)
     if d != inside:
         raise ValueError(f"{plural(d, 'input')} of the table, {inside} of the network")
     check_entries(model, "the model", center=finite(d), spread=finite(d), ranges=finite(d, 2))
@@ -92,10 +107,10 @@ def _check_inputs(model: TableModel) -> None:
         raise ValueError("spread must be above 0, and ranges from the least to the largest value")
 
 
-def _check_outputs(model: TableModel) -> None:
+def _check_outputs(model: RowModel) -> None:
     """Refuse a target and classes that are not those of the network."""
     threshold = model.threshold
-    n_out = model.network.n_out if model.additive is None else model.outputs(model.center[None]).shape[1]
+    n_out = model.outputs(model.center[None]).shape[1]
     check_entries(model, "the model", targets=sequence(STRING))
     if model.classes is None and n_out != len(model.targets):
         raise ValueError(f"{plural(len(model.targets), 'target')}, {plural(n_out, 'output')} of the network")
@@ -105,7 +120,7 @@ def _check_outputs(model: TableModel) -> None:
         raise ValueError(f"threshold {threshold}")
 
 
-def _check_regions(model: TableModel, units: int) -> None:
+def _check_regions(model: GrownModel, units: int) -> None:
     """Refuse regions that are not of a network with as many units."""
     net = model.network
     if units != net.n_units:
@@ -120,7 +135,7 @@ def _check_regions(model: TableModel, units: int) -> None:
             raise ValueError(f"region {pattern!r} with the function of {lead!r}, which is not listed")
 
 
-def _check_encoding(model: TableModel, task: str) -> None:
+def _check_encoding(model: RowModel, task: str) -> None:
     """Refuse a description of another table than the encoding's."""
     if task != ("regression" if model.classes is None else "classification"):
         raise ValueError(f"the task is {task!r}")
@@ -162,10 +177,10 @@ def _load_json(path: Path, folder: Path) -> Any:
         if not folder.exists():
             raise FileError(f"there is no folder {folder}") from None
         hint = f"; resume it: creases grow --resume {folder}" if (folder / RunFile.SETTINGS).exists() else ""
-        raise FileError(f"{folder} holds no finished growth run (there is no {path.name} in it){hint}") from None
+        raise FileError(f"{folder} holds no finished model (there is no {path.name} in it){hint}") from None
     except (OSError, ValueError) as problem:
         raise FileError(f"{path} is damaged ({problem}); {_hint(folder)}") from None
 
 
 def _hint(folder: Path) -> str:
-    return f"write it again with: creases grow --resume {folder}"
+    return f"write it again: run creases fit or creases grow with --out {folder} --force"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,12 @@ from creases.tables._fit.snapshots import Snapshot, load_snapshots
 from creases.tables._fit.threshold import choose_threshold
 from creases.tables._folder import folder as names
 from creases.tables._folder.folder import RunFile
-from creases.tables._folder.model_loading import load
 from creases.tables._folder.settings import RunSettings
 from creases.tables._split.split import TableSplit
 
 if TYPE_CHECKING:
     from creases.network import Network
+    from creases.tables._model.grown_model import GrownModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,6 @@ class SavedRun:
     history: History
     snapshots: tuple[Snapshot, ...]  #: in order; the last is of the network kept, or the latest of an unfinished run
     digest: str  #: of the data's file; "" for a built-in problem
-    stored_threshold: float | None = None  #: of a model of curves
 
     @property
     def net(self) -> Network:
@@ -41,9 +41,14 @@ class SavedRun:
     @property
     def threshold(self) -> float:
         """Probability above which that network predicts the second of two classes."""
-        if self.stored_threshold is not None:
-            return self.stored_threshold
         return choose_threshold(self.net, self.data, self.settings.config.threshold)
+
+    @cached_property
+    def model(self) -> GrownModel:
+        """That network as a model of the table."""
+        from creases.tables._model.grown_model import grown_model
+
+        return grown_model(self.net, self.data, threshold=self.threshold, run=self, **self.data.table_names)
 
     @property
     def epoch(self) -> int:
@@ -55,11 +60,6 @@ def load_run(folder: Path) -> SavedRun:
     """Read the run in a folder; of one that was stopped or killed, what it had saved."""
     settings = RunSettings.load(folder)
     data = settings.load_split()
-    if settings.kind == "curves":
-        model = load(folder)
-        snapshot = Snapshot(0, 0, "end", None, model.network, 0)
-        _check_network(snapshot, data, folder)
-        return SavedRun(settings, data, History(), (snapshot,), settings.digest(), model.threshold)
     history = _load_history(folder)
     _check_history(history, data, folder)
     path = folder / names.SNAPSHOTS_FOLDER

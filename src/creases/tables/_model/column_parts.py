@@ -11,26 +11,18 @@ from creases._typing import Floats, Ints
 if TYPE_CHECKING:
     import pandas as pd
 
-    from creases.tables._model.table_model import TableModel
+    from creases.tables._model.row_model import RowModel
 
 INTERCEPT = "intercept"
 
-#: Rows that the importance of a column is the mean over, at most; of a grown network fewer, as each takes longer.
-MAX_ROWS, MAX_ATTRIBUTED = 20_000, 200
 
-
-def column_parts(model: TableModel, X: Floats) -> dict[str, Floats]:
+def column_parts(model: RowModel, X: Floats) -> dict[str, Floats]:
     """Return the intercept, and what each column, each plane and the units add to the scores of rows X, (n, m) each.
 
-    A sum of curves is divided as it is. Any other network is divided by integrated gradients from the mean row, which
-    add up exactly too.
+    A sum of curves is divided as it is, a network by integrated gradients from the mean row, which add up exactly too.
     """
     columns = model.columns
-    if model.additive is None:
-        start, by_input = _integrated_gradients(model, X)
-    else:
-        start = np.repeat(model.additive.intercept[None], len(X), axis=0)
-        by_input = model.additive.parts(X)
+    start, by_input = model.input_parts(X)
     inputs = dict(zip(model.features, columns, strict=True))
     parts: dict[str, Floats] = {column: np.zeros_like(start) for column in dict.fromkeys(columns)}
     mixed: dict[str, Floats] = {}
@@ -42,7 +34,7 @@ def column_parts(model: TableModel, X: Floats) -> dict[str, Floats]:
     return {_unused_name(INTERCEPT, [*parts, *mixed]): start} | parts | mixed
 
 
-def explain_rows(model: TableModel, X: Floats) -> pd.DataFrame:
+def explain_rows(model: RowModel, X: Floats) -> pd.DataFrame:
     """Return the parts as a table with a row for each of the rows; of several scores each has columns of its own."""
     import pandas as pd
 
@@ -54,29 +46,15 @@ def explain_rows(model: TableModel, X: Floats) -> pd.DataFrame:
     return pd.DataFrame(np.stack(values, axis=1), columns=pd.MultiIndex.from_tuples(keys))
 
 
-def mean_sizes(model: TableModel, X: Floats, count: Ints) -> dict[str, float]:
+def mean_sizes(model: RowModel, X: Floats, count: Ints) -> dict[str, float]:
     """Return the mean absolute part of each column, each plane and the units, the largest first.
 
     ``count`` (n,) is how often each row of X (n, d) occurs.
     """
-    some = np.linspace(0, len(X) - 1, min(len(X), MAX_ROWS if model.additive else MAX_ATTRIBUTED)).astype(np.int64)
+    some = np.linspace(0, len(X) - 1, min(len(X), model.max_explained)).astype(np.int64)
     _, *parts = column_parts(model, X[some]).items()
     sizes = {name: float(np.average(np.abs(part).mean(axis=1), weights=count[some])) for name, part in parts}
     return dict(sorted(sizes.items(), key=lambda item: -item[1]))
-
-
-def _integrated_gradients(model: TableModel, X: Floats) -> tuple[Floats, dict[str, Floats]]:
-    """Return the scores of the mean row (n, m), and what each input adds to them on the way to each row, (n, m)."""
-    from creases.explain import attributions
-
-    n_out = model.network.n_out
-    weights = np.array([[-1.0, 1.0]]) if model.classes is not None and n_out == 2 else np.eye(n_out)
-    start, values = np.zeros((len(X), len(weights))), np.zeros((len(X), len(weights), X.shape[1]))
-    for i, x in enumerate(X):
-        for k, weight in enumerate(weights):
-            answer = attributions(model.network, x, baseline=model.center, output=weight)
-            start[i, k], values[i, k] = answer.start, answer.values
-    return start, dict(zip(model.features, np.moveaxis(values, 2, 0), strict=True))
 
 
 def _unused_name(name: str, used: list[str]) -> str:

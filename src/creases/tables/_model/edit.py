@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from creases.tables._model.table_model import TableModel
+    from creases.tables._split.split import TableSplit
 
 #: A knot is meant by a number within this share of its curve's range.
 NEAR = 1e-6
@@ -31,7 +32,7 @@ class Edit:
     """A changed model and what the change does."""
 
     model: TableModel  #: the new model
-    flips: Ints  #: numbers of the table's rows whose class is another one; of a regression none
+    flips: Ints  #: numbers, from 0, of the table's rows whose class is another one; of a regression none
     changes: Floats  #: (n, m) of the scores of the table's rows
     scores: pd.DataFrame | None  #: accuracy, or R², "before" and "after" on each part of the rows
 
@@ -53,41 +54,53 @@ def edit_model(
     forbid: Sequence[tuple[str, str]],
 ) -> Edit:
     """Return the changed model; see :meth:`TableModel.edit`."""
-    additive = model.additive
-    if additive is None:
-        raise InputError("kind", 'be "curves" for a model to be edited', '"network"')
-    curves = dict(additive.curves)
+    curves = dict(model.curves)
     for name, moves in move.items():
         curves[name] = _move_knots(_find_curve(curves, name, "move"), moves)
     for name, knots in remove.items():
         curves[name] = _remove_knots(_find_curve(curves, name, "remove"), knots)
     for name in _inputs_of(model, flatten):
         curves[name] = replace(curves[name], values=0 * curves[name].values, errors=0 * curves[name].errors)
-    function = replace(additive, curves=curves, planes=_kept_planes(model, forbid))
-    changed = replace(model, function=function, facts={}, run=None)
-    X = _rows_of(model, rows)
-    before, after = additive.scores(X), function.scores(X)
+    function = replace(model.function, curves=curves, planes=_kept_planes(model, forbid))
+    data = _data_of(model)
+    changed = replace(model, function=function, facts={}, data=data)
+    X, numbers = _rows_of(model, data, rows)
+    before, after = model.function.scores(X), function.scores(X)
     classes = None if model.classes is None else [each.classes_of(X) for each in (model, changed)]
-    flips = np.flatnonzero(classes[0] != classes[1]) if classes else np.zeros(0, np.int64)
-    return Edit(changed, flips, after - before, _compare_scores(model, changed))
+    flips = numbers[classes[0] != classes[1]] if classes else np.zeros(0, np.int64)
+    return Edit(changed, flips, after - before, _compare_scores(model, changed, data))
 
 
-def _rows_of(model: TableModel, rows: Any) -> Floats:
+def _data_of(model: TableModel) -> TableSplit | None:
+    """Return the rows that a model was fitted to; of one that was loaded those of its run, read again."""
+    from creases.tables._folder.folder import RunFile
+    from creases.tables._folder.settings import RunSettings
+
+    folder = model.facts.get("folder")
+    if model.data is not None or folder is None or not (folder / RunFile.SETTINGS).exists():
+        return model.data
+    return RunSettings.load(folder).load_split()
+
+
+def _rows_of(model: TableModel, data: TableSplit | None, rows: Any) -> tuple[Floats, Ints]:
+    """Return encoded rows (n, d) and their numbers (n,), from 0, in what was given or in the table."""
     if rows is not None:
-        return model.encode(rows).X
-    if model.data is None or model.data.source is None:
+        X = model.encode(rows).X
+        return X, np.arange(len(X))
+    if data is None or data.source is None:
         raise InputError("rows", "be given for a model without the rows it was fitted to")
-    return model.data.source.X
+    problem = data.source
+    return problem.X, np.arange(len(problem.X)) if problem.rows is None else problem.rows
 
 
-def _compare_scores(model: TableModel, changed: TableModel) -> pd.DataFrame | None:
+def _compare_scores(model: TableModel, changed: TableModel, data: TableSplit | None) -> pd.DataFrame | None:
     import pandas as pd
 
     from creases.tables._scores.baselines import score_outputs
 
-    if model.data is None or model.data.source is None:
+    if data is None or data.source is None:
         return None
-    pairs = [score_outputs(each.outputs, model.data, each.threshold) for each in (model, changed)]
+    pairs = [score_outputs(each.outputs, data, each.threshold) for each in (model, changed)]
     return pd.DataFrame({name: each.by_part for name, each in zip(("before", "after"), pairs, strict=True)})
 
 

@@ -15,15 +15,15 @@ from creases.tables._model.decision import log_odds
 
 if TYPE_CHECKING:
     from creases.tables._encoding.column_encoding import ColumnEncoding
-    from creases.tables._model.table_model import TableModel
+    from creases.tables._model.row_model import RowModel
 from creases.tables._reading.scales import ScaleFormat
 
 #: Versions of the operators, old enough for every runtime in use.
 OPSET, ML_OPSET, IR_VERSION = 13, 2, 8
 
 
-def write_onnx(model: TableModel, path: Path) -> Path:
-    """Write a model to an ``.onnx`` file; see :meth:`TableModel.to_onnx`."""
+def write_onnx(model: RowModel, path: Path) -> Path:
+    """Write a model to an ``.onnx`` file; see :meth:`RowModel.to_onnx`."""
     try:
         import onnx
     except ImportError:
@@ -31,7 +31,7 @@ def write_onnx(model: TableModel, path: Path) -> Path:
     if path.suffix != ".onnx":
         raise InputError("path", "end in .onnx", repr(path.name))
     graph = _Graph(onnx)
-    outputs = graph.apply_layers(_encode(graph, model), _layers(model))
+    outputs = graph.apply_layers(_encode(graph, model), model.layers())
     if model.classes is None:
         graph.add_output("prediction", outputs, onnx.TensorProto.DOUBLE, ["batch", len(model.targets)])
     else:
@@ -43,18 +43,7 @@ def write_onnx(model: TableModel, path: Path) -> Path:
     return path
 
 
-def _layers(model: TableModel) -> list[tuple[Floats, Floats]]:
-    """Return weights and biases of the layers, with a ReLU between them."""
-    if model.additive is not None:
-        from creases.tables._stages.layers import to_layers
-
-        return to_layers(model.additive)
-    module: Any = model.network.module()
-    linear = [layer for layer in module if hasattr(layer, "weight")]
-    return [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in linear]
-
-
-def _encode(graph: _Graph, model: TableModel) -> str:
+def _encode(graph: _Graph, model: RowModel) -> str:
     """Add the inputs and what encodes them; return the name of the encoded rows (batch, d)."""
     if model.encoding is None:
         return graph.add_input("X", graph.onnx.TensorProto.DOUBLE, len(model.features))
@@ -112,7 +101,7 @@ def _encode_numbers(graph: _Graph, column: ColumnEncoding, missing: str) -> list
     return [*filled, graph.add("Cast", gaps[:1], to=double)] if is_indicated else filled
 
 
-def _decide(graph: _Graph, model: TableModel, logits: str) -> None:
+def _decide(graph: _Graph, model: RowModel, logits: str) -> None:
     """Add the probabilities and the class, as the threshold decides."""
     assert model.classes is not None
     kinds = graph.onnx.TensorProto

@@ -254,7 +254,8 @@ def score_model(
     """Return a model's scores from its predictions (n,) and probabilities (n, classes) for all rows."""
     y, regression = data.problem.y, data.problem.classes is None
     train, held, test = (_score(predictions, y, rows, regression) for rows in (data.train, data.validation, data.test))
-    error = float(np.sqrt(np.mean((predictions - y)[data.test] ** 2))) if regression else None
+    errors = (predictions - y)[data.test] if regression else np.zeros(0)
+    error = (float(np.sqrt(np.mean(errors**2))) if len(errors) else float("nan")) if regression else None
     metrics = part_metrics(predictions, probabilities, data, data.test)
     return Baseline(name, predictions, train, held, test, error, probabilities, metrics)
 

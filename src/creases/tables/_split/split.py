@@ -191,6 +191,13 @@ class TableSplit:
         }
 
     @property
+    def table_names(self) -> dict[str, Any]:
+        """What a model is told of the table: its features, classes, targets and encoding."""
+        problem = self.problem
+        named = {"features": problem.features, "classes": problem.classes, "targets": (problem.target,)}
+        return named | {"encoding": problem.encoding}
+
+    @property
     def _weighted(self) -> bool:
         used = self.rows.weight[np.concatenate(self.parts[:2])]
         return bool((used != used[0]).any())

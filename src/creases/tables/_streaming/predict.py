@@ -24,7 +24,7 @@ from creases.tables._streaming.files import TableFiles, find_files
 from creases.tables._streaming.spool import spool
 
 if TYPE_CHECKING:
-    from creases.tables._model.table_model import TableModel
+    from creases.tables._model.row_model import RowModel
 
 ENDINGS = (".csv", ".parquet")
 
@@ -34,7 +34,7 @@ SEARCHED = 16
 
 
 def write_predictions(
-    model: TableModel,
+    model: RowModel,
     data: Any,
     out: Path,
     *,
@@ -44,7 +44,7 @@ def write_predictions(
     header: bool | None = None,
     budget: float = 0.0,
 ) -> dict[str, Any]:
-    """Write the predictions for files to a file: see :meth:`TableModel.write_predictions`."""
+    """Write the predictions for files to a file: see :meth:`RowModel.write_predictions`."""
     if out.suffix not in ENDINGS:
         raise InputError("out", f"be a file name ending in {' or '.join(ENDINGS)}", repr(out.name))
     check_engine(engine, n_jobs, address)
@@ -58,7 +58,7 @@ def write_predictions(
 
 
 def _write_blocks(
-    model: TableModel, files: TableFiles, out: Path, *, budget: float, where: tuple[int | None, str, str | None]
+    model: RowModel, files: TableFiles, out: Path, *, budget: float, where: tuple[int | None, str, str | None]
 ) -> dict[str, Any]:
     """Write the predictions for files; ``where`` are ``n_jobs``, ``engine`` and ``address``."""
     n_jobs, engine, address = where
@@ -66,7 +66,9 @@ def _write_blocks(
         files = replace(files, block=min(files.block, SEARCHED))
     encoding = number_encoding(model.features, model.center) if model.encoding is None else model.encoding
     check_columns(encoding, files.columns)
-    work = _Work(replace(model, data=None, run=None), encoding, files.form == "csv", out.suffix, budget)
+    work = _Work(
+        model if model.data is None else model.without_rows(), encoding, files.form == "csv", out.suffix, budget
+    )
     total = PredictionSummary()
     with (
         open_engine(engine, _predict, MANY, n_jobs, address) as workers,
@@ -84,7 +86,7 @@ def _write_blocks(
 class _Work:
     """What all blocks share."""
 
-    model: TableModel
+    model: RowModel
     encoding: TableEncoding
     is_text_file: bool
     ending: str

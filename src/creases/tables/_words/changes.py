@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from creases.tables._words.options import CHANGE, SWITCH, column_options
 from creases.tables._words.points import probability
 from creases.tables._words.ranges import InputRanges, model_ranges
 from creases.tables._words.search import cheapest_choice
-from creases.tables._words.terms import ReadableModel, Terms
+from creases.tables._words.terms import Terms
 
 #: How sizes are measured, in words.
 SIZE = (
@@ -116,13 +116,35 @@ class RowChanges:
         return {"to": self.goal, "answers": answers, "complete": self.complete, "lower_bound": bound}
 
 
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """What would have to change for other predictions of rows; print it, or take the answers of one row."""
+
+    rows: tuple[RowChanges, ...]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows)
+
+    def __getitem__(self, k: int) -> RowChanges:
+        return self.rows[k]
+
+    def __iter__(self) -> Iterator[RowChanges]:
+        return iter(self.rows)
+
+    def __str__(self) -> str:
+        if len(self.rows) == 1:
+            return str(self.rows[0])
+        return "\n\n".join(f"Row {k}: {answer}" for k, answer in enumerate(self.rows))
+
+
 def _join(names: Sequence[str]) -> str:
     """Return names as a list in a sentence: ``a``, ``a and b``, ``a, b and c``."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def find_changes(
-    model: ReadableModel,
+    model: Any,
     x: Any,
     *,
     to: str | None = None,
@@ -139,7 +161,7 @@ def find_changes(
     Parameters
     ----------
     model
-        A model with curves.
+        A model of a table.
     x
         (d,) encoded row.
     to
@@ -153,7 +175,7 @@ def find_changes(
     X
         (n, d) encoded rows that show which values occur; by default those that the model was trained on.
     """
-    terms = Terms.from_model(model)
+    terms = model.terms()
     x = check_vector(x, "x", len(terms.encoding.features))
     count, budget = check_count(count, "count"), check_number(budget, "budget", above=0)
     if to is None and terms.classes is None:

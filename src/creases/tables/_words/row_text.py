@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,10 +14,16 @@ from creases._typing import Floats
 from creases._validation import check_vector
 from creases.tables._words.cells import cell_text
 from creases.tables._words.points import probability, share_probability
-from creases.tables._words.terms import ReadableModel, Terms
+from creases.tables._words.terms import Terms
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Terms that have a line of their own, and the share of the largest below which they have none.
 LINES, SMALL = 12, 0.01
+
+#: Rows that are printed.
+PRINTED = 10
 
 
 @dataclass(frozen=True)
@@ -77,13 +85,46 @@ class RowExplanation:
         return {"row": self.name, "predicted": self.predicted, **known, **numbers, **chances, "effects": effects}
 
 
-def explain_row(model: ReadableModel, x: Floats, *, name: str = "this row", truth: str = "") -> RowExplanation:
+@dataclass(frozen=True, eq=False)
+class RowExplanations:
+    """Why rows get their predictions; print it, or take one row's explanation, or all of them as a table."""
+
+    model: Any  #: of a table
+    X: Floats  #: (n, d) the rows, encoded
+
+    @cached_property
+    def parts(self) -> pd.DataFrame:
+        """What each column adds to the scores, a line for each row; its cells sum to the score."""
+        from creases.tables._model.column_parts import explain_rows
+
+        return explain_rows(self.model, self.X)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.X)
+
+    def __getitem__(self, k: int) -> RowExplanation:
+        return explain_row(self.model, self.X[k], name="this row" if len(self.X) == 1 else f"row {range(len(self))[k]}")
+
+    def __iter__(self) -> Iterator[RowExplanation]:
+        return (self[k] for k in range(len(self)))
+
+    def __str__(self) -> str:
+        texts = [str(self[k]) for k in range(min(PRINTED, len(self)))]
+        rest = len(self) - len(texts)
+        return "\n\n".join([*texts, f"... and {plural(rest, 'more row')}"] if rest else texts)
+
+    def _repr_html_(self) -> str:
+        return str(self.parts.to_html())
+
+
+def explain_row(model: Any, x: Floats, *, name: str = "this row", truth: str = "") -> RowExplanation:
     """Explain the prediction for an encoded row x (d,).
 
     Parameters
     ----------
     model
-        A model with curves.
+        A model of a table.
     x
         (d,) encoded.
     name
@@ -91,7 +132,7 @@ def explain_row(model: ReadableModel, x: Floats, *, name: str = "this row", trut
     truth
         Its true class or value as text, if it is known.
     """
-    terms = Terms.from_model(model)
+    terms = model.terms()
     x = check_vector(x, "x", len(terms.encoding.features))
     parts = terms.contributions(x[None])[0]  # (t, m)
     total = terms.scores(x[None])[0]

@@ -49,14 +49,14 @@ def cheapest_choice(
 
     Only changes that cost less than ``most`` are looked for; ``until`` is when to stop, by ``time.perf_counter``.
     """
-    first = _single_change(terms, x, goal, columns)
+    first = min(_single_change(terms, x, goal, columns), _greedy_change(terms, x, goal, columns), key=lambda c: c.cost)
     most = min(most, first.cost)
     D, c = goal.directions(terms)
     need = c - D @ terms.scores(x[None])[0]  # (k,)
-    gains = [_gains(terms, x, D, options, columns) for options in columns]
+    gains = [terms.gains(x, D, options, columns) for options in columns]
     slack = ROUNDING * max(float(np.abs(need).max()), *(float(np.abs(gain).max()) for gain in gains), 1.0)
     order = sorted(range(len(columns)), key=lambda i: -float(gains[i].max()))
-    mixed = _mixed_columns(terms)
+    mixed = terms.mixed_columns()
     costs, kept = [], []
     for i in order:
         useful = np.ones(len(columns[i]), bool) if mixed[i] else _undominated(columns[i].costs, gains[i])
@@ -102,6 +102,31 @@ def _single_change(terms: Terms, x: Floats, goal: Goal, columns: Sequence[Option
             k = int(reached.argmax())  # costs rise
             best = Choice(rows[k], float(options.costs[k]), float(options.costs[k]))
     return best
+
+
+def _greedy_change(terms: Terms, x: Floats, goal: Goal, columns: Sequence[Options]) -> Choice:
+    """Return a change that reaches the goal column by column, each moved as far as helps; it need not be cheap."""
+    row, cost, left, margin = x.copy(), 0.0, list(columns), -np.inf
+    while left:
+        trials = []
+        for options in left:
+            rows = np.repeat(row[None], len(options), axis=0)
+            rows[:, options.term.inputs] = options.values
+            margins = goal.margins(terms, terms.scores(rows)).min(axis=1)
+            reached = margins >= 0 if terms.classes is None else margins > 0
+            k = int(reached.argmax() if reached.any() else margins.argmax())  # costs rise
+            trials.append(
+                (not reached.any(), float(options.costs[k] if reached.any() else -margins[k]), options, rows[k])
+            )
+        is_far, size, options, row = min(trials, key=lambda trial: trial[:2])
+        cost += float(options.costs[(options.values == row[options.term.inputs]).all(axis=1).argmax()])
+        if not is_far:
+            return Choice(row, cost, cost)
+        if -size <= margin:
+            break
+        margin = -size
+        left = [other for other in left if other is not options]
+    return Choice(None, np.inf, np.inf)
 
 
 def _undominated(costs: Floats, gains: Floats) -> Bools:
@@ -163,15 +188,7 @@ def _remaining_cost(hulls: list[tuple[Floats, Floats]], need: Floats) -> Floats:
 # -- bounds of what an option adds ------------------------------------------------------------------------------------
 
 
-def _mixed_columns(terms: Terms) -> list[bool]:
-    """Return for each column whether planes or units read it."""
-    names = {name for plane in terms.model.planes for group in plane.features for name in group}
-    units = terms.model.units
-    used = np.zeros(len(terms.encoding.features), bool) if units is None else np.any(units.weights != 0, axis=0)
-    return [bool(names & {f.name for f in term.features}) or bool(used[term.inputs].any()) for term in terms.columns]
-
-
-def _gains(terms: Terms, x: Floats, D: Floats, options: Options, columns: Sequence[Options]) -> Floats:
+def curve_gains(terms: Terms, x: Floats, D: Floats, options: Options, columns: Sequence[Options]) -> Floats:
     """Return by how much each option (n,) of a column brings each part of the goal (n, k) nearer at most."""
     inputs = options.term.inputs
     curves = list(terms.model.curves.values())

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from creases._text import format_change, plural, short_names
 from creases._typing import Floats, Ints
-from creases.errors import InputError
 from creases.tables._encoding.column_encoding import ColumnEncoding
 from creases.tables._encoding.encoding import Feature, TableEncoding, number_encoding
 from creases.tables._stages.model import CurveModel
+
+if TYPE_CHECKING:
+    from creases.tables._words.options import Options
 
 #: Points by which odds double, and the points of one unit of log-odds.
 DOUBLING = 10.0
@@ -35,7 +37,7 @@ class ReadableModel(Protocol):
     """A model of a table with curves, as :class:`creases.tables.TableModel` is one."""
 
     @property
-    def additive(self) -> CurveModel | None: ...
+    def function(self) -> CurveModel: ...
     @property
     def encoding(self) -> TableEncoding | None: ...
     @property
@@ -101,14 +103,11 @@ class Terms:
 
     @classmethod
     def from_model(cls, model: ReadableModel) -> Terms:
-        """Return the terms of a model; one without curves is refused."""
-        additive = model.additive
-        if additive is None:
-            raise InputError("model", "have curves", "a network of units", "fit it with kind='curves'")
+        """Return the terms of a model with curves."""
         encoding = model.encoding
         if encoding is None:
             encoding = number_encoding(model.features, np.zeros(len(model.features)))
-        return cls(additive, encoding, model.classes, plain_name(model.target), model.threshold)
+        return cls(model.function, encoding, model.classes, plain_name(model.target), model.threshold)
 
     @cached_property
     def columns(self) -> tuple[ColumnTerm, ...]:
@@ -185,6 +184,19 @@ class Terms:
     def scores(self, X: Floats) -> Floats:
         """Return the predictions (n, m) in the units of the terms."""
         return self.to_points(self.model.scores(X))
+
+    def mixed_columns(self) -> list[bool]:
+        """Return for each column whether planes or units read it."""
+        names = {name for plane in self.model.planes for group in plane.features for name in group}
+        units = self.model.units
+        used = np.zeros(len(self.encoding.features), bool) if units is None else np.any(units.weights != 0, axis=0)
+        return [bool(names & {f.name for f in term.features}) or bool(used[term.inputs].any()) for term in self.columns]
+
+    def gains(self, x: Floats, D: Floats, options: Options, columns: Sequence[Options]) -> Floats:
+        """Return by how much each option (n,) of a column brings each part of a goal (n, k) nearer at most."""
+        from creases.tables._words.search import curve_gains
+
+        return curve_gains(self, x, D, options, columns)
 
     def curve_values(self, j: int) -> tuple[Floats, Floats]:
         """Return knots (k,) and values (k, m) of the curve of input j, in the units of the terms."""

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from creases._text import plural
+from creases._text import format_value, plural
 from creases._typing import Floats
 from creases.tables._encoding.encoding import Feature
 from creases.tables._stages.parts import Reason, Units
-from creases.tables._words.numbers import format_value
 from creases.tables._words.terms import Terms, part_name
 
 #: Inputs of a crease that are named, and digits of their numbers.

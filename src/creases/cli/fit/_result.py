@@ -17,16 +17,15 @@ from rich.table import Table
 from creases._files import write_atomically, write_json
 from creases._text import format_number, plural
 from creases.cli._columns import print_readings
+from creases.cli._measures import class_parts
 from creases.cli.console import command, out, print_next
-from creases.cli.grow._measures import class_parts
 from creases.errors import ColumnWarning
 from creases.tables import (
     ClassificationMetrics,
     Comparison,
-    CurveConfig,
+    FitSettings,
     RegressionMetrics,
     RunFile,
-    RunSettings,
     TableModel,
     TableSplit,
     baseline_warnings,
@@ -46,7 +45,7 @@ WIDTH = 100
 class Fit:
     """A fitted table."""
 
-    settings: RunSettings
+    settings: FitSettings
     model: TableModel
     comparisons: list[Comparison]
 
@@ -63,21 +62,17 @@ def scored_rows(model: TableModel) -> TableSplit:
 
 
 def fit_into(
-    settings: RunSettings, home: Path, *, force: bool, fresh: bool, show_columns: bool = False, **engine: Any
+    settings: FitSettings, home: Path, *, force: bool, show_columns: bool = False
 ) -> tuple[Fit, dict[str, Path]]:
-    """Fit a table and write all files; return the model and the files by name.
-
-    ``engine`` says where blocks of a table larger than memory are read.
-    """
+    """Fit a table and write all files; return the model and the files by name."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ColumnWarning)  # said below, and in the text
-        model = settings.fit_curves(**engine)  # refuses what cannot be fitted before anything is written
+        model = settings.fit()  # refuses what cannot be fitted before anything is written
     if show_columns and model.encoding is not None:
         print_readings(model.encoding)
     fit = Fit(settings, model, compare_models(model.baselines, scored_rows(model)))
     with lock_folder(home):
-        if fresh:
-            prepare_folder(home, force=force)
+        prepare_folder(home, force=force)
         settings.save(home)
         return fit, _write(fit, home)
 
@@ -109,7 +104,7 @@ def summarize(fit: Fit, files: dict[str, Path]) -> dict[str, Any]:
         **model_to_dict(model),
         "rows": model.n_rows,
         "steps": steps,
-        "bends": model.additive.n_bends if model.additive else 0,
+        "bends": model.function.n_bends,
         "comparisons": compared,
         "files": {name: str(path) for name, path in files.items()},
     }
@@ -182,7 +177,7 @@ def _scores(fit: Fit) -> Table:
             cells = [_digits(v) for v in (part.balanced_accuracy, part.f1_score, part.roc_auc, part.log_loss)]
         elif isinstance(part, RegressionMetrics):
             cells = [format_number(part.rmse), format_number(part.mae)]
-        name = f"this model ({fit.model.kind})" if not k else each.name
+        name = f"this model ({fit.model.title})" if not k else each.name
         table.add_row(escape(name), _digits(each.train), _digits(each.test), *cells, style=None if k else "bold")
     return table
 
@@ -195,9 +190,8 @@ def _advice(fit: Fit) -> list[str]:
     """Say how the model compares, and what to try where another is better."""
     lines = [str(each) for each in fit.comparisons]
     if any(each.verdict == "worse" for each in fit.comparisons):
-        assert isinstance(fit.settings.config, CurveConfig)
         more = "--ensemble 8, " if fit.settings.config.ensemble == 1 else ""
-        lines.append(f"To try: {more}--kind network --budget '60 s' (both add units of many columns), or more rows.")
+        lines.append(f"To try: {more}creases grow --budget '60 s' (both add units of many columns), or more rows.")
     data = scored_rows(fit.model)
     advice = [each for each in baseline_warnings(fit.model.baselines, data) if each.settings]
     return lines + [each.render(lambda param, value: f"--{param.replace('_', '-')} {value}") for each in advice]

@@ -1,4 +1,4 @@
-"""Parse the values of options of ``creases grow``."""
+"""Parse the values of options of ``creases fit`` and ``creases grow``."""
 
 from __future__ import annotations
 

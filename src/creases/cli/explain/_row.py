@@ -1,4 +1,4 @@
-"""A model of curves in words: its card of points, a row as a sum, and what would change its prediction."""
+"""A model of a table in words: its card of points, a row as a sum, and what would change its prediction."""
 
 from __future__ import annotations
 
@@ -11,21 +11,9 @@ from creases.cli.console import out, print_json, print_next, repeat_command
 from creases.errors import InputError
 
 
-def load_curves(folder: str) -> Any:
-    """Return the model of curves in a folder; None if it holds a network, or is none."""
-    from creases.tables import RunFile, load
-
-    if not (Path(folder) / RunFile.DESCRIPTION).exists():
-        return None
-    model = load(folder)
-    return model if model.additive is not None else None
-
-
 def print_model(model: Any, *, as_json: bool) -> None:
     """Print the card of points of a model."""
-    from creases.tables import points_card
-
-    card = points_card(model)
+    card = model.card()
     if as_json:
         print_json(card.to_dict())
         return
@@ -82,11 +70,11 @@ def _read_row(model: Any, folder: str, input_: str | None, row: int | None) -> t
 
     A row whose target is missing was not fitted, but can be explained.
     """
-    from creases.tables import RunSettings
+    from creases.tables import load_settings
 
     if input_ is not None:
         return arguments.read_input(input_).reshape(-1), "this row", "", None
-    settings = RunSettings.load(Path(folder))
+    settings = load_settings(Path(folder))
     problem = settings.load_problem()
     numbers = list(range(len(problem.X))) if problem.rows is None else problem.rows.tolist()
     if row in numbers:

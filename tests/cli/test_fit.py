@@ -1,4 +1,4 @@
-"""``creases grow FILE``: scores first, then the model in words, then the stages; a folder that predicts."""
+"""``creases fit FILE``: scores first, then the model in words, then the stages; a folder that predicts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def trees(tmp_path):
 
 
 def test_the_scores_come_first_then_the_model_then_the_stages(run, trees, tmp_path):
-    result = run("grow", "trees.csv", "--out", "o", "--shape", "age=rising")
+    result = run("fit", "trees.csv", "--out", "o", "--shape", "age=rising")
     assert result.exit_code == 0, result.output
     said = result.stdout
     marks = [
@@ -55,9 +55,9 @@ def test_the_scores_come_first_then_the_model_then_the_stages(run, trees, tmp_pa
     predicted = run("predict", "o", "trees.csv", "--out", "p.csv")
     assert predicted.exit_code == 0, predicted.output
     np.testing.assert_allclose(pd.read_csv("p.csv")["predicted height"], model.predict(trees))
-    resumed = run("grow", "--resume", "o", "--json")
+    resumed = run("fit", "trees.csv", "--out", "o", "--shape", "age=rising", "--force", "--json")
     summary = json.loads(resumed.stdout)
-    assert summary["parts"] == model.additive.to_dict()
+    assert summary["parts"] == model.function.to_dict()
     assert [each["other"] for each in summary["comparisons"]] == ["Ridge", "HistGradientBoosting"]
     assert summary["kind"] == "curves"
 
@@ -65,59 +65,48 @@ def test_the_scores_come_first_then_the_model_then_the_stages(run, trees, tmp_pa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--budget", "3"), '--budget must be given with kind="network" only; use --kind network'),
+        (("--budget", "3"), "No such option: --budget; it is one of creases grow"),
+        (("--kind", "network"), "No such option: --kind"),
         (("--shape", "age"), "--shape must be a column and a shape such as age=rising, got 'age'"),
         (("--shape", "age=bent"), "got 'bent'"),
-        (("--kind", "network", "--shape", "age=rising"), 'must be given with kind="curves" only'),
-        (("--kind", "network", "--ensemble", "8"), 'must be given with kind="curves" only'),
         (("--ensemble", "0"), "must be"),
     ],
 )
-def test_options_of_the_other_kind_are_refused(run, trees, tmp_path, words, said):
-    result = run("grow", "trees.csv", "--out", "o", *words)
+def test_options_that_cannot_act_are_refused(run, trees, tmp_path, words, said):
+    result = run("fit", "trees.csv", "--out", "o", *words)
     assert result.exit_code == 2
     assert said in " ".join(result.stderr.split())
     assert not (tmp_path / "o").exists()
 
 
-def test_the_defaults_that_the_help_shows_are_those_of_growth(run):
-    from creases.growth import GrowthConfig
-
-    said = re.sub(r"[│\s]+", " ", run("grow", "--help").stdout)
-    for name in ("validation_fraction", "lr", "weight_decay", "growth_share", "growth_patience"):
-        text = said[said.index(f"--{name.replace('_', '-')} ") :]
-        assert re.search(r"\[default: \(?([\w.]+)\)?\]", text)[1] == f"{getattr(GrowthConfig, name)}"
+def test_every_option_acts_and_they_are_few(run):
+    for command, most in (("fit", 18), ("grow", 20)):
+        options = set(re.findall(r"^[│ ]+(--[a-z-]+)", run(command, "--help").stdout, re.MULTILINE)) - {"--help"}
+        assert 10 < len(options) <= most, options
 
 
 def test_the_same_command_again_says_that_the_run_is_finished(tmp_path):
     rows = "".join(f"{k},{k % 7},{3 * k + k % 7}\n" for k in range(60))
     (tmp_path / "t.csv").write_text(f"a,b,y\n{rows}")
-    words = ["grow", str(tmp_path / "t.csv"), "--target", "y", "--out", str(tmp_path / "run")]
+    words = ["fit", str(tmp_path / "t.csv"), "--target", "y", "--out", str(tmp_path / "run")]
     assert CliRunner().invoke(app, words).exit_code == 0
     model = (tmp_path / "run" / "model.json").read_bytes()
     again = CliRunner().invoke(app, words)
     assert again.exit_code == 0
-    assert "is finished" in again.output
+    assert "nothing to do" in again.output
     assert "--force" in again.output
     (tmp_path / "run" / "model.json").unlink()  # as if it was interrupted
     resumed = CliRunner().invoke(app, words)
     assert resumed.exit_code == 0
-    assert "Resuming" in resumed.output
     assert (tmp_path / "run" / "model.json").read_bytes() == model
     other = CliRunner().invoke(app, [*words, "--shape", "a=rising"])
     assert other.exit_code == 2
     assert "--force" in other.output
 
 
-def test_resuming_a_folder_that_is_not_there_says_so(tmp_path):
-    result = CliRunner().invoke(app, ["grow", "--resume", str(tmp_path / "none")])
-    assert result.exit_code == 2
-    assert "there is no folder" in result.output
-
-
 @pytest.mark.slow
 def test_the_report_of_curves_is_called_that_of_a_model(run, trees):
-    assert run("grow", "trees.csv", "--out", "o").exit_code == 0
+    assert run("fit", "trees.csv", "--out", "o").exit_code == 0
     result = run("report", "o")
     assert result.exit_code == 0, result.output
     assert "Wrote report.html (model of a table, " in result.stdout
@@ -128,7 +117,7 @@ def test_columns_that_look_like_ids_are_named_with_what_became_of_them(run, tmp_
     x, t = rng.uniform(-2, 2, 300), np.arange(300)
     frame = pd.DataFrame({"t": t, "serial": [f"S{k:05d}" for k in t], "x": x, "y": x**2 + t / 100})
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    result = run("grow", "rows.csv", "--out", "o")
+    result = run("fit", "rows.csv", "--out", "o")
     assert result.exit_code == 0, result.output
     said, printed = " ".join(result.stderr.split()), " ".join(result.stdout.split())
     assert "Caution: 't' looks like an ID (row number; held-out rows are better predicted with it)" in said
@@ -150,12 +139,12 @@ def test_texts_are_read_and_a_kind_can_be_overruled(run, tmp_path):
     y = np.sin(minutes / 240) + grade + 0.1 * rng.normal(size=160)
     frame = pd.DataFrame({"when": when, "grade": np.array(["A", "B", "C"])[grade], "y": y.round(4)})
     frame.to_csv(tmp_path / "rides.csv", index=False)
-    result = run("grow", "rides.csv", "--out", "o", "--kind-of", "grade=C<B<A")
+    result = run("fit", "rides.csv", "--out", "o", "--kind-of", "grade=C<B<A")
     assert result.exit_code == 0, result.output
     words = " ".join((result.stdout + result.stderr).split())
     assert "Read: 'when' as time, 'grade' as ordinal. Read a column otherwise with --kind-of COLUMN=KIND." in words
     assert "when (time):" in words
-    settings = creases.tables.RunSettings.load(tmp_path / "o")
+    settings = creases.tables.FitSettings.load(tmp_path / "o")
     assert settings.kinds == {"grade": "C<B<A"}
     assert "--kind-of 'grade=C<B<A'" in settings.command("o")
     rows = frame.assign(when=["soon", *when[1:]])
@@ -183,7 +172,7 @@ def test_texts_are_read_and_a_kind_can_be_overruled(run, tmp_path):
 )
 @pytest.mark.usefixtures("trees")
 def test_a_wrong_kind_is_refused_by_its_option(run, kind, said):
-    result = run("grow", "trees.csv", "--out", "o", "--kind-of", kind)
+    result = run("fit", "trees.csv", "--out", "o", "--kind-of", kind)
     assert result.exit_code != 0
     assert said in " ".join(result.stderr.split())
 

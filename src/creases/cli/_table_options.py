@@ -1,0 +1,119 @@
+"""Options of every command that reads a table to learn from."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from creases.cli._completion import complete_data
+from creases.cli._missing import Missing
+from creases.cli._values import parse_class_weight, parse_kinds, parse_number_or_name, split_names
+from creases.cli.console import option_panels
+
+data_option, model_option, output_option = option_panels("Data", "Model", "Output")
+
+FILES = (
+    "A .csv, .tsv, .parquet, .feather or .npz file, a pattern in quotes ('part-*.parquet') or a folder of files that "
+    "are one table"
+)
+
+
+class Task(StrEnum):
+    """What is predicted."""
+
+    classification = "classification"
+    regression = "regression"
+
+
+def data_argument(metavar: str, text: str) -> Any:
+    """Return the argument that names a table."""
+    return typer.Argument(metavar=metavar, help=text, autocompletion=complete_data, show_default=False)
+
+
+Target = Annotated[
+    str | None, data_option(metavar="COLUMN", help="Column to predict, by name or number; default: the last.")
+]
+TaskOption = Annotated[
+    Task | None,
+    data_option(
+        "--task", metavar="TASK", help="classification or regression; default: inferred from the target column."
+    ),
+]
+Inputs = Annotated[
+    list[str] | None,
+    data_option(
+        metavar="COLUMN",
+        help="Column to predict from, even if it looks like an ID or text; may be repeated. Default: all usable.",
+        show_default=False,
+    ),
+]
+Drop = Annotated[
+    list[str] | None, data_option(metavar="COLUMN", help="Column to ignore; may be repeated.", show_default=False)
+]
+Kinds = Annotated[
+    list[str] | None,
+    data_option(
+        "--kind-of",
+        metavar="COLUMN=KIND",
+        help="Read a column as number, quantity, share, category, ordinal, interval, date, month, time or "
+        "duration, or give its values in order: heat=cold<warm<hot; may be repeated.",
+        show_default=False,
+    ),
+]
+MissingOption = Annotated[
+    Missing,
+    data_option(
+        "--missing",
+        metavar="HOW",
+        help="Missing values: indicate (fill with the mean and add an indicator column), mean (fill with the mean, "
+        "or the most frequent category), drop (drop the rows), or error.",
+    ),
+]
+Header = Annotated[
+    bool | None,
+    data_option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
+]
+TestFraction = Annotated[float, data_option(metavar="F", help="Fraction of rows held out for testing.")]
+ClassWeight = Annotated[
+    str | None, data_option(metavar="W", help="Class weights: balanced, or for each class, such as yes=5,no=1.")
+]
+Threshold = Annotated[
+    str,
+    data_option(
+        metavar="P",
+        help="Two classes: predict the second above this probability; or choose it to maximize f1, "
+        "balanced_accuracy or accuracy.",
+    ),
+]
+Force = Annotated[bool, output_option("--force", help="Overwrite another model in the folder.")]
+AsJson = Annotated[bool, output_option("--json", help="Print the result as JSON.")]
+
+
+def read_source(values: dict[str, Any]) -> dict[str, Any]:
+    """Return how to read a table, by the names of settings, from the values of the options above."""
+    return {
+        "target": values["target"],
+        "task": None if values["task"] is None else values["task"].value,
+        "missing": values["missing"].value,
+        "header": values["header"],
+        "inputs": split_names(values["inputs"]) or None,
+        "drop": split_names(values["drop"]),
+        "kinds": parse_kinds(values["kinds"]) or None,
+    }
+
+
+def read_decisions(values: dict[str, Any]) -> dict[str, Any]:
+    """Return what every configuration has, from the values of the options above."""
+    return {
+        "test_fraction": values["test_fraction"],
+        "class_weight": parse_class_weight(values["class_weight"]),
+        "threshold": parse_number_or_name(values["threshold"]),
+        "seed": values["seed"],
+    }
+
+
+def given_options(ctx: typer.Context) -> set[str]:
+    """Return the options and arguments that were given on the command line."""
+    return {name for name in ctx.params if ctx.get_parameter_source(name).name == "COMMANDLINE"}  # type: ignore[union-attr]

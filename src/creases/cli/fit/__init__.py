@@ -1,0 +1,121 @@
+"""``creases fit``: a table in, a model that a person can read whole out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from creases.cli._completion import complete_files
+from creases.cli._missing import Missing
+from creases.cli._table_options import (
+    FILES,
+    AsJson,
+    ClassWeight,
+    Drop,
+    Force,
+    Header,
+    Inputs,
+    Kinds,
+    MissingOption,
+    Target,
+    TaskOption,
+    TestFraction,
+    Threshold,
+    data_argument,
+    data_option,
+    given_options,
+    model_option,
+    output_option,
+    read_decisions,
+    read_source,
+)
+from creases.cli._values import parse_shapes
+from creases.cli.console import note, print_json
+from creases.errors import RequestError
+
+#: Defaults of ``CurveConfig``, which the help shows.
+TEST_FRACTION, ENSEMBLE, SEED = 0.2, 1, 0
+
+
+def fit_file(
+    ctx: typer.Context,
+    data: Annotated[str, data_argument("FILE", f"{FILES}; or a built-in problem (see: creases problems).")],
+    target: Target = None,
+    task: TaskOption = None,
+    inputs: Inputs = None,
+    drop: Drop = None,
+    kinds: Kinds = None,
+    missing: MissingOption = Missing.indicate,
+    header: Header = None,
+    test_fraction: TestFraction = TEST_FRACTION,
+    class_weight: ClassWeight = None,
+    threshold: Threshold = "0.5",
+    max_memory: Annotated[
+        float,
+        data_option(
+            metavar="GB",
+            help="Gigabytes that all processes together may take; a file that would take more is read in blocks.",
+        ),
+    ] = 4.0,
+    shape: Annotated[
+        list[str] | None,
+        model_option(
+            metavar="COLUMN=SHAPE",
+            help="Rising, falling, straight or convex in a column, such as age=rising; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    ensemble: Annotated[
+        int,
+        model_option(metavar="N", help="Train units this often; the model has those of all trainings, if they pay."),
+    ] = ENSEMBLE,
+    refit: Annotated[
+        bool, model_option("--refit", help="Fit the model again to all rows once its scores are known.")
+    ] = False,
+    seed: Annotated[int, model_option(metavar="N", help="Random seed of the split and the folds.")] = SEED,
+    folder: Annotated[
+        Path | None,
+        output_option(
+            "--out", metavar="DIR", help="Folder for the model and its text.", autocompletion=complete_files()
+        ),
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a model to a table that a person can read whole.
+
+    Straight lines first, then curves of columns, planes of pairs of columns and units of many: each where it predicts
+    held-out rows better. Prints the scores and the model in words, and writes it to a folder, from which creases
+    predict, explain, report and studio take it.
+
+    For example:
+      creases fit houses.csv --target price --shape area=rising --out out/houses
+      creases fit "part-*.parquet" --target price --out out/prices
+    """
+    from creases.cli.fit import _result
+    from creases.tables import FitSettings, RunFile, load_settings, make_curve_config, prepare_folder, resolve_data
+
+    if folder is None:
+        raise RequestError("a folder is required: creases fit table.csv --target COLUMN --out DIR")
+    shapes = parse_shapes(shape)
+    options = {**read_decisions(ctx.params), "ensemble": ensemble, "refit": refit}
+    settings = FitSettings(
+        data=resolve_data(data),
+        **read_source(ctx.params),
+        max_memory=1e9 * max_memory if "max_memory" in given_options(ctx) else None,
+        config=make_curve_config(options | ({"shapes": shapes} if shapes else {})),
+    )
+    if not force and (folder / RunFile.SETTINGS).exists():
+        if load_settings(folder) != settings:
+            prepare_folder(folder, force=False)
+        if (folder / RunFile.DESCRIPTION).exists():
+            note(f"The model in {folder} was fitted with these settings: nothing to do. Fit it again with --force.")
+            return
+        force = True  # it was interrupted
+    fit, files = _result.fit_into(settings, folder, force=force, show_columns=not as_json)
+    if as_json:
+        print_json(_result.summarize(fit, files))
+    else:
+        _result.print_result(fit, files)

@@ -1,0 +1,189 @@
+"""Estimators of the model of a table: curves, planes and units that a person can read whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+
+from creases._typing import Floats
+from creases.tables._estimators.base import TableEstimator
+from creases.tables._estimators.checks import check_weights, make_seed
+from creases.tables._estimators.targets import Classes, Values
+from creases.tables._fit.curves import fit_curve_model
+from creases.tables._fit.describe import describe_stage
+from creases.tables._fit.doubtful_columns import choose_doubtful, feature_places, note_trial, warn_of_columns
+from creases.tables._model.table_model import TableModel
+from creases.tables._reading.table import encode_frame
+from creases.tables._split.options import CurveConfig
+from creases.tables._words.model_text import describe_model
+
+
+class CurveEstimator(TableEstimator):
+    """The fit and the summary that the classifier and the regressor share."""
+
+    model_: TableModel
+    shapes: Mapping[str, str] | None
+    ensemble: int
+    random_state: Any
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit a new model.
+
+        Parameters
+        ----------
+        X
+            (n, d) rows of numbers; or a DataFrame, whose categories, dates and missing values are encoded as in
+            :func:`creases.tables.read_table`, so that the model is that of :func:`creases.fit_table`.
+        y
+            (n,) classes, or (n,) or (n, m) targets.
+        sample_weight
+            (n,) non-negative weights of the rows. A row of weight 2 is the same as one that occurs twice.
+        """
+        options = {"seed": make_seed(self.random_state), "test_fraction": 0.0, **self._decisions()}
+        config = CurveConfig(shapes=self.shapes or {}, ensemble=self.ensemble, **options)
+        rows, targets = self._read(X, y, None, reset=True, ensure_min_samples=2)
+        weight = check_weights(sample_weight, rows)
+        if self._encoding is not None:
+            if self._doubtful:
+                rows = self._try_columns(X, targets, weight, config)
+            warn_of_columns(self._encoding)
+        self.model_ = fit_curve_model(self._split(rows, targets, weight, config), config, **self._model_names())
+        return self
+
+    def _decisions(self) -> dict[str, Any]:
+        return {}
+
+    def _try_columns(self, X: Any, targets: Floats, weight: Floats, config: CurveConfig) -> Floats:
+        """Use those of the columns that look like IDs that pay on held-out rows; return the rows (n, d) of all used."""
+        assert self._encoding is not None
+        wide, rows, _ = encode_frame(X, "y", self._task, self._encoding.classes, self._doubtful, kinds=self.kinds)
+        used = choose_doubtful(self._split(rows, targets, weight, config), self._encoding, wide, config.seed)
+        self._encoding = note_trial(self._encoding, wide, used)
+        return rows[:, feature_places(wide, self._encoding)]
+
+    def summary(self) -> str:
+        """Return the model in words: what each column adds, and what each stage of the fit brought."""
+        lines = describe_model(self.model_, X=self.model_.data.rows.X if self.model_.data is not None else None)
+        return "\n".join([*lines, "", *(describe_stage(step, self.model_.task) for step in self.model_.steps)])
+
+
+class TableClassifier(Classes, CurveEstimator):
+    """A classifier of rows that a person can read whole: the model of :func:`creases.fit_table`.
+
+    It grows in stages: straight lines, then curves of columns, planes of pairs, units of many, each where folds of the
+    rows favour it. ``summary()`` says it in words, ``explain(X)`` explains rows, ``counterfactual(row)`` says what
+    would change a prediction, and ``creases.report(classifier)`` shows it all.
+
+    Parameters
+    ----------
+    shapes
+        By column: "rising", "falling", "straight" or "convex".
+    kinds
+        For a DataFrame, by column: how to read it, such as "category" or "time"; see
+        :func:`creases.tables.read_table`.
+    ensemble
+        How often units are trained, from different starts.
+    class_weight
+        None, "balanced" (the same total weight for every class) or a dictionary of classes to weights.
+    threshold
+        For two classes, the probability above which the second is predicted. "f1", "balanced_accuracy" or "accuracy":
+        the one that maximizes this score on held-out rows.
+    random_state
+        Seed of the folds.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,)
+    n_features_in_, feature_names_in_
+        Number and names of the input columns seen in ``fit``.
+    model_ : creases.tables.TableModel
+        The model: ``curves``, ``planes``, ``units``, ``steps``, ``edit``, ``save``.
+    network_ : creases.Network
+        The same as the exact piecewise-linear function it is.
+    threshold_ : float
+        For two classes, the probability above which the second is predicted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from creases import TableClassifier
+    >>> iris = load_iris(as_frame=True)
+    >>> model = TableClassifier(random_state=0).fit(iris.data, iris.target_names[iris.target])
+    >>> bool(model.score(iris.data, iris.target_names[iris.target]) > 0.95)
+    True
+    >>> (answer,) = model.counterfactual(iris.data.iloc[120], fixed=["petal width"]).answers
+    >>> [change.column for change in answer.changes]
+    ['petal length']
+    """
+
+    def __init__(
+        self,
+        *,
+        shapes: Mapping[str, str] | None = None,
+        kinds: Mapping[str, str] | None = None,
+        ensemble: int = CurveConfig.ensemble,
+        class_weight: Any = None,
+        threshold: float | str = CurveConfig.threshold,
+        random_state: Any = None,
+    ) -> None:
+        self.shapes = shapes
+        self.kinds = kinds
+        self.ensemble = ensemble
+        self.class_weight = class_weight
+        self.threshold = threshold
+        self.random_state = random_state
+
+    def _decisions(self) -> dict[str, Any]:
+        return {"class_weight": self.class_weight, "threshold": self.threshold}
+
+
+class TableRegressor(Values, CurveEstimator):
+    """A regressor of one target or more that a person can read whole: the model of :func:`creases.fit_table`.
+
+    See :class:`creases.TableClassifier`.
+
+    Parameters
+    ----------
+    shapes
+        By column: "rising", "falling", "straight" or "convex".
+    kinds
+        For a DataFrame, by column: how to read it, such as "category" or "time"; see
+        :func:`creases.tables.read_table`.
+    ensemble
+        How often units are trained, from different starts.
+    random_state
+        Seed of the folds.
+
+    Attributes
+    ----------
+    n_features_in_, feature_names_in_
+        Number and names of the input columns seen in ``fit``.
+    model_ : creases.tables.TableModel
+        The model: ``curves``, ``planes``, ``units``, ``steps``, ``edit``, ``save``.
+    network_ : creases.Network
+        The same as the exact piecewise-linear function it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from creases import TableRegressor
+    >>> X = np.linspace(-2, 2, 100)[:, None]
+    >>> model = TableRegressor(random_state=0).fit(X, np.abs(X[:, 0]))
+    >>> bool(model.score(X, np.abs(X[:, 0])) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        shapes: Mapping[str, str] | None = None,
+        kinds: Mapping[str, str] | None = None,
+        ensemble: int = CurveConfig.ensemble,
+        random_state: Any = None,
+    ) -> None:
+        self.shapes = shapes
+        self.kinds = kinds
+        self.ensemble = ensemble
+        self.random_state = random_state

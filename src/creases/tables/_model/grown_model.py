@@ -1,0 +1,191 @@
+"""A grown network of the rows of a table, with its history and its regions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._typing import Floats, Ints
+from creases.errors import InputError
+from creases.tables._explain.numbering import number_regions
+from creases.tables._explain.table import make_table
+from creases.tables._model.row_model import RowModel
+
+if TYPE_CHECKING:
+    from creases.growth import History
+    from creases.network import Network
+    from creases.tables._encoding.encoding import TableEncoding
+    from creases.tables._folder.saved_run import SavedRun
+    from creases.tables._split.split import TableSplit
+    from creases.tables._words.card import PointsCard
+    from creases.tables._words.terms import Terms
+
+#: Regions, those with the most rows first, that a model lists at most.
+MAX_REGIONS = 10_000
+
+#: Numbers in a table up to which functions of regions are compared: beyond, they would fill the memory.
+MAX_NUMBERS = 500_000
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class GrownModel(RowModel):
+    """A network that grew on a table: what :func:`creases.tables.grow_table` and ``creases grow`` make.
+
+    It predicts and explains rows as :class:`creases.tables.TableModel` does, by a network with regions instead of a sum
+    with curves.
+    """
+
+    title: ClassVar[str] = "grown network"
+    max_explained: ClassVar[int] = 200  # each takes longer
+
+    function: Network  #: of encoded rows, in the table's own units; with classes, it has a logit for each
+    regions: Mapping[str, int] = field(default_factory=dict)  #: rows trained on, by pattern
+    same: Mapping[str, str] = field(default_factory=dict)  #: other patterns of these regions
+    run: SavedRun | None = None  #: how it grew; None if loaded
+
+    @property
+    def network(self) -> Network:
+        """The network of encoded rows; with classes, it has a logit for each."""
+        return self.function
+
+    @property
+    def history(self) -> History | None:
+        """Every epoch and growth step; None if loaded."""
+        return None if self.run is None else self.run.history
+
+    def outputs(self, X: Floats) -> Floats:
+        """Return what the network puts out for encoded rows X (n, d): a logit for each class, or the targets."""
+        return np.asarray(self.network(X)) if len(X) else np.zeros((0, self.network.n_out))
+
+    def input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
+        """Return the scores (n, m) of the mean row, and what each input adds on the way to each row of X (n, d).
+
+        These are integrated gradients, which add up exactly.
+        """
+        from creases.explain import attributions
+
+        n_out = self.network.n_out
+        weights = np.array([[-1.0, 1.0]]) if self.classes is not None and n_out == 2 else np.eye(n_out)
+        start, values = np.zeros((len(X), len(weights))), np.zeros((len(X), len(weights), X.shape[1]))
+        for i, x in enumerate(X):
+            for k, weight in enumerate(weights):
+                answer = attributions(self.network, x, baseline=self.center, output=weight)
+                start[i, k], values[i, k] = answer.start, answer.values
+        return start, dict(zip(self.features, np.moveaxis(values, 2, 0), strict=True))
+
+    def layers(self) -> list[tuple[Floats, Floats]]:
+        """Return weights and biases of the network's layers, with a ReLU between them."""
+        module: Any = self.network.module()
+        linear = [layer for layer in module if hasattr(layer, "weight")]
+        return [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in linear]
+
+    def describe(self) -> dict[str, Any]:
+        """Return the units and the regions, as plain data for JSON."""
+        regions = {"regions": dict(self.regions), "same": dict(self.same)}
+        return {"kind": "network", "units": self.network.n_units, **regions}
+
+    def write_files(self, folder: Path) -> None:
+        """Write the network."""
+        from creases.tables._folder.folder import RunFile
+
+        self.network.save(folder / RunFile.MODEL)
+
+    def card(self) -> PointsCard:
+        """Refuse: a network of units has no points to add up."""
+        hint = "creases explain RUN --row 0 explains a row, creases report RUN the whole; creases fit makes a card"
+        raise InputError("row", "be given for a grown network, which has no card of points", hint=hint)
+
+    def terms(self) -> Terms:
+        """Return what the columns add, with their names and units, for words."""
+        from creases.tables._words.network_terms import NetworkTerms
+
+        return NetworkTerms.from_network(self)
+
+    def regions_of(self, X: Floats) -> tuple[Ints, Ints]:
+        """Return the regions (n,) of encoded rows X (n, d), by number, and the training rows in each (n,).
+
+        Regions are numbered from 1 by their number of training rows, the most first; 0 is any region without any.
+        Regions with the same function are one.
+        """
+        number = {pattern: k for k, pattern in enumerate(self.regions, 1)}
+        patterns = [pattern.tobytes().hex() for pattern in self.network.pattern(X)] if len(X) else []
+        patterns = [self.same.get(pattern, pattern) for pattern in patterns]
+        return (
+            np.array([number.get(pattern, 0) for pattern in patterns], np.int64),
+            np.array([self.regions.get(pattern, 0) for pattern in patterns], np.int64),
+        )
+
+    def _place(self, X: Floats) -> dict[str, Any]:
+        region, rows = self.regions_of(X)
+        return {"region": region, "rows in region": rows}
+
+    def without_rows(self) -> Self:
+        """Return the same model without the rows and the run; it keeps its importance."""
+        return replace(super().without_rows(), run=None)
+
+
+def grown_model(
+    net: Network,
+    data: TableSplit,
+    *,
+    threshold: float,
+    features: Sequence[str],
+    classes: Sequence[Any] | None,
+    targets: Sequence[str],
+    encoding: TableEncoding | None,
+    run: Any = None,
+    labels: NDArray[Any] | None = None,
+) -> GrownModel:
+    """Return a network for rows in the data's own units as a model of the table."""
+    X = data.rows.X[np.concatenate(data.parts[:2])]
+    weight = data.rows.count[np.concatenate(data.parts[:2])]
+    regions, same = _count_regions(net, X, weight, classes)
+    return GrownModel(
+        function=net,
+        features=tuple(features),
+        classes=None if classes is None else tuple(map(str, classes)),
+        targets=tuple(targets),
+        encoding=encoding,
+        labels=labels,
+        center=data.scaling.center,
+        spread=data.scaling.spread,
+        ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1),
+        threshold=threshold,
+        regions=regions,
+        same=same,
+        data=data,
+        run=run,
+    )
+
+
+def _count_regions(
+    net: Network, X: Floats, count: NDArray[Any], classes: Sequence[Any] | None
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Return how many rows each region holds, the most first, by a pattern of it; and that of its other patterns.
+
+    Regions with the same function are one, unless the table is large.
+    """
+    if X.size > MAX_NUMBERS:
+        patterns, which = np.unique(net.pattern(X), axis=0, return_inverse=True)
+        sums = np.bincount(which.reshape(-1), weights=count)
+        return {patterns[k].tobytes().hex(): int(sums[k]) for k in np.argsort(-sums, kind="stable")[:MAX_REGIONS]}, {}
+    numbers = number_regions(make_table(net, X, classes=classes))
+    names = [pattern.tobytes().hex() for pattern in numbers.patterns]
+    region_of = numbers.region_of_pattern
+    counts = np.bincount(region_of[numbers.pattern_of], weights=count)
+    order = np.argsort(-counts, kind="stable")[:MAX_REGIONS]
+    lead: dict[int, str] = {}
+    for name, region in zip(names, region_of.tolist(), strict=True):
+        lead.setdefault(region, name)
+    listed = set(order.tolist())
+    same = {
+        name: lead[region]
+        for name, region in zip(names, region_of.tolist(), strict=True)
+        if region in listed and lead[region] != name
+    }
+    return {lead[region]: int(counts[region]) for region in order.tolist()}, same

@@ -1,0 +1,375 @@
+"""What every model of a table does: it predicts and explains rows by their column names."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._display import to_html
+from creases._text import plural
+from creases._typing import Floats, Ints, Task
+from creases.errors import InputError
+from creases.tables._encoding.encoding import EncodedRows, TableEncoding, number_encoding
+from creases.tables._model.column_parts import mean_sizes
+from creases.tables._model.decision import decide, probabilities
+from creases.tables._model.distances import boundary_distances
+from creases.tables._model.predictions import PredictionSummary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from creases.network import Network
+    from creases.problems import Problem
+    from creases.tables._scores.baselines import Baseline
+    from creases.tables._split.split import TableSplit
+    from creases.tables._words.card import PointsCard
+    from creases.tables._words.changes import Changes
+    from creases.tables._words.row_text import RowExplanations
+    from creases.tables._words.terms import Terms
+
+#: Shares of its column's range by which a number may exceed it and not count as outside: rounding only.
+MARGIN = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class RowModel(ABC):
+    """A function of the rows of a table, with the names, classes and units of its columns.
+
+    What :class:`TableModel` (curves, planes and units) and :class:`GrownModel` (a network) share; predictions,
+    explanations, reports and files need no more than this.
+    """
+
+    title: ClassVar[str]  #: what it is called beside other models
+    max_explained: ClassVar[int]  #: rows that the importance of a column is the mean over, at most
+
+    features: tuple[str, ...]  #: names of the d encoded inputs
+    classes: tuple[str, ...] | None  #: names of the classes; None for a regression
+    targets: tuple[str, ...]  #: names of the columns to predict: one, or of a regression several
+    encoding: TableEncoding | None  #: None for a built-in problem, whose columns are the features
+    center: Floats  #: (d,) means of the inputs in the rows trained on
+    spread: Floats  #: (d,) their standard deviations, 1 where an input is constant
+    ranges: Floats  #: (d, 2) least and largest value in the rows trained on
+    threshold: float = 0.5  #: probability above which the second of two classes is predicted
+    labels: NDArray[Any] | None = None  #: (n_classes,) what is predicted for each class; None: as the encoding says
+    data: TableSplit | None = None  #: the rows, split into those trained on and those to test with; None if loaded
+    facts: Mapping[str, Any] = field(
+        default_factory=dict
+    )  #: of a model that was loaded: scores, importance, its folder; of a table larger than memory: its rows; notes
+
+    # -- what differs -------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def network(self) -> Network:
+        """The function as a network of encoded rows; with classes, it has a logit for each."""
+
+    @abstractmethod
+    def outputs(self, X: Floats) -> Floats:
+        """Return what the network puts out for encoded rows X (n, d): a logit for each class, or the targets."""
+
+    @abstractmethod
+    def input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
+        """Return the scores (n, m) that rows X (n, d) start from, and what each input or group of inputs adds."""
+
+    @abstractmethod
+    def layers(self) -> list[tuple[Floats, Floats]]:
+        """Return weights and biases of the network's layers, with a ReLU between them."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return what the folder of the model says besides its columns, as plain data for JSON."""
+
+    @abstractmethod
+    def write_files(self, folder: Path) -> None:
+        """Write what the folder of the model holds besides its description."""
+
+    @abstractmethod
+    def card(self) -> PointsCard:
+        """Return the whole model on a card."""
+
+    @abstractmethod
+    def terms(self) -> Terms:
+        """Return what the columns add, with their names and units, for words."""
+
+    def _place(self, X: Floats) -> dict[str, Any]:
+        """Return where rows X (n, d) are, as further columns of their predictions."""
+        return {}
+
+    # -- what it is ---------------------------------------------------------------------------------------------------
+
+    @property
+    def task(self) -> Task:
+        """``"classification"`` or ``"regression"``."""
+        return "regression" if self.classes is None else "classification"
+
+    @property
+    def target(self) -> str:
+        """The name of the column to predict; of several, with commas."""
+        return ", ".join(self.targets)
+
+    @property
+    def problem(self) -> Problem:
+        """The table as numbers: its rows, features and classes."""
+        return self._rows.problem
+
+    @property
+    def n_rows(self) -> dict[str, int]:
+        """The numbers of rows to ``train`` on and to ``test`` with; of a table larger than memory, of all its rows."""
+        if "rows" in self.facts:
+            return dict(self.facts["rows"])
+        return {"train": len(self._rows.train), "test": len(self._rows.test)}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of the rows: what became of equal ones in the split, and whether all of them were fitted."""
+        return tuple(self.facts.get("notes", ()))
+
+    @property
+    def scored(self) -> RowModel:
+        """The model that the scores are of: this one, or the one before it was fitted again to all rows."""
+        model: RowModel = self.facts.get("scored", self)
+        return model
+
+    @property
+    def _rows(self) -> TableSplit:
+        if self.data is None:
+            raise InputError("model", "have the rows that it was fitted to", "a loaded one", "fit it in this program")
+        return self.data
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The table's column of each of the d encoded inputs."""
+        if self.encoding is None:
+            return self.features
+        return tuple(feature.column for feature in self.encoding.features)
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """What the m scores are of: the targets, the second of two classes (its log-odds), or each of more classes."""
+        if self.classes is None:
+            return self.targets
+        return self.classes[1:] if len(self.classes) == 2 else self.classes
+
+    # -- predictions --------------------------------------------------------------------------------------------------
+
+    def encode(self, rows: Any, *, header: bool | None = None) -> EncodedRows:
+        """Return rows as the network takes them, (n, d), and what is unusual about them.
+
+        ``header`` says whether the first row of a CSV file has names, as in :func:`creases.tables.read_table`.
+        """
+        encoding = number_encoding(self.features, self.center) if self.encoding is None else self.encoding
+        return encoding.transform(rows, header=header)
+
+    def predict(self, rows: Any) -> NDArray[Any]:
+        """Return the class (n,) of each row, of the type that the table has, or the values (n,), (n, m) of several."""
+        return self._decide(self.outputs(self.encode(rows).X))
+
+    def classes_of(self, X: Floats) -> Ints:
+        """Return the numbers (n,) of the predicted classes of encoded rows X (n, d)."""
+        return decide(self.outputs(X), self.threshold)
+
+    def predict_proba(self, rows: Any) -> Floats:
+        """Return the probability (n, n_classes) of each class, in the order of ``classes``."""
+        if self.classes is None:
+            raise InputError("rows", "be of a table with classes", "a regression", "predict returns values")
+        return probabilities(self.outputs(self.encode(rows).X))
+
+    def explain(self, rows: Any) -> RowExplanations:
+        """Return why rows get their predictions: what each column adds, in words and as a table.
+
+        Print it, or take ``explain(rows)[0]`` for one row and ``explain(rows).parts`` for the table, each row of which
+        sums to the scores. Its columns are the ``intercept``, each column of the table, each plane by its two columns,
+        and ``units``. The score is the predicted value, or of two classes the log-odds of the second; with more
+        classes, or several targets, each has such columns of its own. In a grown network the parts are integrated
+        gradients from the mean row.
+        """
+        from creases.tables._words.row_text import RowExplanations
+
+        return RowExplanations(self, self.encode(rows).X)
+
+    def changes(
+        self,
+        rows: Any,
+        *,
+        to: str | None = None,
+        fixed: Collection[str] = (),
+        count: int = 1,
+        budget: float = 5.0,
+    ) -> Changes:
+        """Return the smallest changes of rows after which they are predicted otherwise, with what is proved; print it.
+
+        The changed rows could occur: a category has one value, the parts of a date are those of one day, what is
+        missing remains missing, numbers have no more decimals than in the table and are within its range.
+
+        Parameters
+        ----------
+        rows
+            Rows of the table; ``changes(rows)[0]`` has the answers for the first.
+        to
+            The class to reach, or of a regression a bound such as ``">= 30"``; by default any other class.
+        fixed
+            Names of columns that cannot change.
+        count
+            Number of answers: each further one leaves out the column that the one before changed most.
+        budget
+            Seconds for each answer.
+        """
+        from creases.tables._words.changes import Changes, find_changes
+
+        X = self.encode(rows).X
+        return Changes(tuple(find_changes(self, x, to=to, fixed=fixed, count=count, budget=budget) for x in X))
+
+    @cached_property
+    def importance(self) -> Mapping[str, float]:
+        """The mean absolute part of each column, each plane and the units over the rows trained on, largest first."""
+        if "importance" in self.facts:
+            return dict(self.facts["importance"])
+        data = self._rows
+        used = np.sort(np.concatenate(data.parts[:2]))
+        return mean_sizes(self, data.rows.X[used], data.rows.count[used])
+
+    @cached_property
+    def baselines(self) -> list[Baseline]:
+        """The model, a linear one, boosted trees and a constant with their scores on each part of the rows."""
+        from creases.tables._folder.folder import RunFile
+        from creases.tables._scores.baselines import baselines
+        from creases.tables._scores.stored import load_baselines
+
+        if self.scored is not self:
+            return self.scored.baselines
+        folder = self.facts.get("folder")
+        stored = None if folder is None else load_baselines(folder / RunFile.BASELINES, self._rows)
+        return stored or baselines(self.outputs, self._rows, threshold=self.threshold, name=self.title)
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """Accuracy, or R², of the model and of simpler ones on each part of the rows."""
+        import pandas as pd
+
+        if "scores" in self.facts:
+            return pd.DataFrame.from_dict(self.facts["scores"], orient="index")
+        return pd.DataFrame.from_dict({each.name: each.by_part for each in self.baselines}, orient="index")
+
+    # -- rows as tables -----------------------------------------------------------------------------------------------
+
+    def outside(self, X: Floats) -> list[tuple[str, ...]]:
+        """Return, for each encoded row of X (n, d), the inputs that are outside the range of the training rows.
+
+        A row with none is inside. A category that the table did not have is 0 in all its columns or among the other
+        values, so it is not detected here; ``encode`` reports it.
+        """
+        low, high = self.ranges.T
+        slack = MARGIN * (high - low)
+        beyond = (low - slack > X) | (high + slack < X)
+        result: list[tuple[str, ...]] = [()] * len(X)
+        for i in np.flatnonzero(beyond.any(axis=1)):
+            result[i] = tuple(self.features[j] for j in np.flatnonzero(beyond[i]))
+        return result
+
+    def frame(self, rows: Any, *, budget: float = 0.0) -> pd.DataFrame:
+        """Return the predictions for rows as a table: what ``creases predict`` writes.
+
+        Its columns are the prediction; the probability of each class; of a grown network ``region`` and ``rows in
+        region``, how many rows trained on are in the same region; ``outside`` and ``outside in``: whether some input is
+        outside the range of the training rows, and which. With a ``budget``, also the distance to the
+        nearest input with a different decision, in standard deviations, and whether it is proved.
+
+        Parameters
+        ----------
+        rows
+            Rows.
+        budget
+            Seconds for the distance of one row; 0 computes none.
+        """
+        return self.encoded_frame(self.encode(rows).X, budget=budget)
+
+    def encoded_frame(self, X: Floats, *, budget: float = 0.0, **where: Any) -> pd.DataFrame:
+        """Return the table of :meth:`frame` for encoded rows X (n, d); ``where`` distances are searched."""
+        import pandas as pd
+
+        outputs = self.outputs(X)
+        if self.classes is None:
+            columns: dict[str, Any] = {f"predicted {name}": outputs[:, k] for k, name in enumerate(self.targets)}
+        else:
+            columns = {f"predicted {self.target or 'class'}": self._decide(outputs)}
+            chances = probabilities(outputs)
+            columns |= {f"probability {name}": chances[:, k] for k, name in enumerate(self.classes)}
+        columns |= self._place(X)
+        outside = self.outside(X)
+        columns["outside"] = ["yes" if beyond else "no" for beyond in outside]
+        columns["outside in"] = [", ".join(beyond) for beyond in outside]
+        if budget > 0 and self.classes is not None:
+            options: dict[str, Any] = {"threshold": self.threshold, "spread": self.spread, "budget": budget}
+            columns |= boundary_distances(self.network, X, **options, **where)
+        return pd.DataFrame(columns)
+
+    def summarize(self, frame: pd.DataFrame) -> dict[str, Any]:
+        """Return how many rows a table of :meth:`frame` has, how many ``outside``, and what was ``predicted``."""
+        return PredictionSummary.from_frame(frame, self.classes is not None).to_dict()
+
+    def write_predictions(self, data: Any, out: str | Path, **options: Any) -> dict[str, Any]:
+        """Write the table of :meth:`frame` for files of any size to a CSV or Parquet file, in constant memory.
+
+        ``data`` is a file, a pattern such as ``"part-*.parquet"``, a folder, a pyarrow dataset or a stream of rows, as
+        a relation of DuckDB is (see :func:`creases.fit_table`). The order of rows is kept; a column ``row`` numbers
+        them. ``options`` are ``n_jobs``, ``engine`` and ``address`` as for :func:`creases.fit_table`, ``header`` of CSV
+        files, and ``budget`` as for :meth:`frame`. Returned is a summary:
+        ``rows``, ``outside``, what was ``predicted``, and ``notes`` on unusual cells.
+        """
+        from creases.tables._streaming.predict import write_predictions
+
+        return write_predictions(self, data, Path(out), **options)
+
+    def _decide(self, outputs: Floats) -> NDArray[Any]:
+        if self.classes is None:
+            return np.asarray(outputs[:, 0] if len(self.targets) == 1 else outputs)
+        return np.asarray(self.label_values[decide(outputs, self.threshold)])
+
+    @property
+    def label_values(self) -> NDArray[Any]:
+        """The classes (n_classes,) as the table has them: strings, integers, numbers or booleans."""
+        if self.labels is not None:
+            return self.labels
+        return np.asarray(self.classes) if self.encoding is None else self.encoding.label_values
+
+    # -- files and pictures --------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the model into a folder, from which :func:`creases.load` loads it, without its rows."""
+        from creases.tables._folder.model_saving import save_model
+
+        return save_model(self, Path(folder))
+
+    def to_onnx(self, path: str | Path) -> Path:
+        """Write the model as an ONNX file (float64) that takes the table's columns.
+
+        Each column is an input (batch, 1) of its name: numbers, NaN where they are missing; categories and yes/no words
+        as text, "" where they are missing; of a date its parts, named as in ``features``. A model of an array takes one
+        input ``X``. The outputs are ``prediction``, or ``label``, ``probabilities`` and ``logits``.
+        """
+        from creases.tables._model.onnx_export import write_onnx
+
+        return write_onnx(self, Path(path))
+
+    def without_rows(self) -> Self:
+        """Return the same model without the rows that it was fitted to; it keeps its importance."""
+        return replace(self, data=None, facts={**self.facts, "importance": self.importance})
+
+    def __repr__(self) -> str:
+        kind = "regression" if self.classes is None else f"{len(self.classes)} classes"
+        columns = () if self.encoding is None else [each for each in self.encoding.inputs if each.kind.is_reading]
+        read = f" ({', '.join(f'{each.name}: {each.kind.kind}' for each in columns)})" if columns else ""
+        ignored = self.encoding.ignored if self.encoding is not None else ""
+        notes = f"; left out: {ignored}" if ignored else ""
+        name, inputs = type(self).__name__, plural(len(self.features), "input")
+        return f"<{name} of {self.target or 'classes'}: {inputs}{read}, {kind}{notes}>"
+
+    def _repr_html_(self) -> str:
+        return to_html(self)
