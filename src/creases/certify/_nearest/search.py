@@ -91,15 +91,16 @@ class _Rows:
         self.lines: list[Ints] = []  # which lines it was bounded with
 
     def add(self, A: Floats, b: Floats, depends: Floats, of: Ints, code: Ints, number: int) -> None:
-        parts = (self.A, self.b, self.depends, self.of, self.code, self.lines)
+        parts: tuple[Any, ...] = (self.A, self.b, self.depends, self.of, self.code, self.lines)
         for part, new in zip(parts, (A, b, depends, of, code, np.full(len(of), number)), strict=True):
-            part.append(new)  # type: ignore[arg-type]
+            part.append(new)
 
     def join(self, count: int) -> tuple[Any, ...]:
         """Return all rows ordered by node, and where those of each node begin."""
         of = np.concatenate(self.of)
         order = np.argsort(of, kind="stable")
-        joined = [np.concatenate(p)[order] for p in (self.A, self.b, self.depends, self.of, self.code, self.lines)]  # type: ignore[arg-type]
+        parts: tuple[Any, ...] = (self.A, self.b, self.depends, self.of, self.code, self.lines)
+        joined = [np.concatenate(part)[order] for part in parts]
         return *joined, np.searchsorted(joined[3], np.arange(count + 1))
 
 
@@ -219,8 +220,8 @@ class Search:
         beyond = np.array([node.beyond for node in nodes])
         balls = Balls.around(self.reach, self.norm, low, high, toward, beyond)
         sides = np.array([node.sides for node in nodes])
-        before = [np.array([getattr(node, name) for node in nodes]) for name in ("low", "high")]
-        bounds = bound_units(self.net, balls, sides, self.rounding.units, *before, self.deadline)
+        least, most = (np.array([getattr(node, name) for node in nodes]) for name in ("low", "high"))
+        bounds = bound_units(self.net, balls, sides, self.rounding.units, least, most, self.deadline)
         kept = []
         for i, node in enumerate(nodes):
             if bounds.some[i]:
