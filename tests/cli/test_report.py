@@ -47,7 +47,7 @@ def test_a_run_that_has_not_ended_is_shown_with_the_way_on(run, folder, tmp_path
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("run.json", "growth run"), ("comparison.json", "comparison"), ("sweep.json", "sweep")],
+    [("run.json", "growth run"), ("comparison.json", "comparison")],
 )
 def test_a_folder_is_told_by_what_it_holds(tmp_path, name, kind):
     (tmp_path / name).touch()
@@ -67,7 +67,7 @@ def test_a_map_is_told_by_its_name(run, fold, tmp_path):
         (("nowhere",), "RESULT must be an existing file or folder, got nowhere"),
         (
             ("empty",),
-            "RESULT must hold a growth run (run.json), a comparison (comparison.json) or a sweep (sweep.json), got empty",  # noqa: E501
+            "RESULT must hold a growth run (run.json) or a comparison (comparison.json), got empty",
         ),
         (("notes.txt",), "RESULT must be a folder, or a map or network (.npz, .safetensors, .onnx), got 'notes.txt'"),
         (("empty", "--out", "page.pdf"), "--out must be a file name ending in .html, got 'page.pdf'"),
