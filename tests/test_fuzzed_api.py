@@ -43,7 +43,7 @@ NO_CALLS = {
     "is a part of a run, on a table or in a loop, and has tests of its own": """
         baseline_warnings baselines block_losses check_explanations
         compare_losses compare_models compare_with_linear data_box describe_stage describe_step
-        drive fit_problem grow_units load_settings make_curve_config make_growth_config metrics_summary
+        drive fit_problem grow_table grow_units load_settings make_curve_config make_growth_config metrics_summary
         model_to_dict name_result open_run shift_decision""",
     "takes a function, or no arguments, or is a part of others": """
         active_theme amount_colormap apply_theme class_color compile_kernels evaluation_mode

@@ -88,7 +88,7 @@ def test_a_full_disk_ends_growth_in_one_line(tmp_path):
     def fill_disk():  # a limit of the size of files stands for it
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 
-    command = [sys.executable, "-m", "creases", "grow", "moons", "--loop", "sized", "--budget", "5 epochs"]
+    command = [sys.executable, "-m", "creases", "grow", "moons", "--when", "stages", "--budget", "5 epochs"]
     command += ["--out", str(tmp_path / "run")]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=fill_disk)
     assert ran.returncode not in (0, 70)

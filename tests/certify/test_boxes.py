@@ -168,14 +168,50 @@ def test_exact_outputs_are_those_of_fractions() -> None:
         np.testing.assert_allclose(chain.values(x[None])[0], float(exact_value(net, x)), rtol=1e-12)
 
 
-def test_affine_steps_are_not_multiplied_out_and_other_networks_are_no_chains() -> None:
+def test_affine_steps_are_not_multiplied_out() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 5), torch.nn.ReLU(), torch.nn.Linear(5, 2))
     chain = read_chain(creases.read(model.double(), (3,)))
     assert chain is not None
     assert [stage.W.shape for stage in chain.stages] == [(4, 3), (5, 4), (2, 5)]
     assert chain.stages[0].leak.tolist() == [1.0] * 4
-    conv = torch.nn.Sequential(torch.nn.Conv2d(1, 1, 2), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(4, 1))
-    assert read_chain(creases.read(conv.double(), (1, 3, 3))) is None
+
+
+class Residual(torch.nn.Module):
+    """A sum of two branches of different depth."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.c = torch.nn.Linear(3, 4), torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = self.a(x).relu()
+        return self.c(h + self.b(h).relu())
+
+
+@pytest.mark.parametrize(
+    ("model", "shape"),
+    [
+        (
+            torch.nn.Sequential(
+                torch.nn.Conv2d(1, 2, 2, padding=1), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(32, 1)
+            ),
+            (1, 3, 3),
+        ),
+        (Residual(), (3,)),
+    ],
+    ids=["convolution", "residual"],
+)
+def test_stages_of_convolutions_and_branches_have_the_values_of_the_network(model, shape) -> None:
+    net = creases.read(model.double(), shape)
+    chain = read_chain(net)
+    assert chain is not None
+    x = np.random.default_rng(0).normal(size=net.n_in)
+    np.testing.assert_allclose([float(value) for value in exact_outputs(chain.stages, x)], net(x), rtol=1e-12)
+
+
+def test_choices_have_no_stages() -> None:
+    pool = torch.nn.Sequential(torch.nn.Conv2d(1, 1, 2), torch.nn.MaxPool2d(2), torch.nn.Flatten())
+    assert read_chain(creases.read(pool.double(), (1, 3, 3))) is None
 
 
 @pytest.mark.slow

@@ -67,16 +67,9 @@ def read(
     if max_memory is not None:
         check_number(max_memory, "max_memory", above=0)
         if not _is_onnx(model):
-            raise InputError(
-                "max_memory", "be None unless the model is an ONNX file", f"{max_memory:g} with {_kind(model)}"
-            )
+            raise InputError("max_memory", "be None unless the model is ONNX", f"{max_memory:g} with {_kind(model)}")
     if leak and not isinstance(model, list | tuple):
         raise InputError("leak", "be 0 unless the model is a list of (W, b) arrays", f"{leak} with {_kind(model)}")
-    is_onnx = type(model).__name__ == "ModelProto" or (
-        isinstance(model, str | Path) and Path(model).suffix.lower() == ".onnx"
-    )
-    if max_memory is not None and not is_onnx:
-        raise InputError("max_memory", "be None unless the model is ONNX", f"{max_memory:g} with {_kind(model)}")
     if isinstance(model, Network):
         net = model
     elif isinstance(model, nn.Module):
