@@ -45,14 +45,14 @@ export function Card() {
 /** Reasons that are written out in the card; the full explanation has all. */
 const REASONS = 2;
 
-/** What a growth step says of its units: why they were added, and how many are random. */
-function because(why: string): string[] {
-  return /^(?:\d+ )?units? added to [^]*? because ([^]*?)\.?(?: (\S+(?: split)? supplied \d+ of [^]*))?$/i.exec(why)?.slice(1) ?? [];
+/** Why a growth step says that its units were added. */
+function because(why: string): string | undefined {
+  return /^(?:\d+ )?units? added to [^]*? because ([^]*?)\.?$/i.exec(why)?.[1];
 }
 
 /** What the network does wrong before a fold, and where the fold is put. */
 function reason(grown: Step): string {
-  const [why] = because(grown.why);
+  const why = because(grown.why);
   if (!why) return grown.why;
   return `${why[0].toUpperCase()}${why.slice(1)}. The fold is put ${place(grown)}.`;
 }
@@ -65,7 +65,7 @@ function place({ marks: { fold_point: at } }: Step): string {
 /** The growth step in short: what was added and why, where its crease was put, what came of it. */
 function sentence(grown: Step): string {
   const { why, text, action, units, epoch, marks, outcome: { fixed, broken } } = grown;
-  const [cause, filler] = because(why);
+  const cause = because(why);
   if (action !== "grow" || !cause) return why || text;
   const several = units.length > 1;
   const reasons = cause.split("; ");
@@ -76,7 +76,7 @@ function sentence(grown: Step): string {
     parts.push(`${several ? "The first crease" : "Its crease"} was put through (${marks.fold_point.map((value) => number(value)).join(", ")})`);
   if (fixed.length || broken.length)
     parts.push(`Training then corrected ${count(fixed.length, noun(run.value!.problem))}, and ${broken.length || "none"} became wrong`);
-  return `${parts.join(". ")}.${filler ? ` ${filler}` : ""}`;
+  return `${parts.join(". ")}.`;
 }
 
 function Facts({ grown, measure }: { grown: Step; measure: string }) {

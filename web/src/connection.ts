@@ -13,7 +13,6 @@ const MAX_FRAMES = 60;
 const FINAL: Record<number, string> = {
   4403: "This link belongs to an earlier session of the studio; open the URL printed in the terminal.",
   4409: "This session is open in another tab or window. Reload this page to continue here.",
-  4429: "Too many studio pages are open. Close one, then reload this page.",
 };
 
 type Waiting = { resolve(frame: Frame): void; reject(problem: Error): void };
