@@ -63,9 +63,10 @@ def date_ticks(first: str, low: float, high: float) -> tuple[list[float], list[s
     ([0.0, 1096.0, 2191.0, 3287.0, 4383.0], ['1970', '1973', '1976', '1979', '1982'])
     """
     start = np.datetime64(first[:10], "D")
-    ends = start + np.array([np.floor(low), np.ceil(high)]).astype(int)
+    ends = start + np.array([np.floor(low), np.ceil(high)]).astype("m8[D]")
     unit = "Y" if high - low > 900 else "M" if high - low > 70 else "D"
-    marks = np.arange(ends[0].astype(f"M8[{unit}]"), ends[1].astype(f"M8[{unit}]") + 1)
+    first_mark, last_mark = ends.astype(f"M8[{unit}]")
+    marks = np.arange(first_mark, last_mark + np.timedelta64(1, unit))
     days = (marks.astype("M8[D]") - start).astype(float)
     inside = (days >= low) & (days <= high)
     marks, days = marks[inside], days[inside]
