@@ -4,7 +4,6 @@ from creases.show.report import _comparison_planes as planes
 from creases.show.report import _comparisons as comparisons
 from creases.show.report import _pieces as pieces
 from creases.show.report import _sensitivity as sensitivity
-from creases.show.report import _sweeps as sweeps
 
 
 @pytest.fixture
@@ -16,6 +15,6 @@ def drawn(monkeypatch):
         figures.append(draw())
         return {"light": "data:,", "dark": "data:,"}
 
-    for room in (comparisons, pieces, planes, sensitivity, sweeps):
+    for room in (comparisons, pieces, planes, sensitivity):
         monkeypatch.setattr(room, "render_themes", once)
     return figures
