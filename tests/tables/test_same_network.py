@@ -129,7 +129,7 @@ def test_the_estimator_makes_the_network_of_the_experiment(
     experiment = early_stopped
     estimator = GrowingRegressor if problem.classes is None else GrowingClassifier
     train, held = split(problem, experiment.data)
-    model = estimator("network", how=how, random_state=SEED, **SHARED).fit(*train, validation=held)
+    model = estimator(how=how, random_state=SEED, **SHARED).fit(*train, validation=held)
     assert same(model.module_, experiment.data.scaling.fold_into(experiment.model))
     assert trace(model.history_) == trace(experiment.history)
 
@@ -196,7 +196,7 @@ def test_grow_and_the_estimator_make_the_explained_network(explained: tuple[Prob
     task = experiment.data.task
     train, held = split(problem, experiment.data)
     estimator = GrowingRegressor if problem.classes is None else GrowingClassifier
-    fitted = estimator("network", random_state=SEED, standardize=False).fit(*train, validation=held)
+    fitted = estimator(random_state=SEED, standardize=False).fit(*train, validation=held)
     assert same(fitted.module_, experiment.data.scaling.fold_into(experiment.model))
     assert trace(fitted.history_) == trace(experiment.history)
     if task == "regression":

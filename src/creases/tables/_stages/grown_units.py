@@ -86,7 +86,8 @@ class _Rest:
         stacked: list[Any] = [None if each[0] is None else np.concatenate(each) for each in arrays]
         scores = np.concatenate([fits[max(k, 0)](part.X) for k, part in parts])
         fold = np.repeat([k for k, _ in parts], [len(part) for _, part in parts])
-        return cls(Rows(*stacked[:4], folds[0][0].n_classes, stacked[4]), scores, fold, len(folds))
+        rows = Rows(n_classes=folds[0][0].n_classes, **dict(zip(names, stacked, strict=True)))
+        return cls(rows, scores, fold, len(folds))
 
     def draw(self, count: int) -> _Rest:
         """Return so many of the rows, drawn at random; all if there are fewer."""
