@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,8 @@ def average_fits(fits: Sequence[Fit], max_planes: int) -> Fit:
         own = [np.sum(own, axis=0)]
     elif units:
         names = ("weights", "biases", "mean", "deviation")
-        basis = UnitBasis(basis, units[0][0].knots, *(np.concatenate([getattr(u, n) for u, _ in units]) for n in names))
+        arrays: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each, _ in units]) for name in names}
+        basis = UnitBasis(basis, units[0][0].knots, **arrays)  # units that were trained together have no reasons
     if units:
         weights += own
         effective = np.append(effective, np.mean([fit.effective[-1] for fit in fits]))
