@@ -450,7 +450,7 @@ def test_diverged_training_pauses_with_what_to_do():
 
 
 def test_a_run_that_paused_for_its_work_goes_on_for_as_long_again():
-    page = Page(work=0.05).start(FORMULA).work()
+    page = Page(work=0.05).start(FORMULA, when="10", epochs=1000).work()
     first = len(page.run["epochs"]["epoch"])
     assert page.status["state"] == "paused"
     page.controller._limits = Limits(work=1e6)

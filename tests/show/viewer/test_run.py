@@ -47,7 +47,8 @@ def test_a_run_is_json_without_nan(data, outcome):
     found = run_json(data, SETTINGS, outcome.history, moments, sections=[{"title": "t"}])
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["kept"] == outcome.best_epoch
-    assert found["moments"][0] == {"id": 0, "epoch": 0, "kind": "start", "record": None, "regions": 3}
+    start = {"id": 0, "epoch": 0, "kind": "start", "record": None, "regions": 3, "steps": []}
+    assert found["moments"][0] == start
     assert len(found["records"]) == len(outcome.history.records) > 0
 
 

@@ -152,7 +152,7 @@ def moment_json(moment: Snapshot, history: History, regions: int | None = None) 
         last = max((record.number for record in history.records if record.epoch <= until), default=0)
     units = moment.net.n_units
     steps = history.added_by(units, until=last) if units <= MAX_NUMBERED else []
-    return {**about, "regions": regions, "steps": steps}
+    return {**about, "regions": regions, "steps": steps if any(steps) else []}
 
 
 def run_json(

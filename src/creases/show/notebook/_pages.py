@@ -44,7 +44,7 @@ def write_history_page(history: History, out: Path, *, estimator: Any = None) ->
     ends += filter(None, [history.explain_size()])
     ends += [f"Training stopped: {history.ended}."] if history.ended else ["The run is not finished."]
     picture = render_themes(lambda: plot_growth(history, kept_epoch=history.kept, score=score), dpi=110)
-    text = history.explain() if estimator is None else estimator.explain()
+    text = history.explain() if estimator is None else estimator.summary().rpartition("\n\n")[0]  # the table is above
     sections: list[Section] = [
         {"title": "Overview", "text": " ".join(ends), "table": {"columns": ["", ""], "rows": rows}},
         {"title": "Curves", "picture": picture, "note": "Each mark above a curve is a growth step.", "size": "wide"},
