@@ -202,10 +202,13 @@ def test_the_smallest_changes_are_those_of_the_smallest_margins_and_change_the_d
     for row in rows[:3]:
         x = X[int(row["row"])].copy()
         for words in row["if"].replace(", ", " and ").split(" and "):
-            name, verb, amount = re.fullmatch(r"(.+) (rises|falls) by ([\d.e-]+) cm", words).groups()
+            name, after, before = re.fullmatch(r"(.+) is ([\d.]+) cm instead of ([\d.]+) cm", words).groups()
             column = kept.data.problem.features.index(f"{name} (cm)")
-            x[column] += float(amount) * (1 if verb == "rises" else -1)
-        assert classes[kept.net(x).argmax()] == row["becomes"] != row["predicted"]
+            assert float(before) == x[column]
+            x[column] = float(after)
+        becomes = classes[kept.net(x).argmax()]
+        assert becomes != row["predicted"]
+        assert re.fullmatch(rf"{becomes} [\d.]+ %", row["becomes"])
 
 
 def test_the_hardest_instances_have_the_largest_losses(circles, circles_report):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from creases.errors import InputError
+from creases.errors import FileError
 from creases.show.report import _table_model as report
 from creases.show.report import write_growth_report
 from creases.show.report._curve_charts import column_charts, line_chart
@@ -30,7 +30,7 @@ def sections(model, monkeypatch, tmp_path):
     monkeypatch.setattr(
         report, "write_sections", lambda path, title, lead, parts: written.update(lead=lead, parts=parts)
     )
-    report.write_model_report(model, tmp_path / "r.html", model_name="run", again="creases grow homes.csv")
+    report.write_model_report(model, tmp_path / "r.html", model_name="run", again="creases fit homes.csv")
     return written
 
 
@@ -88,17 +88,17 @@ def test_a_pair_of_a_number_and_a_category_is_a_chart_with_a_line_for_each_value
     assert {series["name"] for series in line_chart(pair)["series"]} == set(pair.second.levels)
 
 
-def test_a_run_of_curves_is_reported_from_its_folder_and_has_no_slices(tmp_path):
+def test_a_fit_is_reported_from_its_folder_and_is_no_growth_run(tmp_path):
     (tmp_path / "homes.csv").write_text(TEXT)
     settings = FitSettings(data=str(tmp_path / "homes.csv"), config=CurveConfig())
     folder = tmp_path / "run"
     folder.mkdir()
     settings.save(folder)
     fit_table(tmp_path / "homes.csv").save(folder)
-    summary = write_growth_report(folder, tmp_path / "report.html")
-    assert summary.bytes == (tmp_path / "report.html").stat().st_size
-    with pytest.raises(InputError, match="columns"):
-        write_growth_report(folder, tmp_path / "report.html", columns=["size,town"])
+    assert report.write_table_report(folder, tmp_path / "report.html") == len(TEXT.splitlines()) - 1
+    assert (tmp_path / "report.html").stat().st_size > 0
+    with pytest.raises(FileError, match="was made by creases fit, not by creases grow"):
+        write_growth_report(folder, tmp_path / "report.html")
 
 
 def test_long_names_of_classes_are_without_their_brackets(monkeypatch, tmp_path):
@@ -107,7 +107,7 @@ def test_long_names_of_classes_are_without_their_brackets(monkeypatch, tmp_path)
     written = []
     monkeypatch.setattr(report, "write_sections", lambda path, title, lead, parts: written.extend(parts))
     fitted = fit_table(parse_table(text, "penguins.csv"))
-    report.write_model_report(fitted, tmp_path / "r.html", model_name="run", again="creases grow penguins.csv")
+    report.write_model_report(fitted, tmp_path / "r.html", model_name="run", again="creases fit penguins.csv")
     matrix = next(section["matrix"] for section in written if "matrix" in section)
     assert matrix["rows"] == ["Adelie Penguin", "Gentoo penguin"]
     told = [section for section in written if section["group"] in (report.ROWS, report.WRONG)]

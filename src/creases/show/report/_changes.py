@@ -29,7 +29,7 @@ def change_sections(model: GrownModel) -> list[Section]:
     predicted = model.classes_of(problem.X[closest])
     table = [
         [str(numbers[row]), model.classes[problem.y[row]], model.classes[predicted[k]], *_cells(answers[k])]
-        for k, row in enumerate(closest.tolist())
+        for k, row in sorted(enumerate(closest.tolist()), key=lambda pair: _size(answers[pair[0]]))
     ]
     instance, complete = data.names["instance"], sum(answer.complete for answer in answers)
     text = (
@@ -39,6 +39,11 @@ def change_sections(model: GrownModel) -> list[Section]:
     )
     heads = [instance, problem.target or "class", "predicted", "if", "becomes", "size", "smallest?"]
     return [{"title": "What would flip a prediction", "text": text, "table": {"columns": heads, "rows": table}}]
+
+
+def _size(changes: RowChanges) -> float:
+    """Return the size of the smallest change; infinite if none was found."""
+    return changes.answers[0].size if changes.answers else float("inf")
 
 
 def _cells(changes: RowChanges) -> list[str]:
