@@ -104,10 +104,14 @@ def test_a_limit_of_memory_that_cannot_act_is_refused(model, tmp_path):
         creases.read(tmp_path / "net.safetensors", max_memory=1e6)
 
 
-def _load_rows(folder, answers):
-    from creases.tables import load_run
+def _load_rows(folder):
+    from creases.tables._folder.settings import FitSettings
 
-    answers.put(load_run(Path(folder)).data.test.tolist())
+    return FitSettings.load(Path(folder)).load_split().test.tolist()
+
+
+def _send_rows(folder, answers):
+    answers.put(_load_rows(folder))
 
 
 def test_a_model_fitted_in_blocks_is_opened_by_a_process_that_may_start_no_other(tmp_path, monkeypatch):
@@ -120,14 +124,11 @@ def test_a_model_fitted_in_blocks_is_opened_by_a_process_that_may_start_no_other
     run("fit", tmp_path / "part-*.parquet", "--out", tmp_path / "o")
     context = multiprocessing.get_context("spawn")
     answers = context.Queue()
-    worker = context.Process(target=_load_rows, args=(str(tmp_path / "o"), answers), daemon=True)
+    worker = context.Process(target=_send_rows, args=(str(tmp_path / "o"), answers), daemon=True)
     worker.start()
     worker.join()
     assert worker.exitcode == 0
-    rows = answers.get()
-    from creases.tables import load_run
-
-    assert rows == load_run(tmp_path / "o").data.test.tolist()
+    assert answers.get() == _load_rows(tmp_path / "o")
 
 
 @pytest.fixture(scope="module")

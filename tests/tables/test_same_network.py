@@ -147,22 +147,13 @@ def test_the_estimator_retrains_on_all_rows_as_the_experiment_does() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_line_makes_the_network_of_the_experiment(
-    problem: Problem, how: str, experiment: Experiment, tmp_path: Path
-) -> None:
+def test_the_command_line_makes_the_network_of_the_experiment(problem: Problem, how: str, tmp_path: Path) -> None:
+    experiment = Experiment.from_problem(problem, GrowthConfig(how=how, seed=SEED, budget=SHARED["budget"]))
+    experiment.run(progress=False)
     columns = {name: problem.X[:, k] for k, name in enumerate(problem.features)}
     np.savez(tmp_path / "table.npz", **columns, y=problem.y)
-    words = [
-        "grow",
-        tmp_path / "table.npz",
-        "--target",
-        "y",
-        "--task",
-        problem.task,
-        "--out",
-        tmp_path / "run",
-    ]
-    words += ["--how", how, "--seed", SEED, "--budget", SHARED["budget"], "--growth-share", 0.7, "--no-standardize"]
+    words = ["grow", tmp_path / "table.npz", "--target", "y", "--task", problem.task, "--out", tmp_path / "run"]
+    words += ["--how", how, "--seed", SEED, "--budget", SHARED["budget"]]
     result = CliRunner().invoke(app, list(map(str, words)))
     assert result.exit_code == 0, result.output
     network = creases.read(tmp_path / "run" / "model.safetensors")
@@ -212,13 +203,13 @@ def test_the_command_line_and_the_studio_make_the_explained_network(
     explained: tuple[Problem, Experiment], tmp_path: Path
 ) -> None:
     problem, _ = explained
-    config = GrowthConfig(seed=SEED, standardize=False)
+    config = GrowthConfig(seed=SEED)
     experiment = Experiment.from_problem(problem, config)
     experiment.run(progress=False)
     columns = {name: problem.X[:, k] for k, name in enumerate(problem.features)}
     np.savez(tmp_path / "table.npz", **columns, y=problem.y)
     words = ["grow", tmp_path / "table.npz", "--target", "y", "--task", problem.task, "--out", tmp_path / "run"]
-    result = CliRunner().invoke(app, list(map(str, [*words, "--no-standardize", "--seed", SEED])))
+    result = CliRunner().invoke(app, list(map(str, [*words, "--seed", SEED])))
     assert result.exit_code == 0, result.output
     network = creases.read(tmp_path / "run" / "model.safetensors")
     assert np.array_equal(network(problem.X), experiment.network(problem.X))

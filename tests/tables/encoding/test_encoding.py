@@ -158,7 +158,7 @@ def table():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
-            "size": rng.normal(size=N),
+            "size": rng.normal(size=N).round(9),  # pandas 2 reads longer numbers of text with an error
             "town": rng.choice(["Ulm", "Bonn", "Köln", None], N),
             "member": rng.choice(["yes", "no", None], N),
             "floor": rng.integers(0, 4, N),
@@ -182,8 +182,7 @@ def test_the_encoding_is_restored_from_json_bit_for_bit(tmp_path, missing):
     kept = frame if problem.rows is None else frame.iloc[problem.rows]
     np.testing.assert_array_equal(restored.transform(kept).X, problem.X)
     frame.to_csv(tmp_path / "a.csv", index=False)  # the same rows as text
-    text = pd.read_csv(tmp_path / "a.csv", float_precision="round_trip")  # the default of pandas 2 is off by a bit
-    np.testing.assert_array_equal(restored.transform(text.loc[kept.index]).X, problem.X)
+    np.testing.assert_array_equal(restored.transform(pd.read_csv(tmp_path / "a.csv").loc[kept.index]).X, problem.X)
     assert restored.transform(kept.iloc[:0]).X.shape == (0, problem.X.shape[1])
 
 

@@ -74,12 +74,12 @@ def edit_model(
 def _data_of(model: TableModel) -> TableSplit | None:
     """Return the rows that a model was fitted to; of one that was loaded those of its run, read again."""
     from creases.tables._folder.folder import RunFile
-    from creases.tables._folder.settings import RunSettings
+    from creases.tables._folder.settings import FitSettings
 
     folder = model.facts.get("folder")
     if model.data is not None or folder is None or not (folder / RunFile.SETTINGS).exists():
         return model.data
-    return RunSettings.load(folder).load_split()
+    return FitSettings.load(folder).load_split()
 
 
 def _rows_of(model: TableModel, data: TableSplit | None, rows: Any) -> tuple[Floats, Ints]:
