@@ -82,14 +82,16 @@ def verify_one(network: str, prop: str, budget: float) -> dict[str, Any]:
 def is_violation(net: Any, question: Any, x: Any) -> bool:
     """Whether an input is in a case of a property by rational arithmetic; by bounds where the network is too large."""
     import numpy as np
+    import torch
 
-    from creases.certify import output_bounds
     from creases.certify._exact import exact_outputs
+    from creases.certify.propagation._linear import linear_value_bounds
 
     y = exact_outputs(net, x)
     if y is not None:
         return any(case.contains(x.tolist(), y) for case in question.cases)
-    low, high = (end.reshape(-1).tolist() for end in output_bounds(net, np.stack([x, x], axis=1)))
+    ends = linear_value_bounds(net.to(torch.float64), torch.from_numpy(np.stack([x, x], axis=1)))[len(net.steps)]
+    low, high = (end.reshape(-1).tolist() for end in ends)
     return any(case.contains(x.tolist(), low, high) for case in question.cases)
 
 

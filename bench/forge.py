@@ -108,14 +108,15 @@ class Case:
             kind = rng.integers(4)
             lemmas = (Lemma(self._unit(), str(rng.choice(["low", "high"])), self._multipliers(0)),)  # type: ignore[arg-type]
             lemmas = lemmas if rng.random() < 0.15 else ()  # type: ignore[assignment]
+            cuts = tuple(self._multipliers(rows) for _ in range(rng.integers(0, 3)))
             if kind == 0:
-                nodes.append(Split("unit", self._unit(), lemmas=lemmas))
+                nodes.append(Split("unit", self._unit(), lemmas=lemmas, cuts=cuts))
             elif kind == 1:
                 j = int(rng.integers(self.n))
-                nodes.append(Split("input", j, self.point()[j], lemmas))
+                nodes.append(Split("input", j, self.point()[j], lemmas, cuts))
             else:
                 by = str(rng.choice(["bounds", "multipliers", "empty", "gradient"]))
-                nodes.append(Leaf(by, self._multipliers(rows if by == "multipliers" else 0), lemmas))  # type: ignore[arg-type]
+                nodes.append(Leaf(by, self._multipliers(rows if by == "multipliers" else 0), lemmas, cuts))  # type: ignore[arg-type]
             missing += 1 if kind < 2 else -1
         return (*nodes, *[Leaf("bounds")] * missing)
 
@@ -287,7 +288,8 @@ def lie_nearest(case: Case) -> Iterator[Lie]:
     nearer = case.below(max(sizes))  # no norm is below the largest change
     if nearer >= 0:
         yield "points", NearestStatement(*options, 0, distance=nearer, point=other), {}
-    yield "points", NearestStatement(*options, 0, distance=length, point=case.x), {}
+    if (case.y[0] if case.m == 1 else sorted(case.y)[-1] - sorted(case.y)[-2]) != 0:  # no tie, which would be true
+        yield "points", NearestStatement(*options, 0, distance=length, point=case.x), {}
 
 
 def lie_two(case: Case) -> Iterator[Lie]:
@@ -348,6 +350,9 @@ def trees(case: Case, rows: int) -> list[tuple[Any, ...]]:
     halves = (Split("unit", case._unit()), Leaf("bounds"), Leaf("bounds"))
     slopes = (Split("unit", case._unit()), Leaf("gradient"), Leaf("gradient"))
     listed: list[tuple[Any, ...]] = [(Leaf("bounds"),), (Leaf("gradient"),), (once,), *((leaf,) for leaf in sides)]
+    cut = Multipliers((1.0,) * rows)
+    twice = (Split("input", 0, case.x[0], cuts=(cut,)), *(Leaf("bounds", cuts=(cut, cut)) for _ in range(2)))
+    listed += [(Leaf("bounds", cuts=(cut,)),), (Leaf("multipliers", cut, cuts=(cut,)),), twice]
     return [*listed, halves, slopes, *(case.tree(rows) for _ in range(3))]
 
 

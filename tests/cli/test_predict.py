@@ -133,7 +133,7 @@ def test_the_threshold_decides_and_moves_the_boundary(folder):
 
 def test_rows_are_explained_by_the_names_of_columns(folder):
     model = creases.load(folder / "run")
-    why = model.explain(homes(3, 4))
+    why = model.explain(homes(3, 4)).parts
     assert set(model.columns) <= set(why.columns)
     odds = np.diff(np.log(model.predict_proba(homes(3, 4))), axis=1)[:, 0]
     np.testing.assert_allclose(why.sum(axis=1), odds, atol=1e-9)
@@ -180,9 +180,7 @@ def test_a_description_that_does_not_belong_to_the_network_is_refused(folder, tm
     shutil.copytree(folder / "run", tmp_path / "run")
     path = tmp_path / "run" / "model.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | damage))
-    with pytest.raises(
-        FileError, match=rf"model.json is damaged .*{said}.*; write it again with: creases grow --resume"
-    ):
+    with pytest.raises(FileError, match=rf"model.json is damaged .*{said}.*; write it again: run creases fit or"):
         creases.load(tmp_path / "run")
 
 
@@ -204,7 +202,7 @@ def test_an_encoding_that_does_not_belong_to_the_network_is_refused(folder, tmp_
 
 
 def test_a_folder_without_a_finished_run_is_refused(tmp_path):
-    with pytest.raises(FileError, match=r"holds no finished growth run \(there is no model.json in it\)"):
+    with pytest.raises(FileError, match=r"holds no finished model \(there is no model.json in it\)"):
         creases.load(tmp_path)
 
 

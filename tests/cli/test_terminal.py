@@ -13,7 +13,7 @@ from typer.main import get_command
 from creases.cli import COMMANDS, app
 from creases.cli import _completion as completion
 from creases.cli.console import repeat_command
-from creases.cli.grow import ENSEMBLE, SEED, TEST_FRACTION
+from creases.cli.fit import ENSEMBLE, SEED, TEST_FRACTION
 from creases.tables import CurveConfig
 
 CREASES = (sys.executable, "-m", "creases.cli")
@@ -72,7 +72,7 @@ def test_help_fits_80_columns(run, monkeypatch, name):
     assert max(map(len, lines)) <= 80
 
 
-@pytest.mark.parametrize("name", ["grow", "map", "prune", "spline"])
+@pytest.mark.parametrize("name", ["fit", "grow", "map", "prune"])
 def test_long_commands_group_their_options_and_show_examples(run, name):
     text = run(name, "--help").stdout
     assert "─ Output ─" in text

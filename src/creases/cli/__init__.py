@@ -22,7 +22,10 @@ FAULT = 70
 #: Where each command is defined, and the line that ``creases --help`` shows for it.
 COMMANDS = {
     "fit": ("creases.cli.fit:fit_file", "Fit a model to a table that a person can read whole."),
-    "grow": ("creases.cli.grow:grow_network", "Grow a network on data, each unit with its reason."),
+    "grow": (
+        "creases.cli.grow:grow_network",
+        "Grow a network on data, each unit with its reason.",
+    ),
     "predict": ("creases.cli.predict:predict_rows", "Predict new rows with the model of a table."),
     "map": ("creases.cli.map:map_plane", "Map and draw every linear region of a network on a plane."),
     "explain": (
@@ -32,7 +35,10 @@ COMMANDS = {
     "verify": ("creases.cli.verify:verify_property", "Prove a property of a network, or find a counterexample."),
     "check": ("creases.cli.check:check_proof_file", "Check a proof about a network with code that no search uses."),
     "compare": ("creases.cli.compare:compare_networks", "Compare the decisions and coefficients of networks."),
-    "spline": ("creases.cli.spline:fit_spline", "Fit a curve by the best piecewise-linear function."),
+    "spline": (
+        "creases.cli.spline:fit_spline",
+        "Fit a curve by the best piecewise-linear function.",
+    ),
     "prune": ("creases.cli.prune:prune_model", "Shrink a network and keep its function or its accuracy."),
     "report": ("creases.cli.report:write_report", "Write a result as a single HTML page."),
     "animate": ("creases.cli.animate:animate_run", "Turn a growth run into a GIF or MP4."),

@@ -35,7 +35,9 @@ def fit_spline(
     files: Annotated[list[Path] | None, typer.Option("--out", metavar="FILE", help=OUT, show_default=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Fit a curve by the best piecewise-linear function, proved to be the best where possible.
+    """Fit a curve by the best piecewise-linear function.
+
+    Proved to be the best where possible.
 
     For example:
       creases spline prices.csv --x year --target price --out prices.png

@@ -10,14 +10,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import torch
 
 from creases._engines import MANY, choose_engine, open_engine
 from creases._typing import Floats, Progress
 from creases._validation import check_number
-from creases.certify._bounds import output_bounds
 from creases.certify._exact import exact_outputs
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, VerifyStatement
+from creases.certify.propagation._linear import linear_value_bounds
 from creases.certify.properties._case_search import decide_cases
 from creases.certify.properties._property import Case, Property, as_numbers, case_sets, enclose_case, round_numbers
 from creases.certify.properties._side_by_side import put_side_by_side
@@ -153,7 +154,8 @@ def _output_ends(net: Network, point: list[Fraction]) -> tuple[list[Any], list[A
     y = exact_outputs(net, point)
     if y is not None:
         return y, y
-    low, high = output_bounds(net, np.stack([round_numbers(point, -np.inf), round_numbers(point, np.inf)], axis=1))
+    ends = np.stack([round_numbers(point, -np.inf), round_numbers(point, np.inf)], axis=1)  # equal where it is a float
+    low, high = linear_value_bounds(net, torch.from_numpy(ends))[len(net.steps)]
     return low.reshape(-1).tolist(), high.reshape(-1).tolist()
 
 

@@ -123,7 +123,9 @@ def grow_network(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Grow a network on a table or a built-in problem, each unit with its reason.
+    """Grow a network on data, each unit with its reason.
+
+    Data are a table or a built-in problem.
 
     The network starts as the linear model. Each unit is explained, and stays if held-out rows confirm it. Writes the
     network, its history and a report to a folder. If interrupted, resume with --resume DIR. For a model of a table that
