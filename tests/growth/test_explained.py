@@ -210,7 +210,7 @@ def test_hard_problems_take_few_units_whatever_the_rounding(name: str, units: in
     assert min(scores) >= score
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_targets_without_a_pattern_hardly_ever_get_a_unit(task: str) -> None:
     grown = []

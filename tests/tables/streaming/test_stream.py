@@ -38,7 +38,7 @@ def difference(one, two) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("classes", [0, 2, 3])
+@pytest.mark.parametrize("classes", [0, 2, pytest.param(3, marks=pytest.mark.thorough)])
 @pytest.mark.usefixtures("small_limits")
 def test_the_model_is_that_of_the_table_in_memory(tmp_path, classes):
     whole = make_table(9_000, classes=classes)
@@ -70,7 +70,7 @@ def test_all_rows_are_fitted_not_only_the_sample(tmp_path):
     assert difference(sampled, fitted) > 1e-4
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small_limits")
 def test_class_weights_and_thresholds_are_those_in_memory(tmp_path):
     whole = make_table(9_000, classes=2)
@@ -206,7 +206,7 @@ def total(block):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_jobs", [2, 3])
+@pytest.mark.parametrize("n_jobs", [2, pytest.param(3, marks=pytest.mark.thorough)])
 def test_a_sum_is_the_same_bit_for_bit_on_any_number_of_processes_one_of_which_dies(tmp_path, n_jobs):
     expected = passes.sum_blocks(Serial(passes.sum_task), total, Rounded())
     assert expected != sum(total(block) for task in range(20) for block in Rounded().read(19 - task))
@@ -219,7 +219,7 @@ def test_a_sum_is_the_same_bit_for_bit_on_any_number_of_processes_one_of_which_d
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("write", [write_parts, write_csv])
+@pytest.mark.parametrize("write", [write_parts, pytest.param(write_csv, marks=pytest.mark.thorough)])
 @pytest.mark.usefixtures("small_limits")
 def test_the_model_is_the_same_bit_for_bit_on_any_number_of_processes(tmp_path, monkeypatch, write):
     monkeypatch.setattr(streamed, "SMALL", 0)  # the first pass is by processes too

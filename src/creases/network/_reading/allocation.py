@@ -142,7 +142,7 @@ def _plain_bytes(func: Any, args: Sequence[Any]) -> int:
         return 0
     reach = [d * (k - 1) + 1 for d, k in zip(dilations, kernel, strict=True)]
     padded = [n + 2 * (p + r) for n, p, r in zip(inner, pads, reach, strict=True)]
-    return 8 * max(prod(x.shape[: -len(reach)]) * prod(padded), prod(reach), len(x) * columns)
+    return int(8 * max(prod(x.shape[: -len(reach)]) * prod(padded), prod(reach), len(x) * columns))
 
 
 def _count_range(start: float, end: float | None = None, step: float = 1) -> int:

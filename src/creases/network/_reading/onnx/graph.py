@@ -210,8 +210,8 @@ def _compare_with_reference(model: Any, net: Network, graph: Graph, batch: int) 
         expected: Any = np.asarray(next(iter(ReferenceEvaluator(model).run(None, inputs))))
     except (NotImplementedError, RuntimeError, TypeError, ValueError):
         return  # the evaluator does not run every file; each step was verified on its own
-    value = net(torch.from_numpy(x.astype(np.float64)))
-    value, expected = (_LINKS[net.link](value) if net.link else value).numpy().ravel(), expected.ravel()
+    scores = net(torch.from_numpy(x.astype(np.float64)))
+    value, expected = (_LINKS[net.link](scores) if net.link else scores).numpy().ravel(), expected.ravel()
     scale = max(1.0, float(np.abs(expected).max(initial=0)))
     precision = float(np.finfo(dtype).eps) ** 0.5
     if value.shape != expected.shape or not np.abs(value - expected).max(initial=0) <= precision * scale:
