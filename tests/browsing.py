@@ -100,7 +100,7 @@ PALE = """(() => {
     const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
     if (!own || !e.checkVisibility() || e.closest(":disabled, script, option")) continue;
     const style = getComputedStyle(e), svg = e instanceof SVGElement;
-    if (svg && e.classList.contains("inside")) continue;
+    if (svg && e.closest(".inside, .disc")) continue;
     const [a, b] = [light(parse(svg ? style.fill : style.color)), light(behind(e))].sort((x, y) => y - x);
     const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
     const ratio = (a + 0.05) / (b + 0.05);
