@@ -38,7 +38,7 @@ class Ball:
     def floats(self) -> tuple[Array, Array, float]:
         """Floats near the center, the weights and the radius."""
         center, _, weights, radius = self._floats
-        return center, weights, radius
+        return center, weights, np.float64(radius)  # whose square may be infinite
 
     def is_inward(self, G: Array, low: Array, high: Array) -> Array:
         """Return where linear functions G (k, n) grow only towards the center of the ball within a box (n,): (k, n)."""
