@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from datetime import date
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -64,14 +65,15 @@ def date_ticks(first: str, low: float, high: float) -> tuple[list[float], list[s
     """
     start = np.datetime64(first[:10], "D")
     ends = start + np.array([np.floor(low), np.ceil(high)]).astype("m8[D]")
-    unit = "Y" if high - low > 900 else "M" if high - low > 70 else "D"
+    unit: Literal["Y", "M", "D"] = "Y" if high - low > 900 else "M" if high - low > 70 else "D"
     first_mark, last_mark = ends.astype(f"M8[{unit}]")
     marks = np.arange(first_mark, last_mark + np.timedelta64(1, unit))
     days = (marks.astype("M8[D]") - start).astype(float)
     inside = (days >= low) & (days <= high)
     marks, days = marks[inside], days[inside]
     step = max(1, -(-len(marks) // 5))
-    names = [str(mark) if unit == "Y" else mark.item().strftime("%b %Y" if unit == "M" else "%d %b") for mark in marks]
+    dates: list[date] = marks.astype("M8[D]").tolist()
+    names = [day.strftime({"Y": "%Y", "M": "%b %Y", "D": "%d %b"}[unit]) for day in dates]
     return days[::step].tolist(), names[::step]
 
 
