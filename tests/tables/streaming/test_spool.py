@@ -76,7 +76,7 @@ def test_streams_are_refused_where_files_are_needed(folder):
     pytest.importorskip("ray")
     with pytest.raises(InputError, match="engine must be 'local' or 'serial' for a table that is not in files"):
         creases.fit_table(Once(make_table(300)), "y", engine="ray")
-    with pytest.raises(InputError, match="table must be a table that fits memory"):
+    with pytest.raises(InputError, match="table must fit in memory"):
         creases.tables.grow_table(Once(make_table(300)), "y")
     assert not list(folder.iterdir())
 

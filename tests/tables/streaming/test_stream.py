@@ -294,7 +294,7 @@ def test_bad_arguments_are_refused(tmp_path):
     pattern = write_parts(make_table(2_000), tmp_path)
     with pytest.raises(InputError, match=r"missing values, got 'b' \d+, 'town' \d+; drop those rows"):
         creases.fit_table(pattern, "y", missing="error", engine="serial")
-    with pytest.raises(InputError, match="table must be a table that fits memory"):
+    with pytest.raises(InputError, match="table must fit in memory"):
         creases.tables.grow_table(pattern, "y")
     with pytest.raises(FileError, match="no file matches"):
         creases.fit_table(str(tmp_path / "nothing-*.parquet"), "y")

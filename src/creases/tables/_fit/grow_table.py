@@ -61,7 +61,7 @@ def grow_table(
         raise InputError("target", "be one column", repr(target), "creases.fit_table predicts several")
     if is_stream(table) or find_table_files(table, header=header):
         hint = "use creases.fit_table, which reads tables larger than memory, or one file"
-        raise InputError("table", "be a table that fits memory, for a network to grow on", hint=hint)
+        raise InputError("table", "fit in memory: a network grows on all rows at once", hint=hint)
     reading = {"target": target, "task": task, "inputs": inputs, "drop": tuple(drop), "kinds": kinds}
     problem = read_problem(table, reading | {"missing": missing, "header": header})
     warn_of_columns(problem.encoding)

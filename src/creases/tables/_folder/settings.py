@@ -211,7 +211,7 @@ class RunSettings(TableSettings):
 
         if self.is_file and (files := find_table_files(self.data, header=self.header)) is not None:
             hint = "use creases fit, which reads tables larger than memory, or one file"
-            raise InputError("data", "be a table that fits memory, for a network to grow on", files.label, hint)
+            raise InputError("data", "fit in memory: a network grows on all rows at once", files.label, hint)
         return None
 
     def load_problem(self) -> Problem:
