@@ -226,7 +226,7 @@ def test_a_formula_is_kept_in_the_address_and_a_wrong_one_is_refused(wide, studi
 def test_points_are_drawn_by_pointer_and_by_keys_and_learnt(wide):
     page = wide.page
     page.get_by_role("tab", name="Draw").click()
-    page.get_by_role("button", name=re.compile("^Start")).click()
+    page.get_by_role("button", name=re.compile("^(Start|Restart)$")).click()
     page.get_by_text("Draw at least 10 points, from at least two classes.").wait_for()
     plane = page.get_by_role("application")
     box = plane.bounding_box()
@@ -240,7 +240,7 @@ def test_points_are_drawn_by_pointer_and_by_keys_and_learnt(wide):
     assert page.get_by_role("radio", name=re.compile("^A")).inner_text().split() == ["A", "5"]
     assert page.get_by_role("radio", name=re.compile("^B")).inner_text().split() == ["B", "6"]
     page.get_by_role("button", name="Undo point").click()
-    page.get_by_role("button", name=re.compile("^Start")).click()
+    page.get_by_role("button", name=re.compile("^(Start|Restart)$")).click()
     page.locator(".legend").filter(has_text="decision boundary").wait_for()
     page.get_by_role("button", name="Continue drawing").click()  # one more, over the run; the address has them all
     plane.click(position={"x": box["width"] / 2, "y": box["height"] * 0.7})
