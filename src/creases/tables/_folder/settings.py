@@ -252,7 +252,7 @@ COMMAND_OPTIONS = (
 
 
 def name_result(folder: Path) -> str:
-    """Return what a folder with settings holds, in words; one with damaged settings is taken for a growth run."""
+    """Return what a folder with settings holds, in words; "a growth run" where they are damaged."""
     try:
         return _KINDS[parse_json(read_text(folder / RunFile.SETTINGS))["kind"]].result
     except (CreasesError, OSError, ValueError, TypeError, KeyError):
