@@ -43,6 +43,7 @@ def skewed():
     return frame
 
 
+@pytest.mark.slow
 def test_a_report_of_more_classes_than_a_confusion_matrix_shows_has_all_other_sections(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=420), "b": rng.normal(size=420)})
@@ -114,6 +115,7 @@ def _send_rows(folder, answers):
     answers.put(_load_rows(folder))
 
 
+@pytest.mark.slow
 def test_a_model_fitted_in_blocks_is_opened_by_a_process_that_may_start_no_other(tmp_path, monkeypatch):
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "2")
     rng = np.random.default_rng(0)

@@ -380,7 +380,7 @@ class History:
         >>> import creases
         >>> from creases import problems
         >>> moons = problems.get("moons")
-        >>> history = creases.GrowingClassifier("network", budget=3, random_state=0).fit(moons.X, moons.y).history_
+        >>> history = creases.GrowingClassifier(budget=3, random_state=0).fit(moons.X, moons.y).history_
         >>> len(history.to_frame()) == len(history.epochs), history.steps_frame().empty
         (True, False)
         """
