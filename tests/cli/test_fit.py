@@ -183,7 +183,7 @@ def test_units_are_printed_with_the_rows_they_grew_for(run, tmp_path):
     X = rng.uniform(size=(600, 3))
     y = np.abs(X.sum(axis=1) - 1.5) + 0.02 * rng.normal(size=600)
     pd.DataFrame(X, columns=list("abc")).assign(y=y).to_csv(tmp_path / "ridge.csv", index=False)
-    result = run("grow", "ridge.csv", "--out", "o")
+    result = run("fit", "ridge.csv", "--out", "o")
     assert result.exit_code == 0, result.output
     said = " ".join(result.stdout.split())
     assert re.search(r"unit 1: (rises|falls) (above|below) .*; grown because \d+ rows like row \d+ \(at", said)
