@@ -7,20 +7,12 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-#: The share of the free memory that reading one file may take.
-SHARE = 0.25
-
 
 def free_memory() -> int:
     """Return how many bytes this process may still take: the free memory, or less where its limits are lower."""
     free = [_available(), _address_space()]
     free += [limit - used for limit, used in (_control_group(),) if limit]
     return max(min(each for each in free if each is not None), 0)
-
-
-def memory_share() -> int:
-    """Return how many bytes reading one file may take unless the user says otherwise: a quarter of what is free."""
-    return int(SHARE * free_memory())
 
 
 def held_memory() -> int:

@@ -17,7 +17,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from creases._files import open_regular, parse_json, write_atomically
+from creases._files import parse_json, read_bytes, write_atomically
 from creases._program._affine import AFFINE_OPS
 from creases._program._program import LINKS, Program
 from creases._program._step import BEND_OPS, Step
@@ -49,12 +49,7 @@ def save_program(program: Program, path: str | Path) -> Path:
 
 def load_program(path: Path) -> Program:
     """Read a program that :func:`save_program` wrote."""
-    try:
-        with open_regular(path) as file:
-            data = file.read()
-    except OSError as problem:
-        raise FileError(f"cannot read {path}: {problem.strerror}") from problem
-    return program_from_bytes(data, str(path))
+    return program_from_bytes(read_bytes(path), str(path))
 
 
 def program_to_bytes(program: Program) -> bytes:
