@@ -63,6 +63,16 @@ def test_no_sample_is_nearer_than_the_bound_and_the_point_holds_exactly(seed: in
         assert not (inside and exact_margin(question, point) >= 0)  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_point_found_while_the_whole_box_is_searched_bounds_the_distance(norm: Any) -> None:
+    # The only change lies in the outer quarter of the box, where the search for "nothing at all" finds it.
+    net, x, options = scaled_network(701601, 0.0)
+    change = nearest(net, x, norm=norm, budget=5, **options)
+    assert change.point is not None
+    assert change.lower_bound <= change.distance
+    assert change.proved
+
+
 def test_outputs_are_exact_for_convolutions_clamps_and_maxima() -> None:
     torch.manual_seed(0)
     model = nn.Sequential(

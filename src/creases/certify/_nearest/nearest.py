@@ -314,6 +314,8 @@ class _Solver:
         search = Search(self.question, self.best, self.deadline, np.inf, 1 - self.tolerance / 4, "linf")
         outcome = search.run(half_width)
         self.nodes += outcome.nodes
+        if np.isfinite(self.best.distance):
+            return  # a point on the way, so there is no "nothing at all" to show
         if outcome.finished and outcome.lower_bound > 0.75 * half_width:  # else no point was found in some sets
             self.lower, self.trees = np.inf, outcome.trees
 
