@@ -236,7 +236,7 @@ def measure_rates(folder: Path) -> None:
     """Name the rates of one core, and what a table of 10 billion rows and 1,000 columns would take."""
     from functools import partial
 
-    from creases._engines._serial import Serial
+    from creases._engines._local import Serial
     from creases.tables import CurveConfig
     from creases.tables._stages import penalized
     from creases.tables._stages.basis import CurveBasis

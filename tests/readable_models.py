@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from creases.tables import TableEncoding, parse_table
-from creases.tables._stages.model import CurveModel
+from creases.tables._stages.model import Curve, CurveModel, Plane, Units
 from creases.tables._stages.pairs import PairHinges, Variable
-from creases.tables._stages.parts import Curve, Plane, Units
 from creases.tables._words.terms import Terms
 
 

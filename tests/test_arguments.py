@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from creases._arguments import check_arguments
 from creases._schema import (
     BOOL,
     COUNT,
@@ -31,6 +30,7 @@ from creases._schema import (
     optional,
     sequence,
 )
+from creases._validation import check_arguments
 from creases.errors import InputError
 
 

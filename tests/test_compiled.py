@@ -10,8 +10,7 @@ import pytest
 from numba.core import caching
 
 from creases._compiled import cache_folder, is_cached, jit, source_stamp
-from creases.lab._training.kernel import work
-from creases.lab._training.layers import forward
+from creases.lab._training.kernel import forward, work
 
 
 def test_a_kernel_is_stamped_with_all_sources_of_its_room() -> None:

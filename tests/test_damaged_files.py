@@ -12,7 +12,8 @@ import torch
 from torch import nn
 
 import creases
-from creases import _array_files, splines
+from creases import _files as _array_files
+from creases import splines
 from creases.errors import CreasesError, FileError
 from creases.problems.images import _mnist
 from creases.regions import PlanePartition

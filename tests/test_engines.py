@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from creases._engines import MAX_LOSSES, choose_engine, map_in_order, open_engine, run_in_order, start_engine
-from creases._engines._serial import Serial
+from creases._engines._local import Serial
 from creases.errors import CreasesError, InputError
 
 

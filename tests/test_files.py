@@ -10,8 +10,7 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 
-from creases._array_files import load_npy, open_npz, read_npy_header
-from creases._files import parse_json, write_atomically
+from creases._files import load_npy, open_npz, parse_json, read_npy_header, write_atomically
 from creases.errors import FileError
 
 #: Writes a file and waits in the middle of it.

@@ -9,8 +9,7 @@ import torch
 import creases
 from creases import boolean
 from creases.boolean._constructions import deep_network, margin, wide_network
-from creases.boolean.intervals._deep import layers_needed
-from creases.boolean.intervals._wide import units_needed
+from creases.boolean.intervals._constructions import layers_needed, units_needed
 from creases.errors import InputError
 
 LEAKS = [0.0, 0.1]

@@ -10,7 +10,7 @@ import pytest
 from torch import nn
 
 import creases
-from creases._engines._serial import Serial
+from creases._engines._local import Serial
 from creases.certify.proofs import check_proof
 from creases.certify.properties import Case, Property, _subtree_tasks, _subtrees, _verify, verify
 from creases.errors import InputError

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 import creases
 from agreement import seeded
 from creases.compare import Coefficients, coefficients
-from creases.compare._factor import factorise
+from creases.compare._coefficients import factorise
 from creases.errors import FileError, InputError
 
 

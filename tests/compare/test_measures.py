@@ -12,9 +12,9 @@ from torch import nn
 import creases
 from agreement import seeded
 from creases.compare import Coefficients, active_subspace, coefficients, compress, count_regions, explained_variance
-from creases.compare._bisection import bisect
+from creases.compare._compression import bisect
 from creases.compare.measures import affine_map, cross_entropies, distances, mapped_accuracies
-from creases.compare.measures._hidden import hidden_cka
+from creases.compare.measures._distance import hidden_cka
 from creases.errors import InputError
 
 RNG = torch.Generator().manual_seed(0)

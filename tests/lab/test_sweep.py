@@ -20,7 +20,7 @@ import pytest
 
 import creases
 from creases import _engines
-from creases._engines._serial import Serial
+from creases._engines._local import Serial
 from creases.errors import FileError, InputError
 from creases.lab import sweep
 from interrupts import interruptible

@@ -208,7 +208,7 @@ def openml(labels, pixels):
 
 
 def test_fetched_images_are_split_as_the_official_ones(monkeypatch):
-    monkeypatch.setattr("creases.problems.images._folder.TEST", 10)
+    monkeypatch.setattr("creases.problems.images._images.TEST", 10)
     monkeypatch.setattr(CIFAR, "TEST_COUNTS", (1,) * 10)
     labels = np.concatenate([np.zeros(20, int), np.arange(10)])
     monkeypatch.setattr("sklearn.datasets.fetch_openml", openml(labels, 3072))

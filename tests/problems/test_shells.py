@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from creases.errors import InputError
-from creases.problems._shells import equal_volume_radii, shells
-from creases.problems._toy import EQUAL_AREA_RADII
+from creases.problems._toy import EQUAL_AREA_RADII, equal_volume_radii, shells
 
 
 def thick_radii(d):

@@ -17,7 +17,7 @@ from creases.network.surgery import channel_groups, count_multiply_adds, masked_
 from creases.prune import channels, magnitude, tuner
 from creases.prune._evaluation import evaluate, losses, losses_without
 from creases.prune._magnitude import weights
-from creases.prune._taylor import taylor_scores
+from creases.prune._selection import taylor_scores
 from surgery_models import MODELS
 
 

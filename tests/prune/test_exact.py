@@ -15,7 +15,7 @@ from creases.certify.propagation._relaxation import lp_value_bounds
 from creases.errors import InputError
 from creases.network import read
 from creases.prune import exact
-from creases.prune._reductions import Edit
+from creases.prune._exact import Edit
 from strategies import cases
 from surgery_models import MODELS, built
 

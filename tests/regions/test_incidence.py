@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from creases.regions._incidence import f_vector, minimal_kind
+from creases.regions._decision import f_vector, minimal_kind
 from creases_reproduction.linearity.enclosures import enclosure
 
 KINDS = ("hyperoctahedron", "expanded simplex")

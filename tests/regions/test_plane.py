@@ -15,7 +15,7 @@ from conformance import check_plane
 from creases.errors import FileError, InputError
 from creases.regions import PlanePartition
 from creases.regions._plane.complex import Complex, box_mesh
-from creases.regions._plane.device import DeviceComplex
+from creases.regions._plane.plane import DeviceComplex
 from reference import exact_regions, load_case, load_counts, lp_regions
 from strategies import Case, cases
 

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import creases
-from creases.regions._threads import map_in_threads
+from creases.regions._limits import map_in_threads
 from reference import load_case
 
 split = import_module("creases.regions._plane.split")
@@ -165,7 +165,7 @@ def test_memory_limits_of_spaces_do_not_depend_on_the_number_of_threads(small_la
 
 
 def test_kernels_are_compiled_before_a_time_limit_counts(small_lattices) -> None:
-    from creases.regions._space.lattice import range_kernel
+    from creases.regions._space.lattice import thread_cuts as range_kernel
 
     def compiled() -> dict[str, int]:
         kernels = {name: getattr(range_kernel, name) for name in range_kernel.__all__ if name != "GROUP"}
@@ -180,7 +180,7 @@ def test_kernels_are_compiled_before_a_time_limit_counts(small_lattices) -> None
 
 
 def test_polygons_with_impossible_signs_are_cut_on_one_thread(small_lattices, monkeypatch) -> None:
-    kernel = import_module("creases.regions._space.lattice.range_kernel")
+    kernel = import_module("creases.regions._space.lattice.thread_cuts")
     net = creases.read(load_case("m3_16x2"))
     (expected,) = spaces_on_threads(net, (1,))
     asked: list[int] = []

@@ -9,7 +9,7 @@ import torch
 from creases.errors import InputError
 from creases.lab import Batch
 from creases.splines import Shallow
-from creases.splines._batches import gradient_descent, squared_errors, stack_networks, unstack_network
+from creases.splines._coefficients import gradient_descent, squared_errors, stack_networks, unstack_network
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.1])

@@ -15,8 +15,7 @@ from torch.nn.functional import mse_loss
 from creases.errors import InputError
 from creases.growth import grow
 from creases.splines import Shallow, from_module, optimal_fit, to_module, to_spline
-from creases.splines._relocate import balance_units, relocate
-from creases.splines._relocation import Relocation
+from creases.splines._relocation import Relocation, balance_units, relocate
 from splines_cases import shallow_cases
 
 X = np.linspace(-3, 3, 60)

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from torch import nn
 
-from creases._arguments import check_arguments
 from creases._schema import INTEGER, NUMBER, instance, optional
 from creases._typing import Ints, Progress
-from creases._validation import check_count, check_seed
+from creases._validation import check_arguments, check_count, check_seed
 from creases.errors import InputError
 from creases.lab import Batch, train
 from creases.network import as_network

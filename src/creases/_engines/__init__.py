@@ -76,7 +76,7 @@ def start_engine(
 
         return Ray(function, n_tasks, n_jobs, address)
     if engine == "serial" or current_process().daemon:  # a daemonic process may have no children; results are the same
-        from creases._engines._serial import Serial
+        from creases._engines._local import Serial
 
         return Serial(function)
     import loky

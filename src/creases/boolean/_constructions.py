@@ -12,16 +12,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from creases._arguments import check_arguments
 from creases._schema import BOOL, instance
 from creases._typing import Floats
-from creases._validation import check_numbers
+from creases._validation import check_arguments, check_numbers
 from creases.boolean._functions import all_inputs, check_bits, check_function, truth_table
 from creases.boolean._swaps import swaps
-from creases.boolean.intervals._broken_lines import check_leak
-from creases.boolean.intervals._deep import build_deep
-from creases.boolean.intervals._intervals import Intervals
-from creases.boolean.intervals._wide import build_wide
+from creases.boolean.intervals._constructions import build_deep, build_wide
+from creases.boolean.intervals._intervals import Intervals, check_leak
 from creases.errors import InputError
 
 

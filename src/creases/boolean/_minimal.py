@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases._arguments import check_arguments
 from creases._schema import INTEGER, NUMBER, optional, sequence
 from creases._typing import Ints
-from creases._validation import check_count, check_seed
+from creases._validation import check_arguments, check_count, check_seed
 from creases.boolean._functions import Functions, all_inputs, check_bits, truth_table
 from creases.boolean._swaps import swaps
-from creases.boolean.intervals._broken_lines import check_leak
-from creases.boolean.intervals._deep import layers_needed
+from creases.boolean.intervals._constructions import layers_needed
+from creases.boolean.intervals._intervals import check_leak
 from creases.errors import InputError
 from creases.lab import Batch, train
 

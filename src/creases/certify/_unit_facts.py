@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._arguments import check_arguments
 from creases._program import incoming_weights, outgoing_weights
 from creases._schema import any_of, instance, optional
 from creases._typing import Floats, Ints
-from creases._validation import check_box, check_numbers
+from creases._validation import check_arguments, check_box, check_numbers
 from creases.certify._bounds import unit_bounds
 from creases.network import Network, NetworkLike, as_network
 from creases.regions import LinePartition, PlanePartition

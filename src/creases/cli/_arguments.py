@@ -46,7 +46,7 @@ def read_npy(path: Path, name: str) -> Floats:
     """Read numbers from an ``.npy`` file; ``name`` is the parameter that names it."""
     import numpy as np
 
-    from creases._array_files import load_npy
+    from creases._files import load_npy
 
     try:
         return np.asarray(load_npy(path), np.float64)

@@ -58,7 +58,7 @@ def _stack_columns(columns: Any, path: Path) -> Floats:
 def _read_npz(path: Path, n_in: int) -> Points:
     import numpy as np
 
-    from creases._array_files import open_npz
+    from creases._files import open_npz
 
     try:
         with open_npz(path) as arrays:

@@ -12,10 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from creases._arguments import check_arguments
 from creases._schema import INTEGER, instance, optional
 from creases._typing import Floats
-from creases._validation import check_count, check_index, check_vector
+from creases._validation import check_arguments, check_count, check_index, check_vector
 from creases.compare._coefficients import Coefficients
 from creases.errors import InputError
 

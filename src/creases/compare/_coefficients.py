@@ -7,19 +7,147 @@ layer of 128 units before 3,072 inputs a twentieth of the numbers, with all leng
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from creases._files import parse_json, read_npy_header, read_text, write_atomically
 from creases._typing import Progress
 from creases._validation import check_choice
-from creases.compare._factor import Factorisation, factorise, orthonormal
-from creases.compare._store import Store
-from creases.errors import InputError
+from creases.errors import FileError, InputError
 from creases.network import Network, PointsLike, as_network
+
+# Networks with a narrow first layer: the affine map they begin with, and the network behind it.
+
+
+@dataclass(frozen=True, eq=False)
+class Factorisation:
+    """A network ``f(x) = behind(W x + b)`` with fewer rows in W than inputs."""
+
+    behind: Network  #: of the r numbers
+    weight: Tensor  #: (r, n_in)
+    offset: Tensor  #: (r,)
+
+    def narrow(self, x: Tensor) -> Tensor:
+        """Return what the rest of the network sees of inputs (b, n_in): (b, r)."""
+        return x.flatten(1) @ self.weight.T + self.offset
+
+
+def factorise(net: Network) -> Factorisation | None:
+    """Split a network at its first linear layer, if that is narrower than the input and nothing bypasses it."""
+    first = next((i for i, step in enumerate(net.steps) if step.op != "reshape"), len(net.steps))
+    if first == len(net.steps) or net.steps[first].op != "linear":
+        return None
+    layer, seen = net.steps[first], first + 1
+    (rows,) = layer.shape if len(layer.shape) == 1 else (net.n_in,)
+    if rows >= net.n_in or any(value < seen for step in net.steps[seen:] for value in step.inputs):
+        return None
+    steps = [replace(step, inputs=tuple(value - seen for value in step.inputs)) for step in net.steps[seen:]]
+    weight = layer.tensors["weight"]
+    offset = layer.offset if layer.offset is not None else weight.new_zeros(rows)
+    return Factorisation(Network(steps, (rows,)), weight, offset.expand(rows))
+
+
+def orthonormal(weight: Tensor, offset: Tensor) -> tuple[Tensor, Tensor]:
+    """Write rows ``[W b; 0 1]`` (r + 1, n_in + 1) as ``mix @ basis``: basis with orthonormal rows, mix (r + 1, r + 1).
+
+    A network's coefficients ``[G, rest] @ [W b; 0 1]`` have then the coordinates ``[G, rest] @ mix``, with the same
+    lengths and angles.
+    """
+    ones = torch.zeros(1, weight.shape[1] + 1, dtype=torch.float64, device=weight.device)
+    ones[0, -1] = 1
+    rows = torch.cat([torch.cat([weight.double(), offset.double()[:, None]], dim=1), ones])
+    Q, R = torch.linalg.qr(rows.T)  # (n_in + 1, r + 1), (r + 1, r + 1)
+    return R.T.contiguous(), Q.T.contiguous()
+
+
+# Storage of coefficients: in memory, or in a folder from which an interrupted run can resume.
+
+
+@dataclass(eq=False)
+class Store:
+    """Features (n_out, p, r) and outputs (p, n_out), filled from the first sample to the last."""
+
+    features: Tensor
+    values: Tensor
+    done: int = 0  #: samples that are stored
+    first: int = 0  #: of them, those that were stored before
+    folder: Path | None = None
+    origin: str = ""  #: a fingerprint of the network and the samples
+
+    @classmethod
+    def create(cls, net: Network, samples: Tensor, shape: tuple[int, int, int], out: str | Path | None) -> Store:
+        """Return an empty store, or the one in a folder if it is of the same network and samples."""
+        if out is None:
+            return cls(samples.new_empty(shape), samples.new_empty(shape[1], shape[0]))
+        folder, origin = Path(out), _origin(net, samples)
+        done = _stored_samples(folder, origin, shape[1])
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            features = _open_map(folder / "features.npy", shape, samples.dtype, new=done is None)
+            values = _open_map(folder / "values.npy", (shape[1], shape[0]), samples.dtype, new=done is None)
+        except OSError as problem:
+            raise FileError(f"cannot write coefficients to {folder}: {problem}") from problem
+        except ValueError as problem:
+            raise FileError(f"cannot read {folder}: {problem}; remove the folder to start again") from None
+        return cls(features, values, done or 0, done or 0, folder, origin)
+
+    def put(self, start: int, features: Tensor, values: Tensor) -> None:
+        """Store a block of samples, then record that it is complete."""
+        stop = start + len(values)
+        self.features[:, start:stop] = features.to(self.features.device)
+        self.values[start:stop] = values.to(self.values.device)
+        self.done = stop
+        if self.folder is not None:
+            note = {"origin": self.origin, "done": stop}
+            with write_atomically(self.folder / "done.json") as path:
+                Path(path).write_text(json.dumps(note))
+
+
+def _open_map(path: Path, shape: tuple[int, ...], dtype: torch.dtype, *, new: bool) -> Tensor:
+    kind = np.float32 if dtype == torch.float32 else np.float64
+    if not new and (found := read_npy_header(path)) != (shape, np.dtype(kind)):  # a short file would be filled with 0
+        raise ValueError(f"{path.name} must hold {shape} numbers of {np.dtype(kind)}, got {found[0]} of {found[1]}")
+    mapped = np.lib.format.open_memmap(path, mode="w+" if new else "r+", dtype=kind, shape=shape if new else None)
+    return torch.from_numpy(mapped)
+
+
+def _stored_samples(folder: Path, origin: str, count: int) -> int | None:
+    """Return the number of samples that a folder holds; None if it holds nothing."""
+    note = folder / "done.json"
+    if not note.exists():
+        return None
+    try:
+        record = parse_json(read_text(note))
+        stored, done = record["origin"], int(record["done"])
+        if not 0 <= done <= count:
+            raise ValueError(f"{done} samples of {count}")
+    except (OSError, ValueError, KeyError, TypeError, OverflowError) as problem:
+        raise FileError(f"cannot read {note}: {problem}; remove the folder to start again") from problem
+    if stored != origin:
+        raise InputError(
+            "out",
+            "hold coefficients of the same network, samples and dtype, or nothing",
+            f"{folder} with others",
+            "give another folder",
+        )
+    return done
+
+
+def _origin(net: Network, samples: Tensor) -> str:
+    """Return a fingerprint of the network and the samples."""
+    digest = hashlib.sha256(repr([(step.op, step.inputs, step.shape, step.options) for step in net.steps]).encode())
+    for tensor in [samples, *(tensor for step in net.steps for tensor in step.tensors.values())]:
+        digest.update(repr((tuple(tensor.shape), tensor.dtype)).encode())
+        digest.update(np.ascontiguousarray(tensor.detach().cpu().numpy()).tobytes())
+    return digest.hexdigest()
+
 
 #: Bytes that a block of samples may take: on a processor, and on a GPU, which small blocks would leave idle.
 BLOCK, GPU_BLOCK = 2**27, 2**32

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._typing import Ints
+from creases._validation import as_array
 from creases.errors import InputError
 
 
@@ -24,3 +30,31 @@ def log_probabilities(values: Tensor) -> Tensor:
     if values.shape[-1] == 1:
         values = torch.cat([torch.zeros_like(values), values], dim=-1)
     return torch.log_softmax(values, dim=-1)
+
+
+# Checks of the classes of samples.
+
+
+def check_classes(y: Any, count: int) -> Ints:
+    """Return the classes of ``count`` samples as integers (p,)."""
+    classes = as_array(y, "y")
+    if classes.shape != (count,) or classes.dtype.kind not in "iub":
+        raise InputError(
+            "y", f"be {count} whole class numbers, one for each sample", f"{classes.dtype} of shape {classes.shape}"
+        )
+    return classes.astype(np.int64)
+
+
+# Formatting numbers for summaries.
+
+
+def percent(share: float) -> str:
+    """Format a fraction as a percentage with three significant digits."""
+    return f"{100 * share:.3g} %"
+
+
+def format_largest(values: NDArray[np.float64], max_outputs: int = 3) -> str:
+    """Format the largest of values (m,) by output: ``4.2 (output 3), 1.1 (output 0), less for the others``."""
+    order = np.argsort(-values, kind="stable")[:max_outputs]
+    listed = ", ".join(f"{values[j]:.4g} (output {j})" for j in order)
+    return listed + (", less for the others" if len(values) > max_outputs else "")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from creases._arguments import check_arguments
 from creases._display import to_html
 from creases._schema import optional, sequence
+from creases._validation import check_arguments
 from creases.certify.differences import as_pair
 from creases.compare.differences._at_samples import SampleDifference, difference_at_samples
 from creases.compare.differences._in_box import BoxDifference, difference_in_box

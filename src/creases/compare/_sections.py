@@ -18,11 +18,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases._arguments import check_arguments
 from creases._schema import NUMBER, instance
 from creases._typing import Floats, Ints
-from creases._validation import check_choice, check_count, check_number
-from creases.compare._format import percent
+from creases._validation import check_arguments, check_choice, check_count, check_number
+from creases.compare._decisions import percent
 from creases.errors import InputError
 from creases.network import Network, as_network
 from creases.regions import PlanePartition, plane

@@ -11,17 +11,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from creases._arguments import check_arguments
 from creases._display import to_html
 from creases._schema import DICT
 from creases._typing import Floats, Progress
-from creases.compare._classes import check_classes
+from creases._validation import check_arguments
 from creases.compare._coefficients import Coefficients, coefficients
-from creases.compare._decisions import decisions
+from creases.compare._decisions import check_classes, decisions
 from creases.compare.measures._affine_map import mapped_accuracies
 from creases.compare.measures._cka import coefficient_cka
-from creases.compare.measures._distance import cross_entropies, distances
-from creases.compare.measures._order import similarity_order
+from creases.compare.measures._distance import cross_entropies, distances, similarity_order
 from creases.errors import InputError
 from creases.network import Network, PointsLike, as_network
 

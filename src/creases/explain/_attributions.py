@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from creases._arguments import check_arguments
 from creases._program import pattern_gradients
 from creases._schema import optional, sequence
 from creases._typing import Floats, Ints
-from creases._validation import check_finite, check_index, check_numbers, check_vector
+from creases._validation import check_arguments, check_finite, check_index, check_numbers, check_vector
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 from creases.regions import line

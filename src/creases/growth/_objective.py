@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from creases._arguments import check_arguments
 from creases._schema import BOOL
+from creases._validation import check_arguments
 from creases.errors import InputError
 
 #: From a model's outputs and a batch's target to values for each sample, or to their mean or sum.

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from creases._arguments import check_arguments
 from creases._display import to_html
 from creases._program._pieces import (
     Piece,
@@ -25,7 +24,7 @@ from creases._program._pieces import (
 )
 from creases._program._program import PointsLike, Program
 from creases._schema import instance
-from creases._validation import check_index
+from creases._validation import check_arguments, check_index
 from creases.errors import InputError
 from creases.network._formats.safetensors import program_from_bytes, program_to_bytes, save_program
 from creases.network._formats.torch_module import to_module

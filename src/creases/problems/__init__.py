@@ -11,9 +11,9 @@ All but the images give a ``Problem``: X, y, names of features and classes.
 from typing import TYPE_CHECKING, NoReturn
 
 from creases.problems._curves import INTERVAL, TARGETS, curve
+from creases.problems._planar import make_problem
 from creases.problems._problem import Problem, match_outputs
 from creases.problems._registry import get, names
-from creases.problems._sampling import make_problem
 from creases.problems.images._cifar10 import cifar10
 from creases.problems.images._mnist import mnist
 

@@ -6,14 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from creases._arguments import check_arguments
 from creases._schema import BOOL, STRING
 from creases._typing import Floats
-from creases._validation import check_count, check_number
+from creases._validation import check_arguments, check_count, check_number
 from creases.errors import InputError
+from creases.problems._planar import Seed, generator
 from creases.problems._problem import Problem
 from creases.problems._problem import standardize as to_standard
-from creases.problems._sampling import Seed, generator
 
 #: The interval of every curve.
 INTERVAL = (-3.0, 3.0)

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._arguments import check_arguments
 from creases._display import to_html
 from creases._schema import instance
 from creases._typing import Floats, Task
-from creases._validation import check_count, check_finite, check_numbers
+from creases._validation import check_arguments, check_count, check_finite, check_numbers
 from creases.errors import InputError
 
 

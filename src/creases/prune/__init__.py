@@ -16,11 +16,10 @@ Same accuracy  of any module: ``channels`` (the least important first) or the sm
 """
 
 from creases.prune._channels import channels
-from creases.prune._evaluation import check_samples, evaluate, evaluation_mode
+from creases.prune._evaluation import Tune, check_samples, evaluate, evaluation_mode, tuner
 from creases.prune._exact import exact
 from creases.prune._magnitude import magnitude
 from creases.prune._results import ExactResult, PruningResult, PruningStep
-from creases.prune._tuner import Tune, tuner
 
 __all__ = [
     "ExactResult",

@@ -10,9 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from creases._arguments import check_arguments
 from creases._schema import NUMBER, optional
-from creases._validation import check_choice, check_count
+from creases._validation import check_arguments, check_choice, check_count
 from creases.errors import InputError
 from creases.network.surgery import (
     ChannelGroups,
@@ -23,10 +22,9 @@ from creases.network.surgery import (
     remove_channels,
     union_channels,
 )
-from creases.prune._evaluation import as_module, check_accuracy, check_samples, evaluate
+from creases.prune._evaluation import Tune, as_module, check_accuracy, check_samples, evaluate, tuner
 from creases.prune._results import PruningResult, PruningStep
 from creases.prune._selection import Candidates, Selection, Target
-from creases.prune._tuner import Tune, tuner
 
 #: Called after each step with its record and the model.
 Callback = Callable[[PruningStep, nn.Module], None]

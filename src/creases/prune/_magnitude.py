@@ -11,16 +11,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from creases._arguments import check_arguments
 from creases._schema import NUMBER, sequence
+from creases._validation import check_arguments
 from creases.errors import InputError, ReadError
 from creases.network import places
 from creases.network.surgery import AFFINE_LAYERS
 from creases.prune._channels import Callback, record_step
-from creases.prune._evaluation import as_module, check_accuracy, check_samples, evaluate
+from creases.prune._evaluation import Tune, as_module, check_accuracy, check_samples, evaluate, tuner
 from creases.prune._exact import exact
 from creases.prune._results import PruningResult, PruningStep
-from creases.prune._tuner import Tune, tuner
 
 #: Fractions of the weights that are set to zero, step by step.
 SPARSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)

@@ -13,8 +13,7 @@ from creases._program import ForwardPass
 from creases._typing import Floats
 from creases.network import Network
 from creases.regions._plane.complex import Complex, region_sides
-from creases.regions._plane.mesh import Mesh
-from creases.regions._plane.polygons import polygon_areas
+from creases.regions._plane.mesh import Mesh, polygon_areas
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 #: Microseconds that plain Python takes to cut a partition, for each vertex and class, about.

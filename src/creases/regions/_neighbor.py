@@ -11,8 +11,8 @@ from torch import Tensor
 
 from creases._program import ForwardPass, split_sides
 from creases.network import Network
+from creases.regions._locate import Ray, is_zero
 from creases.regions._polytope import Polytope
-from creases.regions._ray import Ray, is_zero
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 Sides = NDArray[np.int16]

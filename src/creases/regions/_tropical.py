@@ -14,11 +14,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases._arguments import check_arguments
 from creases._program import Step, check_chain
 from creases._schema import BOOL
 from creases._typing import Floats
-from creases._validation import check_count
+from creases._validation import check_arguments, check_count
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, PointsLike, as_network
 from creases.regions._halfspaces import UndecidedError, maximize

@@ -18,16 +18,15 @@ if TYPE_CHECKING:
         plot_section,
         plot_similarity,
     )
-    from creases.show._figures._dual import plot_dual
-    from creases.show._figures._effects import plot_effect, plot_importance
     from creases.show._figures._growth import GrowthView, plot_growth
     from creases.show._figures._line import plot_line
-    from creases.show._figures._network import plot_network
-    from creases.show._figures._plane import mark_points, plane_height, plot_plane
-    from creases.show._figures._safety_map import plot_safety_map
+    from creases.show._figures._network import plot_dual, plot_network
+    from creases.show._figures._plane import mark_points, plane_height, plot_plane, plot_safety_map
     from creases.show._figures._sensitivity import (
+        plot_effect,
         plot_gradients,
         plot_images,
+        plot_importance,
     )
     from creases.show._figures._space import plot_space
     from creases.show._figures._splines import plot_pieces, plot_spline, plot_tracks
@@ -92,7 +91,10 @@ __all__ = [
 
 _HOMES = {
     "_animation._animation": ("animate_growth",),
-    "_figures._cell": ("plot_cell", "plot_polytope"),
+    "_figures._cell": (
+        "plot_cell",
+        "plot_polytope",
+    ),
     "_figures._compare": (
         "plot_compression",
         "plot_disagreement",
@@ -100,24 +102,24 @@ _HOMES = {
         "plot_section",
         "plot_similarity",
     ),
-    "_figures._dual": ("plot_dual",),
-    "_figures._effects": (
-        "plot_effect",
-        "plot_importance",
-    ),
     "_figures._growth": (
         "GrowthView",
         "plot_growth",
     ),
     "_figures._line": ("plot_line",),
-    "_figures._network": ("plot_network",),
+    "_figures._network": (
+        "plot_dual",
+        "plot_network",
+    ),
     "_figures._plane": (
         "mark_points",
         "plane_height",
         "plot_plane",
+        "plot_safety_map",
     ),
-    "_figures._safety_map": ("plot_safety_map",),
     "_figures._sensitivity": (
+        "plot_effect",
+        "plot_importance",
         "plot_gradients",
         "plot_images",
     ),

@@ -31,19 +31,17 @@ Examples
 True
 """
 
-from creases.splines._batches import gradient_descent, squared_errors, stack_networks, unstack_network
+from creases.splines._coefficients import gradient_descent, squared_errors, stack_networks, unstack_network
 from creases.splines._convert import from_module, to_module, to_shallow, to_spline
 from creases.splines._deep import deep_breakpoints
-from creases.splines._dynamics.breakpoints import Breakpoints, breakpoints
-from creases.splines._dynamics.history import Frame, History
+from creases.splines._dynamics.history import Breakpoints, Frame, History, breakpoints
 from creases.splines._dynamics.tracker import Tracker
 from creases.splines._fit import SplineFit, fit
 from creases.splines._free_knots.optimal_fit import OptimalFit, optimal_fit
 from creases.splines._free_knots.warm_up import compile_kernels
 from creases.splines._initialise import Method, initialise
 from creases.splines._multivariate import Hyperplanes, to_hyperplanes
-from creases.splines._relocate import relocate
-from creases.splines._relocation import Relocation
+from creases.splines._relocation import Relocation, relocate
 from creases.splines._spline import Shallow, Spline, roughness
 
 __all__ = [

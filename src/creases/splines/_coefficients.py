@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
 
 from creases._program import propagate
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.network import Network
+from creases.lab import Batch, train
+from creases.network import Network, places, read
+from creases.splines._spline import Shallow
 
 
 class Coefficients(NamedTuple):
@@ -76,3 +81,96 @@ def coefficients(net: Network) -> Coefficients:
 
 
 _Propagated = tuple[Tensor, Tensor]  # coefficients (1 + d, *shape); (1, *shape), nonzero where it depends on units
+
+
+# The two layers around the bend of a torch module with one hidden layer, and their weights as arrays.
+
+
+class Layers(NamedTuple):
+    """The layer from the input to the units, and the one from the units to the output."""
+
+    enter: nn.Linear
+    leave: nn.Linear
+
+
+def hidden_layers(model: nn.Module) -> Layers:
+    """Return the two linear layers of a model with one hidden layer; nothing else may change values around its bend."""
+    if not isinstance(model, nn.Module):
+        raise InputError("model", "be a torch.nn.Module", type(model).__name__)
+    weights = coefficients(read(model))  # refuses deep networks and several outputs
+    hidden = places(model)
+    if len(hidden) == 1 and len(hidden[0].consumers) == 1 and len(weights.v):
+        enter, leave = (model.get_submodule(path) for path in (hidden[0].name, hidden[0].consumers[0].path))
+        if isinstance(enter, nn.Linear) and isinstance(leave, nn.Linear):
+            if enter.bias is None:
+                raise InputError(
+                    "model",
+                    "have a bias in its first layer",
+                    f"none in {hidden[0].name!r}",
+                    "all breakpoints would be at 0",
+                )
+            same = [(enter.weight, weights.W), (enter.bias, weights.b), (leave.weight[0], weights.v)]
+            if all(
+                parameter_array(ours).shape == read_.shape and (parameter_array(ours) == read_).all()
+                for ours, read_ in same
+            ):
+                return Layers(enter, leave)
+    raise InputError(
+        "model",
+        "have one hidden layer: nn.Linear, a ReLU or leaky ReLU, nn.Linear to the output, with nothing that changes "
+        "values between them (batch norm, scaling, clamps)",
+    )
+
+
+def parameter_array(parameter: Tensor) -> Floats:
+    """Return a copy of a parameter's values as a float64 array."""
+    return parameter.detach().double().cpu().numpy().copy()
+
+
+def write_parameter(parameter: Tensor, values: Floats) -> None:
+    """Overwrite the values of a parameter in place."""
+    with torch.no_grad():
+        parameter.copy_(torch.from_numpy(np.asarray(values)))
+
+
+# Batches of networks of one input, and their training by gradient descent.
+
+
+def unstack_network(batch: Batch, k: int) -> Shallow:
+    """Return network k of a batch with one input, one hidden layer and one output."""
+    if len(batch.weights) != 2 or batch.widths[0] != 1 or batch.widths[-1] != 1:
+        raise InputError("batch", "have one input, one hidden layer and one output", f"widths {batch.widths}")
+    (W, V), (b, c) = ([layer[k] for layer in stack] for stack in (batch.weights, batch.biases))
+    return Shallow(W[:, 0], b, V[0], float(c[0]), leak=np.full(len(W), batch.leak))
+
+
+def stack_networks(nets: Sequence[Shallow]) -> Batch:
+    """Return networks of equal width and leak, without a skip, as a batch in float64.
+
+    Examples
+    --------
+    >>> nets = [Shallow([1, -1], [0, 0], [1, 1]), Shallow([1, 1], [0, -1], [1, -2])]
+    >>> stack_networks(nets).outputs([[-2.0], [2.0]])[:, :, 0]
+    array([[2., 2.],
+           [0., 0.]])
+    """
+    leaks = {leak for net in nets for leak in net.leak.tolist()}
+    if len({net.width for net in nets}) != 1 or len(leaks) > 1 or any(net.c1 for net in nets):
+        raise InputError("nets", "have the same width, the same leak for all units and no skip")
+    weights = np.stack([net.w[:, None] for net in nets]), np.stack([net.v[None] for net in nets])
+    biases = np.stack([net.b for net in nets]), np.array([[net.c0] for net in nets])
+    return Batch(weights, biases, leaks.pop() if leaks else 0.0)
+
+
+def squared_errors(batch: Batch, x: ArrayLike, y: ArrayLike) -> Floats:
+    """Return the mean squared errors (B,) of networks on samples (n,); not finite where a network has diverged."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return batch.losses(np.asarray(x)[:, None], y, "squared_error")
+
+
+def gradient_descent(batch: Batch, x: ArrayLike, y: ArrayLike, *, steps: int, lr: ArrayLike) -> Batch:
+    """Train networks of one input and one output by full-batch gradient descent on the mean squared error.
+
+    Samples are (n,), shared by all networks, or (B, n), different for each; the learning rate is a number or (B,).
+    """
+    return train(batch, np.asarray(x)[..., None], y, epochs=steps, loss="squared_error", optimizer="sgd", lr=lr).batch

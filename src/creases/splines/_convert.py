@@ -12,10 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from creases._arguments import check_arguments
 from creases._schema import BOOL, instance
 from creases._typing import Floats
-from creases._validation import check_choice
+from creases._validation import check_arguments, check_choice
 from creases.errors import InputError
 from creases.network import as_network
 from creases.splines._coefficients import coefficients

@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from creases._arguments import check_arguments
 from creases._schema import BOOL
 from creases._typing import Floats, Progress
-from creases._validation import check_choice, check_count, check_number, check_samples
+from creases._validation import check_arguments, check_choice, check_count, check_number, check_samples
 from creases.errors import InputError
 from creases.lab import Batch
-from creases.splines._batches import gradient_descent, squared_errors, stack_networks, unstack_network
+from creases.splines._coefficients import gradient_descent, squared_errors, stack_networks, unstack_network
 from creases.splines._convert import from_module, to_module
 from creases.splines._dynamics.history import History
 from creases.splines._dynamics.tracker import Tracker
 from creases.splines._free_knots.optimal_fit import OptimalFit, optimal_fit
 from creases.splines._initialise import METHODS, Method, initialise
-from creases.splines._relocate import relocate
+from creases.splines._relocation import relocate
 from creases.splines._spline import Shallow
 
 #: About how often the breakpoints are recorded during training, and how often they are relocated.

@@ -12,7 +12,7 @@ from torch import nn
 from creases._typing import Floats
 from creases._validation import check_choice, check_finite, check_number, check_numbers, check_seed, check_vector
 from creases.errors import InputError
-from creases.splines._layers import Layers, hidden_layers, parameter_array, write_parameter
+from creases.splines._coefficients import Layers, hidden_layers, parameter_array, write_parameter
 
 #: The best density of many knots for squared error is like ``|f''|^(1 / (2 + 1/2))``.
 _POWER = 2 / 5

@@ -4,18 +4,204 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
+from scipy.linalg import cho_factor, cho_solve
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from creases._validation import check_count, check_samples
+from creases._schema import INTEGER, instance
+from creases._typing import Floats
+from creases._validation import check_arguments, check_count, check_number, check_samples
+from creases.errors import InputError
 from creases.network.surgery import check_optimizer, reset_optimizer_state
+from creases.splines._coefficients import hidden_layers, write_parameter
 from creases.splines._convert import from_module
-from creases.splines._layers import hidden_layers, write_parameter
-from creases.splines._relocate import RelocationResult, relocate
+from creases.splines._spline import Shallow
+
+# Move the least useful breakpoints of a network to where they reduce the error most.
+
+
+@dataclass(frozen=True)
+class Move:
+    """The move of one unit's breakpoint, after which all outgoing weights are fitted again."""
+
+    unit: int
+    old: float  #: the breakpoint before; NaN if the unit had none (w = 0)
+    new: float
+    error_before: float  #: sum of squared errors without the move
+    error_after: float
+
+
+@dataclass(frozen=True, eq=False)
+class RelocationResult:
+    """A network after :func:`relocate`."""
+
+    net: Shallow
+    moves: tuple[Move, ...]
+    error_before: float  #: sum of squared errors of the original network
+    error_after: float
+
+
+@check_arguments(net=instance("Shallow"), max_moves=INTEGER)
+def relocate(
+    net: Shallow,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    max_moves: int = 3,
+    ridge: float = 1e-5,
+    gain: float = 0.01,
+    bias: bool = True,
+) -> RelocationResult:
+    """Fit the outgoing weights, then move the least useful breakpoints while the error decreases.
+
+    A move takes the unit whose removal costs least, ``v_i^2 / (G^-1)_ii`` with G the Gram matrix of the ridge
+    regression, to the midpoint between two neighbouring x where a new unit, active on the right, gains most:
+    ``(r . phi)^2 / phi' M phi`` with M the projection orthogonal to the other units. The new unit's ``|w|`` is the
+    median of all. Both formulas are exact for the objective of the ridge regression. Finally every unit is scaled so
+    that ``w^2 + b^2 = v^2``, which does not change the function.
+
+    Parameters
+    ----------
+    net
+        The network; its skip ``c1`` is not changed.
+    x, y
+        Samples (N,).
+    max_moves
+        Largest number of moves.
+    ridge
+        Factor of the penalty ``ridge N ||v||^2`` of the fit.
+    gain
+        Fraction by which a move must reduce the sum of squared errors; the first that does not is undone and the last.
+    bias
+        Whether to fit the output's bias ``c0`` too, without a penalty.
+
+    Returns
+    -------
+    RelocationResult
+        The new network, the moves, and the errors before and after.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from creases.splines import Shallow, relocate
+    >>> x = np.linspace(-1, 1, 41)
+    >>> net = Shallow(w=[1, -1, 1], b=[0, 0, 5], v=[1, 1, 0])  # |x|; the third breakpoint is beyond the samples
+    >>> moved = relocate(net, x, np.abs(x) + np.maximum(x - 0.52, 0))
+    >>> [(move.unit, round(move.new, 3)) for move in moved.moves]
+    [(2, 0.525)]
+    """
+    places, values = check_samples(x, y)
+    ridge, gain = check_number(ridge, "ridge", above=0), check_number(gain, "gain", least=0, below=1)
+    data = _Samples(places, values - net.c1 * places, ridge * max(len(places), 1), bias)
+    if net.width == 0:
+        raise InputError("net", "have at least one unit", "none")
+    if not len(places):
+        raise InputError("x", "have at least one sample", "none")
+    before = data.error(net)
+    fitted = data.refit(net)
+    net, error = (fitted, data.error(fitted)) if data.error(fitted) < before else (net, before)
+    moves: list[Move] = []
+    while len(moves) < max_moves:
+        unit = data.least_useful(fitted)
+        place = data.best_place(fitted, unit)
+        if place is None:
+            break
+        trial = data.refit(_move_breakpoint(fitted, unit, place))
+        after = data.error(trial)
+        if not after < (1 - gain) * error:
+            break
+        old = -fitted.b[unit] / fitted.w[unit] if fitted.w[unit] else np.nan
+        moves.append(Move(unit, float(old), place, error, after))
+        net, fitted, error = trial, trial, after
+    return RelocationResult(balance_units(net), tuple(moves), before, error)
+
+
+def balance_units(net: Shallow) -> Shallow:
+    """Return the same function with ``w^2 + b^2 = v^2`` for every unit for which neither side is 0."""
+    norms = np.hypot(net.w, net.b)
+    some = (norms > 0) & (net.v != 0)
+    scale = np.sqrt(np.abs(net.v), where=some, out=np.ones_like(norms))
+    scale = np.divide(scale, np.sqrt(norms), where=some, out=np.ones_like(norms))
+    return replace(net, w=net.w * scale, b=net.b * scale, v=net.v / scale)
+
+
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    """Samples (N,), and how outgoing weights are fitted to them."""
+
+    x: Floats
+    y: Floats  #: targets minus the skip
+    penalty: float
+    bias: bool
+
+    def features(self, net: Shallow) -> Floats:
+        """Return the values of the units, (N, H), centred if the bias is fitted."""
+        z = self.x[:, None] * net.w + net.b
+        return self.centre(np.where(z > 0, z, net.leak * z))
+
+    def centre(self, values: Floats) -> Floats:
+        """Return values (N, ...) minus their mean if the bias is fitted."""
+        return values - values.mean(axis=0) if self.bias else values
+
+    def target(self, net: Shallow) -> Floats:
+        """Return what the units are fitted to, (N,)."""
+        return self.centre(self.y) if self.bias else self.y - net.c0
+
+    def error(self, net: Shallow) -> float:
+        """Return the sum of squared errors."""
+        return float(((replace(net, c1=0.0)(self.x) - self.y) ** 2).sum())
+
+    def gram(self, features: Floats) -> Floats:
+        """Return the Gram matrix (H, H) of features (N, H), with the penalty."""
+        return np.asarray(features.T @ features + self.penalty * np.eye(features.shape[1]))
+
+    def refit(self, net: Shallow) -> Shallow:
+        """Return the network with the outgoing weights of the ridge regression."""
+        features = self.features(net)
+        v = cho_solve(cho_factor(self.gram(features)), features.T @ self.target(net))
+        fitted = replace(net, v=v)
+        if not self.bias:
+            return fitted
+        return replace(fitted, c0=net.c0 + float((self.y - replace(fitted, c1=0.0)(self.x)).mean()))
+
+    def least_useful(self, net: Shallow) -> int:
+        """Return the unit whose removal costs least."""
+        inverse = cho_solve(cho_factor(self.gram(self.features(net))), np.eye(net.width))
+        return int(np.argmin(net.v**2 / np.diag(inverse)))
+
+    def best_place(self, net: Shallow, unit: int) -> float | None:
+        """Return the midpoint between samples to which moving a unit gains most; None if there is none."""
+        distinct = np.unique(self.x)
+        midpoints = distinct[:-1] + np.diff(distinct) / 2
+        if not len(midpoints):
+            return None
+        size = _median_weight(net)
+        z = size * (self.x[:, None] - midpoints)
+        new = self.centre(np.where(z > 0, z, net.leak[unit] * z))  # (N, midpoints)
+        others = np.delete(self.features(net), unit, axis=1)
+        off = new - others @ cho_solve(cho_factor(self.gram(others)), others.T @ new)
+        gains = (self.target(net) @ off) ** 2 / ((new * off).sum(axis=0) + self.penalty)
+        return float(midpoints[np.argmax(gains)])
+
+
+def _move_breakpoint(net: Shallow, unit: int, place: float) -> Shallow:
+    """Return the network with one unit's breakpoint at a place, active on the right."""
+    w, b = net.w.copy(), net.b.copy()
+    w[unit] = _median_weight(net)
+    b[unit] = -w[unit] * place
+    return replace(net, w=w, b=b)
+
+
+def _median_weight(net: Shallow) -> float:
+    """Return the median |w| of the units that have a breakpoint."""
+    sizes = np.abs(net.w[net.w != 0])
+    return float(np.median(sizes)) if len(sizes) else 1.0
 
 
 class Relocation:

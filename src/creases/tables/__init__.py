@@ -18,18 +18,16 @@ if TYPE_CHECKING:
     from creases.tables._encoding.encoding import TableEncoding
     from creases.tables._estimators.growing import GrowingClassifier, GrowingRegressor
     from creases.tables._estimators.tables import TableClassifier, TableRegressor
-    from creases.tables._explain.columns import Columns
     from creases.tables._explain.effects import CategoryEffect, NumberEffect, effects
     from creases.tables._explain.importance import Importance, importance, interactions
-    from creases.tables._fit.describe import describe_stage, describe_step
+    from creases.tables._explain.table import Columns
     from creases.tables._fit.experiment import Experiment
-    from creases.tables._fit.fit_table import fit_problem, fit_table, make_curve_config
+    from creases.tables._fit.fit_table import describe_stage, describe_step, fit_problem, fit_table, make_curve_config
     from creases.tables._fit.grow_table import grow_table, make_growth_config
     from creases.tables._fit.snapshots import Snapshot, Snapshots
     from creases.tables._fit.threshold import shift_decision
-    from creases.tables._folder.folder import RunFile, lock_folder, prepare_folder
+    from creases.tables._folder.folder import RunFile, lock_folder, model_to_dict, prepare_folder
     from creases.tables._folder.model_loading import load
-    from creases.tables._folder.model_saving import model_to_dict
     from creases.tables._folder.saved_run import SavedRun, load_run
     from creases.tables._folder.settings import FitSettings, RunSettings, load_settings, name_result, resolve_data
     from creases.tables._model.grown_model import GrownModel
@@ -49,14 +47,12 @@ if TYPE_CHECKING:
         ClassificationMetrics,
         RegressionMetrics,
     )
-    from creases.tables._split.options import CurveConfig
-    from creases.tables._split.split import MIN_ROWS, TableSplit, data_box
+    from creases.tables._split.split import MIN_ROWS, CurveConfig, TableSplit, data_box
     from creases.tables._words.card import points_card
     from creases.tables._words.changes import RowChanges, find_changes
     from creases.tables._words.facts import certify_model
-    from creases.tables._words.graphs import LevelGraph, NumberGraph, fitted_rows, model_graphs
+    from creases.tables._words.graphs import LevelGraph, NumberGraph, PairGraph, fitted_rows, model_graphs
     from creases.tables._words.model_text import describe_model
-    from creases.tables._words.pair_graphs import PairGraph
     from creases.tables._words.row_text import RowExplanation, explain_row
 
 __all__ = [
@@ -132,28 +128,72 @@ __all__ = [
 # scikit-learn and pandas take seconds.
 _HOMES = {
     "_encoding.encoding": ("TableEncoding",),
-    "_estimators.growing": ("GrowingClassifier", "GrowingRegressor"),
-    "_estimators.tables": ("TableClassifier", "TableRegressor"),
-    "_explain.columns": ("Columns",),
-    "_explain.effects": ("CategoryEffect", "NumberEffect", "effects"),
-    "_explain.importance": ("Importance", "importance", "interactions"),
-    "_fit.describe": ("describe_stage", "describe_step"),
+    "_estimators.growing": (
+        "GrowingClassifier",
+        "GrowingRegressor",
+    ),
+    "_estimators.tables": (
+        "TableClassifier",
+        "TableRegressor",
+    ),
+    "_explain.effects": (
+        "CategoryEffect",
+        "NumberEffect",
+        "effects",
+    ),
+    "_explain.importance": (
+        "Importance",
+        "importance",
+        "interactions",
+    ),
+    "_explain.table": ("Columns",),
     "_fit.experiment": ("Experiment",),
-    "_fit.fit_table": ("fit_problem", "fit_table", "make_curve_config"),
-    "_fit.grow_table": ("grow_table", "make_growth_config"),
-    "_fit.snapshots": ("Snapshot", "Snapshots"),
+    "_fit.fit_table": (
+        "describe_stage",
+        "describe_step",
+        "fit_problem",
+        "fit_table",
+        "make_curve_config",
+    ),
+    "_fit.grow_table": (
+        "grow_table",
+        "make_growth_config",
+    ),
+    "_fit.snapshots": (
+        "Snapshot",
+        "Snapshots",
+    ),
     "_fit.threshold": ("shift_decision",),
-    "_folder.folder": ("RunFile", "lock_folder", "prepare_folder"),
+    "_folder.folder": (
+        "RunFile",
+        "lock_folder",
+        "prepare_folder",
+        "model_to_dict",
+    ),
     "_folder.model_loading": ("load",),
-    "_folder.model_saving": ("model_to_dict",),
-    "_folder.saved_run": ("SavedRun", "load_run"),
-    "_folder.settings": ("FitSettings", "RunSettings", "load_settings", "name_result", "resolve_data"),
+    "_folder.saved_run": (
+        "SavedRun",
+        "load_run",
+    ),
+    "_folder.settings": (
+        "FitSettings",
+        "RunSettings",
+        "load_settings",
+        "name_result",
+        "resolve_data",
+    ),
     "_model.grown_model": ("GrownModel",),
     "_model.row_model": ("RowModel",),
     "_model.table_model": ("TableModel",),
     "_reading.files": ("read_columns",),
-    "_reading.table": ("parse_table", "read_table"),
-    "_scores.advice": ("Comparison", "compare_models"),
+    "_reading.table": (
+        "parse_table",
+        "read_table",
+    ),
+    "_scores.advice": (
+        "Comparison",
+        "compare_models",
+    ),
     "_scores.baselines": (
         "Baseline",
         "baseline_warnings",
@@ -161,16 +201,34 @@ _HOMES = {
         "compare_with_linear",
         "metrics_summary",
     ),
-    "_scores.metrics": ("ClassificationMetrics", "RegressionMetrics"),
-    "_split.options": ("CurveConfig",),
-    "_split.split": ("MIN_ROWS", "TableSplit", "data_box"),
+    "_scores.metrics": (
+        "ClassificationMetrics",
+        "RegressionMetrics",
+    ),
+    "_split.split": (
+        "CurveConfig",
+        "MIN_ROWS",
+        "TableSplit",
+        "data_box",
+    ),
     "_words.card": ("points_card",),
-    "_words.changes": ("RowChanges", "find_changes"),
+    "_words.changes": (
+        "RowChanges",
+        "find_changes",
+    ),
     "_words.facts": ("certify_model",),
-    "_words.graphs": ("LevelGraph", "NumberGraph", "fitted_rows", "model_graphs"),
+    "_words.graphs": (
+        "LevelGraph",
+        "NumberGraph",
+        "fitted_rows",
+        "model_graphs",
+        "PairGraph",
+    ),
     "_words.model_text": ("describe_model",),
-    "_words.pair_graphs": ("PairGraph",),
-    "_words.row_text": ("RowExplanation", "explain_row"),
+    "_words.row_text": (
+        "RowExplanation",
+        "explain_row",
+    ),
 }
 __getattr__ = open_on_use(__name__, _HOMES)
 

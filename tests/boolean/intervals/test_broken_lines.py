@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import creases
-from creases.boolean.intervals._broken_lines import BrokenLine, compose_lines
+from creases.boolean.intervals._intervals import BrokenLine, compose_lines
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.1, 0.7])

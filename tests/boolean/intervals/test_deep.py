@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import creases
-from creases.boolean.intervals._deep import deep_interval_network, layers_needed
+from creases.boolean.intervals._constructions import deep_interval_network, layers_needed
 from creases.boolean.intervals._intervals import Intervals
 from creases.errors import InputError
 

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import creases
-from creases.boolean.intervals._broken_lines import BrokenLine, compose_lines
-from creases.boolean.intervals._intervals import Intervals
-from creases.boolean.intervals._wide import units_needed, wide_interval_network
+from creases.boolean.intervals._constructions import units_needed, wide_interval_network
+from creases.boolean.intervals._intervals import BrokenLine, Intervals, compose_lines
 from creases.errors import InputError
 
 LEAKS = [0.0, 0.01, 0.1, 0.5, 0.9]

@@ -130,7 +130,7 @@ def test_a_card_says_what_the_result_holds(results, classifier):
 
 @pytest.mark.slow
 def test_a_picture_with_more_detail_than_pixels_stays_small():
-    from creases.show.notebook._picture import draw
+    from creases.show.notebook._card import draw
 
     noise = np.random.default_rng(0).random((900, 900, 3))
     assert len(draw(lambda ax: ax.imshow(noise, interpolation="nearest"))) < LIMIT

@@ -1,9 +1,8 @@
 import pytest
 
-from creases.show.report import _comparison_planes as planes
 from creases.show.report import _comparisons as comparisons
-from creases.show.report import _pieces as pieces
-from creases.show.report import _sensitivity as sensitivity
+from creases.show.report import _influence as influence
+from creases.show.report import _network_sections as network_sections
 
 
 @pytest.fixture
@@ -15,6 +14,6 @@ def drawn(monkeypatch):
         figures.append(draw())
         return {"light": "data:,", "dark": "data:,"}
 
-    for room in (comparisons, pieces, planes, sensitivity):
+    for room in (comparisons, influence, network_sections):
         monkeypatch.setattr(room, "render_themes", once)
     return figures

@@ -11,8 +11,7 @@ from creases.cli.compare._report import write
 from creases.compare import similarity
 from creases.compare.differences import difference_at_samples
 from creases.errors import FileError, InputError
-from creases.show.report._comparison_planes import _choose_three
-from creases.show.report._comparisons import write_comparison_report
+from creases.show.report._comparisons import _choose_three, write_comparison_report
 from report_pages import read
 
 RNG = np.random.default_rng(0)

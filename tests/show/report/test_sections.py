@@ -10,8 +10,8 @@ from torch import nn
 
 import creases
 from creases.errors import InputError
-from creases.show.report._formatting import format_float, format_integer
-from creases.show.report._sections import network_sections
+from creases.show.report._network_sections import network_sections
+from creases.show.report._page import format_float, format_integer
 from creases.show.report._subject import count_parameters
 
 BOX = [(-1.0, 1.0), (-1.0, 1.0)]

@@ -8,9 +8,9 @@ import sys
 import pytest
 import torch
 
-from creases.show.studio import _memory
+from creases.show.studio import _limits as _memory
+from creases.show.studio._limits import is_out_of_memory
 from creases.show.studio._live_run import LiveRun
-from creases.show.studio._memory import is_out_of_memory
 from studio_page import MOONS, Page
 
 #: Allocates 50 MB, then 500 MB, with a limit of 200 MB.

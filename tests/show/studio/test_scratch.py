@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from creases.errors import RequestError
-from creases.show.studio import _scratch
-from creases.show.studio._scratch import scratch_folder
+from creases.show.studio import _limits as _scratch
+from creases.show.studio._limits import scratch_folder
 
 #: Holds a folder until it is killed.
 _HOLD = """

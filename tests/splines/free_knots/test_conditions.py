@@ -13,7 +13,7 @@ from sklearn.isotonic import isotonic_regression
 
 from creases.errors import InputError
 from creases.splines import optimal_fit
-from creases.splines._free_knots.constraints import constrained_least_squares
+from creases.splines._free_knots.constrained_fit import constrained_least_squares
 
 
 def noisy(seed, n=40):

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from creases import GrowingClassifier, GrowingRegressor
 from creases.growth import GrowthConfig
 from creases.tables import Experiment
-from creases.tables._fit.linear_model import INVERSE_PENALTIES, RIDGE_ALPHAS, choose_penalty
+from creases.tables._fit.experiment import INVERSE_PENALTIES, RIDGE_ALPHAS, choose_penalty
 from creases.tables._split.split import TableSplit
 
 N = 120

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import creases
-from creases.tables._fit.linear_start import linear_start
+from creases.tables._fit.experiment import linear_start
 
 
 def _live(n: int) -> torch.Tensor:

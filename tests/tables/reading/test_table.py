@@ -8,7 +8,7 @@ import pytest
 
 from creases.errors import FileError, InputError
 from creases.tables import parse_table, read_table
-from creases.tables._reading import csv_file
+from creases.tables._reading import files as csv_file
 
 FLOWERS = "length,colour,kind\n1.5,red,rose\n0.5,blue,violet\n1.4,white,rose\n0.4,blue,violet\n"
 

@@ -6,8 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from creases.tables._stages import penalized
 from creases.tables._stages.basis import CurveBasis
-from creases.tables._stages.constraints import project, shape_rows
-from creases.tables._stages.penalized import Fit
+from creases.tables._stages.penalized import Fit, project, shape_rows
 from creases.tables._stages.rows import Rows
 
 

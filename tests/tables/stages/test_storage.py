@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from creases.tables._stages.model import CurveModel
-from creases.tables._stages.parts import Curve, Units
+from creases.tables._stages.model import Curve, CurveModel, Units
 
 
 def make_model() -> CurveModel:

@@ -9,7 +9,8 @@ import pytest
 
 from creases.tables._split import split
 from creases.tables._stages import fit
-from creases.tables._streaming import draw, files, head
+from creases.tables._streaming import files, head
+from creases.tables._streaming import table as draw
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from creases.errors import InputError
 from creases.tables import CurveConfig, read_table
 from creases.tables._encoding import transformer
 from creases.tables._encoding.transformer import fit_category
-from creases.tables._streaming import counts
-from creases.tables._streaming.counts import ValueCounts
+from creases.tables._streaming import summary as counts
 from creases.tables._streaming.files import find_files
+from creases.tables._streaming.summary import ValueCounts
 from creases.tables._streaming.table import open_table
 
 from .conftest import write_parts

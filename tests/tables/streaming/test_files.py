@@ -11,7 +11,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from creases._engines._serial import Serial
+from creases._engines._local import Serial
 from creases.errors import FileError, InputError
 from creases.tables import CurveConfig
 from creases.tables._streaming import files

@@ -13,8 +13,8 @@ import pytest
 import creases
 from creases.errors import InputError
 from creases.tables import CurveConfig, TableSplit, read_table
-from creases.tables._streaming import spool as spooled
-from creases.tables._streaming.spool import spool
+from creases.tables._streaming import passes as spooled
+from creases.tables._streaming.passes import spool
 from creases.tables._streaming.table import open_table
 
 from .conftest import make_table, write_parts

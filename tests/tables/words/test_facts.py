@@ -5,9 +5,8 @@ import pytest
 
 from creases.certify import monotone
 from creases.tables._words.facts import _is_shown_by_curve, certify_model
-from creases.tables._words.ranges import InputRanges
 from creases.tables._words.stability import measure_stability
-from creases.tables._words.terms import Terms
+from creases.tables._words.terms import InputRanges, Terms
 from readable_models import make_model, random_model
 
 TEXT = "weight (lb),age,home,y\n" + "".join(

@@ -9,12 +9,10 @@ import creases
 from creases.errors import InputError
 from creases.tables import CurveConfig, TableSplit
 from creases.tables._model.grown_model import grown_model
-from creases.tables._words.changes import find_changes
+from creases.tables._words.changes import cheapest_choice, find_changes
+from creases.tables._words.column_text import column_options
 from creases.tables._words.goals import Goal, parse_goal
-from creases.tables._words.options import column_options
-from creases.tables._words.ranges import InputRanges, date_options
-from creases.tables._words.search import cheapest_choice
-from creases.tables._words.terms import Terms
+from creases.tables._words.terms import InputRanges, Terms, date_options
 from readable_models import make_model, random_model
 
 

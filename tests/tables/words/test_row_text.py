@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from creases import problems
 from creases.tables._stages.fit import fit_curves
-from creases.tables._words.cells import decode_row
+from creases.tables._words.column_text import decode_row
 from creases.tables._words.points import probability, share_probability
 from creases.tables._words.row_text import explain_row
 from creases.tables._words.terms import Terms

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from creases.tables import describe_model
-from creases.tables._stages.parts import Reason, Units
+from creases.tables._stages.model import Reason, Units
 from readable_models import make_model
 
 TEXT = "age,town,smoker,income,y\n" + "".join(

@@ -5,10 +5,14 @@
 :func:`sawtooth_network`, :func:`max_changes_network`; so for :func:`creases.boolean.parity_network`.
 """
 
-from creases.boolean.intervals._broken_lines import BrokenLine
-from creases.boolean.intervals._deep import deep_interval_network, layers_needed
+from creases.boolean.intervals._constructions import (
+    deep_interval_network,
+    layers_needed,
+    units_needed,
+    wide_interval_network,
+)
+from creases.boolean.intervals._intervals import BrokenLine
 from creases.boolean.intervals._sawtooth import max_changes_network, sawtooth_network
-from creases.boolean.intervals._wide import units_needed, wide_interval_network
 
 __all__ = [
     "BrokenLine",

@@ -14,9 +14,8 @@ from torch import nn
 
 from creases._validation import check_count
 from creases.boolean._functions import check_bits
-from creases.boolean.intervals._broken_lines import BrokenLine, check_leak, compose_lines
-from creases.boolean.intervals._intervals import Intervals
-from creases.boolean.intervals._wide import alternating_line, units_needed
+from creases.boolean.intervals._constructions import alternating_line, units_needed
+from creases.boolean.intervals._intervals import BrokenLine, Intervals, check_leak, compose_lines
 from creases.errors import InputError
 
 

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from creases._arguments import check_arguments
 from creases._display import to_html
 from creases._schema import INTEGER, sequence
 from creases._typing import Floats
-from creases._validation import check_count, check_number
+from creases._validation import check_arguments, check_count, check_number
 from creases.certify._nearest.best import Best, find_changes
 from creases.certify._nearest.evidence import GoalTree
 from creases.certify._nearest.exclusion import exclude_goal

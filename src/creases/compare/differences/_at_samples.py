@@ -12,10 +12,8 @@ from torch import Tensor
 from creases._text import plural
 from creases._typing import Floats, Ints
 from creases.certify.differences import as_pair
-from creases.compare._classes import check_classes
 from creases.compare._coefficients import check_batch, coefficients
-from creases.compare._decisions import decisions
-from creases.compare._format import format_largest, percent
+from creases.compare._decisions import check_classes, decisions, format_largest, percent
 from creases.errors import InputError
 from creases.network import Network, PointsLike
 

@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from creases._text import plural
 from creases._typing import Floats, Ints
 from creases.certify.differences import Joint
-from creases.compare._format import format_largest, percent
+from creases.compare._decisions import format_largest, percent
 from creases.network import Network
 from creases.regions import LinePartition, PlanePartition, SpacePartition, line, plane, plane_through, space
 from creases.regions.geometry import SIGN_TOLERANCE, output_term_sizes

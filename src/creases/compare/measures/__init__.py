@@ -8,9 +8,7 @@ Order      ``similarity_order`` puts similar networks next to each other
 
 from creases.compare.measures._affine_map import affine_map, mapped_accuracies
 from creases.compare.measures._cka import coefficient_cka
-from creases.compare.measures._distance import cross_entropies, distances
-from creases.compare.measures._hidden import hidden_cka
-from creases.compare.measures._order import similarity_order
+from creases.compare.measures._distance import cross_entropies, distances, hidden_cka, similarity_order
 
 __all__ = [
     "affine_map",

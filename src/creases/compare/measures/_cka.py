@@ -16,9 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases._arguments import check_arguments
 from creases._schema import BOOL
-from creases._validation import check_numbers
+from creases._validation import check_arguments, check_numbers
 from creases.compare._coefficients import Coefficients
 from creases.errors import InputError
 

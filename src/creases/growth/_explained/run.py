@@ -19,8 +19,8 @@ from creases.growth._budget import Budget, Meter
 from creases.growth._checkpoint import ModelState, blame_checkpoint, load_checkpoint, save_checkpoint
 from creases.growth._config import MAY_CHANGE, GrowthConfig, check_setting, describe_run, describe_setting
 from creases.growth._explained.perceptron import Perceptron, Rows
-from creases.growth._explained.proposals import Proposals
 from creases.growth._explained.search import MIN_HELD, Growth, Judges, Limits, Round, Trained, advance
+from creases.growth._explained.units import Proposals
 from creases.growth._objective import Loss, objective
 from creases.growth._records import History, Record, smooth
 from creases.growth._samples import InMemorySamples

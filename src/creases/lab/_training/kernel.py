@@ -16,19 +16,200 @@ import numpy as np
 from creases._compiled import jit
 from creases.lab._simd._vectors import (
     SAMPLES,
+    add_products,
+    add_samples,
     apart,
+    exp,
     fetch_and_increment,
     fill,
     fma,
     inverse,
     load,
+    load_wide,
+    log1p,
+    size,
+    spread,
     sqrt,
     store,
+    store_wide,
     vectors,
+    where_less,
 )
-from creases.lab._training.layers import backward, forward, gradients
-from creases.lab._training.losses import slopes
-from creases.lab._training.order import bits_of, places, set_keys
+from creases.lab._training.task import bits_of, places, set_keys
+
+# One layer of a block of networks, for 8 samples: forwards, backwards, and its gradients.
+
+
+@numba.njit(forceinline=True)
+def _bend(row: Any, bent: Any, leak: Any) -> Any:
+    return where_less(fill(0.0, row), row, row, fill(leak, row) * row) if bent else row
+
+
+@numba.njit
+def forward(W: Any, w: Any, m: Any, o: Any, source: Any, s: Any, A: Any, a: Any, bent: Any, leak: Any) -> None:
+    """Rows a.. of A, for o units, from rows s.. of ``source``, of m units.
+
+    Units are taken by twos, here and below: each row that is read serves both.
+    """
+    apart()
+    for u in range(0, o - 1, 2):
+        first, second = spread(load(W, w + o * m + u)), spread(load(W, w + o * m + u + 1))
+        for k in range(m):
+            row = load_wide(source, s + k)
+            first = fma(spread(load(W, w + u * m + k)), row, first)
+            second = fma(spread(load(W, w + u * m + m + k)), row, second)
+        store_wide(A, a + u, _bend(first, bent, leak))
+        store_wide(A, a + u + 1, _bend(second, bent, leak))
+    if o % 2:
+        first = spread(load(W, w + o * m + o - 1))
+        for k in range(m):
+            first = fma(spread(load(W, w + (o - 1) * m + k)), load_wide(source, s + k), first)
+        store_wide(A, a + o - 1, _bend(first, bent, leak))
+
+
+@numba.njit
+def gradients(w: Any, m: Any, o: Any, source: Any, s: Any, A: Any, a: Any, G: Any) -> None:
+    """Add a layer's gradients to G, from the slopes by its outputs, rows a.. of A."""
+    apart()
+    for u in range(0, o - 1, 2):
+        first, second, at = load_wide(A, a + u), load_wide(A, a + u + 1), w + u * m
+        for k in range(m):
+            row = load_wide(source, s + k)
+            store(G, at + k, add_products(load(G, at + k), first, row))
+            store(G, at + m + k, add_products(load(G, at + m + k), second, row))
+        store(G, w + o * m + u, add_samples(load(G, w + o * m + u), first))
+        store(G, w + o * m + u + 1, add_samples(load(G, w + o * m + u + 1), second))
+    if o % 2:
+        first, at = load_wide(A, a + o - 1), w + (o - 1) * m
+        for k in range(m):
+            store(G, at + k, add_products(load(G, at + k), first, load_wide(source, s + k)))
+        store(G, w + o * m + o - 1, add_samples(load(G, w + o * m + o - 1), first))
+
+
+@numba.njit
+def backward(W: Any, w: Any, m: Any, o: Any, A: Any, s: Any, a: Any, leak: Any) -> None:
+    """Slopes by a layer's inputs before their bend, in the place of the inputs, rows s.. of A; from rows a.. of A."""
+    apart()
+    nothing = fill(0.0, load_wide(A, a))
+    for k in range(0, m - 1, 2):
+        first, second = nothing, nothing
+        for u in range(o):
+            row = load_wide(A, a + u)
+            first = fma(spread(load(W, w + u * m + k)), row, first)
+            second = fma(spread(load(W, w + u * m + k + 1)), row, second)
+        store_wide(A, s + k, _gate(first, load_wide(A, s + k), leak))
+        store_wide(A, s + k + 1, _gate(second, load_wide(A, s + k + 1), leak))
+    if m % 2:
+        first = nothing
+        for u in range(o):
+            first = fma(spread(load(W, w + u * m + m - 1)), load_wide(A, a + u), first)
+        store_wide(A, s + m - 1, _gate(first, load_wide(A, s + m - 1), leak))
+
+
+@numba.njit(forceinline=True)
+def _gate(row: Any, activity: Any, leak: Any) -> Any:
+    return where_less(fill(0.0, row), activity, row, fill(leak, row) * row)
+
+
+# The losses of 8 samples: their values, their slopes by the outputs, and which samples are correct.
+
+#: How the kernel calls the losses.
+CODES = {"cross_entropy": 0, "binary_cross_entropy": 1, "squared_error": 2}
+
+
+@numba.njit
+def slopes(kind: Any, Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any) -> None:
+    """Put the slopes of the loss in the place of the outputs; add up right samples and, if ``valued``, losses.
+
+    Parameters
+    ----------
+    kind
+        0, 1, 2 for cross-entropy, binary cross-entropy, squared error.
+    Z, z, C
+        Outputs in rows z to z + C of Z.
+    T
+        Targets: a row of classes or bits, or C rows of numbers.
+    K, k
+        Rows k, k + 1 of K: what each sample weighs in the mean, and 1 for samples that count (else 0).
+    count
+        Samples: 8. An argument, so that the compiler does not write the loops over them out.
+    sums
+        Two narrow vectors: correct samples, sum of losses.
+    """
+    if kind == 0:
+        _cross_entropy(Z, z, C, T, K, k, count, sums, valued)
+    elif kind == 1:
+        _binary(Z, z, T, K, k, count, sums, valued)
+    else:
+        _squared_error(Z, z, C, T, K, k, count, sums, valued)
+
+
+@numba.njit(forceinline=True)
+def _add(sums: Any, at: Any, more: Any) -> None:
+    store(sums, at, load(sums, at) + more)
+
+
+@numba.njit
+def _binary(Z: Any, z: Any, T: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any) -> None:
+    """log(1 + exp(-|f|)) + max(f, 0) - f y for the output f and y in {0, 1}; right if f > 0 is y = 1."""
+    apart()
+    for s in range(count):
+        f, y = load(Z, z * SAMPLES + s), load(T, s)
+        share, counts = load(K, k * SAMPLES + s), load(K, (k + 1) * SAMPLES + s)
+        one, zero = fill(1.0, f), fill(0.0, f)
+        e = exp(zero - size(f))
+        r = inverse(one + e)
+        store(Z, z * SAMPLES + s, (where_less(zero, f, r, e * r) - y) * share)
+        right = where_less(zero, f, y, one - y)
+        _add(sums, 0, where_less(size(f), fill(float("inf"), f), right * counts, zero))
+        if valued:
+            loss = log1p(e) + (where_less(zero, f, f, zero) - f * y)
+            _add(sums, 1, where_less(zero, counts, loss, zero))
+
+
+@numba.njit
+def _cross_entropy(Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any) -> None:
+    """log(sum of exp(f_j)) - f_y for the outputs f and the class y; right if y is the first largest output."""
+    apart()
+    for s in range(count):
+        first = z * SAMPLES + s
+        y, share, counts = load(T, s), load(K, k * SAMPLES + s), load(K, (k + 1) * SAMPLES + s)
+        one, zero, half = fill(1.0, y), fill(0.0, y), fill(0.5, y)
+        top, best, true_output, sizes = load(Z, first), zero, zero, zero
+        for j in range(C):
+            f, number = load(Z, first + j * SAMPLES), fill(j, y)
+            best = where_less(top, f, number, best)
+            top = where_less(top, f, f, top)
+            true_output = where_less(size(y - number), half, f, true_output)
+            sizes = sizes + size(f)
+        rest = zero  # of the sum of exp(f_j - top), but for the largest, which is 1
+        for j in range(C):
+            e = exp(load(Z, first + j * SAMPLES) - top)
+            store(Z, first + j * SAMPLES, e)
+            rest = rest + where_less(size(best - fill(j, y)), half, zero, e)
+        r = share * inverse(one + rest)
+        for j in range(C):
+            expected = where_less(size(y - fill(j, y)), half, share, zero)
+            store(Z, first + j * SAMPLES, fma(load(Z, first + j * SAMPLES), r, zero - expected))
+        right = where_less(size(best - y), half, counts, zero)
+        _add(sums, 0, where_less(sizes, fill(float("inf"), y), right, zero))
+        if valued:
+            _add(sums, 1, where_less(zero, counts, (top - true_output) + log1p(rest), zero))
+
+
+@numba.njit
+def _squared_error(Z: Any, z: Any, C: Any, T: Any, K: Any, k: Any, count: Any, sums: Any, valued: Any) -> None:
+    """Compute the mean over the outputs f of (f - y)^2."""
+    apart()
+    part = fill(1.0 / C, load(K, k * SAMPLES))
+    for j in range(C):
+        for s in range(count):
+            row = (z + j) * SAMPLES + s
+            share, counts = load(K, k * SAMPLES + s), load(K, (k + 1) * SAMPLES + s)
+            gap = load(Z, row) - load(T, j * SAMPLES + s)
+            store(Z, row, gap * (share * (part + part)))
+            if valued:
+                _add(sums, 1, gap * gap * part * counts)
 
 
 class Layout(NamedTuple):

@@ -5,7 +5,7 @@
 
 - A network's numbers depend on nothing but its own column of the task, whichever others are trained with it.
 - In epoch e (from 0, counted in each call) a network of seed s sees its samples in the order
-  ``creases.lab._training.order.order(s, e, n)``, cut into batches of ``batch_size``, of which the last may be smaller;
+  ``creases.lab._training.task.order(s, e, n)``, cut into batches of ``batch_size``, of which the last may be smaller;
   without ``batch_size`` in the order they have, in one step.
 - At the start of each epoch, before a step, a network with at least ``until_correct`` correct samples, or a mean loss
   below ``until_loss``, is frozen: its columns stay as they are.
@@ -25,13 +25,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from creases._arguments import check_arguments
 from creases._schema import NUMBER, sequence
-from creases._validation import as_array, check_choice, check_count, check_number, check_numbers
+from creases._validation import as_array, check_arguments, check_choice, check_count, check_number, check_numbers
 from creases.errors import InputError
 from creases.lab._training.batch import Batch
-from creases.lab._training.samples import Loss, check_samples
-from creases.lab._training.task import Array, Ends, Task, run
+from creases.lab._training.task import Array, Ends, Loss, Task, check_samples, run
 
 
 @dataclass(frozen=True, eq=False)

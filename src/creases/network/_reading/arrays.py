@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from creases._array_files import open_npz
+from creases._files import open_npz
 from creases._program._step import Step
 from creases._text import plural
 from creases._validation import check_number

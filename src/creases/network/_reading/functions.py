@@ -16,7 +16,7 @@ from creases._program._step import Step
 from creases.errors import CreasesError, LinkWarning, ReadError
 from creases.network._network import Network
 from creases.network._reading.builder import Value
-from creases.network._reading.operators.refused import MONOTONE, final_advice
+from creases.network._reading.operators.names import MONOTONE, final_advice
 from creases.network._reading.traced import Recorder, TracedTensor, Unreadable
 
 Function = Callable[[Any], Any]

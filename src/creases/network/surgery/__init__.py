@@ -1,6 +1,5 @@
 """Parts of the edits of torch modules in :mod:`creases.network`: coupled channels, layers, costs, optimizer state."""
 
-from creases.network.surgery._carriers import PRELU_SLOPE
 from creases.network.surgery._certificate import apply_and_measure, count_parameters
 from creases.network.surgery._channel_group import (
     ChannelGroup,
@@ -13,15 +12,15 @@ from creases.network.surgery._channel_group import (
 )
 from creases.network.surgery._channel_groups import channel_groups
 from creases.network.surgery._deepen import InsertedLayer, inserted_layers, remove_layer
+from creases.network.surgery._edits import copy_sharing_parameters, unwrap_module, without_side_effects
 from creases.network.surgery._function_names import BEND_FUNCTIONS, PASSING_FUNCTIONS
 from creases.network.surgery._layers import AFFINE_LAYERS, UnitTensors, count_outputs, input_tensors, output_tensors
 from creases.network.surgery._link import Link
 from creases.network.surgery._optimizer import check_optimizer, reset_optimizer_state
 from creases.network.surgery._place import get_layer
 from creases.network.surgery._places import find_place
-from creases.network.surgery._remove_channels import masked_channels, remove_channels
-from creases.network.surgery._sandbox import copy_sharing_parameters, unwrap_module, without_side_effects
-from creases.network.surgery._tracking import IS_OUTPUT
+from creases.network.surgery._remove import masked_channels, remove_channels
+from creases.network.surgery._tracking import IS_OUTPUT, PRELU_SLOPE
 
 __all__ = [
     "AFFINE_LAYERS",

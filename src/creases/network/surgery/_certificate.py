@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from creases.errors import InputError
+from creases.network.surgery._edits import without_side_effects
 from creases.network.surgery._place import Place
-from creases.network.surgery._sandbox import without_side_effects
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from creases._text import plural
 from creases.errors import InputError
 from creases.network.surgery import _optimizer as optimizers
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters, same_outputs
-from creases.network.surgery._flow import Use
+from creases.network.surgery._edits import unwrap_module
 from creases.network.surgery._function_names import BEND_FUNCTIONS
 from creases.network.surgery._layers import AFFINE_LAYERS
 from creases.network.surgery._place import Place
 from creases.network.surgery._places import Survey
-from creases.network.surgery._sandbox import unwrap_module
+from creases.network.surgery._tracking import Use
 
 #: Nonlinearities with ``f(f(x)) = f(x)``.
 _IDEMPOTENT = (nn.ReLU, nn.ReLU6, nn.Hardtanh)

@@ -8,12 +8,17 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from creases._arguments import check_arguments
 from creases._schema import BOOL
+from creases._validation import check_arguments
 from creases.errors import InputError
-from creases.network.surgery._carriers import carrier_values
 from creases.network.surgery._certificate import same_outputs
-from creases.network.surgery._flow import Flow
+from creases.network.surgery._edits import (
+    copy_sharing_parameters,
+    example,
+    explain_failed_run,
+    unwrap_module,
+    without_side_effects,
+)
 from creases.network.surgery._function_names import BEND_FUNCTIONS
 from creases.network.surgery._layers import (
     CARRIER_LAYERS,
@@ -25,14 +30,7 @@ from creases.network.surgery._layers import (
 from creases.network.surgery._link import Link
 from creases.network.surgery._place import Place, check_place, unit_cost
 from creases.network.surgery._resize import plan_addition
-from creases.network.surgery._sandbox import (
-    copy_sharing_parameters,
-    example,
-    explain_failed_run,
-    unwrap_module,
-    without_side_effects,
-)
-from creases.network.surgery._tracking import UnitTracker
+from creases.network.surgery._tracking import Flow, UnitTracker, carrier_values
 
 
 @check_arguments(refused=BOOL)

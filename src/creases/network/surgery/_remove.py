@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from operator import index
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.conv import _ConvTransposeNd
 from torch.optim import Optimizer
 
 from creases.errors import InputError
 from creases.network.surgery import _optimizer as optimizers
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
-from creases.network.surgery._layers import input_tensors
+from creases.network.surgery._channel_group import ChannelGroup, union_channels
+from creases.network.surgery._edits import Edit, Plan, plan_edits, unwrap_module
+from creases.network.surgery._layers import AFFINE_LAYERS, count_outputs, input_tensors, output_tensors
 from creases.network.surgery._place import Place, get_layer
 from creases.network.surgery._places import find_place
 from creases.network.surgery._resize import plan_removal
-from creases.network.surgery._sandbox import unwrap_module
 
 
 def remove(
@@ -95,3 +99,155 @@ def _unread(model: nn.Module, place: Place, units: list[int]) -> Iterable[bool]:
         axis = input_tensors(layer).weight_axis
         columns = link.columns(place.width)[units].flatten().to(weight.device)
         yield not bool(torch.count_nonzero(weight.detach().index_select(axis, columns)))
+
+
+# Removing groups of channels: rows, columns and entries of all layers that share them.
+
+
+def remove_channels(
+    model: nn.Module, groups: Sequence[ChannelGroup], *, optimizer: Optimizer | None = None, X: Tensor | None = None
+) -> Certificate:
+    """Remove groups of channels from a model, in place.
+
+    The outputs become those of the model with the columns that read these channels set to zero; all other values stay
+    the same bit for bit, in the optimizer too.
+
+    Parameters
+    ----------
+    groups
+        Some of ``channel_groups(model).groups``, as numbered in the model's present state; at least one output channel
+        of every layer must remain.
+    optimizer
+        The optimizer whose state is edited too.
+    X
+        Inputs (n, *shape) on which the change of the outputs is measured.
+
+    Returns
+    -------
+    Certificate
+        Its place names all layers that produce the channels, its widths are the sums of theirs, its ``bound`` is None.
+
+    Examples
+    --------
+    >>> from creases.network.surgery import channel_groups
+    >>> depthwise = nn.Conv2d(4, 4, 3, groups=4)
+    >>> model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), depthwise, nn.Flatten(), nn.Linear(4, 2))
+    >>> found = channel_groups(model, (1, 5, 5))
+    >>> certificate = remove_channels(model, found.groups[:1])
+    >>> model[0].out_channels, model[2].groups, model[4].in_features
+    (3, 3, 3)
+    """
+    model = unwrap_module(model)
+    optimizers.check_optimizer(optimizer, model)
+    layers = list(union_channels(group.outputs for group in groups))
+    _check_groups(model, groups)
+    before, width = count_parameters(model), _width(model, layers)
+    change = apply_and_measure(model, X, partial(apply_removal, model, groups, optimizer))
+    return Certificate(
+        action="remove channels",
+        place_name=", ".join(layers),
+        old_width=width,
+        new_width=_width(model, layers),
+        parameters_before=before,
+        parameters_after=count_parameters(model),
+        change=change,
+        bound=None,
+        place=None,
+    )
+
+
+def apply_removal(model: nn.Module, groups: Sequence[ChannelGroup], optimizer: Optimizer | None = None) -> list[Plan]:
+    """Remove groups of channels; return plans that restore them when they are applied in this order."""
+    undo: list[Plan] = []
+    for plan_side in (_plan_outputs, _plan_inputs):
+        plan = plan_side(model, groups, optimizer)
+        undo.insert(0, plan.inverse())
+        plan.apply()
+    return undo
+
+
+@contextmanager
+def masked_channels(model: nn.Module, groups: Sequence[ChannelGroup]) -> Iterator[None]:
+    """Run a model as if some channels were zero where they are read: its readers get weights without their columns."""
+    saved: list[tuple[nn.Module, nn.Parameter | None]] = []
+    try:
+        for path, numbers in union_channels(group.readers for group in groups).items():
+            layer = get_layer(model, path)
+            weight = layer._parameters["weight"]
+            assert weight is not None
+            axis = input_tensors(layer).weight_axis
+            columns = _along(weight, axis, numbers).to(weight.device)
+            saved.append((layer, weight))
+            layer._parameters["weight"] = nn.Parameter(weight.detach().index_fill(axis, columns, 0.0))
+        yield
+    finally:
+        for layer, weight in saved:
+            layer._parameters["weight"] = weight
+
+
+def _check_groups(model: nn.Module, groups: Sequence[ChannelGroup]) -> None:
+    if not groups:
+        raise InputError("groups", "have at least one group", "none")
+    for path, removed in union_channels(group.outputs for group in groups).items():
+        layer = get_layer(model, path)
+        width = count_outputs(layer)
+        if removed[-1] >= width:
+            raise InputError(
+                "groups", "be up to date", f"channel {removed[-1]} of {width} of {path!r}", "call channel_groups again"
+            )
+        if len(removed) == width:
+            raise InputError("groups", f"leave at least one channel of {path!r}", f"all {width}")
+
+
+def _plan_outputs(model: nn.Module, groups: Sequence[ChannelGroup], optimizer: Optimizer | None) -> Plan:
+    """Plan the removal of rows and biases."""
+    carriers = {path for group in groups for path in group.carriers}
+    edits, counters = [], []
+    for path, removed in union_channels(group.outputs for group in groups).items():
+        layer = get_layer(model, path)
+        tensors, counter = output_tensors(layer)
+        counters.append((layer, counter, int(getattr(layer, counter)) - len(removed)))
+        whole = path in carriers and isinstance(layer, _ConvTransposeNd)  # its weight has a row for each input
+        edits += _edits(layer, removed, [(name, axis) for name, axis in tensors if name != "weight" or not whole])
+    return plan_edits(edits, counters, optimizer)
+
+
+def _plan_inputs(model: nn.Module, groups: Sequence[ChannelGroup], optimizer: Optimizer | None) -> Plan:
+    """Plan the removal of columns, entries of batch norms and PReLUs, and whole groups of convolutions."""
+    carriers = {path for group in groups for path in group.carriers}
+    edits, counters = [], []
+    sides = (part for group in groups for part in (group.carriers, group.readers))
+    for path, removed in union_channels(sides).items():
+        layer = get_layer(model, path)
+        tensors, counter = input_tensors(layer)
+        size = int(getattr(layer, counter))
+        counters.append((layer, counter, size - len(removed)))
+        whole = path in carriers and isinstance(layer, AFFINE_LAYERS)
+        if whole:
+            counters.append((layer, "groups", int(layer.groups) * (size - len(removed)) // size))  # type: ignore[arg-type]
+        if not whole or isinstance(layer, _ConvTransposeNd):
+            edits += _edits(layer, removed, tensors)
+    return plan_edits(edits, counters, optimizer)
+
+
+def _edits(layer: nn.Module, removed: list[int], tensors: Sequence[tuple[str, int]]) -> list[Edit]:
+    """Return the edits that remove entries from the tensors of a layer."""
+    edits = []
+    for name, axis in tensors:
+        tensor = getattr(layer, name, None)
+        if tensor is not None:
+            keep = torch.ones(tensor.shape[axis], dtype=torch.bool)
+            keep[_along(tensor, axis, removed)] = False
+            edits.append(Edit(layer, name, axis, keep.nonzero().flatten()))
+    return edits
+
+
+def _along(tensor: Tensor, axis: int, channels: Sequence[int]) -> Tensor:
+    """Return the indices of channels along an axis; in grouped convolutions it counts positions in a group."""
+    return torch.tensor(sorted({channel % tensor.shape[axis] for channel in channels}), dtype=torch.int64)
+
+
+def _width(model: nn.Module, layers: Sequence[str]) -> int:
+    """Return the number of output channels of some layers."""
+    found = [get_layer(model, path) for path in layers]
+    return sum(count_outputs(layer) for layer in found)

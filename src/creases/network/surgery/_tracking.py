@@ -10,16 +10,56 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils._pytree import tree_leaves, tree_map
 
 from creases.network._reading.traced import as_subclass, base_name, function_name
 from creases.network.surgery import _function_names as names
-from creases.network.surgery._flow import Flow, Owners, Passage, Use
 from creases.network.surgery._layers import AFFINE_LAYERS, CARRIER_LAYERS, is_grouped, output_tensors
+from creases.network.surgery._place import Place, get_layer
+from creases.network.surgery._resize import Values
+
+# The flow of units through a model: the layers that read them, the operations between, why some are no place.
+
+Owners = frozenset[str]  # paths of the layers that produced some units
+
+
+@dataclass(frozen=True)
+class Passage:
+    """An operation between a layer and the next."""
+
+    op: str
+    module: str  #: path of the torch module that runs it, "" in forward code
+
+
+@dataclass
+class Use:
+    """How a run used a module."""
+
+    calls: int
+    like: Tensor  #: an empty tensor of its output's dtype and device
+    shape: tuple[int, ...]  #: of its output, with the batch axis
+    axis: int | None  #: axis of its output that counts units; None if they spread over several
+    owners: Owners  #: the layers whose units it returned
+
+
+@dataclass
+class Flow:
+    """What a run of a model revealed."""
+
+    first: dict[str, int] = field(default_factory=dict)  #: number of the first unit of each affine layer
+    columns: dict[str, Tensor] = field(default_factory=dict)  #: for each layer the unit of each column (0: none)
+    readers: dict[str, Owners] = field(default_factory=dict)  #: for each layer the producers of the units it reads
+    passages: dict[str, list[Passage]] = field(default_factory=dict)  #: by the layer that produced the units
+    refused: dict[str, str] = field(default_factory=dict)  #: why the units of a layer are no place
+    uses: dict[str, Use] = field(default_factory=dict)  #: of torch's own modules
+    outputs: list[Tensor] = field(default_factory=list)
+
 
 Function = Callable[..., Any]
 
@@ -332,3 +372,28 @@ def _is_torch_layer(module: nn.Module) -> bool:
     """Return whether a module is a layer of torch rather than a container."""
     containers = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
     return type(module).__module__.startswith("torch.nn") and not isinstance(module, containers)
+
+
+# Entries of carriers for new units: batch norms as the identity, PReLUs with torch's initial slope.
+
+#: Initial slope of torch's PReLU.
+PRELU_SLOPE = 0.25
+
+
+def carrier_values(model: nn.Module, place: Place, k: int) -> Values:
+    """Return the default entries of all carriers for k new units.
+
+    In eval mode batch norm is ``weight (x - mean) / sqrt(var + eps) + bias``; with weight 1, bias 0, mean 0 and
+    var = 1 - eps it is the identity.
+    """
+    values: Values = {}
+    for link in place.carriers:
+        layer = get_layer(model, link.path)
+        n = k * link.per_unit
+        if isinstance(layer, nn.PReLU):
+            values[link.path, "weight"] = torch.full((n,), PRELU_SLOPE)
+            continue
+        assert isinstance(layer, _BatchNorm)
+        values[link.path, "weight"] = torch.ones(n)
+        values[link.path, "running_var"] = torch.full((n,), 1 - layer.eps, dtype=torch.float64)
+    return values

@@ -12,14 +12,14 @@ from torch.optim import Optimizer
 
 from creases.errors import InputError
 from creases.network.surgery import _optimizer as optimizers
-from creases.network.surgery._carriers import carrier_values
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
+from creases.network.surgery._edits import unwrap_module
 from creases.network.surgery._layers import input_tensors, output_tensors
 from creases.network.surgery._link import Link
 from creases.network.surgery._place import Place, get_layer
 from creases.network.surgery._places import find_place
 from creases.network.surgery._resize import Values, plan_addition
-from creases.network.surgery._sandbox import unwrap_module
+from creases.network.surgery._tracking import carrier_values
 
 
 def widen(

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from creases._files import read_bytes
 from creases._typing import Bytes
 from creases.errors import FileError
-from creases.problems.images._folder import data_folder, fetch_images, look, where
-from creases.problems.images._images import Images, Split, check_split
+from creases.problems.images._images import Images, Split, check_split, data_folder, fetch_images, look, where
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 FILES = {"train": tuple(f"data_batch_{i}.bin" for i in range(1, 6)), "test": ("test_batch.bin",)}

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from creases._files import read_bytes
 from creases.errors import FileError
-from creases.problems.images._folder import data_folder, fetch_images, look, where
-from creases.problems.images._images import Images, Split, check_split
+from creases.problems.images._images import Images, Split, check_split, data_folder, fetch_images, look, where
 
 FILES = {
     "train": ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import pad
 
+from creases._compiled import jit
 from creases._program import bit_widths, pack_sides
 from creases._typing import Ints
 from creases.network import Network
 from creases.regions._plane.complex import Signs, column_sides, region_bytes, region_count, region_sides, signs_on
+from creases.regions._plane.kernel import lowest_bit
 
 
 def region_patterns(net: Network, signs: Sequence[Signs], memory: int) -> NDArray[np.uint8]:
@@ -35,7 +40,7 @@ def _set_changing_bits(
     net: Network, signs: Sequence[Signs], bends: Sequence[tuple[int, int]], regions: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
     """Return patterns (R, n_bytes) of some regions: the bits of units that keep their side once, then the others."""
-    from creases.regions._plane import pattern_kernel
+    from creases.regions._plane import patterns as pattern_kernel
 
     widths = bit_widths(net)
     starts = np.cumsum(widths) - widths
@@ -53,3 +58,90 @@ def _set_changing_bits(
         else:
             pattern_kernel.set_positive(patterns, each.positive, starts[units])
     return patterns
+
+
+# Compiled loops over the patterns of regions (numba; imported only when first used).
+
+Array = NDArray[Any]
+
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+
+
+@jit
+def set_positive(patterns: Array, positive: Array, places: Array) -> None:
+    """Set bit ``places[u]`` of each pattern (R, n_bytes) where bit u of the words (R, W) is set."""
+    for r in range(len(patterns)):
+        for w in range(positive.shape[1]):
+            word = positive[r, w]
+            while word != _ZERO:
+                place = places[64 * w + lowest_bit(word)]
+                word &= word - _ONE
+                patterns[r, place >> 3] |= np.uint8(1 << (place & 7))
+
+
+@jit
+def set_sides(patterns: Array, sides: Array, places: Array) -> None:
+    """Set the bits from ``places[u]`` on of each pattern (R, n_bytes) to the side (R, U) of unit u; they are 0."""
+    for r in range(len(patterns)):
+        for u in range(len(places)):
+            side, place = int(sides[r, u]), places[u]
+            while side:
+                patterns[r, place >> 3] |= np.uint8((side & 1) << (place & 7))
+                side >>= 1
+                place += 1
+
+
+# Sets of units as machine words: bit u of a row (W,) of int64 words is unit u.
+
+#: Words looked into at once.
+BLOCK = 2**22
+
+
+def pack(flags: Tensor) -> Tensor:
+    """Pack booleans (n, U) into words (n, ceil(U / 64))."""
+    n, units = flags.shape
+    words = -(-units // 64)
+    packed = torch.empty(n, 8 * words, dtype=torch.uint8, device=flags.device)
+    weights = 2 ** torch.arange(8, dtype=torch.uint8, device=flags.device)
+    block = max(1, BLOCK // max(1, words))
+    for start in range(0, n, block):
+        rows = pad(flags[start : start + block], (0, 64 * words - units)).reshape(-1, 8 * words, 8)
+        packed[start : start + block] = (rows * weights).sum(dim=2, dtype=torch.uint8)
+    return packed.view(torch.int64)
+
+
+def nonzero_bits(words: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the rows and units of all bits that are set, by row, then unit."""
+    rows, units = [], []
+    row, word = words.nonzero().T
+    shifts = torch.arange(64, device=words.device)
+    for start in range(0, max(1, len(row)), BLOCK):
+        r, w = row[start : start + BLOCK], word[start : start + BLOCK]
+        i, bit = ((words[r, w][:, None] >> shifts) & 1).nonzero().T
+        rows.append(r[i])
+        units.append(64 * w[i] + bit)
+    return torch.cat(rows), torch.cat(units)
+
+
+def set_bits(words: Tensor, rows: Tensor, units: Tensor) -> None:
+    """Set bits that are not set yet, none of them twice."""
+    words.index_put_((rows, units >> 6), torch.ones_like(units) << (units & 63), accumulate=True)
+
+
+def sign_at(pos: Tensor, neg: Tensor, rows: Tensor, units: Tensor) -> Tensor:
+    """Return 1, -1 or 0: whether a unit's bit is set in ``pos``, in ``neg`` or in neither."""
+    word, bit = units >> 6, units & 63
+    return ((pos[rows, word] >> bit) & 1) - ((neg[rows, word] >> bit) & 1)
+
+
+def pick_bit(words: Tensor, turn: int) -> Tensor:
+    """Return a unit of each row (n,), -1 where the row is empty; ``turn`` is the word to start from."""
+    n, count = words.shape
+    if not count:
+        return torch.full((n,), -1, dtype=torch.int64, device=words.device)
+    turned = words.roll(-(turn % count), dims=1)
+    first = (turned != 0).int().argmax(dim=1)
+    word = turned.gather(1, first[:, None])[:, 0]
+    lowest = torch.frexp((word & -word).double().abs()).exponent.long() - 1  # of a power of two: exact
+    return torch.where(word == 0, -1, 64 * ((first + turn) % count) + lowest)

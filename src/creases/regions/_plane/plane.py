@@ -2,46 +2,189 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from creases._arguments import check_arguments
 from creases._display import plot
 from creases._program import ForwardPass, pattern_pieces, unit_of_bit
 from creases._schema import BOOL
 from creases._text import plural
 from creases._typing import Floats, Progress
-from creases._validation import check_box, check_index, check_points
+from creases._validation import check_arguments, check_box, check_index, check_points
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
 from creases.regions._archive import Archived
 from creases.regions._boundary import Boundary, output_term_sizes, plane_boundary
 from creases.regions._limits import MemoryLimit, no_progress
 from creases.regions._locate import PatternIndex, pattern_at
-from creases.regions._plane.blocks import subdivide_by_changing_units, subdivide_in_blocks
-from creases.regions._plane.complex import (
-    Complex,
-    box_mesh,
-    flatten_units,
-)
-from creases.regions._plane.device import DeviceComplex
+from creases.regions._plane import complex as planar
+from creases.regions._plane import tensors
+from creases.regions._plane.complex import BendUnits, ChangingUnits, Complex, box_mesh, flatten_units
 from creases.regions._plane.forward_pass import PlaneForwardPass
-from creases.regions._plane.mesh import Mesh, components, join_regions
+from creases.regions._plane.mesh import Mesh, best_polygon, components, join_regions, polygon_areas
 from creases.regions._plane.patterns import region_patterns
 from creases.regions._plane.perceptron import subdivide_perceptron
-from creases.regions._plane.polygons import best_polygon, polygon_areas
 from creases.regions._plane.split import MemoryLimitError
+from creases.regions._plane.tensors import Loops
 from creases.regions._slices import box_around, check_slice, slice_through
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
+
+
+# Subdivision of a plane with bounded memory: a few units at a time, values at vertices recomputed, not stored.
+
+Points = Callable[[int, int], Tensor]
+
+
+def subdivide_by_changing_units(
+    net: Network, part: Complex, origin: Floats, basis: Floats, box: Floats, memory: int, progress: Progress | None
+) -> PlaneForwardPass:
+    """Subdivide the complex, in place, by the units that change side, and return the forward pass at its end."""
+    forward = PlaneForwardPass(net, origin, basis, box)
+    with torch.no_grad():
+        while (found := forward.advance(part.vertices)) is not None:
+            cut_in_groups(part, found, lambda group: forward.pre_activations(part.vertices, group), memory, progress)
+    return forward
+
+
+def subdivide_in_blocks(
+    net: Network, part: Complex, points: Points, bend: int, memory: int, progress: Progress | None
+) -> Floats:
+    """Subdivide the complex, in place, by the bends from ``bend`` on, and return the output (V, n_out) at its vertices.
+
+    ``points(first, last)`` are the inputs (., n_in) at vertices first to last; ``memory`` bounds the bytes held.
+    """
+    rows = max(1, memory // (64 * max(net.sizes)))
+
+    def blocks() -> Iterator[Tensor]:
+        for first in range(0, len(part.vertices), rows):
+            yield points(first, min(first + rows, len(part.vertices)))
+
+    # The corners of the box; the other vertices are run through it block by block.
+    forward = ForwardPass(net, points(0, 4), zero=SIGN_TOLERANCE)
+    for number, step in enumerate(net.bends):
+        forward.advance()
+        choice = net.steps[step].op == "choice"
+        terms = flatten_units(forward.terms, choice=choice)[0]
+        changing = ChangingUnits(SIGN_TOLERANCE * terms, choice=choice)
+        for block in blocks():
+            z = forward.run(block)
+            forward.update_range(z)
+            changing.update(flatten_units(z, choice=choice))
+        if number >= bend:
+            units = changing.units()
+            found = BendUnits(number, int(net.unit_starts[number]), choice, units, terms[units], changing.sides())
+            cut_in_groups(part, found, partial(_pre_activations, forward, blocks, found), memory, progress)
+    forward.advance()
+    return torch.cat([forward.run(block).flatten(1) for block in blocks()]).numpy()
+
+
+def _pre_activations(
+    forward: ForwardPass, blocks: Callable[[], Iterator[Tensor]], found: BendUnits, group: slice
+) -> Tensor:
+    units = found.units[group]
+    return torch.cat([flatten_units(forward.run(block), choice=found.choice)[:, units] for block in blocks()])
+
+
+def cut_in_groups(
+    part: Complex,
+    found: BendUnits,
+    pre_activations: Callable[[slice], Tensor],
+    memory: int,
+    progress: Progress | None,
+) -> None:
+    """Split by the units of one bend that change side, as many at a time as memory allows.
+
+    ``pre_activations(group)`` are those of a part of the units at all vertices of the complex: (V, n) or (V, n, K).
+    """
+    first, size = 0, len(found.units)
+    while True:
+        size = max(1, min(size, memory // (8 * found.columns * 4 * len(part.vertices))))
+        group = slice(first, first + size)
+        units = found.units[group]
+        bound = None if size == 1 else memory  # a single unit is always cut
+        try:
+            part.cut(
+                pre_activations(group),
+                found.terms[group],
+                found.bend,
+                found.first_unit + units,
+                choice=found.choice,
+                units=units,
+                sides=found.sides,
+                memory=bound,
+            )
+        except MemoryLimitError:
+            size //= 4
+            continue
+        if progress is not None:
+            progress("finding regions", part.count, None)
+        first += len(units)
+        if first >= len(found.units):
+            return
+
+
+# Plane partitions on the network's device: tensors throughout, arrays only at the end.
+
+
+@dataclass
+class DeviceComplex:
+    """As :class:`creases.regions._plane.complex.Complex`, with tensors and no cut edges."""
+
+    vertices: Tensor  #: (V, 2)
+    ends: Tensor  #: (E, 2)
+    label: Tensor  #: (E,)
+    loops: Loops
+    signs: list[planar.Signs] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """Number of regions."""
+        return len(self.loops.sizes)
+
+    @classmethod
+    def from_mesh(cls, mesh: Mesh, device: torch.device) -> DeviceComplex:
+        """Move a finished complex to a device, ready for subdivision."""
+        parts = (mesh.vertices, mesh.ends, mesh.label, mesh.corners, mesh.corner_edges, mesh.starts)
+        X, ends, label, corners, edges, starts = (torch.from_numpy(part).to(device) for part in parts)
+        loops = Loops(corners.long(), edges.long(), starts.long())
+        return cls(X, ends.long(), label.long(), loops)
+
+    def mesh(self) -> Mesh:
+        """Return the complex as arrays."""
+        region, corners, edges = self.loops.region(), self.loops.corners, self.loops.edges
+        sides = torch.full_like(self.ends, -1)
+        sides[edges, (self.ends[edges, 0] != corners).long()] = region
+        arrays = (self.ends, self.label, sides, corners, edges, self.loops.starts)
+        return Mesh(self.vertices.cpu().numpy(), *(array.int().cpu().numpy() for array in arrays))
+
+    def subdivide(self, z: Tensor, terms: Tensor, bend: int, first_unit: int, *, choice: bool) -> Tensor | None:
+        """As :meth:`Complex.subdivide`; a choice goes through the compiled kernel on the CPU."""
+        if choice:
+            part = planar.Complex.from_mesh(self.mesh())
+            part.subdivide(z.cpu(), terms.cpu(), bend, first_unit, choice=True)
+            fresh = DeviceComplex.from_mesh(part.mesh(), z.device)
+            self.vertices, self.ends, self.label, self.loops = fresh.vertices, fresh.ends, fresh.label, fresh.loops
+            self.signs += part.signs
+            return None
+        labels = torch.arange(first_unit, first_unit + z.shape[1], device=z.device)
+        self.vertices, Z, self.ends, self.label, self.loops, parent, positive = tensors.subdivide(
+            self.vertices, z, SIGN_TOLERANCE * terms, labels, self.ends, self.label, self.loops
+        )
+        words = positive.cpu().numpy().view(np.uint64)
+        self.signs.append(planar.Signs(bend, parent.int().cpu().numpy(), words, words))
+        return Z
+
 
 #: Bytes that values at vertices may take on the CPU; beyond that, units are processed a few at a time.
 MEMORY = 2**31

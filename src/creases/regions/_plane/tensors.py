@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from creases.regions._plane.bitsets import nonzero_bits, pack, pick_bit, set_bits, sign_at
+from creases.regions._plane.patterns import nonzero_bits, pack, pick_bit, set_bits, sign_at
 
 #: Entries of a (rows, units) table that are processed at once.
 BLOCK = 2**28

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._array_files import open_npz
 from creases._engines import check_engine, map_in_order, open_engine
-from creases._files import parse_json, read_bytes, read_text, write_atomically, write_json
+from creases._files import open_npz, parse_json, read_bytes, read_text, write_atomically, write_json
 from creases._program import pack_sides
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_count, check_index

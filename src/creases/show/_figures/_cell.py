@@ -10,10 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Polygon
 from matplotlib.ticker import MaxNLocator
 
-from creases._arguments import check_arguments
 from creases._schema import instance
 from creases._typing import Floats
-from creases._validation import check_points
+from creases._validation import check_arguments, check_points
 from creases.errors import InputError
 from creases.show import _style as style
 from creases.show._figures._space import orient_outward, sort_corners

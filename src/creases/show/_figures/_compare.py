@@ -15,10 +15,9 @@ from matplotlib.path import Path
 from matplotlib.ticker import StrMethodFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from creases._arguments import check_arguments
 from creases._schema import sequence
 from creases._typing import Floats
-from creases._validation import as_array, check_numbers
+from creases._validation import as_array, check_arguments, check_numbers
 from creases.errors import InputError
 from creases.show import _style as style
 from creases.show._figures._plane import axis_names, plane_height

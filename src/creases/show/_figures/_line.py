@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from creases._arguments import check_arguments
 from creases._schema import instance
 from creases._typing import Floats
+from creases._validation import check_arguments
 from creases.show import _style as style
 
 if TYPE_CHECKING:

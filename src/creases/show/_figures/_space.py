@@ -9,10 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from creases._arguments import check_arguments
 from creases._schema import instance
 from creases._typing import Floats
-from creases._validation import check_number
+from creases._validation import check_arguments, check_number
 from creases.errors import InputError
 from creases.show import _style as style
 

@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from creases._arguments import check_arguments
 from creases._schema import instance
-from creases._validation import check_index
+from creases._validation import check_arguments, check_index
 from creases.errors import InputError
 from creases.show import _style as style
 from creases.show._figures._plane import axis_names, shades

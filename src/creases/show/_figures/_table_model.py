@@ -15,11 +15,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.tri import Triangulation
 
-from creases._arguments import check_arguments
 from creases._schema import any_of, instance
 from creases._text import format_change, format_number
 from creases._typing import Floats, Ints
-from creases._validation import check_count
+from creases._validation import check_arguments, check_count
 from creases.errors import InputError
 from creases.show import _style as style
 from creases.tables import LevelGraph, NumberGraph, PairGraph, TableModel, fitted_rows, model_graphs

@@ -7,19 +7,225 @@ from __future__ import annotations
 
 import base64
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
-from creases._files import parse_json
+from creases._files import open_npz, parse_json
+from creases._typing import Floats
 from creases.compare import Similarity
+from creases.compare.differences import PartitionDifference, difference_on_line, difference_on_plane
 from creases.errors import CreasesError, FileError
-from creases.show.report._comparison_planes import Planes, map_networks
-from creases.show.report._formatting import Section
+from creases.network import Network, read
+from creases.regions import LinePartition, PlanePartition, line, plane
+from creases.regions.geometry import slice_through
+from creases.show._viewer import line_frame, plane_frame
 from creases.show.report._measures import MEASURES, capitalize, format_number, measure_title, pair_rows, plot_measure
-from creases.show.report._rendering import render_themes
-from creases.show.report._static_pages import check_html_name, write_sections, write_viewer
+from creases.show.report._page import (
+    Section,
+    check_html_name,
+    format_float,
+    format_percent,
+    pluralize,
+    render_themes,
+    write_sections,
+    write_viewer,
+)
+from creases.show.report._subject import ROWS, count_parameters
+from creases.tables import data_box
+
+# Maps of the networks of a comparison on a common plane, and where the first two disagree.
+
+#: Largest numbers of networks mapped, of their units, and of input columns of samples shown.
+NETWORKS, UNITS, COLUMNS = 8, 1000, 64
+
+#: Margin of a plane around its three samples, as a fraction of their range.
+MARGIN = 0.4
+
+#: Samples are collinear within this fraction of the range of the data.
+FLAT = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Planes:
+    """The maps of a comparison for the viewer."""
+
+    names: list[str]  #: names of the networks mapped
+    frames: list[bytes]  #: one for each
+    counts: list[int]  #: regions of each
+    units: list[int]
+    parameters: list[int]
+    where: str  #: the domain, in a few words
+    problem: dict[str, Any]  #: the problem of the viewer's run, without its name
+    difference: Section | None  #: where the first two disagree
+
+
+@dataclass(frozen=True, eq=False)
+class _Domain:
+    """The domain of the maps: a box of the plane ``x = origin + basis t``, or of a single input."""
+
+    box: Floats
+    origin: Floats | None
+    basis: Floats | None
+    where: str  #: in words
+    short: str  #: in a few words
+
+
+def map_networks(folder: Path, comparison: dict[str, Any]) -> Planes | None:
+    """Map the networks that a comparison saved on a common plane; None if there are none, or large ones."""
+    files, samples = comparison.get("networks") or [], comparison.get("kept_samples")
+    if not files or not samples:
+        return None
+    nets = [read(folder / name) for name in files[:NETWORKS]]
+    if any(net.n_units > UNITS for net in nets):
+        return None
+    try:
+        with open_npz(folder / samples) as arrays:
+            X = np.asarray(arrays["X"], np.float64)
+            y = np.asarray(arrays["y"]) if "y" in arrays else None
+    except (OSError, ValueError, KeyError) as error:
+        raise FileError(f"cannot read {folder / samples}: {error}") from None
+    X = X.reshape(len(X), -1)
+    place = _choose_domain(nets[0], X, y, [row["sample"] for row in comparison.get("listed", [])])
+    if place is None:
+        return None
+    partitions = [_partition(net, place) for net in nets]
+    rows = X[: ROWS if y is not None and nets[0].n_in <= COLUMNS else 0]
+    points = rows if nets[0].n_in > 2 and len(rows) else None
+    frames = [_frame(partition, points, k) for k, partition in enumerate(partitions)]
+    classes = max(2, nets[0].n_out)
+    problem = {
+        "task": "classification",
+        "features": [f"x{i + 1}" for i in range(nets[0].n_in)],
+        "classes": [f"class {index}" for index in range(classes)],
+        "X": rows,
+        "y": np.zeros(0) if y is None else y[: len(rows)],
+        "split": np.zeros(len(rows), np.int64),
+    }
+    return Planes(
+        names=comparison["names"][: len(nets)],
+        frames=frames,
+        counts=[partition.count for partition in partitions],
+        units=[net.n_units for net in nets],
+        parameters=[count_parameters(net) for net in nets],
+        where=place.short,
+        problem=problem,
+        difference=_difference_section(nets[0], nets[1], place, comparison["names"]),
+    )
+
+
+def _choose_domain(net: Network, X: Floats, y: NDArray[Any] | None, listed: list[int]) -> _Domain | None:
+    """Choose the domain: the input space of one or two inputs, or a plane through three samples."""
+    if not len(X):
+        return None
+    if net.n_in <= 2:
+        where = "in the interval" if net.n_in == 1 else "in the box"
+        return _Domain(np.array(data_box(X)), None, None, where, where)
+    rows = _choose_three(X, [*_typical_samples(X, y), *listed])
+    if rows is None:
+        return None
+    origin, basis, t = slice_through(net, list(X[rows]))
+    low, high = t.min(axis=0), t.max(axis=0)
+    pad = MARGIN * (high - low).max()  # the same on all sides: nearly collinear samples would give a strip
+    where = "on the plane through samples {}, {} and {}".format(*rows)
+    return _Domain(np.stack([low - pad, high + pad], axis=1), origin, basis, where, "on the plane")
+
+
+def _typical_samples(X: Floats, y: NDArray[Any] | None) -> list[int]:
+    """Return the samples nearest to the means of the three largest classes; none without classes."""
+    if y is None:
+        return []
+    kinds, counts = np.unique(y, return_counts=True)
+    nearest = []
+    for kind in kinds[np.argsort(-counts, kind="stable")[:3]]:
+        rows = np.flatnonzero(y == kind)
+        nearest.append(int(rows[np.linalg.norm(X[rows] - X[rows].mean(axis=0), axis=1).argmin()]))
+    return nearest
+
+
+def _choose_three(X: Floats, preferred: list[int]) -> list[int] | None:
+    """Return three samples that are not collinear: preferred ones if possible, otherwise the farthest."""
+    size = float(np.ptp(X, axis=0).max())
+    first = preferred[0] if preferred else 0
+    rows, away = [first], X - X[first]
+    while len(rows) < 3:
+        distance = np.linalg.norm(away, axis=1)
+        far = distance > FLAT * size
+        if not far.any():
+            return None
+        new = next((row for row in preferred if far[row]), int(distance.argmax()))
+        rows.append(new)
+        along = away[new] / distance[new]
+        away = away - (away @ along)[:, None] * along
+    return rows
+
+
+def _partition(net: Network, place: _Domain) -> PlanePartition | LinePartition:
+    if len(place.box) == 1:
+        return line(net, place.box[:, 0], place.box[:, 1])
+    return plane(net, place.box, place.origin, place.basis)
+
+
+def _frame(partition: PlanePartition | LinePartition, points: Floats | None, k: int) -> bytes:
+    about = {"moment": 0, "slice": k}
+    if isinstance(partition, LinePartition):
+        return line_frame(partition, about=about)
+    return plane_frame(partition, points=points, about=about)
+
+
+def _difference_section(a: Network, b: Network, place: _Domain, names: list[str]) -> Section:
+    """Return the section about where two networks disagree, which is exact."""
+    if len(place.box) == 1:
+        difference = difference_on_line(a, b, place.box[:, 0], place.box[:, 1])
+    else:
+        difference = difference_on_plane(a, b, place.box, place.origin, place.basis)
+    section: Section = {"title": "Where they disagree", "text": _describe(difference, names, place)}
+    parts = difference.parts()
+    if parts:
+        rows = [[f"{i} and {j}", pluralize(n, "part"), format_percent(size)] for i, j, n, size in _pairs(difference)]
+        columns = [f"{names[0]} and {names[1]} predict", "in", "fraction of the inputs"]
+        section["table"] = {"columns": columns, "rows": rows}
+    if isinstance(difference.partition, PlanePartition):
+        section["picture"] = render_themes(lambda: _plot(difference, names))
+    return section
+
+
+def _describe(difference: PartitionDifference, names: list[str], place: _Domain) -> str:
+    worst = int(difference.largest.argmax())
+    if difference.empty:
+        return f"{names[0]} and {names[1]} are the same function {place.where}, up to rounding."
+    text = f"{names[0]} and {names[1]} agree everywhere {place.where}."
+    if difference.differ.any():
+        share = format_percent(difference.share)
+        text = f"{names[0]} and {names[1]} disagree on {share} of the inputs {place.where}."
+    largest = format_float(float(difference.largest[worst]))
+    return f"{text} Their outputs differ by at most {largest} (output {worst}). Both numbers are exact."
+
+
+def _pairs(difference: PartitionDifference) -> list[tuple[int, int, int, float]]:
+    """Return the classes of a and b, the number of connected parts and their share, the largest first."""
+    sizes: dict[tuple[int, int], list[float]] = {}
+    for part in difference.parts():
+        sizes.setdefault(part.classes, []).append(part.size)
+    total = float(difference.sizes.sum())
+    rows = [(i, j, len(parts), sum(parts) / total) for (i, j), parts in sizes.items()]
+    return sorted(rows, key=lambda row: -row[3])[:20]
+
+
+def _plot(difference: PartitionDifference, names: list[str]) -> Figure:
+    from creases.show import plot_disagreement
+    from creases.show._figures._plane import plane_height
+    from creases.show._style import new_figure
+
+    assert isinstance(difference.partition, PlanePartition)
+    figure, (ax,) = new_figure(4.6, plane_height(difference.partition, 4.6) + 0.4)
+    plot_disagreement(difference, ax=ax, names=names[:2])
+    return figure
+
 
 NAME = "comparison.json"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from creases._text import format_number
 from creases.errors import InputError
-from creases.show.report._formatting import Section, pluralize
+from creases.show.report._page import Section, pluralize
 from creases.tables import (
     CategoryEffect,
     NumberEffect,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._array_files import open_npz
+from creases._files import open_npz
 from creases._typing import Floats
 from creases._validation import check_box
 from creases.errors import FileError, InputError
@@ -18,9 +18,8 @@ from creases.network import Network, read
 from creases.problems import Problem, match_outputs
 from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.show._viewer import line_frame, plane_frame
-from creases.show.report._formatting import Section, format_integer
-from creases.show.report._sections import network_sections
-from creases.show.report._static_pages import check_html_name, write_viewer
+from creases.show.report._network_sections import network_sections
+from creases.show.report._page import Section, check_html_name, format_integer, write_viewer
 from creases.show.report._subject import ROWS
 from creases.tables import read_table
 

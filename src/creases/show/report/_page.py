@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import io
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from creases._files import write_atomically
-from creases.errors import FileError
+from creases.errors import FileError, InputError
+from creases.show._viewer import epochs_json, to_json
 from creases.show._viewer._frames import render_report, report_frame
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def render_page(run: Mapping[str, Any], frames: Mapping[str, bytes], title: str) -> str:
@@ -41,3 +48,118 @@ class ReportSummary:
     rows: tuple[int, int]  #: in the report, and in the data
     slices: tuple[str, ...]
     ended: bool  #: whether the run had ended
+
+
+# Render figures as PNG data URIs, in the light and the dark theme.
+
+
+def render_themes(draw: Callable[[], Figure], *, dpi: int = 130) -> dict[str, str]:
+    """Return the figure of ``draw`` as a PNG data URI for each theme."""
+    from creases.show._save import reduce_colors  # with matplotlib, which pages without pictures do not need
+    from creases.show._style import THEMES, style_context, theme
+
+    images = {}
+    for name in THEMES:
+        with theme(name):
+            figure, buffer = draw(), io.BytesIO()
+            with style_context():
+                figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+        images[name] = f"data:image/png;base64,{base64.b64encode(reduce_colors(buffer.getvalue())).decode()}"
+    return images
+
+
+# Format numbers, counts and shares for reports.
+
+#: A section of a report: title, text, table, picture and the like, as JSON for the viewer.
+Section = dict[str, Any]
+
+
+def format_float(value: float, digits: int = 4) -> str:
+    """Format a number briefly; a dash if it is not finite."""
+    return f"{value:.{digits}g}" if isfinite(value) else "–"
+
+
+def format_percent(share: float) -> str:
+    """Format a share in percent, with three significant digits."""
+    return f"{100 * share:.3g}%" if isfinite(share) else "–"
+
+
+def format_integer(value: int) -> str:
+    """Format an integer with thousands separators; a very large one as a power of ten."""
+    return f"{value:,}" if abs(value) < 10**12 else f"about 10^{len(str(abs(value))) - 1}"
+
+
+def pluralize(value: int, thing: str) -> str:
+    """Format a count with its noun: ``1 region``, ``3 regions``."""
+    return f"{format_integer(value)} {thing}{'' if value == 1 else 's'}"
+
+
+# Reports without a timeline: the viewer with partitions only, or a page of sections.
+
+
+def check_html_name(out: Path) -> None:
+    """Check that a file name ends in .html, before any work."""
+    if out.suffix not in (".html", ".htm"):
+        raise InputError("out", "end in .html", repr(out.name))
+
+
+def write_viewer(
+    out: Path,
+    title: str,
+    problem: Mapping[str, Any],
+    frames: Sequence[bytes],
+    regions: int,
+    sections: Sequence[Section],
+    slices: Sequence[str] = (),
+    slices_are: str = "Slice",
+) -> Path:
+    """Write a report with the viewer: one network, one frame for each slice.
+
+    Parameters
+    ----------
+    problem
+        The problem of the viewer's run: name, about, task, features, classes, X, y, split.
+    frames
+        Frames of the slices, in the order of their names.
+    regions
+        Number of regions of the first slice.
+    slices, slices_are
+        Names of several slices, and the label of their list.
+    """
+    run = {
+        **run_without_growth(problem, sections),
+        "moments": [{"id": 0, "epoch": 0, "kind": "end", "record": None, "regions": regions}],
+        **({"slices": list(slices), "slices_are": slices_are} if len(slices) > 1 else {}),
+    }
+    frames_by_name = {"0" if k == 0 else f"0/{k}": data for k, data in enumerate(frames)}
+    return write_page(out, to_json(run), frames_by_name, title)
+
+
+def write_sections(out: Path, title: str, lead: str, sections: Sequence[Section]) -> Path:
+    """Write a report that has sections only: the viewer without a picture."""
+    problem: dict[str, Any] = {
+        "name": title,
+        "about": lead,
+        "task": "",
+        "features": [],
+        "classes": None,
+        "X": [],
+        "y": [],
+        "split": [],
+    }
+    run = {**run_without_growth(problem, sections), "moments": [], "lead": f"{title}. {lead}"}
+    return write_page(out, to_json(run), {}, title)
+
+
+def run_without_growth(problem: Mapping[str, Any], sections: Sequence[Section]) -> dict[str, Any]:
+    """Return the viewer's JSON of a run without epochs and growth steps; its moments are missing."""
+    return {
+        "problem": problem,
+        "setting": {},
+        "measure": "",
+        "epochs": epochs_json([]),
+        "records": [],
+        "ended": "",
+        "kept": 0,
+        "sections": sections,
+    }

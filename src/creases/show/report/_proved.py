@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from creases._text import plural
-from creases.show.report._formatting import Section
+from creases.show.report._page import Section
 from creases.tables import TableModel, certify_model
 
 #: Seconds for each proof.

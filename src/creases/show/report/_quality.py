@@ -10,7 +10,7 @@ import numpy as np
 from creases._text import format_number, short_names
 from creases._typing import Bools, Floats, Ints
 from creases.show._viewer._run import score_name
-from creases.show.report._formatting import Section, format_percent, pluralize
+from creases.show.report._page import Section, format_percent, pluralize
 from creases.tables import ClassificationMetrics, compare_models, compare_with_linear
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from creases._validation import check_box
 from creases.errors import InputError
 from creases.network import Network
 from creases.regions import LinePartition, PlanePartition, line, plane
-from creases.show.report._formatting import pluralize
+from creases.show.report._page import pluralize
 
 #: Largest number of samples that sections use.
 ROWS = 2000

@@ -21,13 +21,11 @@ from creases.problems import Problem
 from creases.show._viewer import problem_json, to_json
 from creases.show._viewer._run import score_name
 from creases.show.report._curve_charts import column_charts, line_chart
-from creases.show.report._curve_sections import DPI, draw_pair
-from creases.show.report._rendering import render_themes
-from creases.show.report._static_pages import run_without_growth
+from creases.show.report._page import render_themes, run_without_growth
+from creases.show.report._table_model import DPI, draw_pair
 from creases.show.studio._exports import Export
-from creases.show.studio._limits import Limits
+from creases.show.studio._limits import Limits, scratch_folder
 from creases.show.studio._problem_input import check_integer, check_real, check_text
-from creases.show.studio._scratch import scratch_folder
 from creases.tables import (
     CurveConfig,
     FitSettings,

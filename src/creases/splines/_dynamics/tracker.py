@@ -10,8 +10,16 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
 from creases._validation import check_column, check_count, check_number
-from creases.splines._dynamics.breakpoints import Breakpoints, breakpoints, match_breakpoints
-from creases.splines._dynamics.history import EVENTS, Event, EventKind, Frame, History
+from creases.splines._dynamics.history import (
+    EVENTS,
+    Breakpoints,
+    Event,
+    EventKind,
+    Frame,
+    History,
+    breakpoints,
+    match_breakpoints,
+)
 
 
 class Tracker:

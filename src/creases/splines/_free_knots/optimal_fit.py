@@ -7,20 +7,104 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from creases._arguments import check_arguments
+from creases._compiled import jit, jit_internal
 from creases._schema import BOOL
-from creases._typing import Floats
-from creases._validation import check_choice, check_count, check_vector
+from creases._typing import Floats, Ints
+from creases._validation import check_arguments, check_choice, check_count, check_vector
 from creases.errors import InputError
 from creases.splines._free_knots.branch_and_bound import MAX_SAMPLES, BranchAndBound, Proof, separate_lines_bound
-from creases.splines._free_knots.constrained_fit import search_constrained
-from creases.splines._free_knots.constraints import Constraints, Shape, check_constraints
+from creases.splines._free_knots.constrained_fit import Constraints, Shape, check_constraints, search_constrained
 from creases.splines._free_knots.grid_search import TIE_TOLERANCE, descend_best, initial_grid, refine_knots, search_grid
-from creases.splines._free_knots.statistics import SlopeStatistics, slope_statistics
 from creases.splines._samples import Samples, merge_samples
 from creases.splines._spline import Pieces, Spline, anchors
+
+# Standard errors and p-values of the slopes of a piecewise-linear fit.
+
+
+@dataclass(frozen=True, eq=False)
+class SlopeStatistics:
+    """What the data say about the slopes of a fit, for independent errors of one variance.
+
+    NaN stands for what the data do not determine: the slope of a piece with a single sample, or anything if there are
+    no more samples than parameters.
+    """
+
+    slopes: Floats  #: (k,)
+    standard_errors: Floats  #: (k,)
+    t_values: Floats  #: (k,) slopes over their standard errors
+    p_values: Floats  #: (k,) two-sided, of the hypothesis that a slope is 0
+    knot_standard_errors: Floats  #: (k - 1,)
+    degrees_of_freedom: int  #: samples minus parameters
+    residual_variance: float  #: of a sample with weight 1
+
+    def interval(self, confidence: float = 0.95) -> Floats:
+        """Return a confidence interval (k, 2) for each slope."""
+        from scipy.stats import t
+
+        if self.degrees_of_freedom < 1:
+            return np.full((len(self.slopes), 2), np.nan)
+        reach = t.ppf((1 + confidence) / 2, self.degrees_of_freedom) * self.standard_errors
+        return np.stack([self.slopes - reach, self.slopes + reach], axis=1)
+
+
+def slope_statistics(
+    function: Pieces, x: ArrayLike, y: ArrayLike, weights: ArrayLike | None, *, are_joined: bool
+) -> SlopeStatistics:
+    """Return the statistics of the slopes and knots of a function that was fitted to samples.
+
+    Knots are parameters as well: the function is linearised in all of them (the delta method).
+    """
+    from scipy.stats import t
+
+    inputs = check_vector(x, "x")
+    w = np.ones(len(inputs)) if weights is None else check_vector(weights, "weights", len(inputs))
+    residual = function(inputs) - check_vector(y, "y", len(inputs))
+    k = function.count
+    design, to_slopes = (_joined if are_joined else _separate)(function, inputs)
+    freedom = int((w > 0).sum()) - design.shape[1]
+    variance = float(w @ residual**2 / freedom) if freedom > 0 else np.nan
+    covariance, is_known = _covariance(design * np.sqrt(w)[:, None])
+    deviations = np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", to_slopes, covariance, to_slopes), 0) * variance)
+    deviations[(np.abs(to_slopes) @ ~is_known) > 0] = np.nan
+    knots = np.sqrt(np.maximum(np.diag(covariance), 0) * variance)
+    knots[~is_known] = np.nan
+    knots = knots[k + 1 :] if are_joined else np.full(k - 1, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = function.slopes / deviations
+    p_values = 2 * t.sf(np.abs(ratios), max(freedom, 1))
+    return SlopeStatistics(function.slopes, deviations, ratios, p_values, knots, freedom, variance)
+
+
+def _joined(function: Pieces, x: Floats) -> tuple[Floats, Floats]:
+    """Return the derivatives (n, 2 k) by value, first slope, slope changes and knots, and slopes as sums of these."""
+    center = x.mean()
+    past = x[:, None] > function.knots
+    ramps = np.where(past, x[:, None] - function.knots, 0.0)
+    k = function.count
+    design = np.column_stack([np.ones_like(x), x - center, ramps, -function.jumps * past])
+    return design, np.column_stack([np.zeros(k), np.tri(k), np.zeros((k, k - 1))])
+
+
+def _separate(function: Pieces, x: Floats) -> tuple[Floats, Floats]:
+    """Return the derivatives (n, 2 k) by the values and slopes of separate lines, and slopes as sums of these."""
+    which = np.searchsorted(function.knots, x)
+    member = which[:, None] == np.arange(function.count)
+    k = function.count
+    return np.column_stack([member, member * (x - x.mean())[:, None]]), np.column_stack([np.zeros((k, k)), np.eye(k)])
+
+
+def _covariance(design: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the inverse of ``design' design``, and which parameters the data determine."""
+    scale = np.linalg.norm(design, axis=0)
+    scale[scale == 0] = 1.0
+    _, values, rows = np.linalg.svd(design / scale, full_matrices=True)
+    values = np.concatenate([values, np.zeros(len(rows) - len(values))])
+    good = values > 1e-10 * values.max(initial=1e-300)
+    is_known: NDArray[np.bool_] = (np.abs(rows[~good]) < 1e-6).all(axis=0)
+    inverse = (rows[good].T / values[good] ** 2) @ rows[good]
+    return inverse / np.outer(scale, scale), is_known
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,8 +484,6 @@ def fit_with_jumps(data: Samples, pieces: int, conditions: Constraints) -> tuple
 
     Jumps lie half-way between samples, and a function has the value of its left piece there.
     """
-    from creases.splines._free_knots.jump_kernel import best_cuts
-
     ends = np.linspace(0, len(data.t), min(len(data.t), MAX_GROUPS) + 1).astype(np.int64)
     edges = np.concatenate([[0.0], (data.t[ends[1:-1] - 1] + data.t[ends[1:-1]]) / 2, [1.0]])
     sums = data.cumulative_sums()[ends]
@@ -428,3 +510,49 @@ def _line(data: Samples, begin: int, end: int, conditions: Constraints) -> tuple
     spread = float(w @ (t - center) ** 2)
     slope = float(np.clip(w @ ((t - center) * (u - mean)) / spread if spread > 0 else 0.0, *conditions.slopes))
     return center, mean, slope, float(w @ (mean + slope * (t - center) - u) ** 2)
+
+
+# Compiled dynamic program for the best piecewise-linear fit with jumps (numba; imported only when first used).
+
+INF = np.inf
+
+
+@jit_internal
+def bounded_line(sums: Floats, begin: int, end: int, low: float, high: float) -> tuple[float, float, float]:
+    """Return mean, slope and error of the best line with a slope from low to high on groups ``begin`` to ``end``."""
+    n, x, xx = sums[end, 0] - sums[begin, 0], sums[end, 1] - sums[begin, 1], sums[end, 2] - sums[begin, 2]
+    y, xy, yy = sums[end, 3] - sums[begin, 3], sums[end, 4] - sums[begin, 4], sums[end, 5] - sums[begin, 5]
+    spread, cross, error = xx - x * x / n, xy - x * y / n, yy - y * y / n
+    if spread <= 1e-12 * xx:
+        return y / n, min(max(0.0, low), high), max(error, 0.0)
+    slope = min(max(cross / spread, low), high)
+    return y / n, slope, max(error - slope * (2 * cross - slope * spread), 0.0)
+
+
+@jit
+def best_cuts(sums: Floats, edges: Floats, pieces: int, low: float, high: float, min_length: float) -> Ints:
+    """Return the ends of at most ``pieces`` lines with the least error, as indices of edges; empty if infeasible.
+
+    ``sums`` (G + 1, 6) are cumulative sums over groups of samples of w times 1, x, x^2, y, x y, y^2; ``edges`` (G + 1,)
+    lie between the groups.
+    """
+    size = len(edges) - 1
+    rest, after = np.full((pieces + 1, size + 1), INF), np.zeros((pieces + 1, size + 1), np.int64)
+    for r in range(pieces + 1):
+        rest[r, size] = 0.0
+    for begin in range(size - 1, -1, -1):
+        for end in range(begin + 1, size + 1):
+            if edges[end] - edges[begin] < min_length * (1 - 1e-12):
+                continue
+            error = bounded_line(sums, begin, end, low, high)[2]
+            for r in range(1, pieces + 1):
+                if error + rest[r - 1, end] < rest[r, begin]:
+                    rest[r, begin], after[r, begin] = error + rest[r - 1, end], end
+    cuts, count, at = np.zeros(pieces, np.int64), 0, 0
+    if rest[pieces, 0] == INF:
+        return cuts[:0]
+    while at < size:
+        at = after[pieces - count, at]
+        cuts[count] = at
+        count += 1
+    return cuts[:count]

@@ -15,7 +15,7 @@ def compile_kernels(announce: Callable[[], None]) -> None:
     """
     from creases._compiled import is_cached
     from creases.lab import Batch
-    from creases.splines._batches import gradient_descent
+    from creases.splines._coefficients import gradient_descent
     from creases.splines._free_knots import optimal_kernel as kernel
     from creases.splines._free_knots.optimal_fit import optimal_fit
 

@@ -3,26 +3,178 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._schema import expect
+from creases._schema import BOOL, COUNT, NAMES, STRING, check_entries, choice, expect, is_number, optional
 from creases._text import plural
 from creases._typing import Floats, Ints, Task
 from creases.errors import FileError, InputError
 from creases.tables._encoding import transformer as _transformer
-from creases.tables._encoding.checks import check_encoding
-from creases.tables._encoding.column_encoding import ColumnEncoding, as_tuple
+from creases.tables._encoding.transformer import LARGEST
+from creases.tables._reading import numbers
+from creases.tables._reading import times as dates
 from creases.tables._reading.columns import Column
 from creases.tables._reading.files import row_columns
-from creases.tables._reading.kinds import ColumnKind, Kind
+from creases.tables._reading.kinds import GIVEN_KINDS, ColumnKind, Kind
+from creases.tables._reading.numbers import NumberFormat, check_notation, read_notation, split_unit
+from creases.tables._reading.times import DateFormat
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# A column of a table: its kind, its use, and what its numbers are.
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnEncoding:
+    """A column of the table: its kind, its use, and what its numbers are."""
+
+    kind: ColumnKind
+    use: Literal["input", "target", "left out"]
+    n_missing: int = 0
+    means: tuple[float, ...] = ()  #: of numbers: what missing values become, one for each number
+    levels: tuple[str, ...] = ()  #: of a category: its values, sorted; "" where it is missing
+    rare: tuple[str, ...] = ()  #: those of them that are pooled
+    common: str = ""  #: the most frequent one
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.kind.name
+
+    @property
+    def is_category(self) -> bool:
+        """Whether it becomes a column of 0 and 1 for each of its values."""
+        return self.kind.kind == "category"
+
+    @property
+    def n_frequent(self) -> int:
+        """Of a category: values with an input of their own."""
+        return len(self.levels) - len(self.rare)
+
+    @property
+    def n_levels(self) -> int:
+        """Of a category: inputs, one for each frequent value and one for all rare ones."""
+        return self.n_frequent + bool(self.rare)
+
+    def places(self, missing: str) -> dict[str, int]:
+        """Return the input of each frequent value of a category, by number; others have ``n_frequent``."""
+        place = {level: k for k, level in enumerate(level for level in self.levels if level not in self.rare)}
+        return place | ({"": place.get(self.common, len(place))} if missing == "mean" else {})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        forms: dict[str, Any] = {name: getattr(self.kind, name) for name in ("number", "date", "notation")}
+        kind = {entry.name: getattr(self.kind, entry.name) for entry in fields(self.kind) if entry.name not in forms}
+        formats = {name: None if form is None else form.to_dict() for name, form in forms.items()}
+        rest = {name: getattr(self, name) for name in ("use", "n_missing", "means", "levels", "rare", "common")}
+        return kind | formats | rest
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> ColumnEncoding:
+        """Return the column of plain data."""
+        number, date, words = value["number"], value["date"], value["words"]
+        kind = ColumnKind(
+            value["name"],
+            value["kind"],
+            value["note"],
+            value["left_out"],
+            None if number is None else NumberFormat(**number),
+            None if date is None else DateFormat(date["format"], date["first"], as_tuple(date["parts"], "parts")),
+            None if words is None else _as_pair(words),
+            read_notation(value["notation"]),
+        )
+        lists = {name: as_tuple(value[name], name) for name in ("means", "levels", "rare")}
+        return cls(kind, value["use"], value["n_missing"], common=value["common"], **lists)
+
+
+def as_tuple(values: Any, name: str) -> tuple[Any, ...]:
+    """Return a list of a file as a tuple; text is not a list of its letters."""
+    if not isinstance(values, list | tuple):
+        raise TypeError(f"{name} is {values!r}, not a list")
+    return tuple(values)
+
+
+def _as_pair(values: Any) -> tuple[Any, Any]:
+    first, second = as_tuple(values, "words")
+    return first, second
+
+
+# Checks of a table's encoding that was read from a file, which may be damaged.
+
+#: Kinds of columns that can be inputs.
+_INPUT_KINDS = ("yes/no", "ID", *GIVEN_KINDS)
+
+
+def check_encoding(columns: Sequence[ColumnEncoding], missing: Any, task: Any, classes: Sequence[Any] | None) -> None:
+    """Raise ValueError where the parts of an encoding are not what its class declares or do not match each other."""
+    kinds = {"missing": choice("indicate", "mean", "drop", "error"), "task": choice(*get_args(Task))}
+    encoding = {"missing": missing, "task": task, "classes": classes}
+    check_entries(encoding, "the encoding", classes=optional(NAMES), **kinds)
+    expect((classes is None) == (task == "regression"), "a regression has classes, or a classification has none")
+    for number, column in enumerate(columns):
+        _check_kind(column.kind, f"column {number}")
+        _check_values(column, f"column {column.name!r}")
+    expect(NAMES.allows([column.name for column in columns]), "two columns have one name")
+    uses = [column.use for column in columns]
+    expect(uses.count("target") == 1 and "input" in uses, "there is no column to predict, or none to predict from")
+
+
+def _check_kind(kind: ColumnKind, where: str) -> None:
+    check_entries(kind, where, name=STRING, note=STRING, kind=choice(*get_args(Kind)), left_out=BOOL)
+    has_format = "no date format" if kind.date is None else "a date format"
+    is_date = kind.kind in ("date", "month")
+    expect((kind.date is not None) == is_date, f"{where} has the kind {kind.kind!r} and {has_format}")
+    if kind.date is not None:
+        parts, first = kind.date.parts, kind.date.first
+        expect(kind.date.format in dates.FORMATS, f"{where} has the date format {kind.date.format!r}")
+        known_parts = NAMES.allows(parts) and 0 < len(parts) == len(set(parts) & set(dates.PARTS))
+        expect(known_parts, f"{where} has the parts of dates {parts}")
+        expect(date.fromisoformat(first).isoformat() == first, f"{where} begins on the day {first!r}")
+    if kind.number is not None:
+        unit = kind.number.unit
+        known = replace(kind.number, unit="") in numbers.FORMATS and isinstance(unit, str)
+        expect(known, f"{where} has an unknown format of numbers")
+        is_unit = unit in ("", *numbers.SIGNS) or split_unit(f"1 {unit}") == ("1", unit)
+        expect(is_unit, f"{where} has numbers with the unit {unit!r}")
+    texts = ("ordinal", "interval", "time", "duration")
+    named = kind.notation is None or (kind.notation.kind == kind.kind and kind.number is None)
+    expect(named and (kind.kind not in texts or kind.notation is not None), f"{where} has a notation of another kind")
+    if kind.notation is not None:
+        check_notation(kind.notation, where)
+    if kind.words is not None:
+        expect(kind.kind == "yes/no" and NAMES.allows(kind.words), f"{where} has the words {kind.words}")
+
+
+def _check_values(column: ColumnEncoding, where: str) -> None:
+    kinds = {"levels": NAMES, "rare": NAMES, "common": STRING, "n_missing": COUNT}
+    check_entries(column, where, use=choice("input", "target", "left out"), **kinds)
+    is_input = column.use == "input"
+    expect(not is_input or column.kind.kind in _INPUT_KINDS, f"{where} is an input of the kind {column.kind.kind!r}")
+    is_category = is_input and column.is_category
+    date_format = column.kind.date
+    count = 0 if not is_input or is_category else 1 if date_format is None else len(date_format.parts)
+    expect(len(column.means) == count, f"{where} has {len(column.means)} means where {count} belong")
+    expect(all(map(_is_mean, column.means)), f"{where} has a mean that is not a number")
+    if is_category:
+        expect(list(column.levels) == sorted(column.levels), f"the values of {where} are not in order")
+        expect(set(column.rare) <= set(column.levels), f"{where} has rare values that it does not have")
+        common = [level for level in column.levels if level not in column.rare]
+        expect(column.common in common, f"{column.common!r}, the most frequent value of {where}, is not one")
+    else:
+        expect(not column.levels and not column.rare, f"{where} has values of a category")
+
+
+def _is_mean(value: Any) -> bool:
+    return is_number(value) and bool(np.isfinite(float(value))) and abs(value) <= LARGEST
+
 
 Missing = Literal["indicate", "mean", "drop", "error"]
 

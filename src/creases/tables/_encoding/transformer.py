@@ -14,7 +14,7 @@ from creases.tables._reading.columns import Column
 from creases.tables._reading.kinds import MAX_LEVELS, ColumnKind
 
 if TYPE_CHECKING:
-    from creases.tables._encoding.column_encoding import ColumnEncoding
+    from creases.tables._encoding.encoding import ColumnEncoding
 
 #: A value is rare in fewer rows than this, or than one of so many: its rows cannot tell what it adds.
 RARE, RARE_SHARE = 3, 2_000

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import check_is_fitted, validate_data
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_array, check_consistent_length, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from creases._display import to_html
 from creases._typing import Floats, Ints
@@ -18,13 +21,57 @@ from creases.errors import InputError
 from creases.network import Network
 from creases.problems import Problem
 from creases.tables._encoding.encoding import TableEncoding
-from creases.tables._estimators.checks import advise, check_targets, is_frame
-from creases.tables._model.row_model import RowModel
+from creases.tables._model.row_model import RowModel, decide
 from creases.tables._reading.table import encode_frame
-from creases.tables._split.options import SplitOptions
-from creases.tables._split.split import TableSplit
+from creases.tables._split.split import SplitOptions, TableSplit
 from creases.tables._words.changes import RowChanges, find_changes
 from creases.tables._words.row_text import RowExplanations
+
+# Checks of what an estimator is given: rows, targets and weights.
+
+
+def advise(problem: str, task: str) -> str:
+    """Return what works instead of rows or targets that are no numbers; "" for other problems."""
+    if "NaN" in problem and "Input X" in problem:
+        return "\nA DataFrame may have missing values: pass one to fit, or use creases.fit_table(table, target)."
+    if "could not convert string" in problem:
+        other = ", and classes to predict need a classifier" if task == "regression" else ""
+        return f"\nText belongs into a DataFrame: pass one to fit, or use creases.fit_table(table, target){other}."
+    return ""
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether rows are a DataFrame."""
+    return hasattr(X, "columns") and hasattr(X, "iloc")
+
+
+def check_targets(y: Any, task: str) -> Any:
+    """Return targets that come with a DataFrame as an array of one type; missing ones are refused."""
+    import pandas as pd
+
+    if task == "regression":
+        return check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    values = np.asarray(y)
+    gaps = pd.isna(values)
+    if gaps.any():
+        got = f"{int(gaps.sum())} missing, the first in row {int(gaps.reshape(len(values), -1).any(axis=1).argmax())}"
+        raise InputError("y", "have no missing values", got, "drop those rows before fitting")
+    is_one_type = values.dtype == object and len({type(value) for value in values.ravel()}) == 1
+    return np.array(values.tolist()) if is_one_type else values
+
+
+def check_weights(sample_weight: Any, X: Floats) -> Floats:
+    """Return the weights (n,) of rows; negative ones, and weights that are all 0, are refused."""
+    weight: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():
+        raise InputError("sample_weight", "have at least one positive entry")
+    return weight
+
+
+def make_seed(random_state: Any) -> int:
+    """Return the seed of a fit, drawn if the random state is not an integer."""
+    is_random = not isinstance(random_state, Integral)
+    return int(check_random_state(random_state).randint(2**31 - 1) if is_random else random_state)
 
 
 class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
@@ -177,3 +224,91 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             return [feature.name for feature in self._encoding.features]
         names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(self.n_features_in_)])
         return [str(name) for name in names]
+
+
+# What estimators predict: classes with probabilities, or values.
+
+
+class Classes(ClassifierMixin, TableEstimator):  # type: ignore[misc]
+    """An estimator of classes."""
+
+    _task = "classification"
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class (n,) of each row."""
+        labels = decide(self._outputs(X), self.threshold_)
+        return np.asarray(self.classes_[labels])
+
+    @property
+    def threshold_(self) -> float:
+        """For two classes, the probability above which the second is predicted."""
+        check_is_fitted(self, "model_")
+        return self.model_.threshold
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Return the logits (n, n_classes) of each row; for two classes the log-odds (n,) of the second."""
+        logits = self._outputs(X)
+        return np.asarray(logits[:, 1] - logits[:, 0]) if logits.shape[1] == 2 else logits
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return probabilities (n, n_classes)."""
+        return np.asarray(softmax(self._outputs(X), axis=1))
+
+    def predict_log_proba(self, X: ArrayLike) -> Floats:
+        """Return the logarithms of the probabilities (n, n_classes)."""
+        return np.asarray(log_softmax(self._outputs(X), axis=1))
+
+    @property
+    def _checks(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def _known(self) -> Any:
+        return self.classes_
+
+    @property
+    def _n_outputs(self) -> int:
+        return len(self.classes_)
+
+    def _make_targets(self, y: Any, classes: Any) -> Floats:
+        check_classification_targets(y)
+        y = column_or_1d(y, warn=True)
+        self.classes_ = np.unique(y if classes is None else classes)
+        if len(self.classes_) < 2:
+            raise InputError("y", "have at least 2 classes", f"one class, {self.classes_[0]!r}")
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise InputError("y", f"have classes among {self.classes_}", f"{unknown}")
+        return np.asarray(np.searchsorted(self.classes_, y)[:, None], np.float64)
+
+
+class Values(RegressorMixin, TableEstimator):  # type: ignore[misc]
+    """An estimator of one value or more."""
+
+    _task = "regression"
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return targets (n,), or (n, m) if there were several in fitting."""
+        outputs = self._outputs(X)
+        return outputs if self._columns else outputs[:, 0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @property
+    def _checks(self) -> dict[str, Any]:
+        return {"multi_output": True, "y_numeric": True}
+
+    @property
+    def _known(self) -> Any:
+        return None
+
+    @property
+    def _n_outputs(self) -> int:
+        return self._columns or 1
+
+    def _make_targets(self, y: Any, classes: Any) -> Floats:
+        self._columns = y.shape[1] if y.ndim > 1 else 0
+        return np.asarray(y, np.float64).reshape(len(y), -1)

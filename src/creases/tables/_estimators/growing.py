@@ -16,9 +16,7 @@ from creases.growth import Budget, GrowthConfig, History
 from creases.growth.methods import GrowthMethod
 from creases.network import read
 from creases.tables._estimators import summary as _summary
-from creases.tables._estimators.base import TableEstimator
-from creases.tables._estimators.checks import check_weights, make_seed
-from creases.tables._estimators.targets import Classes, Values
+from creases.tables._estimators.base import Classes, TableEstimator, Values, check_weights, make_seed
 from creases.tables._fit.doubtful_columns import warn_of_columns
 from creases.tables._fit.experiment import Experiment
 from creases.tables._model.grown_model import GrownModel, grown_model

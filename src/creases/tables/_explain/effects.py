@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases._arguments import check_arguments
 from creases._schema import INTEGER, STRING, any_of, optional, sequence
 from creases._typing import Floats, Ints
+from creases._validation import check_arguments
 from creases.errors import InputError
 from creases.network import NetworkLike
 from creases.regions import lines

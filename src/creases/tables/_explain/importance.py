@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases._arguments import check_arguments
 from creases._schema import INTEGER, optional, sequence
 from creases._text import format_number
 from creases._typing import Floats, Ints
-from creases._validation import check_count, check_seed
+from creases._validation import check_arguments, check_count, check_seed
 from creases.network import NetworkLike
 from creases.tables._explain.table import Column, ScalingLike, Table, make_table
 

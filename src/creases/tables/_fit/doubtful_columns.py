@@ -14,13 +14,11 @@ from creases._typing import Floats, Ints
 from creases.errors import ColumnWarning
 from creases.problems import Problem
 from creases.tables._encoding.encoding import TableEncoding
-from creases.tables._split.options import CurveConfig
-from creases.tables._split.row_keys import least_keys, mix, row_keys
 from creases.tables._split.rows import fold_weights
-from creases.tables._split.split import TableSplit
-from creases.tables._stages.candidates import Candidate, compare
+from creases.tables._split.split import CurveConfig, TableSplit, least_keys, mix, row_keys
 from creases.tables._stages.fit import FOLDS
 from creases.tables._stages.inputs import Inputs
+from creases.tables._stages.pairs import Candidate, compare
 from creases.tables._stages.rows import Rows, scale_of_scores
 from creases.tables._stages.stages import UNIT_ERRORS, choose, fit_columns
 

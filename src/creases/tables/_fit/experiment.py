@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn, optim
+from torch import Tensor, nn, optim
 
+from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.growth import (
     Callback,
@@ -27,15 +31,225 @@ from creases.growth import (
 )
 from creases.network import Network, read
 from creases.problems import Problem
-from creases.tables._fit.linear_model import choose_penalty, fit_linear_model
-from creases.tables._fit.linear_start import LinearModel, linear_start
 from creases.tables._fit.snapshots import Snapshots
 from creases.tables._fit.threshold import choose_threshold
 from creases.tables._folder.folder import SNAPSHOTS_FOLDER, RunFile
 from creases.tables._folder.saved_run import SavedRun
 from creases.tables._folder.settings import RunSettings
 from creases.tables._model.grown_model import GrownModel, grown_model
+from creases.tables._split.rows import fold_weights
 from creases.tables._split.split import TableSplit
+
+# The network that a growth run on a table starts from: a linear function in the form of a ReLU network.
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """A linear function ``mixture @ (signals @ x) + offset``; each signal takes a mirrored pair of units."""
+
+    signals: Tensor  #: (s, d)
+    mixture: Tensor  #: (m, s)
+    offset: Tensor  #: (m,)
+
+    @classmethod
+    def from_weights(cls, weight: Tensor, offset: Tensor) -> LinearModel:
+        """Return the function ``weight @ x + offset`` with weights (m, d), split evenly over both layers of a pair.
+
+        Two classes have one signal: their difference. A row of zeros stays one, of a signal along the first input.
+        """
+        mixture = torch.eye(len(weight), dtype=torch.float64)
+        if len(weight) == 2 and bool((weight[0] == -weight[1]).all()):
+            weight, mixture = weight[1:], torch.tensor([[-1.0], [1.0]], dtype=torch.float64)
+        size = weight.norm(dim=1, keepdim=True).sqrt()
+        along = torch.eye(1, weight.shape[1], dtype=torch.float64)
+        signals = torch.where(size > 1e-6, weight / size.clamp_min(1e-6), along)
+        return cls(signals, mixture * torch.where(size > 1e-6, size, 0.0).T, offset)
+
+    def fits(self, hidden: Sequence[int]) -> bool:
+        """Return whether layers of these widths have a pair of units for each signal."""
+        return all(width // 2 >= len(self.signals) for width in hidden)
+
+
+def linear_start(
+    n_inputs: int,
+    hidden: Sequence[int],
+    n_outputs: int,
+    *,
+    linear: LinearModel | None = None,
+    live: Tensor | None = None,
+    seed: int = 0,
+) -> nn.Sequential:
+    """Return a network of ReLU layers, in float64, whose units come in mirrored pairs ``relu(a), relu(-a)``.
+
+    As ``relu(a) - relu(-a) = a``, it is a linear function at the start (for odd widths, except for the last unit of a
+    layer): at every input one unit of a pair is active, so no unit is dead. The layers are ``hidden1``, ``bend1``,
+    ``hidden2``, ..., ``output``.
+
+    Parameters
+    ----------
+    n_inputs, hidden, n_outputs
+        Number of inputs, widths of the hidden layers, number of outputs.
+    linear
+        The linear function to start as, in as many pairs as it has signals; layers too narrow for it start at random.
+    live
+        (n_inputs,) bool: inputs that vary; the others get weight 0. By default all do.
+    seed
+        Seed of the weights.
+
+    Examples
+    --------
+    >>> model = linear_start(3, (4,), 2)
+    >>> x = torch.ones(1, 3).double()
+    >>> bool(torch.allclose(model(-x), -model(x)))
+    True
+    """
+    numbers = torch.Generator().manual_seed(seed)
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    live = torch.ones(n_inputs, dtype=torch.bool) if live is None else live
+    linear = linear if linear is not None and linear.fits(hidden) else None
+    reading = torch.diag(live.double())  # (signals, width): the signals as functions of a layer's outputs
+    for k, width in enumerate(hidden, 1):
+        pairs = -(-width // 2)
+        signals = _draw_weights(pairs, reading, 2.0, numbers)
+        if linear is not None:
+            count = len(linear.signals)
+            signals[:count] = linear.signals if k == 1 else reading[:count]
+        layers[f"hidden{k}"] = _make_layer(torch.cat([signals, -signals])[:width])
+        layers[f"bend{k}"] = nn.ReLU()
+        eye = torch.eye(pairs, dtype=torch.float64)
+        reading = torch.cat([eye, -eye], 1)[:, :width]
+    output = _draw_weights(n_outputs, reading, 0.25, numbers)
+    if linear is not None:
+        output = linear.mixture @ reading[: len(linear.signals)]
+    layers["output"] = _make_layer(output, None if linear is None else linear.offset)
+    return nn.Sequential(layers)
+
+
+def _draw_weights(count: int, reading: Tensor, variance: float, numbers: torch.Generator) -> Tensor:
+    """Return weights (count, width) of random mixtures of the signals that ``reading`` (signals, width) gives."""
+    mix = torch.randn(count, len(reading), generator=numbers, dtype=torch.float64)
+    return torch.mul(mix @ reading, (variance / max(len(reading), 1)) ** 0.5)
+
+
+def _make_layer(weight: Tensor, bias: Tensor | None = None) -> nn.Linear:
+    with torch.random.fork_rng(devices=()):  # the numbers that it draws are replaced
+        layer = nn.Linear(weight.shape[1], weight.shape[0], dtype=torch.float64)
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+        layer.bias.copy_(torch.zeros(len(weight)) if bias is None else bias)
+    return layer
+
+
+# The linear model of a table: where a run starts, and what its network must beat.
+
+#: Rows that the model is fitted to, at most: more change its weights little and take long.
+MAX_ROWS = 20_000
+
+#: Strengths of the ridge penalty that leave-one-out errors choose from.
+RIDGE_ALPHAS = np.logspace(-2, 4, 13)
+
+#: Inverse penalties of logistic regression, the folds that choose one of them, and the tables in which they do, by how
+#: many numbers they have at most. Without folds it is scikit-learn's default.
+INVERSE_PENALTIES, FOLDS, MAX_NUMBERS = np.logspace(-3, 3, 7), 5, 30_000
+DEFAULT = 1.0
+
+#: Offset of a class that no row has: a logit well below the others.
+_ABSENT = -5.0
+
+
+def choose_penalty(data: TableSplit, rows: Ints) -> float:
+    """Return the penalty of ridge (alpha) or logistic regression (C) for scaled rows, by number.
+
+    Leave-one-out errors choose alpha. Shuffled folds choose C, by their log loss: 1 unless another value lowers it by
+    more than a standard error of the differences.
+    """
+    rows = _sample(rows)
+    X = data.scaling.inputs(data.rows.X[rows])
+    if not X.size or not np.ptp(X, axis=0).any():
+        return DEFAULT
+    if data.task == "regression":
+        from sklearn.linear_model import RidgeCV
+
+        model = RidgeCV(RIDGE_ALPHAS).fit(X, data.scaling.targets(data.rows.y[rows]), data.rows.weight[rows])
+        return float(model.alpha_)
+    y = data.rows.y[rows, 0].astype(np.int64)
+    counts = np.bincount(data.rows.y[data.rows.deal(rows), 0].astype(np.int64))
+    if X.size > MAX_NUMBERS or (counts > 0).sum() < 2 or counts[counts > 0].min() < FOLDS:
+        return DEFAULT  # a fold would lack a class
+    held = fold_weights(data.rows, rows, FOLDS, 0, stratify=True)
+    return _choose_inverse_penalty(X, y, data.rows.weight[rows], held)
+
+
+def fit_linear_model(data: TableSplit, rows: Ints, penalty: float) -> LinearModel | None:
+    """Fit ridge or logistic regression to scaled rows, by number; None where there is nothing to fit."""
+    rows = _sample(rows)
+    X, weight = data.scaling.inputs(data.rows.X[rows]), data.rows.weight[rows]
+    if not X.size or not np.ptp(X, axis=0).any():
+        return None
+    if data.task == "regression":
+        return _fit_ridge(X, data.scaling.targets(data.rows.y[rows]), weight, penalty)
+    return _fit_logistic(X, data.rows.y[rows, 0].astype(np.int64), weight, data.n_outputs, penalty)
+
+
+def _sample(rows: Ints) -> Ints:
+    return rows if len(rows) <= MAX_ROWS else rows[np.random.default_rng(0).permutation(len(rows))[:MAX_ROWS]]
+
+
+def _choose_inverse_penalty(X: Floats, y: Ints, weight: Floats, held: Floats) -> float:
+    """Return C by the log loss of rows that each fold holds out, ``held`` (folds, n) by weight."""
+    from sklearn.linear_model import LogisticRegression
+
+    losses = np.zeros((len(INVERSE_PENALTIES), len(X)))  # of each row, as often as it is held out
+    with _one_thread():
+        for out in held:
+            train, test = weight - out > 0, out > 0
+            model = LogisticRegression(max_iter=200, warm_start=True)
+            for k, C in enumerate(INVERSE_PENALTIES):
+                model.set_params(C=C).fit(X[train], y[train], sample_weight=(weight - out)[train])
+                chances = model.predict_log_proba(X[test])
+                losses[k, test] -= out[test] * chances[np.arange(test.sum()), np.searchsorted(model.classes_, y[test])]
+    default = int(np.flatnonzero(INVERSE_PENALTIES == DEFAULT)[0])
+    best = int(losses.sum(axis=1).argmin())
+    gains = losses[default] - losses[best]
+    is_better = gains.sum() > gains.std() * np.sqrt(len(gains))
+    return float(INVERSE_PENALTIES[best if is_better else default])
+
+
+def _fit_ridge(X: Floats, y: Floats, weight: Floats, penalty: float) -> LinearModel:
+    from sklearn.linear_model import Ridge
+
+    model = Ridge(penalty).fit(X, y, sample_weight=weight)
+    coefficients = np.asarray(model.coef_, np.float64).reshape(y.shape[1], X.shape[1])
+    offset = np.broadcast_to(np.asarray(model.intercept_, np.float64), y.shape[1]).copy()
+    return LinearModel.from_weights(torch.from_numpy(coefficients), torch.from_numpy(offset))
+
+
+def _fit_logistic(X: Floats, y: Ints, weight: Floats, n_classes: int, penalty: float) -> LinearModel | None:
+    from sklearn.linear_model import LogisticRegression
+
+    present = np.unique(y[weight > 0])
+    if len(present) < 2:
+        return None
+    with _one_thread(X.size <= MAX_NUMBERS):
+        model = LogisticRegression(C=penalty, max_iter=200).fit(X, y, sample_weight=weight)
+    coefficients, offset = np.zeros((n_classes, X.shape[1])), np.full(n_classes, _ABSENT)
+    if len(present) == 2:
+        coefficients[present] = np.stack([-model.coef_[0] / 2, model.coef_[0] / 2])
+        offset[present] = [-model.intercept_[0] / 2, model.intercept_[0] / 2]
+    else:
+        coefficients[present], offset[present] = model.coef_, model.intercept_
+    return LinearModel.from_weights(torch.from_numpy(coefficients), torch.from_numpy(offset))
+
+
+@contextmanager
+def _one_thread(is_small: bool = True) -> Iterator[None]:
+    """Fit on one thread, for which others would wait in small tables, without scikit-learn's warnings."""
+    from threadpoolctl import threadpool_limits
+
+    with warnings.catch_warnings(), threadpool_limits(1 if is_small else None):
+        warnings.simplefilter("ignore")  # a few more iterations would not change a start
+        yield
+
 
 #: Numbers in a table up to which one thread is fastest: more would wait for each other.
 SMALL = 1_000_000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
-from creases.tables._model.decision import log_odds
+from creases.tables._model.row_model import log_odds
 from creases.tables._split.split import TableSplit
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from creases.problems import Problem, names
 from creases.problems import get as get_problem
 from creases.tables._folder.folder import RunFile
 from creases.tables._reading.table import read_table
-from creases.tables._split.options import CurveConfig
-from creases.tables._split.split import TableSplit
+from creases.tables._split.split import CurveConfig, TableSplit
 
 if TYPE_CHECKING:
     from creases.growth import GrowthConfig

@@ -102,7 +102,7 @@ class GrownModel(RowModel):
 
     def terms(self) -> Terms:
         """Return what the columns add, with their names and units, for words."""
-        from creases.tables._words.network_terms import NetworkTerms
+        from creases.tables._words.model_text import NetworkTerms
 
         return NetworkTerms.from_network(self)
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from creases._files import write_atomically
 from creases._typing import Floats
 from creases.errors import FileError, InputError
-from creases.tables._model.decision import log_odds
+from creases.tables._model.row_model import log_odds
 
 if TYPE_CHECKING:
-    from creases.tables._encoding.column_encoding import ColumnEncoding
+    from creases.tables._encoding.encoding import ColumnEncoding
     from creases.tables._model.row_model import RowModel
 from creases.tables._reading.scales import ScaleFormat
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,11 +17,7 @@ from creases._display import to_html
 from creases._text import plural
 from creases._typing import Floats, Ints, Task
 from creases.errors import InputError
-from creases.tables._encoding.encoding import EncodedRows, TableEncoding, number_encoding
-from creases.tables._model.column_parts import mean_sizes
-from creases.tables._model.decision import decide, probabilities
-from creases.tables._model.distances import boundary_distances
-from creases.tables._model.predictions import PredictionSummary
+from creases.tables._encoding.encoding import EncodedRows, TableEncoding, Unusual, number_encoding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +30,167 @@ if TYPE_CHECKING:
     from creases.tables._words.changes import Changes
     from creases.tables._words.row_text import RowExplanations
     from creases.tables._words.terms import Terms
+
+
+# How far rows are from the nearest input with another decision.
+
+
+def boundary_distances(
+    net: Network, X: Floats, *, threshold: float, spread: Floats, budget: float, **where: Any
+) -> dict[str, list[Any]]:
+    """Return the distances of encoded rows X (n, d), in units of ``spread`` (d,), as columns of a table.
+
+    ``threshold`` is the probability above which a network of two classes decides for the second, ``budget`` the time
+    for each row, in seconds; ``where`` has the engine, n_jobs and address of :func:`creases.certify.margins`.
+    """
+    from creases.certify import margins
+    from creases.tables._fit.threshold import shift_decision
+
+    names = ("boundary distance", "boundary distance at least", "distance proved")
+    if not len(X):
+        return {name: [] for name in names}
+    safe = margins(shift_decision(net, threshold), X, weights=1 / spread, budget=budget, **where)
+    proved = ["yes" if proved else "no" for proved in safe.proved]
+    return dict(zip(names, (safe.distance.tolist(), safe.lower_bound.tolist(), proved), strict=True))
+
+
+# What is said of predictions: how many, of what, outside of what is known. Imports no reader of files.
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionSummary:
+    """What is said of predictions; sums over blocks."""
+
+    rows: int = 0
+    outside: int = 0
+    in_new_regions: int | None = None
+    classes: Counter[str] | None = None  #: how often each class was predicted
+    values: tuple[float, float, float] | None = None  #: of a regression: least, sum, largest
+    unusual: tuple[Unusual, ...] = ()
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, has_classes: bool, unusual: Sequence[Unusual] = ()) -> PredictionSummary:
+        """Return the summary of a table of predictions: see :meth:`TableModel.frame`."""
+        predicted = frame.iloc[:, 0]
+        new = int((frame["region"] == 0).sum()) if "region" in frame else None
+        outside = int((frame["outside"] == "yes").sum())
+        if has_classes:
+            counts = Counter({str(name): int(n) for name, n in predicted.value_counts().items()})
+            return cls(len(frame), outside, new, classes=counts, unusual=tuple(unusual))
+        values = (float(predicted.min()), float(predicted.sum()), float(predicted.max())) if len(frame) else None
+        return cls(len(frame), outside, new, values=values, unusual=tuple(unusual))
+
+    def __add__(self, other: PredictionSummary) -> PredictionSummary:
+        regions = [each.in_new_regions for each in (self, other) if each.in_new_regions is not None]
+        classes = [each.classes for each in (self, other) if each.classes is not None]
+        values = [each.values for each in (self, other) if each.values is not None]
+        return PredictionSummary(
+            self.rows + other.rows,
+            self.outside + other.outside,
+            sum(regions) if regions else None,
+            sum(classes, Counter()) if classes else None,
+            (min(v[0] for v in values), sum(v[1] for v in values), max(v[2] for v in values)) if values else None,
+            _add_unusual(self.unusual, other.unusual),
+        )
+
+    def to_dict(self, out: Path | None = None) -> dict[str, Any]:
+        """Return the summary as plain values; ``out`` is the file that has the predictions."""
+        plain: dict[str, Any] = {"file": out and str(out), "rows": self.rows, "outside": self.outside}
+        if self.in_new_regions is not None:
+            plain["in_new_regions"] = self.in_new_regions
+        predicted: dict[str, Any] = {}
+        if self.classes is not None:
+            predicted = dict(self.classes.most_common())
+        elif self.values is not None:
+            predicted = dict(zip(("least", "mean", "largest"), self.values, strict=True))
+            predicted["mean"] /= self.rows
+        return plain | {"predicted": predicted, "notes": [str(each) for each in self.unusual]}
+
+
+def _add_unusual(first: tuple[Unusual, ...], second: tuple[Unusual, ...]) -> tuple[Unusual, ...]:
+    merged: dict[tuple[str, str], Unusual] = {}
+    for each in (*first, *second):
+        known = merged.get((each.column, each.what))
+        merged[each.column, each.what] = each if known is None else replace(known, count=known.count + each.count)
+    return tuple(merged.values())
+
+
+# Classes and probabilities from the outputs of a model.
+
+
+def decide(outputs: Floats, threshold: float = 0.5) -> Ints:
+    """Return the classes (n,) for the network's outputs (n, n_classes), one logit for each class.
+
+    Of two classes, the second is decided where its probability is above the threshold; of more, the largest output
+    decides.
+    """
+    if outputs.shape[1] == 2 and threshold != 0.5:
+        return (outputs[:, 1] - outputs[:, 0] > log_odds(threshold)).astype(np.int64)
+    return np.asarray(outputs.argmax(axis=1), np.int64)
+
+
+def log_odds(probability: float) -> float:
+    """Return the logit of a probability."""
+    return float(np.log(probability) - np.log1p(-probability))
+
+
+def probabilities(outputs: Floats) -> Floats:
+    """Return the probability (n, n_classes) of each class for the outputs (n, n_classes), one logit for each."""
+    powers = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+# What each column of a table adds to the scores of a model, exactly.
+
+INTERCEPT = "intercept"
+
+
+def column_parts(model: RowModel, X: Floats) -> dict[str, Floats]:
+    """Return the intercept, and what each column, each plane and the units add to the scores of rows X, (n, m) each.
+
+    A sum of curves is divided as it is, a network by integrated gradients from the mean row, which add up exactly too.
+    """
+    columns = model.columns
+    start, by_input = model.input_parts(X)
+    inputs = dict(zip(model.features, columns, strict=True))
+    parts: dict[str, Floats] = {column: np.zeros_like(start) for column in dict.fromkeys(columns)}
+    mixed: dict[str, Floats] = {}
+    for name, part in by_input.items():
+        if name in inputs:
+            parts[inputs[name]] += part
+        else:
+            mixed[_unused_name(name, [*parts, *mixed])] = part
+    return {_unused_name(INTERCEPT, [*parts, *mixed]): start} | parts | mixed
+
+
+def explain_rows(model: RowModel, X: Floats) -> pd.DataFrame:
+    """Return the parts as a table with a row for each of the rows; of several scores each has columns of its own."""
+    import pandas as pd
+
+    parts = column_parts(model, X)
+    if len(model.score_names) == 1:
+        return pd.DataFrame({name: part[:, 0] for name, part in parts.items()})
+    keys = [(score, name) for score in model.score_names for name in parts]
+    values = [part[:, k] for k in range(len(model.score_names)) for part in parts.values()]
+    return pd.DataFrame(np.stack(values, axis=1), columns=pd.MultiIndex.from_tuples(keys))
+
+
+def mean_sizes(model: RowModel, X: Floats, count: Ints) -> dict[str, float]:
+    """Return the mean absolute part of each column, each plane and the units, the largest first.
+
+    ``count`` (n,) is how often each row of X (n, d) occurs.
+    """
+    some = np.linspace(0, len(X) - 1, min(len(X), model.max_explained)).astype(np.int64)
+    _, *parts = column_parts(model, X[some]).items()
+    sizes = {name: float(np.average(np.abs(part).mean(axis=1), weights=count[some])) for name, part in parts}
+    return dict(sorted(sizes.items(), key=lambda item: -item[1]))
+
+
+def _unused_name(name: str, used: list[str]) -> str:
+    while name in used:  # a column may have this name
+        name += "'"
+    return name
+
 
 #: Shares of its column's range by which a number may exceed it and not count as outside: rounding only.
 MARGIN = 1e-9
@@ -343,7 +501,7 @@ class RowModel(ABC):
 
     def save(self, folder: str | Path) -> Path:
         """Write the model into a folder, from which :func:`creases.load` loads it, without its rows."""
-        from creases.tables._folder.model_saving import save_model
+        from creases.tables._folder.folder import save_model
 
         return save_model(self, Path(folder))
 

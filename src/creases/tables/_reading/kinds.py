@@ -13,10 +13,19 @@ from creases._text import plural
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.tables._reading.columns import Column
-from creases.tables._reading.dates import DateFormat, find_dates, is_day_first_unclear
-from creases.tables._reading.notations import FINDERS, Notation, find_notation, impose_notation
-from creases.tables._reading.numbers import SIGNS, NumberFormat, find_format, find_quantity, has_decimal_commas
+from creases.tables._reading.numbers import (
+    FINDERS,
+    SIGNS,
+    Notation,
+    NumberFormat,
+    find_format,
+    find_notation,
+    find_quantity,
+    has_decimal_commas,
+    impose_notation,
+)
 from creases.tables._reading.scales import ScaleFormat, make_scale
+from creases.tables._reading.times import DateFormat, find_dates, is_day_first_unclear
 
 Kind = Literal[
     "number", "quantity", "share", "yes/no", "category", "ordinal", "interval", "date", "month", "time", "duration",

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._arguments import check_arguments
 from creases._schema import BOOL, DICT, STRING, optional, sequence
 from creases._text import plural
 from creases._typing import Floats, Task
-from creases._validation import check_choice
+from creases._validation import check_arguments, check_choice
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._encoding.encoding import (
@@ -28,8 +27,7 @@ from creases.tables._encoding.encoding import (
     list_names,
 )
 from creases.tables._reading.columns import Column
-from creases.tables._reading.csv_file import csv_columns, distinct_names
-from creases.tables._reading.files import frame_columns, read_raw_columns
+from creases.tables._reading.files import csv_columns, distinct_names, frame_columns, read_raw_columns
 from creases.tables._reading.kinds import ColumnKind, detect_kinds
 from creases.tables._reading.target import encode_target, label_kind
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from creases._text import format_number, plural
 from creases._typing import Bools, Floats, Ints
 from creases.problems import Problem
-from creases.tables._model.decision import decide, probabilities
+from creases.tables._model.row_model import decide, probabilities
 from creases.tables._scores.metrics import (
     ClassificationMetrics,
     RegressionMetrics,

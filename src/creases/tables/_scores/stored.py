@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._array_files import open_npz
-from creases._files import write_atomically
+from creases._files import open_npz, write_atomically
 from creases.tables._scores.baselines import Baseline, Metrics
 from creases.tables._scores.metrics import ClassificationMetrics, RegressionMetrics
 from creases.tables._split.split import TableSplit

@@ -2,22 +2,155 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.preprocessing import StandardScaler
 
-from creases._typing import Floats, Ints, Task
+from creases._typing import Bools, Floats, Ints, Task
+from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
 from creases.errors import InputError
+from creases.growth import Scaling
 from creases.problems import Problem
-from creases.tables._split.options import SplitOptions
-from creases.tables._split.row_keys import LARGE, is_below, row_keys
 from creases.tables._split.rows import UniqueRows, class_weights, merge_duplicates, split_copies, split_rows
 
 if TYPE_CHECKING:
     from creases.growth import InMemorySamples, Scaling
+
+
+# The options of a fit by curves, and those that every way to split a table needs.
+
+
+class SplitOptions(Protocol):
+    """What a split needs of a configuration: of ``CurveConfig`` or ``creases.growth.GrowthConfig``."""
+
+    @property
+    def validation_fraction(self) -> float: ...
+    @property
+    def test_fraction(self) -> float: ...
+    @property
+    def standardize(self) -> bool: ...
+    @property
+    def class_weight(self) -> str | Mapping[str, float] | None: ...
+    @property
+    def seed(self) -> int: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveConfig:
+    """Options of a fit by curves, with the defaults that every way to start one shares.
+
+    Parameters
+    ----------
+    shapes
+        By column: "rising", "falling", "straight" or "convex".
+    ensemble
+        How often units are trained, from different starts; the units of all trainings are in the network. With more
+        than 1 units are tried even where those of the first fold do not help; they must still pay.
+    test_fraction
+        Fraction of the rows that are only tested with.
+    class_weight
+        "balanced", or weights of classes by name.
+    threshold
+        Probability above which the second of two classes is predicted, or the score that it maximizes.
+    seed
+        Seed of the split and the folds.
+    refit
+        Whether the model is fitted again to all rows, those to test with included, once it has been scored. The scores
+        are those of the model before; then no row is unseen.
+    """
+
+    shapes: Mapping[str, str] = field(default_factory=dict)
+    ensemble: int = 1
+    test_fraction: float = 0.2
+    class_weight: str | Mapping[str, float] | None = None
+    threshold: float | str = 0.5
+    seed: int = 0
+    refit: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.shapes, Mapping):
+            raise InputError("shapes", 'be a mapping such as {"age": "rising"}', type(self.shapes).__name__)
+        check_count(self.ensemble, "ensemble", least=1)
+        check_number(self.test_fraction, "test_fraction", least=0, below=1)
+        check_class_weight(self.class_weight)
+        check_threshold(self.threshold)
+        check_count(self.seed, "seed", least=0)
+        check_choice(self.refit, (True, False), "refit")
+
+    @property
+    def validation_fraction(self) -> float:
+        """0: folds of all rows but the test rows judge the stages."""
+        return 0.0
+
+    @property
+    def standardize(self) -> bool:
+        """True: distances are in standard deviations."""
+        return True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options that differ from the defaults, for JSON."""
+        usual = CurveConfig()
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {name: value for name, value in values.items() if value != getattr(usual, name)}
+
+    @classmethod
+    def from_dict(cls, options: Mapping[str, Any]) -> Self:
+        """Return the configuration that :meth:`to_dict` wrote."""
+        return cls(**options)
+
+
+# Numbers that depend on the content of a row and a seed only: they split and sample rows of any order and amount.
+
+Keys = NDArray[np.uint64]
+
+#: Different rows from which on parts and samples are drawn by keys: a table larger than memory has the same ones.
+LARGE = 40_000
+
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_STEP = 0x9E3779B97F4A7C15
+
+
+def row_keys(X: Floats, y: Floats, seed: int) -> Keys:
+    """Return a key (n,), evenly spread over 64 bits, of each row X (n, d) with targets y (n, m).
+
+    Equal rows have equal keys. This is SplitMix64 (Steele, Lea, Flood 2014), applied to one column after another.
+
+    Examples
+    --------
+    >>> keys = row_keys(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]), np.zeros((3, 1)), seed=0)
+    >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
+    (True, False)
+    """
+    keys = mix(np.full(len(X), seed % 2**64, np.uint64))
+    for column in [*X.T, *y.T]:
+        keys = mix(keys ^ (np.asarray(column, np.float64) + 0.0).view(np.uint64))  # -0.0 becomes 0.0
+    return keys
+
+
+def mix(keys: Keys) -> Keys:
+    """Return other keys (n,), without a pattern that both share."""
+    keys = keys + np.uint64(_STEP)
+    keys = (keys ^ (keys >> np.uint64(30))) * _FIRST
+    keys = (keys ^ (keys >> np.uint64(27))) * _SECOND
+    return np.asarray(keys ^ (keys >> np.uint64(31)))
+
+
+def is_below(keys: Keys, fraction: float) -> Bools:
+    """Return whether each row (n,) is among a fraction of all, drawn by its key."""
+    return np.asarray(keys < np.uint64(min(int(fraction * 2.0**64), 2**64 - 1)))
+
+
+def least_keys(keys: Keys, count: int) -> NDArray[np.int64]:
+    """Return the numbers, rising, of a sample of rows: so many with the least keys."""
+    if len(keys) <= count:
+        return np.arange(len(keys))
+    return np.sort(np.argsort(keys, kind="stable")[:count])
+
 
 #: Margin of pictures around the data, as a fraction of their range.
 MARGIN = 0.05
@@ -146,7 +279,6 @@ class TableSplit:
             from creases.growth import Scaling  # imports torch
 
             return Scaling(np.zeros(self.rows.X.shape[1]), np.ones(self.rows.X.shape[1]))
-        from creases.tables._split.scaler import learn_scaling  # scikit-learn is slow to import
 
         used = np.sort(np.concatenate(self.parts[:2]))
         targets = self.rows.y[used] if self.task == "regression" else None
@@ -246,3 +378,27 @@ def data_box(X: Floats) -> list[tuple[float, float]]:
     low, high = X.min(axis=0), X.max(axis=0)
     margin = np.where(high > low, MARGIN * (high - low), 1.0)
     return [(float(a), float(b)) for a, b in zip(low - margin, high + margin, strict=True)]
+
+
+# Scaling of a table's columns, with weights.
+
+
+def learn_scaling(X: Floats, y: Floats | None, weight: Floats) -> Scaling:
+    """Return the scaling of rows X (n, d), and for a regression of targets y (n, m), with weights (n,).
+
+    It is scikit-learn's StandardScaler, for numbers of any size that a float64 can hold.
+    """
+    center, spread, constant = _moments(X, weight)
+    if y is None:
+        return Scaling(center, spread, constant=constant)
+    target_center, target_spread, _ = _moments(y, weight)
+    if y.shape[1] == 1:
+        return Scaling(center, spread, float(target_center[0]), float(target_spread[0]), constant)
+    return Scaling(center, spread, target_center, target_spread, constant)
+
+
+def _moments(values: Floats, weight: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return means and standard deviations (d,), and which columns are all the same, up to rounding."""
+    size = np.exp2(np.clip(np.frexp(np.abs(values).max(axis=0))[1], -1000, 1000))  # so that no square is too large
+    scaler = StandardScaler().fit(values / size, sample_weight=weight)
+    return scaler.mean_ * size, scaler.scale_ * size, np.asarray((scaler.scale_ == 1.0) & (scaler.var_ != 1.0))

@@ -12,7 +12,7 @@ from creases._typing import Floats
 from creases.tables._stages.basis import Basis
 from creases.tables._stages.pairs import PairHinges, PlaneBasis
 from creases.tables._stages.penalized import Fit
-from creases.tables._stages.unit_basis import UnitBasis
+from creases.tables._stages.units import UnitBasis
 
 
 def average_fits(fits: Sequence[Fit], max_planes: int) -> Fit:

@@ -10,8 +10,8 @@ import numpy as np
 
 from creases._typing import Bools, Floats, Ints
 from creases.errors import InputError
-from creases.tables._stages.constraints import Shape
 from creases.tables._stages.pairs import Variable, group_features
+from creases.tables._stages.penalized import Shape
 
 if TYPE_CHECKING:
     from creases.tables._encoding.encoding import TableEncoding

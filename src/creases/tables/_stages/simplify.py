@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
-from creases.tables._stages.basis import Basis, CurveBasis
-from creases.tables._stages.knots import round_knots
+from creases.tables._stages.basis import Basis, CurveBasis, round_knots
 from creases.tables._stages.pairs import PlaneBasis
 from creases.tables._stages.penalized import Fit, invert, prediction_forms
 from creases.tables._stages.rows import Rows
-from creases.tables._stages.unit_basis import UnitBasis
+from creases.tables._stages.units import UnitBasis
 
 #: Effective parameters of a block that is as good as none.
 NEGLIGIBLE = 0.02

@@ -9,20 +9,22 @@ from functools import partial
 import numpy as np
 
 from creases._typing import Bools, Ints
-from creases.tables._stages.basis import Basis, CurveBasis
-from creases.tables._stages.candidates import Candidate, compare, mean_loss
-from creases.tables._stages.constraints import shape_rows
-from creases.tables._stages.grown_units import grow_units_of_folds
+from creases.tables._stages.basis import (
+    Basis,
+    CurveBasis,
+    clip_outliers,
+    find_ramps,
+    is_rough,
+    quantile_knots,
+    standard_residuals,
+)
 from creases.tables._stages.inputs import Inputs
-from creases.tables._stages.knots import clip_outliers, quantile_knots
-from creases.tables._stages.pairs import PairLibrary
-from creases.tables._stages.parts import Step
-from creases.tables._stages.penalized import STEPS, Fit, fit_penalized
-from creases.tables._stages.roughness import find_ramps, is_rough, standard_residuals
+from creases.tables._stages.model import Step
+from creases.tables._stages.pairs import Candidate, PairLibrary, compare, mean_loss
+from creases.tables._stages.penalized import STEPS, Fit, fit_penalized, shape_rows
 from creases.tables._stages.rows import Rows
 from creases.tables._stages.simplify import NEGLIGIBLE, drop_idle_functions
-from creases.tables._stages.unit_basis import UnitBasis, unit_knots
-from creases.tables._stages.units import train_units
+from creases.tables._stages.units import UnitBasis, grow_units_of_folds, train_units, unit_knots
 
 #: Rows of a table below which it is small: folds instead of one held-out part, and fewer pieces of curves.
 SMALL = 4_000

@@ -16,12 +16,11 @@ from creases._engines import MANY, check_engine, map_in_order, open_engine
 from creases._files import write_atomically
 from creases.errors import InputError
 from creases.tables._encoding.encoding import TableEncoding, find_unusual, number_encoding
-from creases.tables._model.predictions import PredictionSummary
+from creases.tables._model.row_model import PredictionSummary
 from creases.tables._reading.files import is_stream
-from creases.tables._streaming.cells import Cells, raw_cells
 from creases.tables._streaming.encoded import check_columns, encode_cells
-from creases.tables._streaming.files import TableFiles, find_files
-from creases.tables._streaming.spool import spool
+from creases.tables._streaming.files import Cells, TableFiles, find_files, raw_cells
+from creases.tables._streaming.passes import spool
 
 if TYPE_CHECKING:
     from creases.tables._model.row_model import RowModel

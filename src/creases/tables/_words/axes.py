@@ -14,7 +14,7 @@ import numpy as np
 from creases._text import format_value
 from creases._typing import Floats
 from creases.tables._encoding.encoding import Feature, TableEncoding
-from creases.tables._reading.notations import Notation
+from creases.tables._reading.numbers import Notation
 from creases.tables._words.terms import date_part
 
 #: Days of a month and a year, on average.

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import floor, log10
+from typing import Any
 
 import numpy as np
 
+from creases._text import format_value
 from creases._typing import Floats
-from creases.tables._words.axes import Axis, feature_axis
+from creases.tables._reading.kinds import ColumnKind
+from creases.tables._words.axes import Axis, date_text, feature_axis, number_axis
 from creases.tables._words.curves import NEAR, choose_places, curve_text
-from creases.tables._words.terms import ColumnTerm, Terms, date_part
+from creases.tables._words.terms import ColumnTerm, InputRanges, Terms, date_options, date_part, days_input
 
 #: Values of a category that are named, those with the largest and those with the least effect.
 HIGHEST, LOWEST = 4, 3
@@ -158,3 +163,160 @@ def _runs_text(terms: Terms, graph: Graph, values: Floats, unit: str) -> str:
         words.append(change if last else f"{change} {graph.axis.until} {graph.axis.place(graph.knots[kept[end + 1]])}")
         start = end + 1
     return " then ".join(words)
+
+
+# Encoded rows as cells of the table, and cells as text.
+
+#: What stands for a value that the table did not have.
+UNKNOWN = "a new value"
+
+
+def decode_row(terms: Terms, x: Floats) -> dict[str, Any]:
+    """Return an encoded row x (d,) as cells by the names of columns; None is missing.
+
+    Encoding the cells gives the row again. Of values that were pooled because they are rare the first one stands for
+    all. An unknown value of a category is the text ``a new value``.
+    """
+    return {term.column.name: _decode(term, x) for term in terms.columns}
+
+
+def _decode(term: ColumnTerm, x: Floats) -> Any:
+    column, values = term.column, x[term.inputs]
+    if term.indicator is not None and x[term.indicator]:
+        return None
+    if column.is_category:
+        if not values.any():
+            return UNKNOWN
+        name = term.level_name(term.features[int(values.argmax())])
+        return None if name == "missing" else column.rare[0] if name == "other values" and column.rare else name
+    if column.kind.date is not None:
+        return datetime.fromisoformat(column.kind.date.first) + _days(float(x[days_input(term)]))
+    if column.kind.words is not None:
+        return column.kind.words[int(values[0] > 0.5)]
+    return _as_written(column.kind, float(values[0]))
+
+
+def _as_written(kind: ColumnKind, value: float) -> str | float:
+    """Return a number as the column writes it, where that is read as the same number again."""
+    if kind.notation is None:
+        return value
+    text = kind.notation.write(value)
+    return text if kind.notation.parse([text])[0] == value else value
+
+
+def _days(days: float) -> timedelta:
+    """Return a span of time, to the nearest millisecond: days with fractions are not exact."""
+    return timedelta(milliseconds=round(days * 86_400_000))
+
+
+def cell_text(terms: Terms, term: ColumnTerm, x: Floats) -> str:
+    """Return a column's cell in an encoded row x (d,) as a reader writes it: ``58``, ``2,130 lb``, ``14 May 2020``."""
+    column, values = term.column, x[term.inputs]
+    if term.indicator is not None and x[term.indicator]:
+        return "missing"
+    if column.is_category:
+        return term.level_name(term.features[int(values.argmax())]) if values.any() else UNKNOWN
+    if column.kind.date is not None:
+        days = float(x[days_input(term)])
+        return column.kind.date.write(days) if column.kind.date.is_months else date_text(column.kind.date.first, days)
+    if column.kind.words is not None:
+        return column.kind.words[int(values[0] > 0.5)]
+    return number_text(terms, term, float(values[0]))
+
+
+def number_text(terms: Terms, term: ColumnTerm, value: float) -> str:
+    """Return a number of a column as it writes it, or with its unit."""
+    if (notation := term.column.kind.notation) is not None:
+        return notation.write(value)
+    knots, _ = terms.curve_values(int(term.inputs[0]))
+    axis = number_axis(term.column.name, term.features[0].unit, knots)
+    unit = f" {term.features[0].unit}" if term.features[0].unit else ""
+    is_year = "," not in axis.place(2000.0) and knots[0] >= 1000
+    return format_value(value, 12 if np.isclose(value, round(value, 6)) else 6, commas=not is_year) + unit
+
+
+# The cells that a row could have instead of its own, with what each change counts.
+
+#: What any change of a column counts, and a change of a category or of yes and no in all.
+CHANGE, SWITCH = 0.1, 1.0
+
+#: Numbers move by at most this share of their range, in round steps.
+STEP = 1 / 200
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """The cells that one column could have; the first is the row's own."""
+
+    term: ColumnTerm
+    values: Floats  #: (n, inputs of the column)
+    costs: Floats  #: (n,) rising from 0
+
+    def __len__(self) -> int:
+        """Return the number of options."""
+        return len(self.costs)
+
+
+def column_options(term: ColumnTerm, x: Floats, ranges: InputRanges, *, fixed: bool) -> Options:
+    """Return what a column of an encoded row x (d,) could be.
+
+    A number moves in round steps within the range of the table, at most as fine as the table writes it; a date by whole
+    days; a category to any of its values. What is missing remains missing, and nothing becomes missing.
+    """
+    own = x[term.inputs]
+    values, costs = np.zeros((0, len(own))), np.zeros(0)
+    if not fixed and not _is_missing(term, own):
+        if term.column.is_category:
+            levels = [k for k, feature in enumerate(term.features) if feature.level and not own[k]]
+            values = np.eye(len(own))[levels]
+            costs = np.full(len(values), SWITCH)
+        elif term.column.kind.date is not None:
+            days, parts = date_options(term, x, ranges)
+            values = np.repeat(own[None], len(parts), axis=0)
+            values[:, : parts.shape[1]] = parts
+            costs = CHANGE + days / ranges.spread[days_input(term)]
+        else:
+            values, costs = _numbers(term, own, ranges)
+    order = np.argsort(costs, kind="stable")
+    return Options(term, np.concatenate([own[None], values[order]]), np.append(0.0, costs[order]))
+
+
+def _is_missing(term: ColumnTerm, own: Floats) -> bool:
+    """Return whether a column is missing in a row, or has a value that the table did not have."""
+    if term.column.is_category:
+        return not own.any() or term.level_name(term.features[int(own.argmax())]) == "missing"
+    return term.indicator is not None and bool(own[-1])
+
+
+def _numbers(term: ColumnTerm, own: Floats, ranges: InputRanges) -> tuple[Floats, Floats]:
+    """Return other numbers, or the other of yes and no, and their costs."""
+    j = int(term.inputs[0])
+    low, high = float(ranges.low[j]), float(ranges.high[j])
+    if term.features[0].kind == "yes/no":
+        values = np.array([1.0 - own[0]]) if low < high else np.zeros(0)
+        costs = np.full(len(values), SWITCH)
+    elif (notation := term.column.kind.notation) is not None:
+        values = notation.grid(low, high, round(1 / STEP))
+        values = values[np.abs(values - own[0]) > 1e-9 * (high - low)]
+        costs = CHANGE + np.abs(values - own[0]) / ranges.spread[j]
+    else:
+        step = max(round_down(STEP * (high - low)), float(ranges.unit[j])) if high > low else 1.0
+        values = np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step
+        values = np.array([float(f"{value:.12g}") for value in np.clip(values, low, high)])
+        values = values[np.abs(values - own[0]) > step / 1000]
+        costs = CHANGE + np.abs(values - own[0]) / ranges.spread[j]
+    rows = np.repeat(own[None], len(values), axis=0)
+    rows[:, 0] = values
+    return rows, costs
+
+
+def round_down(value: float) -> float:
+    """Return the largest of 1, 2, 5, 10, ... (or their tenths, hundredths, ...) that is at most a value.
+
+    Examples
+    --------
+    >>> round_down(17.6), round_down(0.5), round_down(0.037)
+    (10.0, 0.5, 0.02)
+    """
+    power = 10.0 ** floor(log10(value) + 1e-12)
+    return float(f"{power * max(k for k in (1, 2, 5) if k * power <= value * (1 + 1e-12)):.12g}")

@@ -12,9 +12,8 @@ from creases._text import format_percent, format_value
 from creases._typing import Floats
 from creases.tables._words.column_text import level_values
 from creases.tables._words.points import probability
-from creases.tables._words.ranges import InputRanges, date_options, model_ranges
 from creases.tables._words.stability import Stability, measure_stability
-from creases.tables._words.terms import ColumnTerm, ReadableModel, Terms
+from creases.tables._words.terms import ColumnTerm, InputRanges, ReadableModel, Terms, date_options, model_ranges
 
 #: Ends of a sum are widened by this share: more than its rounding.
 ROUNDING = 1e-12

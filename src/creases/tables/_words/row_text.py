@@ -12,7 +12,7 @@ import numpy as np
 from creases._text import common_decimals, format_fixed, format_percent, format_value, plural, short_names
 from creases._typing import Floats
 from creases._validation import check_vector
-from creases.tables._words.cells import cell_text
+from creases.tables._words.column_text import cell_text
 from creases.tables._words.points import probability, share_probability
 from creases.tables._words.terms import Terms
 
@@ -95,7 +95,7 @@ class RowExplanations:
     @cached_property
     def parts(self) -> pd.DataFrame:
         """What each column adds to the scores, a line for each row; its cells sum to the score."""
-        from creases.tables._model.column_parts import explain_rows
+        from creases.tables._model.row_model import explain_rows
 
         return explain_rows(self.model, self.X)
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from creases._text import format_value
 from creases._typing import Bools, Floats
-from creases.tables._stages.piecewise import PiecewiseLinear
+from creases.tables._stages.basis import PiecewiseLinear
 from creases.tables._words.goals import other_classes
-from creases.tables._words.ranges import InputRanges
-from creases.tables._words.terms import Terms
+from creases.tables._words.terms import InputRanges, Terms
 
 #: Bounds nearer to 0 than this share of their size may be rounding.
 ROUNDING = 1e-9

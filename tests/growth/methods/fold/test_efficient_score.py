@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from creases.growth.methods._fold import efficient_score as module
 from creases.growth.methods._fold.efficient_score import EfficientScore, best_direction, unit_values
-from creases.growth.methods._fold.predictions import decisions
+from creases.growth.methods._fold.typical_mispredictions import decisions
 
 
 def setting(seed, n=80, f=3, d=4):

@@ -18,7 +18,7 @@ from creases.growth.methods import Fold, fold
 from creases.growth.methods.folding import EfficientScore, as_logits, decisions, fold_entries, subnetwork_at
 from creases.network import places
 from creases.problems._planar import circle, quadratic
-from creases.problems._shipped import wine
+from creases.problems._registry import wine
 from fold_models import cost, data, fold_cases, perceptron, train_briefly
 
 

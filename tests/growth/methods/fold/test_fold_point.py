@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import creases
 from creases.growth.methods._fold.fold_point import FoldPoint, fold_point, local_fold_point
-from creases.growth.methods._fold.predictions import as_logits
+from creases.growth.methods._fold.typical_mispredictions import as_logits
 from creases.network._reading.arrays import from_arrays
 
 

@@ -14,9 +14,15 @@ from torch import nn
 from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.growth.methods._fold.fold_point import FoldPoint
-from creases.growth.methods._fold.predictions import Decisions, Residuals, as_logits, decisions, residuals
 from creases.growth.methods._fold.subnetwork import Subnetwork, SubnetworkView, layer_inputs, subnetwork_at
-from creases.growth.methods._fold.typical_mispredictions import TypicalMisprediction
+from creases.growth.methods._fold.typical_mispredictions import (
+    Decisions,
+    Residuals,
+    TypicalMisprediction,
+    as_logits,
+    decisions,
+    residuals,
+)
 from creases.network import Place
 from creases.network.surgery import find_place, unwrap_module
 

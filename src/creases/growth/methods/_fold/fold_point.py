@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.growth.methods._fold.predictions import as_logits
+from creases.growth.methods._fold.typical_mispredictions import as_logits
 from creases.network import Network
 from creases.regions import cell, line
 from creases.regions.geometry import SIGN_TOLERANCE, Polytope, facet_ties, nearest_point, region_polytope, sides_toward

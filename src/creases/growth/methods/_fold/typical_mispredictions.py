@@ -6,12 +6,17 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from creases._typing import Floats, Ints
+from creases._validation import check_numbers
+from creases.errors import InputError
 from creases.growth._budget import charge
+from creases.regions.geometry import SIGN_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,3 +127,147 @@ def _clusters(X: Floats, mass: Floats, k: int, restarts: int, seed: int) -> tupl
         labels = clustering.fit(X / scale, sample_weight=mass).labels_
     charge(2 * restarts * X.size * k * clustering.n_iter_)
     return labels.astype(np.int64), clustering.cluster_centers_ * scale
+
+
+# The predictions of a network on data and their losses, with slopes and curvatures.
+
+#: Smallest curvature of the cross-entropy along a contrast of length 1: where the network is certain, the true one
+#: vanishes, and a quadratic model would predict any gain.
+CURVATURE = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """Predictions for n samples among C classes, and their cross-entropy."""
+
+    z: Floats  #: (n, C) logits; one output f is the two logits (0, f)
+    p: Floats  #: (n, C) probabilities
+    true: Ints  #: (n,)
+    predicted: Ints  #: (n,) class of the largest logit, the first of equals
+    loss: Floats  #: (n,)
+    weight: Floats  #: (n,) how much each counts, 1 in the mean
+
+    @property
+    def mean_loss(self) -> float:
+        """Return the weighted mean loss."""
+        return float((self.weight * self.loss).mean())
+
+    @property
+    def wrong(self) -> NDArray[np.bool_]:
+        """Return which samples are mispredicted, (n,)."""
+        mask: NDArray[np.bool_] = self.predicted != self.true
+        return mask
+
+    def along(self, change: Floats) -> tuple[Floats, Floats]:
+        """Return slope q (n,) and curvature r (n,) of each loss along a change (n, C) of its logits.
+
+        Both are multiplied by the sample's weight. Without it they are ``p_j - [y = j]`` and ``p_j (1 - p_j)`` for two
+        classes and the contrast (e_j - e_i) / 2.
+        """
+        mean = (self.p * change).sum(axis=1)
+        q = mean - np.take_along_axis(change, self.true[:, None], axis=1)[:, 0]
+        r = (self.p * (change - mean[:, None]) ** 2).sum(axis=1)
+        return self.weight * q, self.weight * np.maximum(r, CURVATURE * np.ptp(change, axis=1) ** 2)
+
+    @property
+    def errors(self) -> Floats:
+        """Return the derivative (n, C) of each loss by its logits."""
+        errors = self.p.copy()
+        errors[np.arange(len(errors)), self.true] -= 1
+        return errors
+
+    @property
+    def kind(self) -> Ints:
+        """Return a number (n,) for each pair of predicted and true class."""
+        return np.asarray(self.predicted * self.z.shape[1] + self.true)
+
+
+def as_logits(outputs: Floats) -> Floats:
+    """Return outputs (n, m) as logits (n, C); one output decides by its sign between class 0 and class 1."""
+    return outputs if outputs.shape[1] > 1 else np.column_stack([np.zeros(len(outputs)), outputs])
+
+
+def decisions(outputs: Floats, y: Any, weight: Any = None) -> Decisions:
+    """Return the decisions and losses of outputs (n, m) for true classes y (n,), with sample weights (n,)."""
+    z = as_logits(outputs)
+    true = _classes(y, *z.shape)
+    total = logsumexp(z, axis=1, keepdims=True)
+    loss = (total - np.take_along_axis(z, true[:, None], axis=1))[:, 0]
+    return Decisions(
+        z, np.exp(z - total), true, z.argmax(axis=1), np.maximum(loss, 0.0), _normalised_weights(weight, len(z))
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Errors of a regression: ``e = f - y`` (n, m), loss ``|e|^2 / 2`` (n,)."""
+
+    e: Floats
+    loss: Floats
+    wrong: NDArray[np.bool_]  #: (n,) which have at least the mean loss, and more than rounding
+    weight: Floats  #: (n,) how much each counts, 1 in the mean
+
+    @property
+    def mean_loss(self) -> float:
+        """Return the weighted mean loss."""
+        return float((self.weight * self.loss).mean())
+
+    def along(self, change: Floats) -> tuple[Floats, Floats]:
+        """Return slope q (n,) and curvature r (n,) of each loss along a change (n, m) of its outputs.
+
+        Both are multiplied by the sample's weight.
+        """
+        return self.weight * (self.e * change).sum(axis=1), self.weight * (change**2).sum(axis=1)
+
+    @property
+    def errors(self) -> Floats:
+        """Return the derivative (n, m) of each loss by its outputs."""
+        return self.e
+
+    @property
+    def kind(self) -> Ints:
+        """Return the same number (n,) for every sample: errors are of one kind."""
+        return np.zeros(len(self.e), np.int64)
+
+
+def residuals(outputs: Floats, y: Any, weight: Any = None) -> Residuals:
+    """Return the residuals of outputs (n, m) for targets y, (n,) or (n, m), with sample weights (n,)."""
+    target = check_numbers(y, "y")
+    if target.ndim == 1 and outputs.shape[1] == 1:
+        target = target[:, None]
+    if target.shape != outputs.shape or not np.isfinite(target).all():
+        raise InputError(
+            "y", f"be finite and of shape {outputs.shape}, as the model's outputs", f"shape {target.shape}"
+        )
+    e = outputs - target
+    loss = (e**2).sum(axis=1) / 2
+    rounding = SIGN_TOLERANCE * np.abs(np.concatenate([outputs, target])).max(initial=0.0)
+    share = _normalised_weights(weight, len(e))
+    mean = (share * loss).mean()
+    return Residuals(e, loss, (loss >= mean) & (np.abs(e).max(axis=1) > rounding), share)
+
+
+def _normalised_weights(values: Any, n: int) -> Floats:
+    """Return weights (n,) with mean 1."""
+    if values is None:
+        return np.ones(n)
+    weight = check_numbers(values, "weight")
+    if weight.shape != (n,) or not np.isfinite(weight).all() or not (weight > 0).all():
+        raise InputError(
+            "weight",
+            f"be a positive number for each of the {n} samples",
+            f"shape {weight.shape}",
+            "leave out samples that do not count",
+        )
+    return np.asarray(weight / weight.mean())
+
+
+def _classes(y: Any, n: int, C: int) -> Ints:
+    classes = check_numbers(y, "y")
+    if classes.shape == (n, 1):
+        classes = classes[:, 0]
+    if classes.shape != (n,):
+        raise InputError("y", f"have a class for each of the {n} samples", f"shape {classes.shape}")
+    if not (np.isin(classes, np.arange(C))).all():
+        raise InputError("y", f"have classes from 0 to {C - 1}", f"{classes.min()} to {classes.max()}")
+    return classes.astype(np.int64)

@@ -4,9 +4,8 @@ from creases.growth.methods._fold.efficient_score import EfficientScore, unit_va
 from creases.growth.methods._fold.explanation import fold_entries
 from creases.growth.methods._fold.fold import dead_layer_reason
 from creases.growth.methods._fold.fold_point import fold_point, local_fold_point
-from creases.growth.methods._fold.predictions import as_logits, decisions
 from creases.growth.methods._fold.subnetwork import subnetwork_at
-from creases.growth.methods._fold.typical_mispredictions import typical_mispredictions
+from creases.growth.methods._fold.typical_mispredictions import as_logits, decisions, typical_mispredictions
 
 __all__ = [
     "EfficientScore",

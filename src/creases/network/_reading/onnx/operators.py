@@ -6,18 +6,319 @@ Operators that are not piecewise linear are listed as well: the torch operation 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
+from math import prod
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from creases.network._reading.onnx.layers import LAYERS
 from creases.network._reading.onnx.node import Node
-from creases.network._reading.onnx.shapes import SHAPES
 from creases.network._reading.traced import TracedTensor
+
+# ONNX layers as torch operations: convolution, normalization, pooling, resizing.
+
+_CONV: dict[int, Any] = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+_CONV_TRANSPOSE: dict[int, Any] = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
+_MAX_POOL: dict[int, Any] = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
+_AVG_POOL: dict[int, Any] = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+_LINEAR = {1: "linear", 2: "bilinear", 3: "trilinear"}
+
+
+def _pads(node: Node, x: Tensor, kernel: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the padding at the start and end of each spatial axis."""
+    axes = len(kernel)
+    mode = node.get("auto_pad", "NOTSET")
+    if mode in ("NOTSET", ""):
+        pads = node.get("pads", [0] * (2 * axes))
+        return list(zip(pads[:axes], pads[axes:], strict=True))
+    if mode == "VALID":
+        return [(0, 0)] * axes
+    strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
+    sides = []
+    for n, k, s, d in zip(x.shape[2:], kernel, strides, dilations, strict=True):
+        total = max(0, ((n + s - 1) // s - 1) * s + d * (k - 1) + 1 - n)
+        small, large = total // 2, total - total // 2
+        sides.append((small, large) if mode == "SAME_UPPER" else (large, small))
+    return sides
+
+
+def _pad_uneven(x: Tensor, pads: Sequence[tuple[int, int]], mode: str = "constant") -> tuple[Tensor, list[int]]:
+    """Apply padding that differs between start and end, which torch's layers lack; return the padding left to them."""
+    if all(before == after for before, after in pads):
+        return x, [before for before, _ in pads]
+    return F.pad(x, [n for side in reversed(pads) for n in side], mode=mode), [0] * len(pads)
+
+
+def _conv(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    axes = weight.ndim - 2
+    x, padding = _pad_uneven(x, _pads(node, x, weight.shape[2:]))
+    strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
+    return _CONV[axes](x, weight, bias, strides, padding, dilations, node.get("group", 1))  # type: ignore[no-any-return]
+
+
+def _conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    axes = weight.ndim - 2
+    if node.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID") or node.get("output_shape"):
+        raise node.error("auto_pad and output_shape of a transposed convolution cannot be read; give explicit pads")
+    pads = node.get("pads", [0] * (2 * axes))
+    strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
+    extra = node.get("output_padding", [0] * axes)
+    out = _CONV_TRANSPOSE[axes](x, weight, bias, strides, 0, extra, node.get("group", 1), dilations)
+    for i in range(axes):  # pads of a transposed convolution cut its output
+        out = out.narrow(2 + i, pads[i], out.shape[2 + i] - pads[i] - pads[axes + i])
+    return out  # type: ignore[no-any-return]
+
+
+def _batch_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor) -> Tensor:
+    training = bool(node.get("training_mode", 0))
+    return F.batch_norm(x, mean, var, scale, bias, training, eps=node.number("epsilon", 1e-5))
+
+
+def _max_pool(node: Node, x: Tensor) -> Tensor:
+    """Apply max-pooling; uneven padding repeats the edge, which does not change a maximum."""
+    kernel = node.get("kernel_shape")
+    axes = len(kernel)
+    dilations = node.get("dilations", [1] * axes)
+    pads = _pads(node, x, kernel)
+    x, padding = _pad_uneven(x, pads, mode="replicate")
+    if any(d > 1 for d in dilations) and any(before != after for before, after in pads):
+        raise node.error("a dilated max-pool with uneven padding cannot be read")
+    if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
+        raise node.error("its padding is more than half of its window")
+    strides = node.get("strides", [1] * axes)
+    return _MAX_POOL[axes](x, kernel, strides, padding, dilations, bool(node.get("ceil_mode", 0)))  # type: ignore[no-any-return]
+
+
+def _average_pool(node: Node, x: Tensor) -> Tensor:
+    """Apply average pooling; if torch cannot count the padding, divide by the average of ones."""
+    kernel = node.get("kernel_shape")
+    axes = len(kernel)
+    if any(d > 1 for d in node.get("dilations", [1] * axes)):
+        raise node.error("a dilated average pool cannot be read")
+    strides, ceil = node.get("strides", [1] * axes), bool(node.get("ceil_mode", 0))
+    include = bool(node.get("count_include_pad", 0))
+    pads = _pads(node, x, kernel)
+    padded, padding = _pad_uneven(x, pads)
+    if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
+        raise node.error("its padding is more than half of its window")
+    out = _AVG_POOL[axes](padded, kernel, strides, padding, ceil, include)
+    if include or all(before == after for before, after in pads):
+        return out  # type: ignore[no-any-return]
+    ones, _ = _pad_uneven(torch.ones(1, 1, *x.shape[2:], dtype=torch.float64), pads)
+    return out / _AVG_POOL[axes](ones, kernel, strides, padding, ceil, include)  # type: ignore[no-any-return]
+
+
+def _resize(node: Node, x: Tensor, *inputs: Tensor | None) -> Tensor:
+    """Apply nearest or linear resizing, in the variants that torch supports."""
+    if node.op == "Upsample" or node.opset < 11:
+        scales, sizes = (inputs[0] if inputs else None), None
+        factors = node.get("scales") if scales is None else node.listed("scales", scales)
+        transform, rounding = "asymmetric", "floor"
+    else:
+        scales, sizes = (list(inputs) + [None] * 3)[1:3]
+        factors = node.listed("scales", scales) if scales is not None and scales.numel() else None
+        transform = node.get("coordinate_transformation_mode", "half_pixel")
+        rounding = node.get("nearest_mode", "round_prefer_floor")
+    if node.get("axes") is not None or node.get("antialias", 0):
+        raise node.error("resizing with axes or antialias cannot be read")
+    axes = x.ndim - 2
+    size = node.integers("sizes", sizes)[2:] if sizes is not None else None
+    factors = [float(f) for f in factors][2:] if size is None and factors is not None else None
+    mode = node.get("mode", "nearest")
+    if mode == "nearest" and (transform, rounding) == ("asymmetric", "floor"):
+        return F.interpolate(x, size, factors, "nearest")
+    if mode == "nearest" and transform == "half_pixel" and rounding == "round_prefer_floor":
+        return F.interpolate(x, size, factors, "nearest-exact")
+    if mode == "linear" and transform in ("half_pixel", "pytorch_half_pixel", "align_corners"):
+        return F.interpolate(x, size, factors, _LINEAR[axes], align_corners=transform == "align_corners")
+    raise node.error(
+        f"resizing with mode={mode}, {transform}, {rounding} cannot be read; use nearest (asymmetric, floor)"
+    )
+
+
+def _spatial_axes(x: Tensor) -> list[int]:
+    return list(range(2, x.ndim))
+
+
+LAYERS: dict[str, Callable[..., Any]] = {
+    "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
+    "BatchNormalization": _batch_norm,
+    "MaxPool": _max_pool,
+    "AveragePool": _average_pool,
+    "GlobalAveragePool": lambda node, x: x.mean(_spatial_axes(x), keepdim=True),
+    "GlobalMaxPool": lambda node, x: x.amax(_spatial_axes(x), keepdim=True),
+    "Resize": _resize,
+    "Upsample": _resize,
+    "LayerNormalization": lambda node, x, *_: F.layer_norm(x, x.shape[node.get("axis", -1) :]),
+    "InstanceNormalization": lambda node, x, *_: F.instance_norm(x),
+}
+
+
+# ONNX operators on shapes and axes as torch operations.
+
+_PAD_MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
+
+
+def _flatten(node: Node, x: Tensor) -> Tensor:
+    axis = node.get("axis", 1)
+    axis = axis + x.ndim if axis < 0 else axis
+    return x.reshape(prod(x.shape[:axis]), prod(x.shape[axis:]))
+
+
+def _reshape(node: Node, x: Tensor, shape: Tensor | None = None) -> Tensor:
+    """Reshape; 0 keeps a size. A batch size of 1 in the target represents any batch.
+
+    A value of a file for a single sample keeps its batch axis if the target has none.
+    """
+    target = list(node.integers("shape", shape))
+    if not node.get("allowzero", 0):
+        target = [x.shape[i] if n == 0 else n for i, n in enumerate(target)]
+    if target and target[0] == 1 and x.ndim and x.numel() and len(x) > 1 and x.is_floating_point():
+        rest = target[1:]
+        if -1 in rest or prod(rest) * len(x) == x.numel():
+            target[0] = len(x)
+    if _is_one_sample(x) and target[:1] == [-1] and prod(target[1:]) == x.numel():
+        target[0] = 1  # the batch, not an axis of the sample
+    if _is_one_sample(x) and target[:1] != [1]:
+        target = [1, *target]
+    return x.reshape(target)
+
+
+def _squeeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Tensor:
+    listed = node.integers("axes", axes)
+    listed = (
+        [axis for axis, n in enumerate(x.shape) if n == 1] if listed is None else [axis % x.ndim for axis in listed]
+    )
+    return x.squeeze(tuple(axis for axis in listed if axis or not _is_one_sample(x)))
+
+
+def _is_one_sample(x: Tensor) -> bool:
+    """Return whether a tensor is a network value in a file for a batch of one."""
+    return isinstance(x, TracedTensor) and len(x) == 1
+
+
+def _unsqueeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Tensor:
+    listed = node.integers("axes", axes)
+    rank = x.ndim + len(listed)
+    for axis in sorted(axis % rank for axis in listed):
+        x = x.unsqueeze(axis)
+    return x
+
+
+def _slice(node: Node, x: Tensor, *inputs: Tensor | None) -> Tensor:
+    tensors = [*inputs, None, None, None, None]
+    starts, ends = node.integers("starts", tensors[0]), node.integers("ends", tensors[1])
+    axes = node.integers("axes", tensors[2], list(range(len(starts))))
+    steps = node.integers("steps", tensors[3], [1] * len(starts))
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        index = range(x.shape[axis])[slice(start, None if step < 0 and end < -x.shape[axis] else end, step)]
+        x = x.index_select(axis, torch.tensor(list(index), dtype=torch.int64))
+    return x
+
+
+def _gather(node: Node, x: Tensor, indices: Tensor) -> Tensor:
+    axis = node.get("axis", 0) % x.ndim
+    index = torch.where(indices < 0, indices + x.shape[axis], indices).long()
+    if index.ndim == 0:
+        return x.select(axis, int(index))
+    out = x.index_select(axis, index.flatten())
+    return out if index.ndim == 1 else out.reshape(*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
+
+
+def _split(node: Node, x: Tensor, sizes: Tensor | None = None) -> Sequence[Tensor]:
+    axis = node.get("axis", 0)
+    parts = node.integers("split", sizes)
+    if parts is None:
+        count = node.get("num_outputs", len(node.outputs))
+        parts = -(-x.shape[axis] // count)  # the last part may be smaller
+    return torch.split(x, parts, dim=axis)
+
+
+def _pad(
+    node: Node, x: Tensor, pads: Tensor | None = None, value: Tensor | None = None, axes: Tensor | None = None
+) -> Tensor:
+    amounts = node.integers("pads", pads)
+    if amounts is None:
+        amounts = node.get("paddings")  # opset 1
+    padded = [axis % x.ndim for axis in node.integers("axes", axes, list(range(x.ndim)))]
+    sides = [(0, 0)] * x.ndim
+    for i, axis in enumerate(padded):
+        sides[axis] = (amounts[i], amounts[len(padded) + i])
+    mode = node.get("mode", "constant")
+    if mode not in _PAD_MODES:
+        raise node.error(f"padding mode {mode!r} cannot be read")
+    while sides and sides[0] == (0, 0):  # torch pads trailing axes, and not all of them in the modes that copy
+        sides.pop(0)
+    if not sides:
+        return x
+    trailing = [n for side in reversed(sides) for n in side]
+    if mode == "constant":
+        fill = node.get("value", 0.0) if value is None else float(value)
+        return F.pad(x, trailing, value=fill)
+    return F.pad(x, trailing, mode=_PAD_MODES[mode])
+
+
+def _transpose(node: Node, x: Tensor) -> Tensor:
+    return x.permute(*node.get("perm", list(reversed(range(x.ndim)))))
+
+
+def _shape(node: Node, x: Tensor) -> Tensor:
+    return torch.tensor(list(x.shape), dtype=torch.int64)[node.get("start", 0) : node.get("end", None)]
+
+
+def _expand(node: Node, x: Tensor, shape: Tensor) -> Tensor:
+    target = list(node.integers("shape", shape))
+    x = x.reshape(*(1,) * (len(target) - x.ndim), *x.shape) if len(target) > x.ndim else x
+    target = [1] * (x.ndim - len(target)) + target
+    return x.expand(*(n if t == 1 else t for n, t in zip(x.shape, target, strict=True)))
+
+
+def _reduce(function: Callable[[Tensor, list[int], bool], Tensor]) -> Callable[..., Tensor]:
+    def operator(node: Node, x: Tensor, axes: Tensor | None = None) -> Tensor:
+        listed = node.integers("axes", axes)
+        if not listed and node.get("noop_with_empty_axes", 0):
+            return x
+        return function(x, list(listed or range(x.ndim)), bool(node.get("keepdims", 1)))
+
+    return operator
+
+
+def _depth_to_space(node: Node, x: Tensor) -> Tensor:
+    """Rearrange blocks of channels in space, depth first (DCR) or column first (CRD, torch's pixel shuffle)."""
+    size = node.get("blocksize")
+    if node.get("mode", "DCR") == "CRD":
+        return F.pixel_shuffle(x, size)
+    b, c, h, w = x.shape
+    split = x.reshape(b, size, size, c // size**2, h, w).permute(0, 3, 4, 1, 5, 2)
+    return split.reshape(b, c // size**2, h * size, w * size)
+
+
+SHAPES: dict[str, Callable[..., Any]] = {
+    "Flatten": _flatten,
+    "Reshape": _reshape,
+    "Transpose": _transpose,
+    "Squeeze": _squeeze,
+    "Unsqueeze": _unsqueeze,
+    "Slice": _slice,
+    "Gather": _gather,
+    "Split": _split,
+    "Concat": lambda node, *xs: torch.cat(xs, dim=node.get("axis", 1)),
+    "Pad": _pad,
+    "Shape": _shape,
+    "Size": lambda node, x: torch.tensor(x.numel()),
+    "Expand": _expand,
+    "Tile": lambda node, x, repeats: x.repeat(*node.integers("repeats", repeats)),
+    "ReduceMean": _reduce(lambda x, axes, keep: x.mean(axes, keepdim=keep)),
+    "ReduceSum": _reduce(lambda x, axes, keep: x.sum(axes, keepdim=keep)),
+    "ReduceMax": _reduce(lambda x, axes, keep: x.amax(axes, keepdim=keep)),
+    "ReduceMin": _reduce(lambda x, axes, keep: x.amin(axes, keepdim=keep)),
+    "DepthToSpace": _depth_to_space,
+}
+
 
 Operator = Callable[..., Any]
 

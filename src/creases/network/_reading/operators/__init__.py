@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from creases.network._reading.operators import arithmetic, bends, layers, pooling, shapes
-from creases.network._reading.operators.names import DENSE, IDENTITY_FUNCTIONS, MOVES, QUERIES
-from creases.network._reading.operators.refused import CONDITIONS, REFUSED, refusal
+from creases.network._reading.operators.names import (
+    CONDITIONS,
+    DENSE,
+    IDENTITY_FUNCTIONS,
+    MOVES,
+    QUERIES,
+    REFUSED,
+    refusal,
+)
 
 #: For each operation the function ``handler(builder, *arguments)`` that adds its steps. The arguments are those of the
 #: torch function, with values in place of traced tensors.

@@ -40,3 +40,98 @@ MOVES = words(
 
 #: Linear operations without a corresponding step: read as a dense matrix.
 DENSE = words("einsum tensordot inner cumsum diff trapezoid trapz tril triu fold")
+
+
+# Operations that are not continuous piecewise-linear functions, with advice for each.
+
+_SMOOTH = (
+    "is smooth, so the network is not piecewise linear; replace it with ReLU, LeakyReLU or Hardtanh and train again "
+    "(or fine-tune)",
+    """
+    sigmoid tanh gelu silu mish elu celu selu softplus softsign logsigmoid log_sigmoid tanhshrink hardswish glu
+    softmax log_softmax softmin logsumexp logaddexp expit exp expm1 log log1p log2 log10 sqrt rsqrt square reciprocal
+    sin cos tan asin acos atan atan2 sinh cosh erf hypot xlogy sinc
+    """,
+)
+_STATISTICS = (
+    "divides by statistics of its own input, so the network is not piecewise linear; use BatchNorm in eval mode, or no "
+    "normalisation",
+    """
+    layer_norm group_norm instance_norm local_response_norm normalize rms_norm norm var std var_mean std_mean
+    cosine_similarity cdist dist pairwise_distance vector_norm linalg_norm linalg_vector_norm
+    lp_pool1d lp_pool2d lp_pool3d
+    """,
+)
+_POSITIONS = (
+    "is not continuous: it returns positions or an order, not values; let the model return the values",
+    """
+    argmax argmin argsort topk sort median mode kthvalue unique searchsorted bucketize nonzero count_nonzero
+    max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices
+    adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices
+    """,
+)
+_COMPARISON = (
+    "compares or rounds network values, which is not continuous; write the bend as relu, leaky_relu, clamp, abs, "
+    "maximum or minimum",
+    """
+    gt lt ge le eq ne greater less greater_equal less_equal __gt__ __lt__ __ge__ __le__ __eq__ __ne__
+    masked_select sign sgn signbit heaviside hardshrink logical_and logical_or logical_not logical_xor
+    isnan isinf isfinite all any round floor ceil trunc frac fmod remainder floor_divide __floordiv__
+    """,
+)
+_PRODUCTS = (
+    "multiplies network values with each other, so the network is not piecewise linear; attention and other products "
+    "of network values cannot be read",
+    """
+    scaled_dot_product_attention multi_head_attention_forward _native_multi_head_attention bilinear cross outer prod
+    cumprod grid_sample
+    """,
+)
+_RECURRENT = (
+    "is a recurrent layer, which cannot be read: LSTM and GRU are not piecewise linear; unroll a recurrence with ReLU "
+    "into Linear and relu",
+    "lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell",
+)
+_RANDOM = (
+    "uses random numbers, so the model is not a function of its input; disable it in eval mode",
+    "rand_like randn_like randint_like bernoulli multinomial normal uniform exponential gumbel_softmax",
+)
+_DATA = (
+    "turns a network value into a Python number or a condition; a model whose control flow depends on the data cannot "
+    "be read: use maximum, minimum, clamp or relu instead",
+    """
+    item tolist numpy __bool__ __float__ __int__ __index__ __complex__ __array__ __contains__ equal allclose is_nonzero
+    int long short bool char byte
+    """,
+)
+_WRITES = (
+    "writes into part of a tensor, which cannot be read; use torch.cat, torch.stack or pad",
+    "__setitem__ index_put index_add index_copy index_fill scatter scatter_add masked_scatter copy fill zero",
+)
+
+#: Refused only where their result is used: for the last operation there is better advice (:func:`final_advice`).
+_DEFERRED = (_SMOOTH, _STATISTICS, _POSITIONS, _COMPARISON, _PRODUCTS, _RECURRENT)
+REFUSED = frozenset(name for _, names in _DEFERRED for name in words(names))
+
+#: Refused immediately: what follows is not a torch operation.
+CONDITIONS = words(_DATA[1])
+
+_REASON = {name: why for why, names in (*_DEFERRED, _RANDOM, _DATA, _WRITES) for name in words(names)}
+
+#: Final operations that do not change the predicted class.
+MONOTONE = words("softmax log_softmax sigmoid logsigmoid log_sigmoid expit tanh argmax")
+
+
+def refusal(name: str) -> str:
+    """Return why an operation cannot be read, and what to do."""
+    return _REASON.get(
+        name, "is not an operation that creases reads; write it with affine operations, relu, clamp, abs, max or min"
+    )
+
+
+def final_advice(name: str, place: str, removal: str) -> str:
+    """Return advice for a model whose last operation does not change the predicted class."""
+    return (
+        f"{place}: {name} at the end of a model is not piecewise linear. Remove it: predictions do not change, as it "
+        f"keeps the order of the outputs. {removal}"
+    )
