@@ -18,16 +18,12 @@ if TYPE_CHECKING:
         plot_section,
         plot_similarity,
     )
+    from creases.show._figures._effects import plot_effect, plot_importance
     from creases.show._figures._growth import GrowthView, plot_growth
     from creases.show._figures._line import plot_line
     from creases.show._figures._network import plot_dual, plot_network
     from creases.show._figures._plane import mark_points, plane_height, plot_plane, plot_safety_map
-    from creases.show._figures._sensitivity import (
-        plot_effect,
-        plot_gradients,
-        plot_images,
-        plot_importance,
-    )
+    from creases.show._figures._sensitivity import plot_gradients, plot_images
     from creases.show._figures._space import plot_space
     from creases.show._figures._splines import plot_pieces, plot_spline, plot_tracks
     from creases.show._figures._surface import plot_surface
@@ -117,9 +113,11 @@ _HOMES = {
         "plot_plane",
         "plot_safety_map",
     ),
-    "_figures._sensitivity": (
+    "_figures._effects": (
         "plot_effect",
         "plot_importance",
+    ),
+    "_figures._sensitivity": (
         "plot_gradients",
         "plot_images",
     ),

@@ -19,8 +19,9 @@ from creases.show._viewer import decode_frame
 from creases.show.report import _growth as growth
 from creases.show.report import _growth_sections as growth_sections
 from creases.show.report import _slices as slices
-from creases.show.report._growth import write_growth_report, write_run_report
+from creases.show.report._growth import write_run_report
 from creases.show.report._hardest_samples import losses
+from creases.show.report._run_folder import write_growth_report
 from creases.tables import Experiment, RunSettings, TableSplit, load_run
 
 

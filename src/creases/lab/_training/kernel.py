@@ -35,7 +35,7 @@ from creases.lab._simd._vectors import (
     vectors,
     where_less,
 )
-from creases.lab._training.task import bits_of, places, set_keys
+from creases.lab._training.order import bits_of, places, set_keys
 
 # One layer of a block of networks, for 8 samples: forwards, backwards, and its gradients.
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from creases._compiled import jit
 from creases._typing import Floats, Words
-from creases.regions._limits import map_in_threads, thread_count
 from creases.regions._plane.kernel import cut_edge, expand, lowest_bit
+from creases.regions._threads import map_in_threads, thread_count
 
 if TYPE_CHECKING:
     from creases.regions._plane.complex import Complex

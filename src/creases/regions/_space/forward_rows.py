@@ -11,19 +11,15 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import prod
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from creases._compiled import jit
 from creases._program import propagate
 from creases._typing import Floats
 from creases.network import Network
 from creases.regions._plane.perceptron import perceptron_layers
-from creases.regions._plane.perceptron_kernel import apply_affine, apply_bend, largest_magnitudes, term_sizes
 
 #: Units of layers that compiled loops take.
 NARROW = 64
@@ -60,6 +56,7 @@ class ForwardRows:
         if self._layers is None:
             out, size = self._advance(bend, torch.from_numpy(rows))
             return out.numpy(), size.numpy()
+        from creases.regions._space.rows_kernel import advance_layer
 
         return advance_layer(rows, *self._layers[bend + 1])
 
@@ -98,23 +95,3 @@ def _layers(net: Network) -> list[tuple[Floats, Floats, Floats]] | None:
         (weight.reshape(b, a).T.copy(), offset, leak)
         for weight, offset, leak, (a, b) in zip(weights, offsets, leaks, shapes, strict=True)
     ]
-
-
-# Compiled step of rows of values through one layer of a perceptron (numba; imported only when first used).
-
-Array = NDArray[Any]
-
-
-@jit
-def advance_layer(rows: Array, weight: Array, offset: Array, leaks: Array) -> tuple[Array, Array]:
-    """Return rows (V, units) after a bend, if it has any leaks, and a layer, and the size of their terms (units,).
-
-    ``weight`` is (inputs, units); ``leaks`` (inputs,), or none where no bend comes first.
-    """
-    values = rows.copy()
-    for v in range(len(values)):
-        for u in range(len(leaks)):
-            values[v, u] = apply_bend(values[v, u], leaks[u])
-    out = np.empty((len(values), len(offset)))
-    apply_affine(values, len(values), weight, offset, out)
-    return out, term_sizes(largest_magnitudes(values), weight, offset)

@@ -16,9 +16,9 @@ import torch
 
 from creases._typing import Floats
 from creases.network import Network
-from creases.regions._limits import thread_count
 from creases.regions._space.forward_rows import ForwardRows
 from creases.regions._space.lattice import Lattice, box_lattice, join_lattices, merge_regions
+from creases.regions._threads import thread_count
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 #: A complex with more regions than this is split.

@@ -6,10 +6,11 @@ from creases._doors import open_on_use
 
 if TYPE_CHECKING:
     from creases.show.report._comparisons import write_comparison_report
-    from creases.show.report._growth import plot_run_map, write_growth_report
     from creases.show.report._kinds import kind_of_result
     from creases.show.report._maps import write_map_report
     from creases.show.report._measures import MEASURES, format_number, measure_title, pair_rows, plot_measure
+    from creases.show.report._run_folder import write_growth_report
+    from creases.show.report._run_map import plot_run_map
     from creases.show.report._slices import choose_slices
     from creases.show.report._table_model import write_table_report
 
@@ -30,10 +31,8 @@ __all__ = [
 
 _HOMES = {
     "_comparisons": ("write_comparison_report",),
-    "_growth": (
-        "write_growth_report",
-        "plot_run_map",
-    ),
+    "_run_folder": ("write_growth_report",),
+    "_run_map": ("plot_run_map",),
     "_kinds": ("kind_of_result",),
     "_maps": ("write_map_report",),
     "_measures": (

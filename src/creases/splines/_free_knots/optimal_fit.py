@@ -9,9 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from creases._compiled import jit, jit_internal
 from creases._schema import BOOL
-from creases._typing import Floats, Ints
+from creases._typing import Floats
 from creases._validation import check_arguments, check_choice, check_count, check_vector
 from creases.errors import InputError
 from creases.splines._free_knots.branch_and_bound import MAX_SAMPLES, BranchAndBound, Proof, separate_lines_bound
@@ -484,6 +483,8 @@ def fit_with_jumps(data: Samples, pieces: int, conditions: Constraints) -> tuple
 
     Jumps lie half-way between samples, and a function has the value of its left piece there.
     """
+    from creases.splines._free_knots.jump_kernel import best_cuts
+
     ends = np.linspace(0, len(data.t), min(len(data.t), MAX_GROUPS) + 1).astype(np.int64)
     edges = np.concatenate([[0.0], (data.t[ends[1:-1] - 1] + data.t[ends[1:-1]]) / 2, [1.0]])
     sums = data.cumulative_sums()[ends]
@@ -510,49 +511,3 @@ def _line(data: Samples, begin: int, end: int, conditions: Constraints) -> tuple
     spread = float(w @ (t - center) ** 2)
     slope = float(np.clip(w @ ((t - center) * (u - mean)) / spread if spread > 0 else 0.0, *conditions.slopes))
     return center, mean, slope, float(w @ (mean + slope * (t - center) - u) ** 2)
-
-
-# Compiled dynamic program for the best piecewise-linear fit with jumps (numba; imported only when first used).
-
-INF = np.inf
-
-
-@jit_internal
-def bounded_line(sums: Floats, begin: int, end: int, low: float, high: float) -> tuple[float, float, float]:
-    """Return mean, slope and error of the best line with a slope from low to high on groups ``begin`` to ``end``."""
-    n, x, xx = sums[end, 0] - sums[begin, 0], sums[end, 1] - sums[begin, 1], sums[end, 2] - sums[begin, 2]
-    y, xy, yy = sums[end, 3] - sums[begin, 3], sums[end, 4] - sums[begin, 4], sums[end, 5] - sums[begin, 5]
-    spread, cross, error = xx - x * x / n, xy - x * y / n, yy - y * y / n
-    if spread <= 1e-12 * xx:
-        return y / n, min(max(0.0, low), high), max(error, 0.0)
-    slope = min(max(cross / spread, low), high)
-    return y / n, slope, max(error - slope * (2 * cross - slope * spread), 0.0)
-
-
-@jit
-def best_cuts(sums: Floats, edges: Floats, pieces: int, low: float, high: float, min_length: float) -> Ints:
-    """Return the ends of at most ``pieces`` lines with the least error, as indices of edges; empty if infeasible.
-
-    ``sums`` (G + 1, 6) are cumulative sums over groups of samples of w times 1, x, x^2, y, x y, y^2; ``edges`` (G + 1,)
-    lie between the groups.
-    """
-    size = len(edges) - 1
-    rest, after = np.full((pieces + 1, size + 1), INF), np.zeros((pieces + 1, size + 1), np.int64)
-    for r in range(pieces + 1):
-        rest[r, size] = 0.0
-    for begin in range(size - 1, -1, -1):
-        for end in range(begin + 1, size + 1):
-            if edges[end] - edges[begin] < min_length * (1 - 1e-12):
-                continue
-            error = bounded_line(sums, begin, end, low, high)[2]
-            for r in range(1, pieces + 1):
-                if error + rest[r - 1, end] < rest[r, begin]:
-                    rest[r, begin], after[r, begin] = error + rest[r - 1, end], end
-    cuts, count, at = np.zeros(pieces, np.int64), 0, 0
-    if rest[pieces, 0] == INF:
-        return cuts[:0]
-    while at < size:
-        at = after[pieces - count, at]
-        cuts[count] = at
-        count += 1
-    return cuts[:count]

@@ -1,0 +1,127 @@
+"""The picture of a growth run's network on the slice that its report shows first, and by category."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.tri import Triangulation
+
+from creases._typing import Floats
+from creases.errors import InputError
+from creases.regions import PlanePartition, plane
+from creases.show import _style as style
+from creases.show._figures._plane import plot_plane
+from creases.show._viewer import project_on_slice
+from creases.show.report._slices import Slice, choose_slices, multiply_slices
+
+if TYPE_CHECKING:
+    from creases.tables import SavedRun
+
+#: Colors of the smallest and the largest value, by theme; as in the viewer.
+RAMPS = {"light": ("#FDEBB0", "#093E73"), "dark": ("#18385C", "#FFDE82")}
+
+#: Width of a figure and heights of its parts, in inches.
+WIDTH, HEIGHT, SMALL = 7.6, 5.2, 2.3
+
+
+def plot_run_map(run: SavedRun, columns: str | None = None) -> tuple[Figure, PlanePartition]:
+    """Plot the network of a growth run on a slice, with the rows of its table, and by category below.
+
+    The slice is the first of the run's report. Rows fade with their distance from it, in standard deviations.
+
+    Parameters
+    ----------
+    run
+        A run of two or more inputs, as :func:`creases.tables.load_run` returns it.
+    columns
+        Two columns (``"length,width"``) to slice along; by default the two numeric columns that matter most.
+
+    Returns
+    -------
+    figure, partition
+        The figure, and the exact partition of the slice.
+    """
+    slices = choose_slices(run.net, run.data, [] if columns is None else [columns])
+    if not slices:
+        raise InputError("run", "have two or more inputs", "one input", "its report shows the function")
+    first = slices[0]
+    name, multiples = multiply_slices(run.net, run.data, first)
+    partition = plane(run.net, first.box, first.origin, first.basis)
+    count = max(1, len(multiples))
+    with style.style_context():
+        figure = Figure(figsize=(WIDTH, HEIGHT + (SMALL if multiples else 0)), layout="constrained")
+        grid = figure.add_gridspec(2 if multiples else 1, count, height_ratios=[HEIGHT, SMALL] if multiples else None)
+        ax = style.apply_theme(figure.add_subplot(grid[0, :]))
+        _draw(ax, run, first, partition, legend=True)
+        ax.set_title(_title(run, first, partition))
+        for k, cut in enumerate(multiples):
+            small = style.apply_theme(figure.add_subplot(grid[1, k]))
+            _draw(small, run, cut, plane(run.net, cut.box, cut.origin, cut.basis), legend=False)
+            small.set_title(f"{name} = {cut.level}", fontsize=9)
+            small.set_xlabel("")
+            small.set_ylabel("")
+            if k:
+                small.tick_params(labelleft=False)
+    return figure, partition
+
+
+def solidity(distance: Floats, n_inputs: int) -> Floats:
+    """Return the opacity (n,) of rows at distances (n,) from a slice, in standard deviations; as in the viewer."""
+    each = distance / np.sqrt(max(1, n_inputs - 2))  # root mean square over the other inputs
+    return np.asarray(0.12 + 0.88 * np.exp(-0.5 * (each / 0.7) ** 2))
+
+
+def _title(run: SavedRun, cut: Slice, partition: PlanePartition) -> str:
+    regions = f"{partition.count:,} region{'' if partition.count == 1 else 's'}"
+    return f"{run.data.problem.name}: {regions}" + (f"\non the slice {cut.fixed}" if cut.fixed else "")
+
+
+def _draw(ax: Axes, run: SavedRun, cut: Slice, partition: PlanePartition, *, legend: bool) -> None:
+    problem, spread = run.data.problem, run.data.scaling.spread
+    t, distance = project_on_slice(problem.X, partition.origin, partition.basis, spread)
+    solid = solidity(distance, problem.X.shape[1])
+    if problem.classes is None:
+        plot_plane(partition, ax=ax, boundary=False)
+        low, high = float(problem.y.min()), float(problem.y.max())
+        scale, ramp = Normalize(low, high, clip=True), _ramp()
+        _draw_values(ax, partition, scale, ramp)
+        colors = ramp(scale(problem.y))
+        if legend:
+            style.add_colorbar(ax, ScalarMappable(scale, ramp), problem.target or "value")
+    else:
+        plot_plane(partition, ax=ax, color="class", classes=problem.classes)
+        if not legend and (box := ax.get_legend()) is not None:
+            box.remove()
+        colors = np.array([[*to_rgb(style.class_color(int(k))), 1.0] for k in problem.y])
+    colors[:, 3] = solid if legend else np.clip((solid - 0.12) / 0.88, 0, 1)  # other categories are far away
+    order = np.argsort(solid, kind="stable")
+    ink, size = style.active_theme(), float(np.clip(6000 / max(1, len(t)), 6, 22)) * (1 if legend else 0.5)
+    edges = np.tile([*to_rgb(ink.ink if problem.classes is None else ink.paper), 1.0], (len(t), 1))
+    edges[:, 3] = colors[:, 3]
+    look: dict[str, Any] = {"s": size, "c": colors[order], "edgecolors": edges[order], "linewidths": 0.4, "zorder": 4}
+    ax.scatter(t[order, 0], t[order, 1], **look)
+    ax.set_aspect("auto" if cut.fills else "equal")
+    ax.set_xlim(*partition.box[0])
+    ax.set_ylim(*partition.box[1])
+    ax.set_xlabel(cut.axes[0])
+    ax.set_ylabel(cut.axes[1])
+
+
+def _ramp() -> LinearSegmentedColormap:
+    return LinearSegmentedColormap.from_list("creases-values", list(RAMPS[style.active_theme().name]))
+
+
+def _draw_values(ax: Axes, partition: PlanePartition, scale: Normalize, ramp: LinearSegmentedColormap) -> None:
+    """Draw the output, which is linear on the triangles of a fan of each region."""
+    corners, starts = partition.corners, partition.starts
+    fans = [[corners[a], corners[c], corners[c + 1]] for a, b in pairwise(starts.tolist()) for c in range(a + 1, b - 1)]
+    vertices = partition.vertices
+    mesh = Triangulation(vertices[:, 0], vertices[:, 1], np.array(fans))
+    look: dict[str, Any] = {"cmap": ramp, "norm": scale, "zorder": 1.5, "rasterized": True}
+    ax.tripcolor(mesh, partition.values[:, 0], shading="gouraud", **look)

@@ -1,0 +1,40 @@
+"""Growth steps and stages in a few words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from creases._text import plural
+from creases._typing import Task
+
+if TYPE_CHECKING:
+    from creases.growth import Record
+    from creases.tables._stages.model import Step
+
+
+def describe_step(record: Record) -> str:
+    """Say what a growth step did: ``1 unit added``."""
+    added, removed = len(record.units), len(record.removed)
+    if record.action == "revive":
+        return f"{count_units(removed)} reinitialised"
+    if record.action == "narrow":
+        return f"{count_units(removed)} removed"
+    return f"{count_units(added)} added"
+
+
+def count_units(count: int) -> str:
+    """Say how many units: ``1 unit``, ``2 units``."""
+    return plural(count, "unit")
+
+
+def describe_stage(step: Step, task: Task) -> str:
+    """Say what a stage brought: ``curves: log loss 0.412, 0.031 ± 0.008 lower (kept, 14 bends)``.
+
+    Only the stage that is kept is made simple, so bends of others say nothing.
+    """
+    loss = "squared error" if task == "regression" else "log loss"
+    text = f"{step.stage}: {loss} {step.loss:.4f}"
+    if step.stage != "linear":
+        change = "lower" if step.gain >= 0 else "higher"
+        text += f", {abs(step.gain):.4f} ± {step.error:.4f} {change}"
+    return f"{text} (kept, {plural(round(step.bends), 'bend')})" if step.is_kept else text
