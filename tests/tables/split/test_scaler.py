@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
 
-from creases.tables._split.scaler import learn_scaling
+from creases.tables._split.split import learn_scaling
 
 
 def _data(n: int = 50) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -61,7 +61,7 @@ def test_the_model_is_that_of_the_table_in_memory(tmp_path, classes):
 def test_all_rows_are_fitted_not_only_the_sample(tmp_path):
     pattern = write_parts(make_table(9_000), tmp_path)
     with open_table(find_files(pattern), READING, CurveConfig(), engine="serial") as table:
-        from creases.tables._fit.curves import fit_curve_model
+        from creases.tables._fit.fit_table import fit_curve_model
 
         names = {"features": table.data.problem.features, "classes": None, "targets": ("y",)}
         options = names | {"encoding": table.data.problem.encoding}

@@ -16,9 +16,9 @@ from creases.problems import Problem
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._split.rows import fold_weights
 from creases.tables._split.split import CurveConfig, TableSplit, least_keys, mix, row_keys
-from creases.tables._stages.candidates import Candidate, compare
 from creases.tables._stages.fit import FOLDS
 from creases.tables._stages.inputs import Inputs
+from creases.tables._stages.pairs import Candidate, compare
 from creases.tables._stages.rows import Rows, scale_of_scores
 from creases.tables._stages.stages import UNIT_ERRORS, choose, fit_columns
 

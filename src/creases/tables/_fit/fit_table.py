@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from creases._text import plural
+from creases._typing import Ints, Task
 from creases._validation import check_number
 from creases.errors import InputError
 from creases.problems import Problem
+from creases.tables._fit.threshold import best_threshold
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.files import is_stream
 from creases.tables._reading.table import read_table
 from creases.tables._split.split import CurveConfig, TableSplit
+from creases.tables._stages.fit import fit_stages
+from creases.tables._stages.inputs import Inputs
+from creases.tables._stages.model import CurveModel
 
 if TYPE_CHECKING:
+    from creases.growth import Record
+    from creases.tables._encoding.encoding import TableEncoding
+    from creases.tables._stages.model import Step
     from creases.tables._streaming.files import TableFiles
+    from creases.tables._streaming.table import StreamedTable
+
 
 #: Bytes of a file of text that fits into any memory.
 SMALL_TEXT = 2**20
@@ -142,7 +154,6 @@ def make_curve_config(options: Mapping[str, Any]) -> CurveConfig:
 
 def fit_problem(problem: Problem, config: CurveConfig) -> TableModel:
     """Fit the sum of curves, planes and units to a table that has been read."""
-    from creases.tables._fit.curves import fit_curve_model  # imports scipy, which help texts do without
     from creases.tables._fit.doubtful_columns import settle_columns, warn_of_columns
 
     problem = settle_columns(problem, config)
@@ -154,7 +165,6 @@ def fit_problem(problem: Problem, config: CurveConfig) -> TableModel:
 
 def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig) -> TableModel:
     """Fit several columns of values of a DataFrame together."""
-    from creases.tables._fit.curves import fit_curve_model  # imports scipy, which help texts do without
     from creases.tables._fit.doubtful_columns import settle_columns, warn_of_columns
 
     names = [str(name) for name in reading["target"]]
@@ -191,3 +201,125 @@ def read_problem(table: Any, reading: Mapping[str, Any]) -> Problem:
     if isinstance(table, str | Path) or hasattr(table, "columns"):
         return read_table(table, **reading)
     raise InputError("table", "be a DataFrame, a file or a problem", type(table).__name__)
+
+
+# A table fitted by stages: lines, curves, planes, units.
+
+
+def fit_curve_model(
+    data: TableSplit,
+    config: CurveConfig,
+    *,
+    features: Sequence[str],
+    classes: Sequence[Any] | None,
+    targets: Sequence[str],
+    encoding: TableEncoding | None,
+    labels: NDArray[Any] | None = None,
+    stream: StreamedTable | None = None,
+) -> TableModel:
+    """Fit a sum of curves, planes and units to all rows of a split but those to test with.
+
+    Every way to fit a table goes through here: :func:`creases.fit_table`, the estimators, ``creases grow``. With a
+    ``stream``, ``data`` are a sample of its rows. With ``config.refit`` the model is then fitted to all rows.
+    """
+    named: dict[str, Any] = {"features": features, "classes": classes, "targets": targets, "encoding": encoding}
+    model = _fit(data, config, **named, labels=labels, stream=stream)
+    if not config.refit or not len(data.parts[2]):
+        return model
+    every = None if stream is None else stream.without_test()
+    again = _fit(data.without_test(), config, **named, labels=labels, stream=every)
+    before, total = model.n_rows, again.n_rows["train"]
+    note = (
+        f"fitted again to all {total:,} rows: the scores are those of the model before, fitted to {before['train']:,} "
+        f"of them and tested on {before['test']:,}"
+    )
+    notes = [*again.notes, note]
+    return replace(again, facts={**again.facts, "notes": notes, "scored": model})
+
+
+def _fit(
+    data: TableSplit,
+    config: CurveConfig,
+    *,
+    features: Sequence[str],
+    classes: Sequence[Any] | None,
+    targets: Sequence[str],
+    encoding: TableEncoding | None,
+    labels: NDArray[Any] | None,
+    stream: StreamedTable | None,
+) -> TableModel:
+    from threadpoolctl import threadpool_limits
+
+    if config.threshold != 0.5 and (classes is None or len(classes) != 2):
+        raise InputError("threshold", "be 0.5 unless there are two classes", repr(config.threshold))
+    used = np.sort(np.concatenate(data.parts[:2]))
+    n_classes = 0 if classes is None else len(classes)
+    n_scores = len(targets) if classes is None else 1 if n_classes == 2 else n_classes
+    X = data.rows.X[used]
+    inputs = Inputs.from_table(X, features, encoding, shapes=config.shapes, n_scores=n_scores)
+    options: dict[str, Any] = {"n_classes": n_classes, "among": used, "seed": config.seed, "ensemble": config.ensemble}
+    with threadpool_limits(1):  # products of matrices are rounded in another way by more threads
+        function, held = fit_stages(data.rows, inputs, **options, stream=None if stream is None else stream.rows)
+    if data.source is not None and data.source.rows is not None:
+        function = _number_reasons(function, data.source.rows)
+    center, spread = data.moments if stream is None else (stream.center, stream.spread)
+    threshold = config.threshold
+    if isinstance(threshold, str):  # by rows that the fits have not seen
+        threshold = best_threshold(held.scores[:, 0], data, held.rows, held.weight, threshold)
+    facts: dict[str, Any] = {} if stream is None else {"rows": {"train": stream.n_train, "test": stream.n_test}}
+    if note := data.rows.describe_copies():
+        facts["notes"] = [note]
+    return TableModel(
+        function=function,
+        features=tuple(features),
+        classes=None if classes is None else tuple(map(str, classes)),
+        targets=tuple(targets),
+        encoding=encoding,
+        labels=labels,
+        center=center,
+        spread=spread,
+        ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1) if stream is None else stream.ranges,
+        data=data,
+        threshold=threshold,
+        facts=facts,
+    )
+
+
+def _number_reasons(function: CurveModel, rows: Ints) -> CurveModel:
+    """Return a model whose units' reasons number rows as the table does, some of which were left out: rows (n,)."""
+    units = function.units
+    if units is None:
+        return function
+    reasons = [each if each.row is None else replace(each, row=int(rows[each.row])) for each in units.reasons]
+    return replace(function, units=replace(units, reasons=tuple(reasons)))
+
+
+# Growth steps and stages in a few words.
+
+
+def describe_step(record: Record) -> str:
+    """Say what a growth step did: ``1 unit added``."""
+    added, removed = len(record.units), len(record.removed)
+    if record.action == "revive":
+        return f"{count_units(removed)} reinitialised"
+    if record.action == "narrow":
+        return f"{count_units(removed)} removed"
+    return f"{count_units(added)} added"
+
+
+def count_units(count: int) -> str:
+    """Say how many units: ``1 unit``, ``2 units``."""
+    return plural(count, "unit")
+
+
+def describe_stage(step: Step, task: Task) -> str:
+    """Say what a stage brought: ``curves: log loss 0.412, 0.031 ± 0.008 lower (kept, 14 bends)``.
+
+    Only the stage that is kept is made simple, so bends of others say nothing.
+    """
+    loss = "squared error" if task == "regression" else "log loss"
+    text = f"{step.stage}: {loss} {step.loss:.4f}"
+    if step.stage != "linear":
+        change = "lower" if step.gain >= 0 else "higher"
+        text += f", {abs(step.gain):.4f} ± {step.error:.4f} {change}"
+    return f"{text} (kept, {plural(round(step.bends), 'bend')})" if step.is_kept else text

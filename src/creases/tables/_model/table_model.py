@@ -3,22 +3,181 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from creases._typing import Floats
+from creases._text import plural
+from creases._typing import Floats, Ints
+from creases._validation import check_number, check_vector
+from creases.errors import InputError
 from creases.tables._model.row_model import RowModel
-from creases.tables._stages.model import CurveModel
+from creases.tables._stages.model import Curve, CurveModel, Plane
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from creases.network import Network
-    from creases.tables._model.edit import Edit, Moves
+    from creases.tables._split.split import TableSplit
     from creases.tables._stages.model import Curve, Plane, Step, Units
     from creases.tables._words.card import PointsCard
     from creases.tables._words.terms import Terms
+
+
+# Changes of a model by hand: knots moved or removed, curves flattened, planes forbidden, and what each change does.
+
+#: A knot is meant by a number within this share of its curve's range.
+NEAR = 1e-6
+
+#: By input and knot, where the knot goes: a number, or a number and the value there.
+Moves = Mapping[str, Mapping[float, float | tuple[float, Any]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Edit:
+    """A changed model and what the change does."""
+
+    model: TableModel  #: the new model
+    flips: Ints  #: numbers, from 0, of the table's rows whose class is another one; of a regression none
+    changes: Floats  #: (n, m) of the scores of the table's rows
+    scores: pd.DataFrame | None  #: accuracy, or R², "before" and "after" on each part of the rows
+
+    def __str__(self) -> str:
+        lines = []
+        if self.model.classes is not None:
+            lines.append(f"{plural(len(self.flips), 'row')} of {len(self.changes)} decided otherwise")
+        lines.append(f"scores change by at most {np.abs(self.changes).max(initial=0.0):.3g}")
+        return "; ".join(lines) + ("" if self.scores is None else f"\n{self.scores.to_string()}")
+
+
+def edit_model(
+    model: TableModel,
+    rows: Any,
+    *,
+    move: Moves,
+    remove: Mapping[str, Sequence[float]],
+    flatten: Sequence[str],
+    forbid: Sequence[tuple[str, str]],
+) -> Edit:
+    """Return the changed model; see :meth:`TableModel.edit`."""
+    curves = dict(model.curves)
+    for name, moves in move.items():
+        curves[name] = _move_knots(_find_curve(curves, name, "move"), moves)
+    for name, knots in remove.items():
+        curves[name] = _remove_knots(_find_curve(curves, name, "remove"), knots)
+    for name in _inputs_of(model, flatten):
+        curves[name] = replace(curves[name], values=0 * curves[name].values, errors=0 * curves[name].errors)
+    function = replace(model.function, curves=curves, planes=_kept_planes(model, forbid))
+    data = _data_of(model)
+    changed = replace(model, function=function, facts={}, data=data)
+    X, numbers = _rows_of(model, data, rows)
+    before, after = model.function.scores(X), function.scores(X)
+    classes = None if model.classes is None else [each.classes_of(X) for each in (model, changed)]
+    flips = numbers[classes[0] != classes[1]] if classes else np.zeros(0, np.int64)
+    return Edit(changed, flips, after - before, _compare_scores(model, changed, data))
+
+
+def _data_of(model: TableModel) -> TableSplit | None:
+    """Return the rows that a model was fitted to; of one that was loaded those of its run, read again."""
+    from creases.tables._folder.folder import RunFile
+    from creases.tables._folder.settings import FitSettings
+
+    folder = model.facts.get("folder")
+    if model.data is not None or folder is None or not (folder / RunFile.SETTINGS).exists():
+        return model.data
+    return FitSettings.load(folder).load_split()
+
+
+def _rows_of(model: TableModel, data: TableSplit | None, rows: Any) -> tuple[Floats, Ints]:
+    """Return encoded rows (n, d) and their numbers (n,), from 0, in what was given or in the table."""
+    if rows is not None:
+        X = model.encode(rows).X
+        return X, np.arange(len(X))
+    if data is None or data.source is None:
+        raise InputError("rows", "be given for a model without the rows it was fitted to")
+    problem = data.source
+    return problem.X, np.arange(len(problem.X)) if problem.rows is None else problem.rows
+
+
+def _compare_scores(model: TableModel, changed: TableModel, data: TableSplit | None) -> pd.DataFrame | None:
+    import pandas as pd
+
+    from creases.tables._scores.baselines import score_outputs
+
+    if data is None or data.source is None:
+        return None
+    pairs = [score_outputs(each.outputs, data, each.threshold) for each in (model, changed)]
+    return pd.DataFrame({name: each.by_part for name, each in zip(("before", "after"), pairs, strict=True)})
+
+
+def _find_curve(curves: Mapping[str, Curve], name: Any, param: str) -> Curve:
+    if name not in curves:
+        raise InputError(param, "name inputs of the model", repr(name), f"they are {', '.join(curves)}")
+    return curves[name]
+
+
+def _find_knot(curve: Curve, knot: Any, param: str) -> int:
+    number = check_number(knot, f"{param}[{curve.feature!r}]")
+    distance = np.abs(curve.knots - number)
+    k = int(distance.argmin())
+    if distance[k] > NEAR * np.ptp(curve.knots):
+        listing = ", ".join(f"{each:g}" for each in curve.knots)
+        raise InputError(param, f"name knots of {curve.feature!r}", f"{number:g}", f"they are at {listing}")
+    return k
+
+
+def _move_knots(curve: Curve, moves: Mapping[float, Any]) -> Curve:
+    knots, values = curve.knots.copy(), curve.values.copy()
+    for knot, goal in moves.items():
+        k = _find_knot(curve, knot, "move")
+        place, value = goal if isinstance(goal, tuple) else (goal, values[k])
+        knots[k] = check_number(place, f"move[{curve.feature!r}][{knot!r}]")
+        values[k] = check_vector(np.atleast_1d(value), f"move[{curve.feature!r}][{knot!r}]", values.shape[1])
+    if not (np.diff(knots) > 0).all():
+        got = ", ".join(f"{knot:g}" for knot in knots)
+        raise InputError("move", f"leave the knots of {curve.feature!r} in their order", got, "remove a knot instead")
+    if not curve.is_number and not np.array_equal(knots, curve.knots):
+        raise InputError("move", "leave the knots 0 and 1 of a category in place", f"those of {curve.feature!r}")
+    return replace(curve, knots=knots, values=values)
+
+
+def _remove_knots(curve: Curve, knots: Sequence[float]) -> Curve:
+    removed = {_find_knot(curve, knot, "remove") for knot in knots}
+    left = [k for k in range(len(curve.knots)) if k not in removed]
+    if len(left) < 2:
+        hint = "make the curve constant with {0}"
+        settings = [("flatten", [curve.feature])]
+        raise InputError("remove", f"leave two knots of {curve.feature!r}", f"{len(left)}", hint, settings)
+    return replace(curve, knots=curve.knots[left], values=curve.values[left], errors=curve.errors[left])
+
+
+def _inputs_of(model: TableModel, names: Sequence[str]) -> list[str]:
+    """Return the encoded inputs of columns or inputs by name."""
+    result = []
+    for name in [names] if isinstance(names, str) else names:
+        own = [
+            feature for feature, column in zip(model.features, model.columns, strict=True) if name in (feature, column)
+        ]
+        if not own:
+            raise InputError(
+                "flatten", "name columns of the model", repr(name), f"they are {', '.join(model.features)}"
+            )
+        result += own
+    return result
+
+
+def _kept_planes(model: TableModel, forbid: Sequence[tuple[str, str]]) -> tuple[Plane, ...]:
+    """Return the planes of pairs of columns that are not forbidden."""
+    planes = model.planes
+    pairs = [forbid] if len(forbid) == 2 and all(isinstance(name, str) for name in forbid) else forbid
+    for pair in pairs:
+        if not any(set(pair) == set(names) for names in planes):
+            listing = ", ".join(" and ".join(names) for names in planes) or "none"
+            raise InputError("forbid", "name pairs of columns with a plane", repr(pair), f"the planes are: {listing}")
+    forbidden = [set(pair) for pair in pairs]
+    return tuple(plane for names, plane in planes.items() if set(names) not in forbidden)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -73,7 +232,7 @@ class TableModel(RowModel):
 
     def layers(self) -> list[tuple[Floats, Floats]]:
         """Return weights and biases of the network's layers, with a ReLU between them."""
-        from creases.tables._stages.layers import to_layers
+        from creases.tables._stages.model import to_layers
 
         return to_layers(self.function)
 
@@ -137,6 +296,4 @@ class TableModel(RowModel):
         >>> bool(change.model.curves["petal width (cm)"].values.any()), len(change.flips) > 0
         (False, True)
         """
-        from creases.tables._model.edit import edit_model
-
         return edit_model(self, rows, move=move or {}, remove=remove or {}, flatten=flatten, forbid=forbid)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.preprocessing import StandardScaler
 
 from creases._typing import Bools, Floats, Ints, Task
 from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
 from creases.errors import InputError
+from creases.growth import Scaling
 from creases.problems import Problem
 from creases.tables._split.rows import UniqueRows, class_weights, merge_duplicates, split_copies, split_rows
 
@@ -277,7 +279,6 @@ class TableSplit:
             from creases.growth import Scaling  # imports torch
 
             return Scaling(np.zeros(self.rows.X.shape[1]), np.ones(self.rows.X.shape[1]))
-        from creases.tables._split.scaler import learn_scaling  # scikit-learn is slow to import
 
         used = np.sort(np.concatenate(self.parts[:2]))
         targets = self.rows.y[used] if self.task == "regression" else None
@@ -377,3 +378,27 @@ def data_box(X: Floats) -> list[tuple[float, float]]:
     low, high = X.min(axis=0), X.max(axis=0)
     margin = np.where(high > low, MARGIN * (high - low), 1.0)
     return [(float(a), float(b)) for a, b in zip(low - margin, high + margin, strict=True)]
+
+
+# Scaling of a table's columns, with weights.
+
+
+def learn_scaling(X: Floats, y: Floats | None, weight: Floats) -> Scaling:
+    """Return the scaling of rows X (n, d), and for a regression of targets y (n, m), with weights (n,).
+
+    It is scikit-learn's StandardScaler, for numbers of any size that a float64 can hold.
+    """
+    center, spread, constant = _moments(X, weight)
+    if y is None:
+        return Scaling(center, spread, constant=constant)
+    target_center, target_spread, _ = _moments(y, weight)
+    if y.shape[1] == 1:
+        return Scaling(center, spread, float(target_center[0]), float(target_spread[0]), constant)
+    return Scaling(center, spread, target_center, target_spread, constant)
+
+
+def _moments(values: Floats, weight: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return means and standard deviations (d,), and which columns are all the same, up to rounding."""
+    size = np.exp2(np.clip(np.frexp(np.abs(values).max(axis=0))[1], -1000, 1000))  # so that no square is too large
+    scaler = StandardScaler().fit(values / size, sample_weight=weight)
+    return scaler.mean_ * size, scaler.scale_ * size, np.asarray((scaler.scale_ == 1.0) & (scaler.var_ != 1.0))

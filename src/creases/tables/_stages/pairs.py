@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from creases._typing import Floats, Ints
 from creases.tables._stages.basis import Basis, CurveBasis, spread_evenly, spread_knots
-
-if TYPE_CHECKING:
-    from creases.tables._stages.penalized import Fit
-    from creases.tables._stages.rows import Rows
+from creases.tables._stages.penalized import Fit
+from creases.tables._stages.rows import Rows
 
 #: Cells a side of the table of residuals that a pair of columns is ranked by.
 BINS = 8
@@ -310,3 +308,36 @@ class PairLibrary:
             pure = _purify(self._F, self._root, self.curves, pair, self._X) if len(pair.first) else None
             self._pairs[key] = pair, pure
         return self._pairs[key][0]
+
+
+# Fits of every stage on folds, and their losses on held-out rows.
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A stage fitted to each fold."""
+
+    stage: str  #: "linear", "curves", "3 planes", ...
+    fits: tuple[Fit, ...]  #: of each fold
+    losses: Floats  #: (n,) of the held-out rows of all folds
+    bases: tuple[Basis, ...] = ()  #: of each fold, for the model, where fits are judged with units of their own
+
+    @classmethod
+    def from_fits(cls, stage: str, fits: Sequence[Fit], held: Sequence[Rows], bases: Sequence[Basis] = ()) -> Candidate:
+        """Judge fits by the rows that their folds hold out."""
+        losses = [out.losses(fit(out.X)) for fit, out in zip(fits, held, strict=True)]
+        return cls(stage, tuple(fits), np.concatenate(losses), tuple(bases))
+
+
+def mean_loss(candidate: Candidate, held: Sequence[Rows]) -> float:
+    """Return the mean loss of held-out rows."""
+    return float(np.average(candidate.losses, weights=np.concatenate([each.weight for each in held])))
+
+
+def compare(before: Candidate, after: Candidate, held: Sequence[Rows]) -> tuple[float, float]:
+    """Return by how much the mean loss of held-out rows falls, and the standard error of that difference."""
+    weight, copies = (np.concatenate([getattr(each, name) for each in held]) for name in ("weight", "copies"))
+    difference = before.losses - after.losses
+    mean = float(np.average(difference, weights=weight))
+    variance = float((weight**2 / copies) @ (difference - mean) ** 2)
+    return mean, variance**0.5 / float(weight.sum())

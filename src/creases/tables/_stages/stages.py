@@ -18,15 +18,13 @@ from creases.tables._stages.basis import (
     quantile_knots,
     standard_residuals,
 )
-from creases.tables._stages.candidates import Candidate, compare, mean_loss
-from creases.tables._stages.grown_units import grow_units_of_folds
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import Step
-from creases.tables._stages.pairs import PairLibrary
+from creases.tables._stages.pairs import Candidate, PairLibrary, compare, mean_loss
 from creases.tables._stages.penalized import STEPS, Fit, fit_penalized, shape_rows
 from creases.tables._stages.rows import Rows
 from creases.tables._stages.simplify import NEGLIGIBLE, drop_idle_functions
-from creases.tables._stages.units import UnitBasis, train_units, unit_knots
+from creases.tables._stages.units import UnitBasis, grow_units_of_folds, train_units, unit_knots
 
 #: Rows of a table below which it is small: folds instead of one held-out part, and fewer pieces of curves.
 SMALL = 4_000

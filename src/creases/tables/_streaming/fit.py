@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from creases.problems import Problem
-from creases.tables._fit.curves import fit_curve_model
 from creases.tables._fit.doubtful_columns import warn_of_columns
-from creases.tables._fit.fit_table import fit_problem
+from creases.tables._fit.fit_table import fit_curve_model, fit_problem
 from creases.tables._model.table_model import TableModel
 from creases.tables._split.split import CurveConfig
 from creases.tables._streaming.files import TableFiles

@@ -72,7 +72,7 @@ class PairGraph:
 
     def network(self, output: int = 0) -> Network:
         """Return one output of the plane of two numbers, in the units of its values, as a network of all inputs."""
-        from creases.tables._stages.module import to_module  # imports torch
+        from creases.tables._stages.model import to_module  # imports torch
 
         parts = self._terms.to_points(np.eye(len(self.outputs)))[:, output] if len(self.outputs) > 1 else None
         weights = self._terms.to_points(np.ones(1)) if parts is None else parts
