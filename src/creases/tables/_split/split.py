@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import StandardScaler
 
 from creases._typing import Bools, Floats, Ints, Task
 from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
 from creases.errors import InputError
-from creases.growth import Scaling
 from creases.problems import Problem
 from creases.tables._split.rows import UniqueRows, class_weights, merge_duplicates, split_copies, split_rows
 
@@ -388,6 +386,8 @@ def learn_scaling(X: Floats, y: Floats | None, weight: Floats) -> Scaling:
 
     It is scikit-learn's StandardScaler, for numbers of any size that a float64 can hold.
     """
+    from creases.growth import Scaling  # imports torch
+
     center, spread, constant = _moments(X, weight)
     if y is None:
         return Scaling(center, spread, constant=constant)
@@ -399,6 +399,8 @@ def learn_scaling(X: Floats, y: Floats | None, weight: Floats) -> Scaling:
 
 def _moments(values: Floats, weight: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Return means and standard deviations (d,), and which columns are all the same, up to rounding."""
+    from sklearn.preprocessing import StandardScaler  # slow to import
+
     size = np.exp2(np.clip(np.frexp(np.abs(values).max(axis=0))[1], -1000, 1000))  # so that no square is too large
     scaler = StandardScaler().fit(values / size, sample_weight=weight)
     return scaler.mean_ * size, scaler.scale_ * size, np.asarray((scaler.scale_ == 1.0) & (scaler.var_ != 1.0))

@@ -8,8 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import nn
 
 from creases._schema import check_entries, expect, finite
 from creases._typing import Floats
@@ -17,6 +15,8 @@ from creases.tables._stages.basis import PiecewiseLinear, add_functions, spread_
 from creases.tables._stages.pairs import PairHinges, Variable
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from creases.network import Network
 
 
@@ -294,11 +294,16 @@ class _FirstLayer:
 
 def to_module(model: CurveModel) -> nn.Sequential:
     """Return the network (float64) of encoded rows."""
+    from torch import nn  # slow to import
+
     layers = [layer for weight, bias in to_layers(model) for layer in (_linear(weight, bias), nn.ReLU())]
     return nn.Sequential(*layers[:-1])
 
 
 def _linear(weight: Floats, bias: Floats) -> nn.Linear:
+    import torch
+    from torch import nn
+
     layer = nn.Linear(weight.shape[1], weight.shape[0], dtype=torch.float64, device="meta")  # draws no random numbers
     layer.weight = nn.Parameter(torch.tensor(weight))
     layer.bias = nn.Parameter(torch.tensor(bias))

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from creases._typing import Floats, Ints
 from creases.tables._stages.basis import Basis, CurveBasis, spread_evenly, spread_knots
-from creases.tables._stages.penalized import Fit
 from creases.tables._stages.rows import Rows
+
+if TYPE_CHECKING:
+    from creases.tables._stages.penalized import Fit
 
 #: Cells a side of the table of residuals that a pair of columns is ranked by.
 BINS = 8
