@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from math import floor, isfinite, log10
+from typing import Any
 
 #: Numbers from here on, and below the second, are written with an exponent.
 LARGE, SMALL = 1e12, 1e-4
 
 #: Letters of a name in a line.
 LONGEST = 28
+
+#: Letters of what a result holds, in its line.
+WIDEST = 200
 
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 
@@ -132,3 +137,37 @@ def short_names(names: Sequence[str]) -> tuple[str, ...]:
         if all(short) and len(set(short)) == len(short):
             return tuple(short)
     return tuple(names)
+
+
+class OneLine:
+    """A result whose ``repr`` is one line: its class, then what it holds; arrays and long sequences by their size.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(repr=False)
+    ... class Pieces(OneLine):
+    ...     count: int
+    ...     names: tuple[str, ...]
+    >>> Pieces(3, ("a", "b", "c", "d"))
+    Pieces(count=3, names: 4)
+    """
+
+    def __repr__(self) -> str:
+        held = ((each.name, getattr(self, each.name)) for each in fields(self) if each.repr)  # type: ignore[arg-type]
+        parts = [text for name, value in held if (text := _summary(name, value))]
+        line = ", ".join(parts)
+        return f"{type(self).__name__}({line if len(line) <= WIDEST else f'{line[:WIDEST]}...'})"
+
+
+def _summary(name: str, value: Any) -> str:
+    """Return a field in a few letters; nothing where there is nothing."""
+    if value is None:
+        return ""
+    if getattr(value, "ndim", 0):
+        return f"{name}: {' x '.join(map(str, value.shape))}"
+    if isinstance(value, bool | int | str):
+        return f"{name}={value!r}"
+    if isinstance(value, float) or not isinstance(value, list | tuple | dict | set | frozenset):
+        return f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={in_one_line(repr(value), 60)}"
+    return f"{name}={value!r}" if len(value) <= 2 and len(repr(value)) <= 30 else f"{name}: {len(value)}"

@@ -13,14 +13,15 @@ import torch
 from torch import Tensor
 
 from creases._schema import INTEGER, instance, optional
+from creases._text import OneLine
 from creases._typing import Floats
 from creases._validation import check_arguments, check_count, check_index, check_vector
 from creases.compare._coefficients import Coefficients
 from creases.errors import InputError
 
 
-@dataclass(frozen=True, eq=False)
-class ActiveSubspace:
+@dataclass(frozen=True, eq=False, repr=False)
+class ActiveSubspace(OneLine):
     """Directions along which one output varies, the strongest first."""
 
     directions: Floats  #: (k, d) unit vectors, each with its largest entry positive

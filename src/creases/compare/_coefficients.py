@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from creases._files import parse_json, read_npy_header, read_text, write_atomically
+from creases._text import OneLine
 from creases._typing import Progress
 from creases._validation import check_choice
 from creases.errors import FileError, InputError
@@ -153,8 +154,8 @@ def _origin(net: Network, samples: Tensor) -> str:
 BLOCK, GPU_BLOCK = 2**27, 2**32
 
 
-@dataclass(frozen=True, eq=False)
-class Coefficients:
+@dataclass(frozen=True, eq=False, repr=False)
+class Coefficients(OneLine):
     """The coefficients of a network at p samples: ``C_j = features[j] @ basis``, (p, d + 1) for each output j.
 
     The last column is the offset y, the others the slopes J by the flattened input.

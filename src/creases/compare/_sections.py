@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._schema import NUMBER, instance
+from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases._validation import check_arguments, check_choice, check_count, check_number
 from creases.compare._decisions import percent
@@ -32,8 +33,8 @@ from creases.regions.geometry import slice_through
 Alike = tuple[NDArray[np.bool_], NDArray[np.bool_] | None]
 
 
-@dataclass(frozen=True, eq=False)
-class Section:
+@dataclass(frozen=True, eq=False, repr=False)
+class Section(OneLine):
     """Regions of a network on a plane through three inputs: all of them, and those that a grid distinguishes.
 
     The grid's rows go from the top of the box (largest second coordinate) to its bottom, as printed.

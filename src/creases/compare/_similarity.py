@@ -13,6 +13,7 @@ from torch import Tensor
 
 from creases._display import to_html
 from creases._schema import DICT
+from creases._text import OneLine
 from creases._typing import Floats, Progress
 from creases._validation import check_arguments
 from creases.compare._coefficients import Coefficients, coefficients
@@ -24,8 +25,8 @@ from creases.errors import InputError
 from creases.network import Network, PointsLike, as_network
 
 
-@dataclass(frozen=True, eq=False)
-class Similarity:
+@dataclass(frozen=True, eq=False, repr=False)
+class Similarity(OneLine):
     """N networks compared, each measure as (N, N), rows and columns in the order of ``names``."""
 
     names: tuple[str, ...]

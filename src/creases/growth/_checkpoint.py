@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn, optim
 
 from creases._files import open_regular, write_atomically
+from creases._text import OneLine
 from creases.errors import CreasesError, FileError, InputError
 from creases.growth._checks import check_groups
 from creases.network import Place, places, remove, widen
@@ -39,8 +40,8 @@ def blame_checkpoint(path: Path) -> Iterator[None]:
         raise FileError(f"cannot resume from {path}: it is damaged ({problem!r}); {DELETE}") from problem
 
 
-@dataclass(frozen=True, eq=False)
-class ModelState:
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelState(OneLine):
     """The structure of a model that growth changed: the widths of its places, and all its tensors."""
 
     widths: dict[str, int]

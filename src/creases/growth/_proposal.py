@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn, optim
 
+from creases._text import OneLine
 from creases.errors import InputError
 from creases.network import Certificate, Place, widen
 from creases.network.surgery import apply_and_measure
@@ -49,8 +50,8 @@ def apply_changes(moves: ParameterChanges) -> Iterator[None]:
         raise
 
 
-@dataclass(frozen=True, eq=False)
-class Proposal:
+@dataclass(frozen=True, eq=False, repr=False)
+class Proposal(OneLine):
     """New units for a place, as every growth method returns them; :func:`apply` adds them to the model.
 
     The model does not change until then.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from creases._display import plot, to_html
 from creases._files import parse_json, read_text, write_atomically
-from creases._text import describe_change, plural
+from creases._text import OneLine, describe_change, plural
 from creases.errors import FileError
 from creases.growth._checks import check_history
 from creases.growth._explanation import NameOptions, explain, explain_outcome, explain_reason
@@ -143,8 +143,8 @@ _VERSION = 2
 _MEMORY = 0.7
 
 
-@dataclass
-class Record:
+@dataclass(repr=False)
+class Record(OneLine):
     """One growth step: when, where, what, why, and its effect.
 
     ``before`` and ``after`` are loss and score on training samples, 2,000 at most, around the step itself; ``later``
@@ -236,8 +236,8 @@ class Record:
         return []
 
 
-@dataclass
-class History:
+@dataclass(repr=False)
+class History(OneLine):
     """The history of a growth run: its epochs, its growth steps, and why it ended."""
 
     epochs: list[dict[str, Any]] = field(default_factory=list)

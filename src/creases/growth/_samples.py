@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, default_collate
 
+from creases._text import OneLine
 from creases.errors import InputError
 from creases.growth.integrations import _ranks as ranks
 from creases.network.surgery import without_side_effects
@@ -103,8 +104,8 @@ class _IndexedSamples:
         return [self.at(part) for part in torch.split(mine, _PART)] if len(mine) else []
 
 
-@dataclass(eq=False)
-class InMemorySamples(_IndexedSamples):
+@dataclass(eq=False, repr=False)
+class InMemorySamples(_IndexedSamples, OneLine):
     """Samples in memory, on the model's device."""
 
     X: Tensor  #: (n, *shape)

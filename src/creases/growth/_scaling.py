@@ -12,13 +12,14 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from creases._text import OneLine
 from creases._typing import Floats
 from creases._validation import check_finite, check_numbers, check_vector
 from creases.errors import InputError
 
 
-@dataclass(frozen=True, eq=False)
-class Scaling:
+@dataclass(frozen=True, eq=False, repr=False)
+class Scaling(OneLine):
     """The scaling of inputs to ``(x - center) / spread``, and of regression targets; see :meth:`from_data`.
 
     Examples

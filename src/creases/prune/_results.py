@@ -10,7 +10,7 @@ from typing import Any
 from torch import nn
 
 from creases._files import write_atomically
-from creases._text import plural
+from creases._text import OneLine, plural
 from creases.network.surgery import FixedChannels
 
 
@@ -71,8 +71,8 @@ class PruningStep:
     accuracy: float  #: after fine-tuning, on the validation data
 
 
-@dataclass(frozen=True, eq=False)
-class PruningResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class PruningResult(OneLine):
     """The smallest model that keeps the accuracy or has the size asked for, and all steps, including those after it."""
 
     model: nn.Module

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from creases._compiled import small_work
 from creases._program import ForwardPass
+from creases._text import OneLine
 from creases._typing import Floats
 from creases.network import Network
 from creases.regions._plane.complex import Complex, region_sides
@@ -20,8 +21,8 @@ from creases.regions._tolerance import SIGN_TOLERANCE
 VERTEX = 300.0
 
 
-@dataclass(frozen=True, eq=False)
-class Boundary:
+@dataclass(frozen=True, eq=False, repr=False)
+class Boundary(OneLine):
     """The decision boundary in a plane, and the parts of regions where each class is decided.
 
     A network of one output decides by its sign: class 1 where it is positive, class 0 elsewhere.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from creases._display import plot
 from creases._program import activation_times_gradient, pack_sides
+from creases._text import OneLine
 from creases._typing import Floats, Ints, Progress
 from creases._validation import check_box
 from creases.errors import InputError
@@ -89,8 +90,8 @@ class LocalRows:
 VERTEX_DIMENSIONS = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Cell(Archived):
+@dataclass(frozen=True, eq=False, repr=False)
+class Cell(Archived, OneLine):
     """The region ``Q x <= p`` of one input ``x``, as :func:`cell` returns it. Distances are Euclidean.
 
     Properties that take linear programs (facets, center, bounding box, vertices) are computed on first access.

@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from creases._text import OneLine
 from creases._typing import Floats, Ints
 
 
@@ -26,8 +27,8 @@ class NearestBoundary(NamedTuple):
     classes: tuple[int, int]  #: the class at the region's point, and the one it ties with
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(OneLine):
     """Why a network decides one input as it does; :meth:`creases.regions.Cell.explain` returns one.
 
     The margin is the lead of the predicted class over the runner-up. On the region of the input it is the affine

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._program import apply_sides, memory_limit, propagate, split_sides
+from creases._text import OneLine
 from creases._typing import Floats, Progress
 from creases._validation import check_numbers
 from creases.errors import InputError
@@ -33,8 +34,8 @@ from creases.regions._tolerance import SIGN_TOLERANCE
 COPIES = 3
 
 
-@dataclass(frozen=True)
-class Polytope:
+@dataclass(frozen=True, repr=False)
+class Polytope(OneLine):
     """The closed set ``Q x <= p`` where a pattern of sides holds, and the piece ``J x + y`` there."""
 
     Q: Floats  #: (c, d), one row per relu unit and K - 1 per choice among K, in the order of the units

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from creases._text import OneLine
 from creases._typing import Floats
 from creases._validation import check_points
 from creases.errors import InputError
@@ -15,8 +16,8 @@ from creases.network import as_network
 from creases.splines._coefficients import coefficients
 
 
-@dataclass(frozen=True, eq=False)
-class Hyperplanes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Hyperplanes(OneLine):
     """The function ``f(x) = o0 + o . x + sum_i mu_i (xi_i . x - gamma_i)_+`` of d inputs.
 
     The crease of unit i is the hyperplane ``xi_i . x = gamma_i``. In one dimension ``gamma = s beta``, and mu is the

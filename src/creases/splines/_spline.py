@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from creases._text import OneLine
 from creases._typing import Floats
 from creases._validation import check_number, check_numbers, check_vector
 from creases.errors import InputError
@@ -21,8 +22,8 @@ from creases.errors import InputError
 _BLOCK = 2**22  # entries (inputs times units) of one block of an evaluation
 
 
-@dataclass(frozen=True, eq=False)
-class Shallow:
+@dataclass(frozen=True, eq=False, repr=False)
+class Shallow(OneLine):
     """A network of one input with one hidden layer: ``f(x) = c0 + c1 x + sum_i v_i phi(w_i x + b_i)``.
 
     ``phi(z)`` is z where z > 0 and ``leak z`` elsewhere. Fields may be any array-like; one leak applies to all units.
@@ -63,8 +64,8 @@ class Shallow:
         return _evaluate(x, self.c0, self.c1, units, self.width)
 
 
-@dataclass(frozen=True, eq=False)
-class Spline:
+@dataclass(frozen=True, eq=False, repr=False)
+class Spline(OneLine):
     """A spline by its breakpoints: ``f(x) = o0 + o1 x + sum_i mu_i (x - beta_i) [s_i (x - beta_i) > 0]``.
 
     Examples

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from creases._text import plural
+from creases._text import OneLine, plural
 from creases._typing import Floats, Ints
 from creases.certify.differences import as_pair
 from creases.compare._coefficients import check_batch, coefficients
@@ -21,8 +21,8 @@ from creases.network import Network, PointsLike
 BLOCK = 2**25
 
 
-@dataclass(frozen=True, eq=False)
-class SampleDifference:
+@dataclass(frozen=True, eq=False, repr=False)
+class SampleDifference(OneLine):
     """The difference of two networks at p samples."""
 
     class_a: Ints  #: (p,) that a decides for

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from creases._text import plural
+from creases._text import OneLine, plural
 from creases._typing import Floats, Ints
 from creases.certify.differences import Joint
 from creases.compare._decisions import format_largest, percent
@@ -36,8 +36,8 @@ class Part:
     regions: Ints  #: regions of the partition that it is made of, each convex
 
 
-@dataclass(frozen=True, eq=False)
-class PartitionDifference:
+@dataclass(frozen=True, eq=False, repr=False)
+class PartitionDifference(OneLine):
     """The difference of two networks on all regions of a line, a plane or a box.
 
     On each region both are affine and decide for one class. Decisions that differ by no more than rounding count as

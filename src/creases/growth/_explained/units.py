@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases.growth._explained.perceptron import Perceptron, Rows, fit
 from creases.growth._explained.search import PASSES, Candidate, Growth, Judges, Limits, advance
@@ -110,8 +111,8 @@ def _is_finite(proposal: Proposal) -> bool:
     return bool(proposal.count) and all(bool(torch.isfinite(part).all()) for part in parts)
 
 
-@dataclass(frozen=True, eq=False)
-class GrownUnits:
+@dataclass(frozen=True, eq=False, repr=False)
+class GrownUnits(OneLine):
     """Units ``V relu(W x + b) + c`` to add to the outputs of another model, each with its reason."""
 
     W: Floats  #: (k, d)

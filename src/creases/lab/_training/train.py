@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from creases._schema import NUMBER, sequence
+from creases._text import OneLine
 from creases._validation import as_array, check_arguments, check_choice, check_count, check_number, check_numbers
 from creases.errors import InputError
 from creases.lab._training.batch import Batch
@@ -48,8 +49,8 @@ class Moments:
         return cls(zero, zero, 0)
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainingResult(OneLine):
     """A batch after training."""
 
     batch: Batch

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import nn
 
+from creases._text import OneLine
 from creases.network.surgery._layers import AFFINE_LAYERS, count_outputs, input_tensors
 from creases.network.surgery._place import get_layer
 
@@ -43,8 +44,8 @@ class FixedChannels:
     reason: str
 
 
-@dataclass(frozen=True)
-class ChannelGroups:
+@dataclass(frozen=True, repr=False)
+class ChannelGroups(OneLine):
     """All channels of a model: groups that can be removed, and channels that cannot, with the reason."""
 
     groups: tuple[ChannelGroup, ...]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from creases._display import plot
 from creases._program import pattern_pieces
+from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases._validation import check_index, check_numbers
 from creases.errors import InputError
@@ -36,8 +37,8 @@ class LineBoundary:
     regions: Ints  #: (S,) the region of each point, the left one at a breakpoint
 
 
-@dataclass(frozen=True, eq=False)
-class LinePartition(Archived):
+@dataclass(frozen=True, eq=False, repr=False)
+class LinePartition(Archived, OneLine):
     """All k breakpoints on ``x = a + t (b - a)`` and the k + 1 regions between them, as :func:`line` returns them."""
 
     net: Network

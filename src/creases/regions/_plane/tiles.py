@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from creases._engines import check_engine, map_in_order, open_engine
 from creases._files import open_npz, parse_json, read_bytes, read_text, write_atomically, write_json
 from creases._program import pack_sides
+from creases._text import OneLine
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_count, check_index
 from creases.errors import FileError, InputError
@@ -33,8 +34,8 @@ PLANE, NETWORK = "plane.json", "network.bin"
 MAX_TILES = 4096
 
 
-@dataclass(frozen=True, eq=False)
-class PlaneTiles:
+@dataclass(frozen=True, eq=False, repr=False)
+class PlaneTiles(OneLine):
     """The regions of a network in a box of the plane ``x = origin + basis t``, in the files of a folder.
 
     Iterate over it for the partitions of all tiles, one at a time.

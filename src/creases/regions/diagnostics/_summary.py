@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases._validation import check_points
 from creases.network import Network
@@ -15,8 +16,8 @@ from creases.regions._line.partition import LinePartition
 from creases.regions._plane.plane import PlanePartition
 
 
-@dataclass(frozen=True, eq=False)
-class PartitionSummary:
+@dataclass(frozen=True, eq=False, repr=False)
+class PartitionSummary(OneLine):
     """Counts and sizes of the regions of a plane or segment; sizes are areas or lengths in slice coordinates."""
 
     sizes: Floats  #: (R,) of the regions

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from creases._files import open_npz, parse_json, read_text, write_atomically
+from creases._text import OneLine
 from creases._typing import Bools, Floats, Ints
 from creases._validation import check_index
 from creases.errors import FileError, InputError
@@ -59,8 +60,8 @@ class Track(NamedTuple):
     unit: int
 
 
-@dataclass(frozen=True, eq=False)
-class History:
+@dataclass(frozen=True, eq=False, repr=False)
+class History(OneLine):
     """The T frames that a :class:`Tracker` recorded, as flat arrays; frame t is ``starts[t]:starts[t + 1]``."""
 
     steps: Ints  #: (T,)
@@ -210,8 +211,8 @@ def _dtype(cls: type[History], name: str) -> type:
 # The breakpoints of a model at one moment, and their matching with those at another.
 
 
-@dataclass(frozen=True, eq=False)
-class Breakpoints:
+@dataclass(frozen=True, eq=False, repr=False)
+class Breakpoints(OneLine):
     """The k breakpoints of a function; a unit of a deep network may have none or many."""
 
     x: Floats  #: (k,)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from creases._schema import BOOL
+from creases._text import OneLine
 from creases._typing import Floats
 from creases._validation import check_arguments, check_choice, check_count, check_vector
 from creases.errors import InputError
@@ -106,8 +107,8 @@ def _covariance(design: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     return inverse / np.outer(scale, scale), is_known
 
 
-@dataclass(frozen=True, eq=False)
-class OptimalFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class OptimalFit(OneLine):
     """A piecewise-linear least-squares fit, and a bound on the error of any other with the same conditions.
 
     ``lower_bound <= least error of any such fit <= sse <= grid_sse``, up to rounding (1e-12 of the weighted sum of
