@@ -163,7 +163,11 @@ def judge_orthogonality(numbers: Numbers) -> Judgement:
     n, mean, largest = (np.array(numbers[name]) for name in ("n", "mean", "largest"))
     words = f"mean cosine {mean[0]:.2f} at n = {n[0]} to {mean[-1]:.2f} at {n[-1]}; largest "
     words += f"{largest[0]:.2f}, at most {largest.max():.2f} (n = {n[largest.argmax()]}), then to {largest[-1]:.2f}"
-    falls = all(bool((np.diff(part) < 0).all()) for part in (mean, largest))
+    falls = all(
+        numbers[name][-1] < numbers[name][0]
+        and all(low <= high for low, high in zip(numbers[f"{name}_low"][1:], numbers[f"{name}_high"], strict=False))
+        for name in ("mean", "largest")
+    )
     return Judgement("agrees" if falls else "disagrees", f"{words} (the figure's numbers are not in the text)")
 
 

@@ -65,8 +65,8 @@ CASES = {
     ),
     "linearity/figure-4.6": (STORED, squares),
     "linearity/figure-4.7": (
-        lambda numbers: {**numbers, "largest": numbers["mean"]},
-        lambda numbers: {**numbers, "largest": numbers["mean"], "mean": [0.6] * len(numbers["n"])},
+        lambda numbers: {**numbers, **{f"largest{end}": numbers[f"mean{end}"] for end in ("", "_low", "_high")}},
+        STORED,
     ),
     "linearity/figure-4.8": (as_many, more_exact),
     "linearity/section-4.2.2-consistent": (either(0.6, 0.62, 0.58), either(0.6, 0.4, 0.35)),
