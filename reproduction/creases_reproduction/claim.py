@@ -8,10 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from creases_reproduction.experiment import Scale
 
-#: What a judge says of numbers. "agrees": the printed numbers lie within the measured spread, or the theorem holds in
-#: every case tried, or what is said without numbers holds by the source's measure; "agrees in kind": the statement
-#: holds but the numbers differ; "disagrees": the statement does not hold. Numbers of a set-up that shows nothing of the
-#: claim (``Claim.incomparable``) are "not comparable", whatever the judge says.
+#: What a judge says of numbers; ``pages.py`` has the words. Numbers of a set-up that shows nothing of the claim
+#: (``Claim.incomparable``) are "not comparable", whatever the judge says.
 Verdict = Literal["agrees", "agrees in kind", "disagrees"]
 
 #: The families of claims, one for each source, in the order of the catalogue.

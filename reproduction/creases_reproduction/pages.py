@@ -19,6 +19,7 @@ from creases._files import write_atomically
 from creases_reproduction.catalogue import list_claims
 from creases_reproduction.changes import REMOVED, VERDICT_CHANGES, VerdictChange
 from creases_reproduction.changes_by_source import SOURCE_CHANGES
+from creases_reproduction.changes_by_statement import STATEMENT_CHANGES
 from creases_reproduction.claim import FAMILIES, Claim, Row
 from creases_reproduction.figures.claims import claim_figure
 from creases_reproduction.misprints import Misprint, list_misprints
@@ -42,17 +43,21 @@ from creases_reproduction.withdrawals import WITHDRAWALS
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = DOCS / "reproduction"
 
+_CHANGES = (*VERDICT_CHANGES, *SOURCE_CHANGES, *STATEMENT_CHANGES)
+
 #: At most so many rows make a table if none of them has a printed number.
 MAX_MEASURED_ROWS = 12
 
 _NOTICE = "<!-- Written by python -m creases_reproduction.pages from the stored results; edit those, or the claims. -->"
 _VERDICTS = """\
-- **agrees**: the printed numbers lie within the measured spread, the theorem holds in every case tried, or what is said
-  without numbers holds by the source's own measure;
-- **agrees in kind**: the statement holds, but the numbers differ;
-- **disagrees**: the statement does not hold; the measured value and, if known, the reason are given;
-- **not comparable**: the set-up here is another one than the source's in seeds, time, width or data, or the source
-  names no measure; what was measured is given, and shows nothing of the claim;
+- **agrees**: the statement holds as the source makes it: the printed numbers lie within the measured spread, the
+  theorem holds in every case tried, or what is said without numbers holds;
+- **agrees in kind**: the statement holds as the source makes it, but printed numbers lie outside the measured spread,
+  or a part of what it speaks of, which is named, was not tried; a table without words states the order of its numbers;
+- **disagrees**: the statement as the source makes it does not hold, be it in one part only or by a misprint; what was
+  measured, what does hold and, if known, the reason are given;
+- **not comparable**: the set-up here is another one than the source's in seeds, time, width or data, or the source's
+  words do not say what would have to be measured; what was measured is given, and shows nothing of the claim;
 - **not computable here**: the reason is given.
 """
 
@@ -147,9 +152,14 @@ takes seconds but uses few seeds and small stand-ins for image data, so its verd
 
 ## Verdicts that changed
 
-All claims were read once more beside the sources, by one rule: a verdict names the measure by which the *source*
+Every statement was read as the source makes it: one that holds in a part only, by one measure of two or with another
+formula than the printed one disagrees. Each row has the passage that it rests on.
+
+{_table(["claim", "before", "after", "reason", "passage"], [_change_cells(change) for change in STATEMENT_CHANGES])}
+
+Before that all claims were read beside the sources by another rule: a verdict names the measure by which the *source*
 judged, and a set-up that differs in seeds, time or width is not comparable, unless it was scaled on purpose, with the
-reason. Each row has the passage that it rests on.
+reason. Some of these changed again above.
 
 {_table(["claim", "before", "after", "reason", "passage"], [_change_cells(change) for change in SOURCE_CHANGES])}
 
@@ -161,7 +171,8 @@ An earlier audit of set-ups, limits and judges changed these; some of them chang
 
 def _change_cells(change: VerdictChange) -> list[str]:
     family = change.id.partition("/")[0]
-    link = f"[{change.id}](reproduction/{family}.md#{_anchor(change.id)})" if change.after != REMOVED else change.id
+    removed = change.id in {each.id for each in _CHANGES if each.after == REMOVED}
+    link = change.id if removed else f"[{change.id}](reproduction/{family}.md#{_anchor(change.id)})"
     passage = [_cell(change.passage)] if change.passage else []
     return [link, change.before, change.after, _cell(change.why), *passage]
 

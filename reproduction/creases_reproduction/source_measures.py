@@ -51,6 +51,7 @@ SOURCE_MEASURES = {
     "linearity/section-3.4.2-leaky": _RATES,
     "linearity/section-3.4.2-minimal": _RATES,
     "linearity/section-3.3.2-hypothesis": "no measure: a hypothesis on what networks can represent",
+    "linearity/section-3.4.2-five-bits": "no measure: infeasible",
     "linearity/table-3.3": "at how many of 45 sizes a class is within one point of the lowest rate of success",
     "linearity/section-3.4.2-unbalanced": "the ten hardest classes of Table 3.3",
     "linearity/figure-3.6": "the classes in the order of their average success, beside four measures, in a picture",

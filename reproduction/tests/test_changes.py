@@ -5,6 +5,7 @@ from __future__ import annotations
 from creases_reproduction.catalogue import find_claim, list_claims
 from creases_reproduction.changes import REMOVED, VERDICT_CHANGES
 from creases_reproduction.changes_by_source import SOURCE_CHANGES
+from creases_reproduction.changes_by_statement import STATEMENT_CHANGES
 from creases_reproduction.misprints import list_misprints
 from creases_reproduction.results import NOT_COMPARABLE, data_note, stored_result, stored_verdict
 from creases_reproduction.source_measures import SOURCE_MEASURES
@@ -15,7 +16,7 @@ PARTLY = {"tiny/proposition-3.3", "linearity/equation-2.26"}
 
 
 def test_the_last_change_of_a_claim_is_its_stored_verdict():
-    changes = [*VERDICT_CHANGES, *SOURCE_CHANGES]
+    changes = [*VERDICT_CHANGES, *SOURCE_CHANGES, *STATEMENT_CHANGES]
     for id, after in {change.id: change.after for change in changes}.items():
         if after == REMOVED:
             assert id not in {claim.id for claim in list_claims()}
@@ -26,15 +27,18 @@ def test_the_last_change_of_a_claim_is_its_stored_verdict():
 
 def test_a_change_by_the_source_starts_from_the_last_verdict_and_names_a_passage():
     before = {change.id: change.after for change in VERDICT_CHANGES}
-    assert len({change.id for change in SOURCE_CHANGES}) == len(SOURCE_CHANGES)
-    for change in SOURCE_CHANGES:
-        assert before.get(change.id, change.before) == change.before
-        assert change.passage
+    for changes in (SOURCE_CHANGES, STATEMENT_CHANGES):
+        assert len({change.id for change in changes}) == len(changes)
+        for change in changes:
+            assert before.get(change.id, change.before) == change.before
+            assert change.passage
+        before |= {change.id: change.after for change in changes}
 
 
 def test_every_verdict_that_compares_nothing_is_listed_with_its_passage_and_the_sources_measure():
     incomparable = {claim.id for claim in list_claims() if stored_verdict(claim) == NOT_COMPARABLE}
-    assert incomparable == {change.id for change in SOURCE_CHANGES if change.after == NOT_COMPARABLE}
+    last = {change.id: change.after for change in (*SOURCE_CHANGES, *STATEMENT_CHANGES)}
+    assert incomparable == {id for id, after in last.items() if after == NOT_COMPARABLE}
     assert incomparable <= set(SOURCE_MEASURES)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
+import pytest
 from altered_numbers import STORED, judge_altered
 
 from creases_reproduction.claim import Row
@@ -16,24 +17,29 @@ def test_with_one_unit_more_something_must_be_bounded():
     assert judge_altered("linearity/theorem-2.3.2", {"one unit more": "unbounded"}).verdict == "disagrees"
 
 
-def test_another_width_than_printed_is_of_the_same_kind():
-    assert judge_altered("linearity/section-3.4.2-shallow", STORED).verdict == "agrees in kind"
+@pytest.mark.parametrize(
+    "name",
+    [
+        "equation-4.17",  # a limit up to a factor
+        "equation-5.14",  # another crease than printed
+        "figure-6.18",  # with one optimizer only
+        "figure-7.12",  # CKA 0 where it is said to be similar
+        "section-3.4.2-narrow",  # rare on the hardest problem only
+        "section-3.4.2-shallow",  # another width than printed
+        "section-3.4.4-one-layer",  # a fourth digit, where it occurs "only" for two and three
+        "section-6.3-comparisons",  # another power of p than printed
+    ],
+)
+def test_a_statement_that_holds_in_a_part_only_disagrees(name):
+    assert judge_altered(f"linearity/{name}", STORED).verdict == "disagrees"
 
 
-def test_narrow_networks_rarely_succeed_on_the_hardest_problem_only():
-    def as_hard_as_the_mean(numbers):
-        return {**numbers, "ReLU": {**numbers["ReLU"], "min": numbers["ReLU"]["mean"]}}
-
-    assert judge_altered("linearity/section-3.4.2-narrow", STORED).verdict == "agrees in kind"
-    assert judge_altered("linearity/section-3.4.2-narrow", as_hard_as_the_mean).verdict == "disagrees"
-
-
-def test_entropy_that_falls_but_not_at_every_step_is_of_the_same_kind():
+def test_entropy_that_falls_but_not_at_every_step_disagrees():
     def level(numbers):
         first, second, *rest = numbers["rows"]
         return {**numbers, "rows": [first, {**first, "what": second["what"]}, *rest]}
 
-    assert judge_altered("linearity/section-3.1-bias", level).verdict == "agrees in kind"
+    assert judge_altered("linearity/section-3.1-bias", level).verdict == "disagrees"
 
 
 def test_no_case_at_all_is_no_agreement():
@@ -58,7 +64,3 @@ def test_the_printed_inverse_has_its_last_entry_in_the_first_row():
     inverse = np.diag(np.full(k, 1 / (1 - alpha))) + np.diag(np.full(k - 1, 1 / (alpha - 1)), -1)
     inverse[0, -1] += alpha / (alpha - 1)  # (A.15) has row 0 where rows are counted from 1
     np.testing.assert_allclose(inverse @ matrix, np.eye(k), atol=1e-12)
-
-
-def test_a_limit_up_to_a_factor_agrees_in_kind():
-    assert judge_altered("linearity/equation-4.17", STORED).verdict == "agrees in kind"

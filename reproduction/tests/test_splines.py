@@ -38,7 +38,7 @@ def test_a_fit_below_the_optimum_would_be_a_contradiction():
 
 def test_distances_that_do_not_fall_are_no_limit():
     drawn = {"mean": 0.1, "low": 0.0, "high": 0.2}
-    numbers = {"100": {"spaced": 1e-3, "drawn": drawn}, "1000": {"spaced": 1e-2, "drawn": drawn}}
+    numbers = {n: {"as printed": far, "spaced": 1e-5, "drawn": drawn} for n, far in (("100", 1e-3), ("1000", 1e-2))}
     assert judge_cubic(numbers).verdict == "disagrees"
 
 

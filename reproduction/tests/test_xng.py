@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from altered_numbers import judge_altered
 
 from creases_reproduction.catalogue import find_claim
 from creases_reproduction.judges import judge_deviations
@@ -27,7 +26,7 @@ def method(loss, error, low, high):
 @pytest.mark.parametrize(
     ("printed", "verdict", "words"),
     [
-        (0.3, "agrees in kind", "solve it more often"),
+        (0.3, "agrees", "solve it more often"),
         (0.2, "disagrees", "solve it no more often"),
         (0.1, "disagrees", "solve it less often"),
     ],
@@ -63,15 +62,3 @@ def test_a_theorem_fails_at_one_deviation_too_many():
     assert judge({"a": 1e-10, "b": 0.0, "cases": 3}) == ("agrees", "Holds over 3 cases: a 1e-10, b 0.")
     assert judge({"a": 1e-10, "b": 1.0}).verdict == "disagrees"
     assert judge({"a": 1e-10, "b": None}).verdict == "disagrees"
-
-
-def test_a_shallow_form_that_deviates_on_a_region_disagrees():
-    id = "xng/theorem-2-construction"
-    assert judge_altered(id, {}).verdict == "agrees in kind"
-    assert judge_altered(id, {"on all regions": 1e-3}).verdict == "disagrees"
-    assert judge_altered(id, {"at random points": 1e-3}).verdict == "disagrees"
-    network = {"regions": 9, "simplices": 9, "widths": [5, 5]}
-    spaces = {"cases": 1, "proved": 1e-16, "at points": 1e-13, "networks": [network]}
-    for key, verdict in ((None, "agrees in kind"), ("proved", "disagrees"), ("at points", "disagrees")):
-        altered = spaces | ({key: 1e-3} if key else {})
-        assert judge_altered(id, {"several inputs": {"3": altered}}).verdict == verdict

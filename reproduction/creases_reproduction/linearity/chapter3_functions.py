@@ -40,7 +40,7 @@ def judge_perceptron_counts(numbers: Numbers) -> Judgement:
     words = f"0 to 2^n - 1 are equally frequent (chi-square test of {sum(numbers['counts'])} draws: p = {p:.2f})"
     if last:
         return Judgement("agrees", words)
-    return Judgement("agrees in kind", f"{words}; 2^n, which the text has too, never occurs: the shares would exceed 1")
+    return Judgement("disagrees", f"{words}; 2^n, which the text has too, never occurs: the shares would exceed 1")
 
 
 def picture_perceptron_counts(numbers: Numbers) -> Picture:

@@ -117,10 +117,6 @@ def judge_deep(numbers: Numbers) -> Judgement:
     return Judgement("agrees in kind" if reached else "disagrees", words)
 
 
-#: Prunings of 40 that none of another 40 does not contradict: 6 against 0 would, at the 5 % level of Fisher's test.
-CHANCE = 5
-
-
 def judge_one_layer(numbers: Numbers) -> Judgement:
     """Judge section 3.4.4."""
     results = {digits: part["one layer"] for digits, part in numbers.items()}
@@ -130,9 +126,9 @@ def judge_one_layer(numbers: Numbers) -> Judgement:
     others = max((count for digits, count in results.items() if digits not in ("2", "3")), default=0)
     if others == 0:
         return Judgement("agrees" if results["3"] else "agrees in kind", words)
-    if others <= CHANCE:
-        return Judgement("agrees in kind", f"{words} of 40 each: {others} is within the chance of the source's none")
-    return Judgement("disagrees", words)
+    return Judgement(
+        "disagrees", f"{words} of 40 each (the source has none of 40 beyond 3, which {others} of 40 may be by chance)"
+    )
 
 
 def picture_deep(numbers: Numbers) -> Picture:

@@ -52,10 +52,8 @@ def judge_bias(numbers: Numbers) -> Judgement:
     words = f"mean entropy over {numbers['networks']} networks: " + ", ".join(
         f"{row.measured:.3f} bits ({row.what})" for row in part
     )
-    falls = [(a.low or 0) > (b.high or 0) for a, b in pairwise(part)]
-    if all(falls):
-        return Judgement("agrees", words)
-    return Judgement("agrees in kind" if (part[0].low or 0) > (part[-1].high or 0) else "disagrees", words)
+    falls = all((a.low or 0) > (b.high or 0) for a, b in pairwise(part))
+    return Judgement("agrees" if falls else "disagrees", words)
 
 
 CLAIMS = [

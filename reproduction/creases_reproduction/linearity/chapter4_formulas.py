@@ -105,7 +105,7 @@ def judge_limit_of_volumes(numbers: Numbers) -> Judgement:
         return Judgement("agrees", "the ratio tends to 2^(n/2)")
     if abs(last - exp(-0.5)) < 0.01:
         return Judgement(
-            "agrees in kind", f"it grows as 2^(n/2), with a factor: it tends to {last:.3f} = e^(-1/2) times that"
+            "disagrees", f"it grows as 2^(n/2), with a factor: it tends to {last:.3f} = e^(-1/2) times that"
         )
     return Judgement("disagrees", f"it is {last:.3f} times 2^(n/2) at last")
 

@@ -206,8 +206,8 @@ def judge_other_shapes(numbers: Numbers) -> Judgement:
         return Judgement("agrees", "no other shape was found")
     return Judgement(
         "agrees in kind",
-        f"both are enclosed by n + 1 units, and shapes between them as well: {', '.join(more)} (training was never "
-        "seen to end so)",
+        f"both are enclosed by n + 1 units, and shapes between them as well: {', '.join(more)}; whether one of "
+        "these is optimal too was not tried (training was never seen to end so)",
     )
 
 

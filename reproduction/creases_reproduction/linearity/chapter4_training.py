@@ -117,7 +117,7 @@ def judge_trends(numbers: Numbers) -> Judgement:
         return Judgement("disagrees", words)
     unsure = [name for name, (a, b) in pairs.items() if (mean[a].low or 0) <= (mean[b].high or 0)]
     if unsure:
-        return Judgement("agrees in kind", f"{words}; no more than chance: {', '.join(unsure)}")
+        return Judgement("disagrees", f"{words}; no more than chance: {', '.join(unsure)}")
     return Judgement("agrees", words)
 
 
@@ -163,8 +163,12 @@ def judge_orthogonality(numbers: Numbers) -> Judgement:
     n, mean, largest = (np.array(numbers[name]) for name in ("n", "mean", "largest"))
     words = f"mean cosine {mean[0]:.2f} at n = {n[0]} to {mean[-1]:.2f} at {n[-1]}; largest "
     words += f"{largest[0]:.2f}, at most {largest.max():.2f} (n = {n[largest.argmax()]}), then to {largest[-1]:.2f}"
-    falls = mean[-1] < mean[0] / 2 and largest[-1] < largest.max() - 0.1
-    return Judgement("agrees in kind" if falls else "disagrees", f"{words} (the figure's numbers are not in the text)")
+    falls = all(
+        numbers[name][-1] < numbers[name][0]
+        and all(low <= high for low, high in zip(numbers[f"{name}_low"][1:], numbers[f"{name}_high"], strict=False))
+        for name in ("mean", "largest")
+    )
+    return Judgement("agrees" if falls else "disagrees", f"{words} (the figure's numbers are not in the text)")
 
 
 def picture_orthogonality(numbers: Numbers) -> Picture:

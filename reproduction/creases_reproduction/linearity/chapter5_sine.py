@@ -94,11 +94,8 @@ def judge_dead(numbers: Numbers) -> Judgement:
     """Judge section 5.3 and slide 30."""
     share = numbers["constant"] / max(numbers["failed"], 1)
     words = f"{numbers['constant']} of {numbers['failed']} failed starts of {numbers['size']} are constant at the end"
-    if share > 0.5:
-        words += f", {numbers['dead']} had a hidden layer that was off for every sample at the start"
-        kind = "agrees" if numbers["dead"] > 0.5 * numbers["failed"] else "agrees in kind"
-        return Judgement(kind, words)  # type: ignore[arg-type]
-    return Judgement("disagrees", words)
+    words += f", {numbers['dead']} had a hidden layer that was off for every sample at the start"
+    return Judgement("agrees" if min(share, numbers["dead"] / max(numbers["failed"], 1)) > 0.5 else "disagrees", words)
 
 
 def measure_networks(scale: Scale) -> Numbers:

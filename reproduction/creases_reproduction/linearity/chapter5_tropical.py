@@ -81,9 +81,7 @@ def judge_terms(numbers: Numbers) -> Judgement:
         return Judgement("disagrees", words)
     words = f"each unit multiplies them {np.mean(every):.2f} times; {words}"
     if needed[-1] < needed[0] - 0.1:  # powers of the width grow by less and less
-        return Judgement(
-            "agrees in kind", f"{words}: those that are needed grow by less and less with one hidden layer"
-        )
+        words += ": those that are needed grow by less and less with one hidden layer"
     return Judgement("agrees", words)
 
 

@@ -290,9 +290,7 @@ def judge_comparisons(numbers: Numbers) -> Judgement:
     if abs(numbers["of p"] - 1.5) < 0.02:
         return Judgement("agrees", words)
     if abs(numbers["of the points"] - 1.5) < 0.02:
-        return Judgement(
-            "agrees in kind", f"{words}: p is the side of the grid in one place, the number of points here"
-        )
+        return Judgement("disagrees", f"{words}: p is the side of the grid in one place, the number of points here")
     return Judgement("disagrees", words)
 
 

@@ -61,9 +61,7 @@ def judge_dense(numbers: Numbers) -> Judgement:
     words += f"; {many} of {len(every)} networks have {HUNDREDS} or more"
     if min(sgd) <= max(adamw):
         return Judgement("disagrees", f"{words}, but not every one trained by SGD has more than those by AdamW")
-    if many == len(every):
-        return Judgement("agrees", words)
-    return Judgement("agrees in kind", f"{words}, and SGD has more")
+    return Judgement("agrees" if many == len(every) else "disagrees", f"{words}, and SGD has more")
 
 
 @note_stand_in

@@ -37,7 +37,7 @@ def judge_distance(numbers: Numbers) -> Judgement:
     words += "far apart as linear ones are from the others"
     if max(share, conv) < 0.25:
         return Judgement("agrees", words)
-    return Judgement("agrees in kind" if max(share, conv) < 1 else "disagrees", words)
+    return Judgement("disagrees", words)
 
 
 def alignment(own: Groups) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def judge_alignment(numbers: Numbers) -> Judgement:
         "what the "
         "figure shows of it must come from elsewhere"
     )
-    return Judgement("agrees in kind" if facts[0] else "disagrees", f"mean CKA: {words}; {why}")
+    return Judgement("disagrees", f"mean CKA: {words}; {why}")
 
 
 def entropy(own: Groups) -> dict[str, Any]:
@@ -95,8 +95,7 @@ def judge_entropy(numbers: Numbers) -> Judgement:
     words += f", to linear {numbers['to linear']:.2f}; hardest to represent: {numbers['hardest to represent']}"
     if max(part["dense, sgd"], part["conv, sgd"]) < min(part["dense, adamw"], part["conv, adamw"], across):
         return Judgement("agrees", words)
-    within = all(part[f"{kind}, sgd"] < part[f"{kind}, adamw"] for kind in ("dense", "conv"))
-    return Judgement("agrees in kind" if within else "disagrees", words)
+    return Judgement("disagrees", words)
 
 
 def agreement(own: Groups) -> dict[str, Any]:
@@ -129,7 +128,7 @@ def judge_agreement(numbers: Numbers) -> Judgement:
     near = [value for name, value in results.items() if "distance" not in name]
     if min(near) > max(0.3, *far):
         return Judgement("agrees", words)
-    return Judgement("agrees in kind" if np.mean(near) > np.mean(far) else "disagrees", words)
+    return Judgement("disagrees", words)
 
 
 def _pair(number: int, name: str) -> tuple[tuple[str, DataName, str], ...]:

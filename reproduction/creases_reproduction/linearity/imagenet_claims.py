@@ -190,6 +190,7 @@ CLAIMS = [
         "Networks trained on ImageNet look at the whole of an MNIST image and have little drop-off in singular values.",
         measure=lambda scale: measure_data("mnist", scale),
         judge=judge_directions,
+        incomparable=_OTHER_NETWORK,
         full=FULL,
         from_table=lambda: stored_numbers("mnist"),
     ),

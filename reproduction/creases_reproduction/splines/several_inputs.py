@@ -71,8 +71,10 @@ def judge_radon(numbers: Numbers) -> Judgement:
     )
     if max(errors.values()) > 1e-4 or off > numbers["limit"]:
         return Judgement("disagrees", words)
+    if abs(numbers["as printed"] - 1) < 1e-4:
+        return Judgement("agrees", words)
     return Judgement(
-        "agrees in kind",
+        "disagrees",
         f"{words}. This takes |theta|^(D - 1); with theta^(D - 1) as printed the integrand is odd for an even D, and "
         f"the coefficient at 0 is {abs(numbers['as printed']):.1g} times the right one",
     )
@@ -145,7 +147,7 @@ def judge_directions(numbers: Numbers) -> Judgement:
     )
     low, high = mean_interval(last - first)
     moved = abs(float((last - first).mean())) > 0.1 and (low > 0 or high < 0)
-    return Judgement("agrees in kind" if moved else "disagrees", f"{words}. The lecture shows pictures only")
+    return Judgement("agrees" if moved else "disagrees", words)
 
 
 def picture_directions(numbers: Numbers) -> Picture:
@@ -176,6 +178,7 @@ CLAIMS = [
         printed="pictures",
         measure=measure_directions,
         judge=judge_directions,
+        incomparable="The slide has a title and pictures, and no words on how they move",
         picture=picture_directions,
         full="a minute",
     ),

@@ -175,9 +175,7 @@ def judge_variance(numbers: Numbers) -> Judgement:
     if abs(slopes[0] + 0.5) < 0.15 and abs(slopes[1] - 0.5) < 0.25:
         return Judgement("agrees", words)
     if abs(slopes[0] + 1) < 0.25 and slopes[1] > 0.4:
-        return Judgement(
-            "agrees in kind", f"{words}: its square root, the standard deviation, as 1 / sqrt(N) and sqrt(p)"
-        )
+        return Judgement("disagrees", f"{words}: its square root, the standard deviation, as 1 / sqrt(N) and sqrt(p)")
     return Judgement("disagrees", words)
 
 

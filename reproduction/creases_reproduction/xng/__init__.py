@@ -1,4 +1,4 @@
 """Claims of the XNG slides."""
 
 #: Modules with a list ``CLAIMS``, in the order of the catalogue.
-MODULES = ("background", "shallow", "new_units", "fold_points", "broaden", "growth", "milestones")
+MODULES = ("background", "new_units", "fold_points", "broaden", "growth", "milestones")

@@ -28,6 +28,7 @@ from creases_reproduction.xng.method_comparison import (
     rates_picture,
 )
 from creases_reproduction.xng.networks import BOX, by_scale, random_network, trained_networks
+from creases_reproduction.xng.shallow import describe_construction, measure_construction
 
 
 def measure_gradmax(scale: Scale) -> dict[str, Any]:
@@ -133,7 +134,13 @@ def measure_deep_as_shallow(scale: Scale) -> dict[str, Any]:
         units = max(units, shallow.width)
         part = creases.plane(creases.read(random_network([2, 6, 6, 1], seed)), BOX)
         bent += _has_bent_crease(part, first=6)
-    return {"deviation": worst, "cases": count, "widest": units, "bent": bent / count}
+    return {
+        "deviation": worst,
+        "cases": count,
+        "widest": units,
+        "bent": bent / count,
+        "more layers": measure_construction(scale),
+    }
 
 
 def _has_bent_crease(part: Any, first: int) -> bool:
@@ -162,7 +169,8 @@ def judge_shallow(numbers: Numbers) -> Judgement:
     if numbers["deviation"] > 1e-9:
         return Judgement("disagrees", f"{words}. The theorem fails for one input.")
     if numbers["bent"]:
-        return Judgement("disagrees", f"{words}, so the theorem fails from two inputs on.")
+        more = describe_construction(numbers["more layers"])
+        return Judgement("disagrees", f"{words}, so the theorem fails from two inputs on. With more layers: {more}.")
     return Judgement("agrees", f"{words}.")
 
 
@@ -240,6 +248,7 @@ CLAIMS = [
         "Theorem 2, slide 11",
         "Deep ReLU networks are equivalently replicable by shallow ones with a single hidden layer.",
         measure=measure_deep_as_shallow,
+        full="five minutes of one core",
         judge=judge_shallow,
         misprints=("xng/theorem-2",),
     ),

@@ -8,7 +8,14 @@ from typing import Any
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import Scale
 from creases_reproduction.xng.growth_experiment import NEARS, PROBLEMS
-from creases_reproduction.xng.method_comparison import FULL_METHODS, NETWORKS, is_more_often, method_rows, stored_rows
+from creases_reproduction.xng.method_comparison import (
+    FULL_METHODS,
+    NETWORKS,
+    UNKNOWN_SUCCESS,
+    is_more_often,
+    method_rows,
+    stored_rows,
+)
 
 METHODS = ("random 2-3-2", "A random", "A gradmax", "A slide-29", "A foot-aligned", "A fold")
 
@@ -53,9 +60,7 @@ def judge_rules(numbers: Numbers) -> Judgement:
         f"on {_list(less)}. Our control, growth by a random unit, which the slides do not have: more often on "
         f"{_list(over_chance)}, less often on {_list(under_chance)}. {_describe_order(numbers)}"
     )
-    if len(more) == len(problems):
-        return Judgement("agrees", words)
-    return Judgement("agrees in kind" if len(more) > len(less) else "disagrees", words)
+    return Judgement("agrees" if len(more) == len(problems) else "disagrees", words)
 
 
 def _differs(part: Any, other: str, way: int) -> bool:
@@ -107,6 +112,7 @@ CLAIMS = [
         printed="no number; slide 36 counts 65 of 1000 from random weights and 360 of 1000 grown",
         measure=measure_rules,
         judge=judge_rules,
+        incomparable=UNKNOWN_SUCCESS,
         picture=picture_rules,
         full="half an hour of a core",
         from_table=rules_from_table,

@@ -21,6 +21,9 @@ from creases_reproduction.claim import Numbers, Picture, Row
 from creases_reproduction.experiment import Scale, describe_run, round_numbers
 from creases_reproduction.xng.growth_experiment import PROBLEMS, SCALES, run_growth_experiment
 
+#: Why counts of networks that succeed compare nothing with those of the slides.
+UNKNOWN_SUCCESS = "The slides print neither the data, nor when a network counts as successful, nor how long it trains"
+
 FULL_METHODS = (
     "random 2-3-2",
     "A random",

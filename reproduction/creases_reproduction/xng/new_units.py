@@ -145,7 +145,7 @@ def judge_lemma2(numbers: Numbers) -> Judgement:
     if max(numbers["active"], numbers["inactive, as printed"]) < 1e-12:
         return Judgement("agrees", "The formula is autograd's, whether the new unit is active or not.")
     return Judgement(
-        "agrees in kind" if numbers["active"] < 1e-12 else "disagrees",
+        "disagrees",
         f"{words}: a factor for the unit's side is missing.",
     )
 
@@ -200,7 +200,7 @@ def judge_location(numbers: Numbers) -> Judgement:
     if numbers["with the bias"] > 1e-9:
         return Judgement("agrees", f"{words}; a bias does not change that.")
     return Judgement(
-        "agrees in kind",
+        "agrees",
         f"{words}, as slide 29 has it; with b = -w . x_f it is {numbers['with the bias']:.1g} whatever w is, so that "
         "weights and bias together determine the place.",
     )

@@ -160,5 +160,5 @@ PRUNING = {
 CASES = FUNCTIONS | NETWORKS | TRAINING | PRUNING
 
 
-#: Figures whose numbers are not in the text: what is said of them is the best that can agree.
-IN_KIND = {"linearity/figure-3.5", "linearity/figure-3.10"}
+#: Another network than the one drawn.
+IN_KIND = {"linearity/figure-3.10"}

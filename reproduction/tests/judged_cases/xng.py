@@ -41,7 +41,6 @@ CASES = {
     "xng/slide-8": (STORED, methods(gradmax={"loss": 0.0}, fold={"loss": 0.1})),
     "xng/theorem-1": (STORED, {"problems": {"sine": {"mean": 0.4, "least": 0.1, "majority": 0.3}}}),
     "xng/theorem-2": ({"deviation": 1e-15, "bent": 0.0}, {"deviation": 0.1, "bent": 0.0}),
-    "xng/theorem-2-construction": (STORED, {"on all regions": 0.1}),
     "xng/proposition-1": (STORED, {"deviation": 1e-3}),
     "xng/observation-1": (STORED, {"more": 0.5}),
     "xng/theorem-3": (STORED, {"crease": 0.1}),
@@ -70,7 +69,5 @@ CASES = {
     "xng/milestone-3": ({"median": 0.3, "least": 0.1, "as good": 0.0}, {"median": 1.0, "least": 1.0, "as good": 1.0}),
 }
 
-#: What is said of GradMax's stability has no number that could agree; the construction has a layer more than printed;
-#: numbers are printed for one problem only, on data that are not given.
-IN_KIND = {"xng/slide-8", "xng/theorem-2-construction"}
-IN_KIND |= {f"xng/growth-{name}" for name in ("sine", "quadratic", "circle", "overlapping_quadratic")}
+#: What is said of GradMax's stability has no number that could agree.
+IN_KIND = {"xng/slide-8"}

@@ -112,6 +112,30 @@ def test_a_damaged_file_is_named(folder, name, said):
         load_run(folder)
 
 
+def cut(content):
+    return content[: len(content) // 2]
+
+
+def change_weights(content):
+    return content[:-8] + bytes(byte ^ 255 for byte in content[-8:])
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "said"),
+    [
+        ("model.json", cut, r"model\.json is damaged"),
+        ("model.safetensors", cut, r"cannot read .*model\.safetensors: it is damaged"),
+        ("model.safetensors", change_weights, r"model\.safetensors is not the network that the run ended with"),
+    ],
+)
+def test_a_run_whose_model_is_damaged_is_refused_though_its_history_is_not(folder, name, damage, said):
+    load_run(folder).model.save(folder)
+    assert load_run(folder).history.ended
+    (folder / name).write_bytes(damage((folder / name).read_bytes()))
+    with pytest.raises(FileError, match=said):
+        load_run(folder)
+
+
 @pytest.mark.parametrize("why", [{"true": 7}, {"features": [0.1, 0.2, 0.3]}])
 def test_the_history_of_other_data_is_refused(folder, why):
     cluster = {"size": 2, "share_of_loss": 0.1, "same_mistake": 2, "mispredicted": 2}

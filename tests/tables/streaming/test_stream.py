@@ -372,3 +372,28 @@ def test_texts_are_read_in_blocks_as_in_memory(tmp_path):
     ]  # fmt: skip
     assert stream.n_rows == memory.n_rows
     assert difference(memory, stream) < 1e-9
+
+
+@pytest.mark.usefixtures("small_limits")
+@pytest.mark.parametrize("missing", ["indicate", "drop"])
+def test_words_among_numbers_are_counted_in_all_rows_as_in_memory(tmp_path, missing):
+    rng = np.random.default_rng(0)
+    numbers = [f"{value:.3f}" for value in rng.normal(size=9_000)]
+    answers = np.where(rng.random(9_000) < 0.5, "yes", "no").tolist()
+    days = [f"2024-{1 + k % 12:02}-{1 + k % 28:02}" for k in range(9_000)]
+    for k in (10, 6_000, 8_999):
+        numbers[k] = f"about {k}"
+    days[7_000] = "soon"
+    columns = {"a": numbers, "answer": answers, "day": days, "y": rng.normal(size=9_000)}
+    text = [",".join(columns), *map(",".join, zip(*(map(str, each) for each in columns.values()), strict=True))]
+    for number in range(3):
+        part = [text[0], *text[1 + 3_000 * number : 3_001 + 3_000 * number]]
+        (tmp_path / f"part-{number}.csv").write_text("\n".join(part))
+    (tmp_path / "whole.csv").write_text("\n".join(text))
+    problem = read_table(tmp_path / "whole.csv", target="y", missing=missing)
+    files, reading = find_files(str(tmp_path / "part-*.csv")), {**READING, "missing": missing}
+    with open_table(files, reading, CurveConfig(), engine="serial") as table:
+        notes = {column.name: column.kind.note for column in table.data.problem.encoding.columns}
+    assert notes == {column.name: column.kind.note for column in problem.encoding.columns}
+    assert notes["a"] == "3 cells read as missing, such as 'about 10'"
+    assert notes["day"].endswith("1 cell read as missing, such as 'soon'")

@@ -1,1 +1,1 @@
-"""The largest value of a piecewise-linear function over a polytope, by branch and bound and mixed-integer programs."""
+"""The largest value of a piecewise-linear function over a polytope, by branch and bound."""

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from creases._text import plural
 from creases.errors import FileError
 from creases.growth import History, check_explanations, load_checkpoint
@@ -15,6 +17,7 @@ from creases.tables._fit.snapshots import Snapshot, load_snapshots
 from creases.tables._fit.threshold import choose_threshold
 from creases.tables._folder import folder as names
 from creases.tables._folder.folder import RunFile
+from creases.tables._folder.model_loading import load
 from creases.tables._folder.settings import RunSettings
 from creases.tables._split.split import TableSplit
 
@@ -79,6 +82,8 @@ def load_run(folder: Path) -> SavedRun:
         raise FileError(f"{folder} holds no network yet; resume the run: {resume}")
     for snapshot in snapshots:
         _check_network(snapshot, data, folder)
+    if history.ended and (folder / RunFile.DESCRIPTION).exists():
+        _check_model(snapshots[-1], data, folder)
     return SavedRun(settings, data, history, tuple(snapshots), settings.digest())
 
 
@@ -94,6 +99,14 @@ def _check_history(history: History, data: TableSplit, folder: Path) -> None:
     except ValueError as reason:
         what = f"the history of the run in {folder} does not belong to its data: {reason}"
         raise FileError(f"{what}; start another run") from None
+
+
+def _check_model(last: Snapshot, data: TableSplit, folder: Path) -> None:
+    """Refuse a folder whose model is damaged, or is not the one that the run ended with."""
+    X = data.problem.X[:100]
+    if not np.allclose(load(folder).outputs(X), last.net(X), rtol=1e-6, atol=1e-9):
+        what = f"{folder / RunFile.MODEL} is not the network that the run ended with"
+        raise FileError(f"{what}; write it again: creases grow --resume {folder}")
 
 
 def _check_network(snapshot: Snapshot, data: TableSplit, folder: Path) -> None:

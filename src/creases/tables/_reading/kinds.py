@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -56,6 +56,7 @@ _ID_NAME = re.compile(
     r"(?i)(?:^|[^a-z])(?:ids?|uuid|guid|key|index|idx|nr|no|row ?names?|row)$|^unnamed: \d+$|^column 0$"
 )
 _ID_ENDING = re.compile(r"[a-z](?:Id|ID)$")
+_UNREAD = re.compile(r"(; )?[\d,]+ cells? read as missing, such as .*", re.DOTALL)
 _UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]\s*$")
 
 
@@ -275,9 +276,17 @@ def _describe_notation(column: Column, notation: Notation, numbers: Floats) -> C
 def _flaw_note(column: Column, numbers: Floats) -> str:
     """Say how many cells of text are not readable; "" if all are."""
     flaws = np.isnan(numbers) & ~column.missing
-    if not flaws.any():
-        return ""
-    return f"{plural(int(flaws.sum()), 'cell')} read as missing, such as {column.values[flaws.argmax()]!r}"
+    return _say_unread(int(flaws.sum()), column.values[flaws.argmax()]) if flaws.any() else ""
+
+
+def _say_unread(count: int, example: str) -> str:
+    return f"{plural(count, 'cell')} read as missing, such as {example!r}"
+
+
+def note_unread(kind: ColumnKind, count: int, example: str) -> ColumnKind:
+    """Return a kind whose note says how many cells are not readable, instead of what it said of them before."""
+    note = _UNREAD.sub("", kind.note)
+    return replace(kind, note="; ".join(filter(None, [note, _say_unread(count, example) if count else ""])))
 
 
 def _number_kind(column: Column, form: NumberFormat | None, numbers: Floats, *, wanted: bool) -> ColumnKind:
@@ -336,6 +345,7 @@ def _date_kind(column: Column, dates: DateFormat) -> ColumnKind:
     notes = [f"from {dates.first}"]
     if is_day_first_unclear(column, dates):
         notes.append("read with the month before the day")
-    if flaws := int((np.isnat(dates.parse(column)) & ~column.missing).sum()):
-        notes.append(f"{plural(flaws, 'cell')} read as missing")
+    flaws = np.isnat(dates.parse(column)) & ~column.missing
+    if flaws.any():
+        notes.append(_say_unread(int(flaws.sum()), str(column.values[flaws.argmax()])))
     return ColumnKind(column.name, "month" if dates.is_months else "date", "; ".join(notes), date=dates)

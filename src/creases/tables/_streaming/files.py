@@ -50,6 +50,8 @@ FORMATS = {
     ".feather": "feather", ".arrow": "feather", ".ipc": "feather",
 }  # fmt: skip
 
+Unread = tuple[int, str]  #: how many cells of text are not what their column has, and the first of them
+
 
 @dataclass(frozen=True)
 class TableFiles:
@@ -369,6 +371,7 @@ class Cells:
 
     column: Column
     places: Ints | None = None  #: (n,) which of the values each row has; None where each row has its own
+    unread: Unread = (0, "")
 
     def take(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return for each row what was computed for its value."""
@@ -390,12 +393,20 @@ class Cells:
         return Cells(self.column, self.places[mask])
 
     def read(self, kind: ColumnKind) -> Cells:
-        """Return the cells with numbers and dates read; what is none counts as missing."""
+        """Return the cells with numbers and dates read; what is none counts as missing, and is counted."""
+        column = self.column
         if kind.date is not None:
-            return replace(self, column=replace(self.column, values=kind.date.parse(self.column)))
-        if self.column.is_text and (kind.number is not None or kind.notation is not None):
-            return replace(self, column=replace(self.column, values=kind.numbers(self.column)))
-        return self
+            column = replace(column, values=kind.date.parse(column))
+        elif column.is_text and (kind.number is not None or kind.notation is not None):
+            column = replace(column, values=kind.numbers(column))
+        elif not column.is_text or kind.words is None:
+            return self
+        is_missing = column.missing if kind.words is None else np.isnan(kind.numbers(column))
+        flaws = self.take(is_missing & ~self.column.missing)
+        if not flaws.any():
+            return replace(self, column=column)
+        first = flaws.argmax() if self.places is None else self.places[flaws.argmax()]
+        return replace(self, column=column, unread=(int(flaws.sum()), str(self.column.values[first])))
 
 
 def read_cells(name: str, values: pa.Array, *, is_text_file: bool, kind: ColumnKind | None = None) -> Cells:

@@ -16,7 +16,7 @@ from creases.errors import InputError
 from creases.tables._encoding.encoding import ColumnEncoding
 from creases.tables._encoding.transformer import Sum, add_exactly, column_numbers, fit_category, fit_means, most_levels
 from creases.tables._reading.kinds import ColumnKind
-from creases.tables._streaming.files import Cells, TableFiles, read_cells
+from creases.tables._streaming.files import Cells, TableFiles, Unread, read_cells
 from creases.tables._streaming.passes import sum_blocks
 
 # In how many rows each text is, in bounded memory: frequent texts of a column that has very many.
@@ -91,13 +91,14 @@ class RawReader:
         for batch in self.files.read(task, names):
             pairs = zip(self.kinds, batch.columns, strict=True)
             cells = [read_cells(kind.name, x, is_text_file=is_text_file, kind=kind) for kind, x in pairs]
+            unread = tuple(each.unread for each in cells)
             lacking = cells if self.missing == "drop" else cells[-1:]
             kept = ~np.any([each.missing for each in lacking], axis=0)
             numbers = (task << 40) + number + np.flatnonzero(kept)
             number += batch.num_rows
             if not kept.all():
                 cells = [each.rows(kept) for each in cells]
-            yield RawBlock(self.kinds, cells, numbers, int((~kept).sum()))
+            yield RawBlock(self.kinds, cells, numbers, int((~kept).sum()), unread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +109,7 @@ class RawBlock:
     cells: list[Cells]
     numbers: Any  #: (n,) tells the rows of a table apart
     n_dropped: int  #: rows that were left out
+    unread: tuple[Unread, ...]  #: of each column, in the rows that were left out too
 
     def check(self) -> None:
         """Refuse infinite numbers."""
@@ -141,10 +143,14 @@ class TableSummary:
     n_rows: int
     n_dropped: int
     columns: tuple[ColumnSummary, ...]
+    unread: tuple[Unread, ...]
 
     def __add__(self, other: TableSummary) -> TableSummary:
         columns = tuple(a + b for a, b in zip(self.columns, other.columns, strict=True))
-        return TableSummary(self.n_rows + other.n_rows, self.n_dropped + other.n_dropped, columns)
+        unread = tuple(
+            (a + b, first or second) for (a, first), (b, second) in zip(self.unread, other.unread, strict=True)
+        )
+        return TableSummary(self.n_rows + other.n_rows, self.n_dropped + other.n_dropped, columns, unread)
 
 
 def summarize(engine: Engine, raw: RawReader, has_classes: bool) -> TableSummary:
@@ -172,7 +178,7 @@ def _summarize_block(has_classes: bool, candidates: Sequence[Values | None] | No
     columns = [_summarize(*each, values) for each, values in zip(inputs, chosen, strict=True)]
     counts = ValueCounts.from_values(_count(target, target.column.values.tolist())) if has_classes else None
     columns.append(ColumnSummary(0, counts=counts))
-    return TableSummary(len(block.numbers), block.n_dropped, tuple(columns))
+    return TableSummary(len(block.numbers), block.n_dropped, tuple(columns), block.unread)
 
 
 def _summarize(kind: ColumnKind, cells: Cells, values: Values | None) -> ColumnSummary:

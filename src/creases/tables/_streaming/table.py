@@ -20,7 +20,7 @@ from creases.problems import Problem
 from creases.tables._encoding.encoding import ColumnEncoding, TableEncoding
 from creases.tables._fit.doubtful_columns import choose_doubtful, note_trial
 from creases.tables._reading.columns import Column
-from creases.tables._reading.kinds import ColumnKind
+from creases.tables._reading.kinds import ColumnKind, note_unread
 from creases.tables._reading.table import choose_columns, doubtful_columns, make_problem, read_cells
 from creases.tables._reading.target import encode_target, label_kind
 from creases.tables._split.rows import class_weights, merge_duplicates
@@ -225,6 +225,13 @@ def _read_table(
     raw = RawReader(files, tuple(kinds[k] for k in [*inputs, position]), reading["missing"])
     summary = summarize(engine, raw, classes is not None)
     _check_gaps(summary, raw, reading["missing"])
+    noted = {kind.name: note_unread(kind, *each) for kind, each in zip(raw.kinds, summary.unread, strict=True)}
+    raw = replace(raw, kinds=tuple(noted.values()))
+    kinds = [noted.get(kind.name, kind) for kind in kinds]
+    narrow = (
+        [noted.get(kind.name, kind) if use != "left out" else kind for kind, use in zip(*narrow, strict=True)],
+        narrow[1],
+    )
     levels: list[Any] = []
     if classes is not None:
         seen = list(summary.columns[-1].counts.counts) if summary.columns[-1].counts else []
