@@ -11,7 +11,6 @@ from typing import Protocol
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
-from creases.tables._stages.rows import Rows
 
 #: Power of the distance between neighbouring knots that a hinge is penalized by.
 GAP_POWER = 1.5
@@ -377,13 +376,6 @@ def _differences(residuals: Floats, copies: Floats) -> Floats:
     result: Floats = (gap**2 / variance).sum(axis=1) / (1 / left + 1 / right)
     result[np.minimum(left, right) < WINDOW / 3] = 0.0
     return result
-
-
-def standard_residuals(rows: Rows, scores: Floats) -> Floats:
-    """Return what scores (n, m) leave in rows, (n, m), those of classes in standard deviations."""
-    means = rows.means(scores)
-    residuals = rows.targets - means
-    return residuals / np.sqrt((means * (1 - means)).clip(1e-3)) if rows.n_classes else residuals
 
 
 # Functions of one input that are straight between knots.

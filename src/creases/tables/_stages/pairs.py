@@ -274,7 +274,7 @@ class PairLibrary:
 
     def rank(self, rows: Rows, fit: Fit, variables: Sequence[Variable], count: int) -> list[PairHinges]:
         """Return the pairs of variables that explain most of what a fit leaves unexplained in rows."""
-        residuals = rows.targets - rows.means(fit(rows.X))
+        residuals = rows.pulls(fit(rows.X))
         ranked = rank_pairs(rows.X, residuals, rows.weight, _largest(fit, rows, variables))
         pairs = [self._pair(first, second) for _, first, second in ranked[:count]]
         return [pair for pair in pairs if len(pair.first)]

@@ -78,7 +78,7 @@ class Fit:
     offset: Floats  #: (m,)
     penalties: Floats  #: (blocks,)
     effective: Floats  #: (blocks,) effective numbers of parameters
-    noise: float  #: variance of the residuals; 1 for classes
+    noise: float  #: variance of the residuals, in units of the family's own; 1 for classes
     covariance: tuple[Floats, ...]  #: (p, p) of the weights of each score
 
     @property
@@ -190,14 +190,15 @@ def refit(fit: Fit, rows: RowSource, limits: Floats) -> tuple[Fit, Floats]:
     """Return a fit of the same functions and penalties to all rows, and the means (p,) of the functions over them.
 
     The rows are only read in sums over blocks, in a fixed order: they may be more than fit into memory, and read by
-    several processes. Values take one Newton step, which is exact, classes at most ``LAST_STEPS``.
+    several processes. Squared errors take one Newton step, which is exact, other losses at most ``LAST_STEPS``.
     """
     limits = _widen(limits, fit.basis)
     sums = rows.sum(partial(_step_sums, fit, None))
-    for _ in range(LAST_STEPS if rows.n_classes else 1):
+    is_quadratic = rows.family.is_quadratic
+    for _ in range(1 if is_quadratic else LAST_STEPS):
         target = _newton_target(fit, center_moments(*sums.moments), sums.gradient, sums.pulls, limits)
         target = replace(target, effective=target.effective * rows.freedom)
-        if rows.n_classes == 0:
+        if is_quadratic:
             fit = target
             break
         before, length = sums.loss + _penalty(fit, fit), 1.0
@@ -245,18 +246,17 @@ def _step_sums(fit: Fit, before: Fit | None, rows: Rows) -> _StepSums:
     """Return the sums over rows for a step from a fit, and how much its scores differ from those of the fit before."""
     functions = _Functions(fit.basis, rows.X)
     scores = functions.apply(fit.weights, fit.offset)
-    means = rows.means(scores)
-    residuals = (rows.targets - means) * rows.weight[:, None]
+    residuals = rows.pulls(scores) * rows.weight[:, None]
     change = 0.0
     if before is not None and len(scores):
         change = float(np.abs(functions.apply(fit.weights - before.weights, fit.offset - before.offset)).max())
     return _StepSums(
-        functions.moments(rows.curvatures(means)),
+        functions.moments(rows.curvatures(scores)),
         functions.gradient(residuals),
         residuals.sum(axis=0),
         functions.gradient(rows.weight[:, None])[:, 0],
         float(rows.weight.sum()),
-        float(rows.weight @ rows.losses(scores)),
+        float(rows.weight @ rows.potentials(scores)),
         change,
     )
 
@@ -314,19 +314,18 @@ def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int) -> Fit:
     scores = functions.apply(fit.weights, fit.offset)
     grams: list[_Gram] = []
     for _ in range(n_steps):
-        means = rows.means(scores)
-        residuals = (rows.targets - means) * rows.weight[:, None]
-        if rows.n_classes or not grams:
-            grams = functions.grams(rows.curvatures(means))
+        residuals = rows.pulls(scores) * rows.weight[:, None]
+        if not rows.family.is_quadratic or not grams:
+            grams = functions.grams(rows.curvatures(scores))
         target = _newton_target(fit, grams, functions.gradient(residuals), residuals.sum(axis=0), limits)
         target = replace(target, effective=target.effective * rows.freedom)
         change = functions.apply(target.weights - fit.weights, target.offset - fit.offset)
         length = _step_length(rows, scores, change, fit, target)
         scores = scores + length * change
         after = _between(fit, target, length)
-        if rows.n_classes == 0:
+        if rows.family.has_noise:
             rest = max(rows.weight.sum() - after.freedom / rows.n_scores - 1, 1.0)
-            after = replace(after, noise=max(float(rows.weight @ rows.losses(scores)) / rest, 1e-12))
+            after = replace(after, noise=max(rows.noise(scores) * float(rows.weight.sum()) / rest, 1e-12))
         is_settled = np.abs(after.effective - fit.effective).max() < FREEDOM_CHANGE
         fit = replace(after, penalties=_new_penalties(after, target.weights))
         if is_settled and length * np.abs(change).max() < SCORE_CHANGE:
@@ -362,11 +361,13 @@ def _new_penalties(fit: Fit, weights: Floats) -> Floats:
 
 def _step_length(rows: Rows, scores: Floats, change: Floats, fit: Fit, target: Fit) -> float:
     """Return 1, halved while the penalized loss would grow."""
-    if rows.n_classes == 0:
+    if rows.family.is_quadratic:
         return 1.0
 
     def loss(length: float) -> float:
-        return float(rows.weight @ rows.losses(scores + length * change)) + _penalty(_between(fit, target, length), fit)
+        return float(rows.weight @ rows.potentials(scores + length * change)) + _penalty(
+            _between(fit, target, length), fit
+        )
 
     length, before = 1.0, loss(0.0)
     while length > 1e-2 and loss(length) > before + 1e-9 * abs(before):
@@ -377,9 +378,9 @@ def _step_length(rows: Rows, scores: Floats, change: Floats, fit: Fit, target: F
 def prediction_forms(fit: Fit, rows: Rows) -> list[Floats]:
     """Return, for each score, the quadratic form (p, p) of how much a change of weights changes predictions."""
     functions = _Functions(fit.basis, rows.X)
-    means = rows.means(functions.apply(fit.weights, fit.offset))
+    curvatures = rows.curvatures(functions.apply(fit.weights, fit.offset))
     hold = np.diag(line_hold(fit.basis, rows))
-    return [gram.matrix + hold for gram in functions.grams(rows.curvatures(means))]
+    return [gram.matrix + hold for gram in functions.grams(curvatures)]
 
 
 def line_hold(basis: Basis, rows: Rows) -> Floats:
@@ -396,7 +397,7 @@ def imitate(fit: Fit, basis: Basis, rows: Rows, limits: Floats) -> Fit:
     the basis' first q functions are not negative.
     """
     scores, functions = fit(rows.X), _Functions(basis, rows.X)
-    curvatures = rows.curvatures(rows.means(scores))
+    curvatures = rows.curvatures(scores)
     limits = _widen(limits, basis)
     offset = (curvatures * scores).sum(axis=0) / curvatures.sum(axis=0)
     gradient = functions.gradient(curvatures * (scores - offset))

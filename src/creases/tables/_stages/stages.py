@@ -16,7 +16,6 @@ from creases.tables._stages.basis import (
     find_ramps,
     is_rough,
     quantile_knots,
-    standard_residuals,
 )
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import Step
@@ -123,8 +122,8 @@ def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> C
     """
     tested = [out for _, out in folds]
     X, copies = np.concatenate([out.X for out in tested]), np.concatenate([out.copies for out in tested])
-    scores = [standard_residuals(out, fit(out.X)) for fit, out in zip(best.fits, tested, strict=True)]
-    residuals = np.concatenate(scores)
+    parts = zip(best.fits, tested, strict=True)
+    residuals = np.concatenate([out.family.pearson(out.y, fit(out.X)) for fit, out in parts])
     curves = best.fits[0].basis.curves
     knots, ramps = list(curves.knots), {}
     n_pieces = int(np.clip(rows.copies.sum() // ROWS_PER_PIECE, PIECES, MOST_PIECES))

@@ -105,7 +105,9 @@ def certify_model(
     what = terms.target or "the prediction"
     if terms.classes is not None:
         what = f"probability of {terms.labels[1]}" if terms.is_binary else terms.target
-    return ModelFacts(what, "" if terms.classes is not None else terms.unit, monotone, low, high, exact, stability)
+    return ModelFacts(
+        what, "" if terms.classes is not None else terms.target_unit, monotone, low, high, exact, stability
+    )
 
 
 def curve_directions(terms: Terms) -> dict[str, Direction]:
@@ -196,5 +198,5 @@ def _sum_ranges(terms: Terms, ranges: InputRanges) -> tuple[float, float, bool]:
 def _as_prediction(terms: Terms, ends: Floats) -> tuple[float, float]:
     """Return the least and the largest prediction (2, 1), widened by rounding; as probabilities with two classes."""
     ends = ends + ROUNDING * np.abs(ends) * [[-1.0], [1.0]]
-    low, high = (probability(terms, ends)[:, 1] if terms.is_binary else ends[:, 0]).tolist()
+    low, high = (probability(terms, ends)[:, 1] if terms.is_binary else terms.predictions(ends)[:, 0]).tolist()
     return low, high
