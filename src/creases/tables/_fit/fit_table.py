@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._text import plural
-from creases._typing import Ints, Task
+from creases._typing import Ints
 from creases._validation import check_number
 from creases.errors import InputError
 from creases.problems import Problem
@@ -77,7 +77,8 @@ def fit_table(
     target, task, missing, header, inputs, drop, kinds, weight, exposure
         The column to predict, by default the last, whether it has classes or values, by default what it looks like,
         what to do with missing values and columns, whether a CSV file begins with names, and columns of the rows'
-        weights and of what counts are for; see :func:`creases.tables.read_table`. Not for a problem. Several columns of values are predicted together,
+        weights and of what counts are for; see :func:`creases.tables.read_table`. Not for a problem. Several columns of
+        values are predicted together,
         ``target=["width", "height"]``: a curve has a value for each.
     shapes
         By column: ``"rising"``, ``"falling"``, ``"straight"`` (no knots) or ``"convex"``. A shape holds
@@ -91,8 +92,9 @@ def fit_table(
         Where blocks are read and summed: processes of this machine, at most as many as there are cores, or a Ray
         cluster, as in :func:`creases.lab.sweep`. The model is the same, bit for bit.
     options
-        ``family``, ``ensemble``, ``refit``, ``seed``, ``test_fraction``, ``class_weight`` and ``threshold``, with the defaults of
-        :class:`creases.tables.CurveConfig`. For a network that grows by units see :func:`creases.tables.grow_table`.
+        ``family``, ``ensemble``, ``refit``, ``seed``, ``test_fraction``, ``class_weight`` and ``threshold``, with the
+        defaults of :class:`creases.tables.CurveConfig`. For a network that grows by units see
+        :func:`creases.tables.grow_table`.
 
     Examples
     --------
@@ -335,14 +337,13 @@ def count_units(count: int) -> str:
     return plural(count, "unit")
 
 
-def describe_stage(step: Step, task: Task, family: str = "normal") -> str:
+def describe_stage(step: Step, family: str) -> str:
     """Say what a stage brought: ``curves: log loss 0.412, 0.031 ± 0.008 lower (kept, 14 bends)``.
 
     Only the stage that is kept is made simple, so bends of others say nothing.
     """
-    loss = "squared error" if task == "regression" else "log loss"
-    if family not in ("normal", "lognormal", "classes"):
-        loss = "quantile loss" if family.startswith("quantile") else f"{family} deviance"
+    known = {"classes": "log loss", "normal": "squared error", "lognormal": "squared error of the logarithm"}
+    loss = known.get(family, "quantile loss" if family.startswith("quantile") else f"{family} deviance")
     text = f"{step.stage}: {loss} {step.loss:.4f}"
     if step.stage != "linear":
         change = "lower" if step.gain >= 0 else "higher"

@@ -243,9 +243,8 @@ class TableSplit:
             rows = merge_duplicates(X, y, weight)
             if exposure is not None:
                 known = rows.inverse >= 0
-                more = weight * exposure_weights(
-                    parse_family(family_with_exposure(getattr(config, "family", "auto"))), exposure
-                )
+                family = parse_family(family_with_exposure(getattr(config, "family", "auto")))
+                more = weight * exposure_weights(family, exposure)
                 rows = replace(rows, weight=np.bincount(rows.inverse[known], more[known], len(rows)))
             rows, part = _draw_parts(rows, config, stratify=task == "classification")
         else:
