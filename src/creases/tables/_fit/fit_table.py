@@ -81,8 +81,8 @@ def fit_table(
         values are predicted together,
         ``target=["width", "height"]``: a curve has a value for each.
     shapes
-        By column: ``"rising"``, ``"falling"``, ``"straight"`` (no knots) or ``"convex"``. A shape holds
-        for the whole model: such a column is in no plane.
+        By column: ``"rising"``, ``"falling"``, ``"straight"`` (no knots) or ``"convex"``. A shape holds for the whole
+        model: a rising column rises in its planes too, a straight or convex one is in none.
     max_memory
         Bytes that the fit may take, 4e9 by default. A file that would take more in memory is read in blocks, by as many
         processes as keep to the limit together, this one included (up to 0.3e9 of what it held before the call count).

@@ -37,6 +37,9 @@ class Basis(Protocol):
     def __call__(self, X: Floats) -> Floats:
         """Return the functions (n, p) at rows X (n, d)."""
 
+    def plane_slopes(self, j: int) -> Floats:
+        """Return rows (k, p): planes let feature j rise where the products of all with the weights are positive."""
+
 
 @dataclass(frozen=True, eq=False)
 class CurveBasis:
@@ -193,6 +196,14 @@ class CurveBasis:
         )
         bends -= self.bend_mean[own] + z * self.bend_slope[own]
         return np.hstack([z, bends]) if j in self.lines else bends
+
+    def slopes_of(self, j: int, knots: Floats) -> Floats:
+        """Return the slopes (pieces, q) of the functions of feature j between knots, over its range."""
+        return np.asarray(np.diff(self.functions_of(j, knots), axis=0) / np.diff(knots)[:, None] * self.span[j])
+
+    def plane_slopes(self, j: int) -> Floats:
+        """Return no rows (0, p): there are no planes."""
+        return np.zeros((0, len(self.penalty)))
 
     def all_knots(self, j: int) -> Floats:
         """Return the knots (k,) between which all functions of feature j are straight, rising."""

@@ -28,7 +28,6 @@ from creases.tables._stages.penalized import (
     imitate,
     mean_functions,
     refit,
-    shape_rows,
 )
 from creases.tables._stages.rows import Rows
 from creases.tables._stages.simplify import eliminate, select_functions
@@ -224,25 +223,24 @@ def fit_stages(
     tested = [out for _, out in folds]
     judged = fit_candidates(data, folds, inputs, ensemble)
     kept = choose(judged, tested)
-    limits = shape_rows(kept.fits[0].basis.curves, inputs.shapes)
     if is_small:
         fits = kept.fits
         if kept.bases:
             parts = zip(kept.bases, fits, folds, strict=True)
-            fits = tuple(fit_penalized(basis, train, limits, start=fit) for basis, fit, (train, _) in parts)
+            fits = tuple(fit_penalized(basis, train, inputs.shapes, start=fit) for basis, fit, (train, _) in parts)
         dense = average_fits(fits, MAX_PLANES)
     else:
         basis = kept.bases[0] if kept.bases else kept.fits[0].basis
-        dense = fit_penalized(basis, data, limits, start=kept.fits[0])
+        dense = fit_penalized(basis, data, inputs.shapes, start=kept.fits[0])
     basis = select_functions(dense.basis, data, eliminate(dense, data))
-    limits = shape_rows(basis.curves, inputs.shapes)
     if is_small:
-        fit = imitate(dense, basis, data, limits)
+        fit = imitate(dense, basis, data, inputs.shapes)
         means = mean_functions(basis, data)
     else:
-        fit = choose_penalties(basis, data, limits, n_steps=linear_steps(basis.curves) if kept is judged[0] else STEPS)
+        n_steps = linear_steps(basis.curves) if kept is judged[0] else STEPS
+        fit = choose_penalties(basis, data, inputs.shapes, n_steps=n_steps)
         whole = data if sample is among else Rows.from_unique(rows, among, targets)
-        fit, means = refit(fit, whole if stream is None else stream, limits)
+        fit, means = refit(fit, whole if stream is None else stream, inputs.shapes)
     model = CurveModel(inputs.names, n_classes, *parts_of_fit(fit, dense, inputs, data, means, center, scale))
     model = replace(model, family=targets.family.name, largest=targets.largest)
     if targets.family.is_quadratic and model.link == "log":
@@ -351,7 +349,7 @@ def fit_curves(
         (n,) weights of the rows used.
     shapes
         By column or input: "rising", "falling" (the curve of a number), "straight" (no knots) or "convex" (within the
-        column's range). It holds by construction; no plane and no unit reads such a column.
+        column's range). It holds by construction; no unit reads such a column, and no plane a straight or convex one.
     family
         That of numbers, such as "poisson"; "auto" for the one that held-out rows favour.
     ensemble

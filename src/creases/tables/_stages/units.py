@@ -77,6 +77,10 @@ class UnitBasis:
         hidden = np.maximum(spread_inputs(X, self.knots) @ self.weights.T + self.biases, 0.0)
         return np.hstack([self.base(X), (hidden - self.mean) / self.deviation])
 
+    def plane_slopes(self, j: int) -> Floats:
+        """Return those of the base, (k, p): units do not read features with a shape."""
+        return np.pad(self.base.plane_slopes(j), ((0, 0), (0, len(self.biases))))
+
     def select(self, base: Basis, kept: Ints) -> UnitBasis:
         """Return these with another base and only some of the units, by number."""
         weights, biases = self.weights[kept], self.biases[kept]
