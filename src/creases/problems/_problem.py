@@ -39,6 +39,8 @@ class Problem:
     target: str = ""  #: name of the target
     rows: NDArray[np.int64] | None = None  #: (n,) numbers of the rows in their table, from 0; None if they are all
     encoding: Any = None  #: of a table: how its columns became numbers, a ``creases.tables.TableEncoding``
+    weight: Floats | None = None  #: (n,) weights of the rows; None for 1
+    exposure: Floats | None = None  #: (n,) what the targets were divided by: y are rates; None for 1
     wider: Problem | None = None  #: of a table: with the columns that look like IDs and were left out; a fit tries them
 
     def __post_init__(self) -> None:
@@ -69,6 +71,13 @@ class Problem:
     def task(self) -> Task:
         """The kind of problem, ``"classification"`` or ``"regression"``."""
         return "regression" if self.classes is None else "classification"
+
+    @property
+    def row_weights(self) -> Floats | None:
+        """(n,) How much each row counts in a score: its weight times its exposure; None if all count alike."""
+        if self.weight is None or self.exposure is None:
+            return self.exposure if self.weight is None else self.weight
+        return self.weight * self.exposure
 
     def standardized(self) -> Problem:
         """Return the problem with every column of X scaled to mean 0 and standard deviation 1 (a constant one to 0)."""

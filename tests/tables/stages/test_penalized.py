@@ -1,12 +1,15 @@
 """Penalized fits against closed forms and against scikit-learn."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from creases.tables._stages import penalized
 from creases.tables._stages.basis import CurveBasis
-from creases.tables._stages.penalized import Fit, project, shape_rows
+from creases.tables._stages.families import NORMAL, Classes
+from creases.tables._stages.penalized import Fit, Shape, project, shape_rows
 from creases.tables._stages.rows import Rows
 
 
@@ -15,8 +18,8 @@ def lines(X: np.ndarray, weight: np.ndarray) -> CurveBasis:
     return CurveBasis.from_rows(X, weight, knots, np.zeros(X.shape[1], int))  # one column's: they share a penalty
 
 
-def fit_penalized(basis: CurveBasis, rows: Rows, limits: np.ndarray | None = None) -> Fit:
-    return penalized.fit_penalized(basis, rows, np.zeros((0, 1)) if limits is None else limits)
+def fit_penalized(basis: CurveBasis, rows: Rows, shapes: Sequence[Shape] = ()) -> Fit:
+    return penalized.fit_penalized(basis, rows, shapes)
 
 
 @pytest.fixture
@@ -28,7 +31,7 @@ def test_a_regression_satisfies_its_normal_equations(X: np.ndarray) -> None:
     rng = np.random.default_rng(1)
     weight = rng.uniform(0.5, 1.5, 300)
     y = X @ [1.0, -2.0, 0.0, 0.5] + rng.normal(size=300)
-    fit = fit_penalized(lines(X, weight), Rows(X, y[:, None], weight, np.ones(len(X)), 0))
+    fit = fit_penalized(lines(X, weight), Rows(X, y[:, None], weight, np.ones(len(X)), NORMAL))
     F = fit.basis(X)
     residuals = weight * (y - fit(X)[:, 0])
     assert abs(residuals.sum()) < 1e-8
@@ -44,7 +47,7 @@ def test_classes_are_fitted_as_by_scikit_learn_with_the_same_penalty(X: np.ndarr
     logits = X @ rng.normal(size=(4, n_classes))
     y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
     basis = lines(X, np.ones(300))
-    fit = fit_penalized(basis, Rows(X, y[:, None].astype(float), np.ones(300), np.ones(300), n_classes))
+    fit = fit_penalized(basis, Rows(X, y[:, None].astype(float), np.ones(300), np.ones(300), Classes(n_classes)))
     model = LogisticRegression(C=1 / fit.penalties[0], tol=1e-10, max_iter=2000).fit(basis(X), y)
     expected = model.decision_function(basis(X)).reshape(300, -1)
     scores = fit(X) - (fit(X).mean(axis=1, keepdims=True) if n_classes > 2 else 0)
@@ -56,14 +59,14 @@ def test_a_block_that_says_nothing_is_shrunk_to_nothing() -> None:
     x = rng.uniform(size=(500, 1))
     y = 2 * x + 0.1 * rng.normal(size=(500, 1))
     basis = CurveBasis.from_rows(x, np.ones(500), [np.linspace(0, 1, 11)], np.array([-1]))
-    fit = fit_penalized(basis, Rows(x, y, np.ones(500), np.ones(500), 0))
+    fit = fit_penalized(basis, Rows(x, y, np.ones(500), np.ones(500), NORMAL))
     assert fit.effective[1] < 2
     assert np.abs(fit.weights[1:]).max() < 0.5
 
 
 def test_many_rows_are_fitted_in_blocks_as_at_once(X: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     y = X[:, :1] ** 2
-    rows = Rows(X, y, np.ones(300), np.ones(300), 0)
+    rows = Rows(X, y, np.ones(300), np.ones(300), NORMAL)
     at_once = fit_penalized(lines(X, rows.weight), rows)
     monkeypatch.setattr(penalized, "KEEP", 200)
     assert np.allclose(fit_penalized(lines(X, rows.weight), rows)(X), at_once(X), atol=1e-10)
@@ -76,9 +79,9 @@ def test_a_shape_holds_whatever_the_rows_say(shape: str) -> None:
     y = np.sin(4 * x) + 0.1 * rng.normal(size=(400, 1))
     basis = CurveBasis.from_rows(x, np.ones(400), [np.linspace(-1, 1, 11)], np.array([-1]))
     limits = shape_rows(basis, [shape])  # type: ignore[list-item]
-    fit = fit_penalized(basis, Rows(x, y, np.ones(400), np.ones(400), 0), limits)
+    fit = fit_penalized(basis, Rows(x, y, np.ones(400), np.ones(400), NORMAL), [shape])  # type: ignore[list-item]
     assert (limits @ fit.weights).min() > 0
-    free = fit_penalized(basis, Rows(x, y, np.ones(400), np.ones(400), 0))
+    free = fit_penalized(basis, Rows(x, y, np.ones(400), np.ones(400), NORMAL))
     assert (limits @ free.weights).min() < -0.1
 
 

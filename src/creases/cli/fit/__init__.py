@@ -36,7 +36,7 @@ from creases.cli.console import note, print_json
 from creases.errors import RequestError
 
 #: Defaults of ``CurveConfig``, which the help shows.
-TEST_FRACTION, ENSEMBLE, SEED = 0.2, 1, 0
+TEST_FRACTION, FAMILY, ENSEMBLE, SEED = 0.2, "auto", 1, 0
 
 
 def fit_file(
@@ -59,6 +59,24 @@ def fit_file(
             help="Gigabytes that all processes together may take; a file that would take more is read in blocks.",
         ),
     ] = 4.0,
+    weight: Annotated[
+        str | None, data_option(metavar="COLUMN", help="Column of the rows' weights; it is no input.")
+    ] = None,
+    exposure: Annotated[
+        str | None,
+        data_option(
+            metavar="COLUMN",
+            help="Column that counts are for, such as years; it is no input, and predictions are for 1.",
+        ),
+    ] = None,
+    family: Annotated[
+        str,
+        model_option(
+            metavar="NAME",
+            help="What numbers are: normal, poisson, gamma, tweedie or lognormal (the last four: effects multiply), or "
+            "quantile:0.9; auto: the one that held-out rows favour.",
+        ),
+    ] = FAMILY,
     shape: Annotated[
         list[str] | None,
         model_option(
@@ -100,10 +118,12 @@ def fit_file(
     if folder is None:
         raise RequestError("a folder is required: creases fit table.csv --target COLUMN --out DIR")
     shapes = parse_shapes(shape)
-    options = {**read_decisions(ctx.params), "ensemble": ensemble, "refit": refit}
+    options = {**read_decisions(ctx.params), "family": family, "ensemble": ensemble, "refit": refit}
     settings = FitSettings(
         data=resolve_data(data),
         **read_source(ctx.params),
+        weight=weight,
+        exposure=exposure,
         max_memory=1e9 * max_memory if "max_memory" in given_options(ctx) else None,
         config=make_curve_config(options | ({"shapes": shapes} if shapes else {})),
     )

@@ -143,7 +143,7 @@ def _parts(fit: Fit) -> Iterator[RenderableType]:
     yield ""
     yield "[bold]What each stage brought[/] [dim](on held-out folds of the rows fitted)[/]"
     for step in fit.model.steps:
-        yield escape(f"  {describe_stage(step, fit.model.task)}")
+        yield escape(f"  {describe_stage(step, fit.model.family)}")
     if advice := _advice(fit):
         yield ""
         for line in advice:

@@ -366,7 +366,7 @@ def _words(model: TableModel) -> list[str]:
     """Return the model in words, and what each stage brought."""
     opening, *lines = describe_model(model, X=fitted_rows(model))
     words = card.table(("column", "what it adds"), [line.split(": ", 1) for line in lines])
-    stages = card.table(("stages",), [(describe_stage(step, model.task),) for step in model.steps])
+    stages = card.table(("stages",), [(describe_stage(step, model.family),) for step in model.steps])
     return [card.paragraph(opening), words, _small_curves(model), stages]
 
 

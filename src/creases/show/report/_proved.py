@@ -26,9 +26,10 @@ def _what_there_is(model: TableModel) -> str:
     """Say that the parts are the model; of one with pairs or units, how far rounding takes the network from them."""
     assert model.data is not None
     if not model.function.planes and model.function.units is None:
-        return "The curves are all there is: a prediction is their sum."
+        whole = "sum" if model.largest is None else "product"
+        return f"The curves are all there is: a prediction is their {whole}."
     X = model.data.problem.X[:ROWS]
-    gap = float(np.abs(np.asarray(model.network(X)) - model.outputs(X)).max(initial=0.0))
+    gap = float(np.abs(model.read_network(np.asarray(model.network(X))) - model.outputs(X)).max(initial=0.0))
     return (
         "The curves, pairs and units are all there is: their sum is the network (compared on "
         f"{plural(len(X), 'row')}; largest difference {gap:.1g})."

@@ -224,7 +224,7 @@ def pair_sections(model: TableModel) -> list[Section]:
 
 def stage_section(model: TableModel) -> Section:
     """Return what each stage brought, a line for each."""
-    lines = "\n".join(describe_stage(step, model.task) for step in model.steps)
+    lines = "\n".join(describe_stage(step, model.family) for step in model.steps)
     text = (
         "All stages were judged on the same held-out folds of the rows fitted. One is kept if it is better than the "
         "stages before by more than a standard error.\n"

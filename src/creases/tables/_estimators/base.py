@@ -203,7 +203,13 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return self._encoding.transform(X).X
 
     def _split(
-        self, X: Floats, y: Floats, weight: Floats, config: SplitOptions, held: Ints | None = None
+        self,
+        X: Floats,
+        y: Floats,
+        weight: Floats,
+        config: SplitOptions,
+        held: Ints | None = None,
+        exposure: Floats | None = None,
     ) -> TableSplit:
         """Return the rows, split; of one target with the names that a report needs."""
         names = self._model_names()
@@ -214,7 +220,9 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             about: dict[str, Any] = {"target": "y", "encoding": self._encoding, "description": "rows given to fit"}
             source = Problem("X, y", X, target, names["features"], classes, **about)
         split: dict[str, Any] = {"weight": weight, "task": self._task, "n_outputs": self._n_outputs, "config": config}
-        data = TableSplit.from_arrays(X, y, **split, validation=held, classes=self._known, source=source)
+        data = TableSplit.from_arrays(
+            X, y, **split, exposure=exposure, validation=held, classes=self._known, source=source
+        )
         if self._task == "classification" and (data.rows.y == data.rows.y[0]).all():
             raise InputError("sample_weight", "leave rows of at least 2 classes with a positive weight", "one class")
         return data

@@ -8,6 +8,8 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from creases._typing import Floats
+from creases._validation import check_vector
+from creases.errors import InputError
 from creases.tables._estimators.base import Classes, TableEstimator, Values, check_weights, make_seed
 from creases.tables._fit.doubtful_columns import choose_doubtful, feature_places, note_trial, warn_of_columns
 from creases.tables._fit.fit_table import describe_stage, fit_curve_model
@@ -38,32 +40,46 @@ class CurveEstimator(TableEstimator):
         sample_weight
             (n,) non-negative weights of the rows. A row of weight 2 is the same as one that occurs twice.
         """
+        return self._fit(X, y, sample_weight, None)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> Self:
         options = {"seed": make_seed(self.random_state), "test_fraction": 0.0, **self._decisions()}
         config = CurveConfig(shapes=self.shapes or {}, ensemble=self.ensemble, **options)
         rows, targets = self._read(X, y, None, reset=True, ensure_min_samples=2)
         weight = check_weights(sample_weight, rows)
+        size: Floats | None = None
+        if exposure is not None:
+            size = check_vector(exposure, "exposure", len(rows))
+            if size.min() <= 0:
+                raise InputError("exposure", "be above 0", f"{size.min():g}")
+            targets = targets / size[:, None]
         if self._encoding is not None:
             if self._doubtful:
-                rows = self._try_columns(X, targets, weight, config)
+                rows = self._try_columns(X, targets, weight, config, size)
             warn_of_columns(self._encoding)
-        self.model_ = fit_curve_model(self._split(rows, targets, weight, config), config, **self._model_names())
+        self.model_ = fit_curve_model(
+            self._split(rows, targets, weight, config, exposure=size), config, **self._model_names()
+        )
         return self
 
     def _decisions(self) -> dict[str, Any]:
         return {}
 
-    def _try_columns(self, X: Any, targets: Floats, weight: Floats, config: CurveConfig) -> Floats:
+    def _try_columns(
+        self, X: Any, targets: Floats, weight: Floats, config: CurveConfig, exposure: Floats | None
+    ) -> Floats:
         """Use those of the columns that look like IDs that pay on held-out rows; return the rows (n, d) of all used."""
         assert self._encoding is not None
         wide, rows, _ = encode_frame(X, "y", self._task, self._encoding.classes, self._doubtful, kinds=self.kinds)
-        used = choose_doubtful(self._split(rows, targets, weight, config), self._encoding, wide, config.seed)
+        split = self._split(rows, targets, weight, config, exposure=exposure)
+        used = choose_doubtful(split, self._encoding, wide, config.seed)
         self._encoding = note_trial(self._encoding, wide, used)
         return rows[:, feature_places(wide, self._encoding)]
 
     def summary(self) -> str:
         """Return the model in words: what each column adds, and what each stage of the fit brought."""
         lines = describe_model(self.model_, X=self.model_.data.rows.X if self.model_.data is not None else None)
-        return "\n".join([*lines, "", *(describe_stage(step, self.model_.task) for step in self.model_.steps)])
+        return "\n".join([*lines, "", *(describe_stage(step, self.model_.family) for step in self.model_.steps)])
 
 
 class TableClassifier(Classes, CurveEstimator):
@@ -148,6 +164,9 @@ class TableRegressor(Values, CurveEstimator):
     kinds
         For a DataFrame, by column: how to read it, such as "category" or "time"; see
         :func:`creases.tables.read_table`.
+    family
+        What the targets are: "normal", "poisson", "gamma", "tweedie", "lognormal", "quantile:0.9"; "auto" for the one
+        that held-out rows favour. See :class:`creases.tables.CurveConfig`.
     ensemble
         How often units are trained, from different starts.
     random_state
@@ -177,10 +196,30 @@ class TableRegressor(Values, CurveEstimator):
         *,
         shapes: Mapping[str, str] | None = None,
         kinds: Mapping[str, str] | None = None,
+        family: str = CurveConfig.family,
         ensemble: int = CurveConfig.ensemble,
         random_state: Any = None,
     ) -> None:
         self.shapes = shapes
+        self.family = family
         self.kinds = kinds
         self.ensemble = ensemble
         self.random_state = random_state
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, exposure: ArrayLike | None = None
+    ) -> Self:
+        """Fit a new model.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`creases.TableClassifier.fit`.
+        exposure
+            (n,) what each target is for, such as the years that claims were counted in; predictions are for 1. It
+            needs a family with a logarithmic link, and takes "poisson" by default.
+        """
+        return self._fit(X, y, sample_weight, exposure)
+
+    def _decisions(self) -> dict[str, Any]:
+        return {"family": self.family}

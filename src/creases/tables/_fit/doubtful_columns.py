@@ -16,10 +16,11 @@ from creases.problems import Problem
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._split.rows import fold_weights
 from creases.tables._split.split import CurveConfig, TableSplit, least_keys, mix, row_keys
+from creases.tables._stages.families import NORMAL, Classes, Targets
 from creases.tables._stages.fit import FOLDS
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.pairs import Candidate, compare
-from creases.tables._stages.rows import Rows, scale_of_scores
+from creases.tables._stages.rows import Rows
 from creases.tables._stages.stages import UNIT_ERRORS, choose, fit_columns
 
 #: Rows that judge a column at most.
@@ -67,7 +68,8 @@ def choose_doubtful(split: TableSplit, narrow: TableEncoding, wide: TableEncodin
     rows = split.rows
     sample = among[least_keys(mix(row_keys(rows.X[among], rows.y[among], seed)), TRIAL_ROWS)]
     n_classes = 0 if split.task == "regression" else split.n_outputs
-    data = Rows.from_unique(rows, sample, n_classes, *scale_of_scores(rows, sample, n_classes))
+    family = Classes(n_classes) if n_classes else NORMAL
+    data = Rows.from_unique(rows, sample, Targets.from_values(family, rows.y[sample], rows.weight[sample]))
     held = fold_weights(rows, sample, FOLDS, seed, stratify=n_classes > 0)
     folds = [data.split(out / rows.weight[sample]) for out in held]
     tested = [out for _, out in folds]

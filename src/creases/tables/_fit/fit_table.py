@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._text import plural
-from creases._typing import Ints, Task
+from creases._typing import Ints
 from creases._validation import check_number
 from creases.errors import InputError
 from creases.problems import Problem
@@ -20,6 +20,7 @@ from creases.tables._model.table_model import TableModel
 from creases.tables._reading.files import is_stream
 from creases.tables._reading.table import read_table
 from creases.tables._split.split import CurveConfig, TableSplit
+from creases.tables._stages.families import family_with_exposure
 from creases.tables._stages.fit import fit_stages
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import CurveModel
@@ -47,6 +48,8 @@ def fit_table(
     inputs: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
+    weight: str | None = None,
+    exposure: str | None = None,
     max_memory: float | None = None,
     n_jobs: int | None = None,
     engine: Literal["local", "serial", "ray"] = "local",
@@ -71,14 +74,15 @@ def fit_table(
         Arrow's ``__arrow_c_stream__``, which is written to a temporary Parquet file first. Its stages, knots and
         penalties are chosen on a sample of 40,000 rows, as those of any table of more; all rows are then fitted, in
         sums over blocks of them.
-    target, task, missing, header, inputs, drop, kinds
+    target, task, missing, header, inputs, drop, kinds, weight, exposure
         The column to predict, by default the last, whether it has classes or values, by default what it looks like,
-        what to do with missing values and columns, and whether a CSV file begins with names; see
-        :func:`creases.tables.read_table`. Not for a problem. Several columns of values are predicted together,
+        what to do with missing values and columns, whether a CSV file begins with names, and columns of the rows'
+        weights and of what counts are for; see :func:`creases.tables.read_table`. Not for a problem. Several columns of
+        values are predicted together,
         ``target=["width", "height"]``: a curve has a value for each.
     shapes
-        By column: ``"rising"``, ``"falling"``, ``"straight"`` (no knots) or ``"convex"``. A shape holds
-        for the whole model: such a column is in no plane.
+        By column: ``"rising"``, ``"falling"``, ``"straight"`` (no knots) or ``"convex"``. A shape holds for the whole
+        model: a rising column rises in its planes too, a straight or convex one is in none.
     max_memory
         Bytes that the fit may take, 4e9 by default. A file that would take more in memory is read in blocks, by as many
         processes as keep to the limit together, this one included (up to 0.3e9 of what it held before the call count).
@@ -88,8 +92,9 @@ def fit_table(
         Where blocks are read and summed: processes of this machine, at most as many as there are cores, or a Ray
         cluster, as in :func:`creases.lab.sweep`. The model is the same, bit for bit.
     options
-        ``ensemble``, ``refit``, ``seed``, ``test_fraction``, ``class_weight`` and ``threshold``, with the defaults of
-        :class:`creases.tables.CurveConfig`. For a network that grows by units see :func:`creases.tables.grow_table`.
+        ``family``, ``ensemble``, ``refit``, ``seed``, ``test_fraction``, ``class_weight`` and ``threshold``, with the
+        defaults of :class:`creases.tables.CurveConfig`. For a network that grows by units see
+        :func:`creases.tables.grow_table`.
 
     Examples
     --------
@@ -101,7 +106,7 @@ def fit_table(
     """
     config = make_curve_config(options | ({} if shapes is None else {"shapes": shapes}))
     reading: dict[str, Any] = {"target": target, "task": task, "inputs": inputs, "drop": tuple(drop)}
-    reading |= {"kinds": kinds, "missing": missing}
+    reading |= {"kinds": kinds, "missing": missing, "weight": weight, "exposure": exposure}
     if isinstance(target, list | tuple):
         return _fit_several(table, reading, config)
     where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "address": address, "max_memory": max_memory}
@@ -175,6 +180,8 @@ def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig) -> Ta
         raise InputError("target", "be different columns of the table", repr(names))
     if reading["task"] == "classification":
         raise InputError("target", "be one column of classes", repr(names))
+    if reading["exposure"] is not None:
+        raise InputError("exposure", "be given for one target", repr(names))
     rows = table.dropna(subset=names)
     options = {**reading, "task": "regression", "drop": (*reading["drop"], *names[1:])}
     problem = read_table(rows, **options | {"target": names[0]})
@@ -185,7 +192,8 @@ def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig) -> Ta
         raise InputError("target", "be columns of numbers, if there are several", repr(names)) from None
     problem = settle_columns(problem, config, y)
     warn_of_columns(problem.encoding)
-    split: dict[str, Any] = {"weight": np.ones(len(y)), "task": "regression", "n_outputs": len(names), "config": config}
+    weight = np.ones(len(y)) if problem.weight is None else problem.weight
+    split: dict[str, Any] = {"weight": weight, "task": "regression", "n_outputs": len(names), "config": config}
     data = TableSplit.from_arrays(problem.X, y, **split)
     named: dict[str, Any] = {"features": problem.features, "classes": None, "targets": names}
     return fit_curve_model(data, config, encoding=problem.encoding, **named)
@@ -257,7 +265,13 @@ def _fit(
     n_scores = len(targets) if classes is None else 1 if n_classes == 2 else n_classes
     X = data.rows.X[used]
     inputs = Inputs.from_table(X, features, encoding, shapes=config.shapes, n_scores=n_scores)
+    if config.family != "auto" and n_classes:
+        hint = "for numbers use {0}"
+        raise InputError("family", "be 'auto' for classes", repr(config.family), hint, [("task", "regression")])
     options: dict[str, Any] = {"n_classes": n_classes, "among": used, "seed": config.seed, "ensemble": config.ensemble}
+    if config.family not in ("auto", "normal") and len(targets) > 1:
+        raise InputError("family", "be 'normal' for several targets", repr(config.family))
+    options |= {"family": family_with_exposure(config.family) if data.has_exposure else config.family}
     with threadpool_limits(1):  # products of matrices are rounded in another way by more threads
         function, held = fit_stages(data.rows, inputs, **options, stream=None if stream is None else stream.rows)
     if data.source is not None and data.source.rows is not None:
@@ -267,8 +281,8 @@ def _fit(
     if isinstance(threshold, str):  # by rows that the fits have not seen
         threshold = best_threshold(held.scores[:, 0], data, held.rows, held.weight, threshold)
     facts: dict[str, Any] = {} if stream is None else {"rows": {"train": stream.n_train, "test": stream.n_test}}
-    if note := data.rows.describe_copies():
-        facts["notes"] = [note]
+    notes = [_describe_family(function, config, data.has_exposure), data.rows.describe_copies()]
+    facts |= {"notes": [note for note in notes if note]} if any(notes) else {}
     return TableModel(
         function=function,
         features=tuple(features),
@@ -283,6 +297,17 @@ def _fit(
         threshold=threshold,
         facts=facts,
     )
+
+
+def _describe_family(function: CurveModel, config: CurveConfig, has_exposure: bool) -> str:
+    """Say which family was chosen, and how to choose another one; "" for a normal one and for classes."""
+    if function.n_classes or function.family == "normal":
+        return ""
+    link = ", effects multiply" if function.link == "log" else ""
+    chosen = " by held-out rows" if config.family == "auto" and not has_exposure else ""
+    other = "; for effects that add: family normal" if chosen else ""
+    rate = "; predictions are for one unit of exposure" if has_exposure else ""
+    return f"family {function.family}{chosen}{link}{other}{rate}"
 
 
 def _number_reasons(function: CurveModel, rows: Ints) -> CurveModel:
@@ -312,12 +337,13 @@ def count_units(count: int) -> str:
     return plural(count, "unit")
 
 
-def describe_stage(step: Step, task: Task) -> str:
+def describe_stage(step: Step, family: str) -> str:
     """Say what a stage brought: ``curves: log loss 0.412, 0.031 ± 0.008 lower (kept, 14 bends)``.
 
     Only the stage that is kept is made simple, so bends of others say nothing.
     """
-    loss = "squared error" if task == "regression" else "log loss"
+    known = {"classes": "log loss", "normal": "squared error", "lognormal": "squared error of the logarithm"}
+    loss = known.get(family, "quantile loss" if family.startswith("quantile") else f"{family} deviance")
     text = f"{step.stage}: {loss} {step.loss:.4f}"
     if step.stage != "linear":
         change = "lower" if step.gain >= 0 else "higher"

@@ -70,8 +70,8 @@ class TableSettings(ABC):
         """Return the table of one file, or the built-in problem."""
         if self.is_file:
             return read_table(self.data, header=self.header, **self._reading)
-        for name in ("target", "task", "inputs", "drop", "kinds"):
-            if getattr(self, name):
+        for name in ("target", "task", "inputs", "drop", "kinds", "weight", "exposure"):
+            if getattr(self, name, None):
                 raise InputError(name, "not be given for a built-in problem", f"{getattr(self, name)!r}")
         return get_problem(self.data)
 
@@ -142,6 +142,8 @@ class FitSettings(TableSettings):
     result = "model of a table"
 
     config: CurveConfig = field(default_factory=CurveConfig)
+    weight: str | None = None  #: column of the rows' weights
+    exposure: str | None = None  #: column that targets are divided by
     max_memory: float | None = None  #: bytes that a fit may take; a table that would take more is read in blocks
 
     @staticmethod
@@ -156,6 +158,10 @@ class FitSettings(TableSettings):
         from creases.tables._fit.fit_table import find_table_files
 
         return find_table_files(self.data, header=self.header, max_memory=self.max_memory)
+
+    @property
+    def _reading(self) -> dict[str, Any]:
+        return {**super()._reading, "weight": self.weight, "exposure": self.exposure}
 
     def fit(self) -> TableModel:
         """Fit curves, planes and units to the table."""

@@ -33,6 +33,8 @@ def write_onnx(model: RowModel, path: Path) -> Path:
     graph = _Graph(onnx)
     outputs = graph.apply_layers(_encode(graph, model), model.layers())
     if model.classes is None:
+        if (largest := model.largest) is not None:  # a logarithmic link
+            outputs = graph.add("Exp", [graph.add("Min", [outputs, graph.constant(np.array(np.log(largest)))])])
         graph.add_output("prediction", outputs, onnx.TensorProto.DOUBLE, ["batch", len(model.targets)])
     else:
         _decide(graph, model, outputs)

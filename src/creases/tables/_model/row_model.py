@@ -18,6 +18,7 @@ from creases._text import plural
 from creases._typing import Floats, Ints, Task
 from creases.errors import InputError
 from creases.tables._encoding.encoding import EncodedRows, TableEncoding, Unusual, number_encoding
+from creases.tables._stages.families import apply_link
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -232,6 +233,15 @@ class RowModel(ABC):
     def outputs(self, X: Floats) -> Floats:
         """Return what the network puts out for encoded rows X (n, d): a logit for each class, or the targets."""
 
+    @property
+    def largest(self) -> float | None:
+        """With a logarithmic link, whose network puts out logarithms of targets, the largest prediction; else None."""
+        return None
+
+    def read_network(self, outputs: Floats) -> Floats:
+        """Return what :meth:`outputs` are of the network's own (n, k)."""
+        return outputs if self.largest is None else apply_link(outputs, "log", self.largest)
+
     @abstractmethod
     def input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
         """Return the scores (n, m) that rows X (n, d) start from, and what each input or group of inputs adds."""
@@ -344,7 +354,8 @@ class RowModel(ABC):
 
         Print it, or take ``explain(rows)[0]`` for one row and ``explain(rows).parts`` for the table, each row of which
         sums to the scores. Its columns are the ``intercept``, each column of the table, each plane by its two columns,
-        and ``units``. The score is the predicted value, or of two classes the log-odds of the second; with more
+        and ``units``. The score is the predicted value, with a logarithmic link its logarithm, or of two classes the
+        log-odds of the second; with more
         classes, or several targets, each has such columns of its own. In a grown network the parts are integrated
         gradients from the mean row.
         """

@@ -222,9 +222,24 @@ class TableModel(RowModel):
         return self.function.steps
 
     def outputs(self, X: Floats) -> Floats:
-        """Return what the network puts out for encoded rows X (n, d): a logit for each class, or the targets."""
+        """Return a logit for each class, or the predicted targets, of encoded rows X (n, d).
+
+        With a logarithmic link the network puts out the logarithms of the targets.
+        """
+        if self.classes is None:
+            return self.function.predict(X)
         scores = self.function.scores(X)
-        return scores * [-0.5, 0.5] if self.classes is not None and len(self.classes) == 2 else scores
+        return scores * [-0.5, 0.5] if len(self.classes) == 2 else scores
+
+    @property
+    def largest(self) -> float | None:
+        """With a logarithmic link, whose network puts out logarithms of targets, the largest prediction; else None."""
+        return self.function.largest if self.function.link == "log" else None
+
+    @property
+    def family(self) -> str:
+        """The family of numbers, such as ``poisson``; ``classes`` of classes."""
+        return self.function.family if self.classes is None else "classes"
 
     def input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
         """Return the intercept (n, m), and what curves, planes and units add to it for rows X (n, d)."""

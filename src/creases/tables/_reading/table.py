@@ -29,7 +29,7 @@ from creases.tables._encoding.encoding import (
 from creases.tables._reading.columns import Column
 from creases.tables._reading.files import csv_columns, distinct_names, frame_columns, read_raw_columns
 from creases.tables._reading.kinds import ColumnKind, detect_kinds
-from creases.tables._reading.target import encode_target, label_kind
+from creases.tables._reading.target import describe_choice, encode_target, label_kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +51,8 @@ def read_table(
     inputs: Names | None = None,
     drop: Names = (),
     kinds: Mapping[str, str] | None = None,
+    weight: str | int | None = None,
+    exposure: str | int | None = None,
 ) -> Problem:
     r"""Read a table from a CSV, Parquet or NPZ file, or a DataFrame, as a problem.
 
@@ -91,8 +93,9 @@ def read_table(
         The column to predict: its name, or its number (from 0; negative from the end). Default: the column ``y`` of
         an NPZ file, else the last.
     task
-        ``"classification"`` or ``"regression"``. Default: classification if the target is text or yes/no, or whole
-        numbers with at most 20 different values that on average occur at least twice.
+        ``"classification"`` or ``"regression"``. Default: classification if the target is text or yes/no, has two
+        different whole numbers, or whole numbers some of which are negative with at most 20 different values that on
+        average occur at least twice. Other whole numbers are counts.
     missing
         What to do with missing values. ``"indicate"``: fill in the mean and add a column that is 1 where the value is
         missing; for categories, missing is a value of its own. ``"mean"``: fill in the mean, or the most frequent
@@ -110,6 +113,11 @@ def read_table(
         Kinds by column, by name or number, instead of what values look like: ``"number"``, ``"quantity"``, ``"share"``,
         ``"category"``, ``"ordinal"``, ``"interval"``, ``"date"``, ``"month"``, ``"time"``, ``"duration"``, or an
         ordinal's values from least to most, ``"cold<warm<hot"``. Such a column is used even if it looks like an ID.
+    weight
+        A column of weights of the rows, by name or number; it is no input.
+    exposure
+        A column that targets are divided by, such as the years that claims were counted in; it is no input. What is
+        predicted is for one unit of it.
 
     Examples
     --------
@@ -132,7 +140,7 @@ def read_table(
     ('age', 'member=yes')
     """
     _check_options(task, missing)
-    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds}
+    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds, "weight": weight, "exposure": exposure}
     if isinstance(path, str | Path):
         return make_problem(Path(path), read_raw_columns(Path(path), header), target, task, missing, **options)
     if not hasattr(path, "columns") or not hasattr(path, "iloc"):
@@ -190,6 +198,8 @@ def make_problem(
     inputs: Names | None,
     drop: Names,
     kinds: Mapping[str, str] | None,
+    weight: str | int | None = None,
+    exposure: str | int | None = None,
     also: Collection[str] = (),
     name: str | None = None,
     source: str | None = None,
@@ -199,17 +209,27 @@ def make_problem(
     Columns in ``also`` are used although they look like IDs. Messages call the table by its path. So do the problem and
     its description, unless they are given a name and a source of the rows.
     """
-    choice: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds}
+    measures = {"weight": weight, "exposure": exposure}
+    places = {use: _find_column(columns, each, path, use) for use, each in measures.items() if each is not None}
+    choice: dict[str, Any] = {"inputs": inputs, "drop": (*drop, *places.values()), "kinds": kinds}
     position, found, uses = choose_columns(path, columns, target, **choice, also=also)
     wider = None
     if doubtful := doubtful_columns(columns, found, uses, missing):
-        choice |= {"also": doubtful, "name": name, "source": source}
+        choice |= {"also": doubtful, "name": name, "source": source, **measures}
         wider = make_problem(path, columns, target, task, missing, **choice)
     used = [k for k, use in enumerate(uses) if use != "left out"]
     columns = read_cells(columns, found)
     check_finite([columns[k] for k in used], [found[k] for k in used])
     columns, rows, changes = _handle_missing(path, columns, uses, missing)
     y, classes = encode_target(columns[position], found[position], task)
+    sizes = {use: _read_sizes(columns[k], use) for use, k in places.items()}
+    if exposure is not None:
+        if classes is not None:
+            raise InputError("exposure", "be given for a target of numbers", "classes", "use {0}",
+                             [("task", "regression")])  # fmt: skip
+        y = y / sizes["exposure"]
+        changes += f"; {columns[position].name!r} is for one unit of {columns[places['exposure']].name!r}"
+    changes += describe_choice(columns[position], classes) if task is None else ""
     target_facts: dict[str, Any] = {"task": "regression" if classes is None else "classification", "classes": classes}
     target_facts["labels"] = "text" if classes is None else label_kind(columns[position])
     encoding = fit_encoding(columns, found, uses, missing, **target_facts)
@@ -224,8 +244,21 @@ def make_problem(
         target=columns[position].name,
         rows=rows,
         encoding=encoding,
+        **sizes,
         wider=wider,
     )
+
+
+def _read_sizes(column: Column, use: str) -> Floats:
+    """Return weights or exposures (n,) of rows."""
+    values = column.values
+    if column.is_text or column.missing.any() or not np.isfinite(np.asarray(values, np.float64)).all():
+        raise InputError(use, "be a column of numbers without missing values", repr(column.name))
+    values = np.asarray(values, np.float64)
+    if values.min() < 0 or (use == "exposure" and values.min() == 0) or not values.any():
+        raise InputError(use, f"be a column of numbers {'above 0' if use == 'exposure' else 'from 0 on, some above'}",
+                         f"{values.min():g} in {column.name!r}")  # fmt: skip
+    return values
 
 
 def _check_table(path: Path, columns: Sequence[Column]) -> None:

@@ -25,7 +25,8 @@ def encode_target(
             "target", "have different values", f"{levels[0]!r} in all {plural(n, 'row')} of column {column.name!r}"
         )
     if task is None:
-        is_classes = column.is_text or kind.kind == "category" or (is_integer and few)
+        is_count = is_integer and len(levels) > 2 and column.values.min() >= 0
+        is_classes = column.is_text or kind.kind == "category" or (is_integer and few and not is_count)
         task = "classification" if is_classes else "regression"
     if task == "regression":
         if column.is_text:
@@ -47,6 +48,16 @@ def encode_target(
     if column.source == "b":
         return y, tuple(str(bool(level)) for level in levels)
     return y, tuple(format_level(level) if is_integer else str(level) for level in levels)
+
+
+def describe_choice(column: Column, classes: tuple[str, ...] | None) -> str:
+    """Say that a column of few whole numbers was taken for counts, and how to change that; "" for other columns."""
+    levels = column.levels()
+    if classes is not None or column.is_text or len(levels) > MAX_LEVELS:
+        return ""
+    if not (column.values == np.round(column.values)).all():
+        return ""
+    return f"; the {len(levels)} whole numbers of {column.name!r} are counts, not classes (task: classification)"
 
 
 def label_kind(column: Column) -> Labels:

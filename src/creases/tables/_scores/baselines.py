@@ -100,6 +100,8 @@ def baselines(
     center, spread = data.moments
     y = problem.y
     weight = None if data.class_weights is None else data.class_weights[y[rows]]
+    if (own := problem.row_weights) is not None:
+        weight = own[rows] * (1.0 if weight is None else weight)
     from threadpoolctl import threadpool_limits
 
     scores = [network]
@@ -108,7 +110,7 @@ def baselines(
         X = codes if wants_codes else (problem.X - center) / spread
         with warnings.catch_warnings(), threadpool_limits(1 if problem.X.size <= SMALL else None):
             warnings.simplefilter("ignore")  # of a fit that has not quite converged: it is a yardstick
-            model.fit(X[rows], y[rows], sample_weight=None if title in CONSTANT else weight)
+            model.fit(X[rows], y[rows], sample_weight=None if title == CONSTANT[0] else weight)
             chances = None if problem.classes is None else _probabilities(model, X, len(problem.classes))
             scores.append(score_model(title, model.predict(X), data, chances))
     return scores
@@ -253,9 +255,12 @@ def score_model(
 ) -> Baseline:
     """Return a model's scores from its predictions (n,) and probabilities (n, classes) for all rows."""
     y, regression = data.problem.y, data.problem.classes is None
-    train, held, test = (_score(predictions, y, rows, regression) for rows in (data.train, data.validation, data.test))
+    parts = (data.train, data.validation, data.test)
+    train, held, test = (_score(predictions, data, rows) for rows in parts)
     errors = (predictions - y)[data.test] if regression else np.zeros(0)
-    error = (float(np.sqrt(np.mean(errors**2))) if len(errors) else float("nan")) if regression else None
+    weight = None if data.problem.row_weights is None else data.problem.row_weights[data.test]
+    size = float(np.sqrt(np.average(errors**2, weights=weight))) if len(errors) else float("nan")
+    error = size if regression else None
     metrics = part_metrics(predictions, probabilities, data, data.test)
     return Baseline(name, predictions, train, held, test, error, probabilities, metrics)
 
@@ -268,7 +273,8 @@ def part_metrics(
         return None
     y, classes = data.problem.y[rows], data.problem.classes
     if classes is None:
-        return regression_metrics(y, predictions[rows])
+        weight = data.problem.row_weights
+        return regression_metrics(y, predictions[rows], None if weight is None else weight[rows])
     return classification_metrics(
         y, predictions[rows], None if probabilities is None else probabilities[rows], len(classes)
     )
@@ -292,9 +298,11 @@ def metrics_summary(scores: Sequence[Baseline], data: TableSplit, threshold: flo
     }
 
 
-def _score(predictions: NDArray[Any], y: NDArray[Any], rows: Ints, regression: bool) -> float:
+def _score(predictions: NDArray[Any], data: TableSplit, rows: Ints) -> float:
     from sklearn.metrics import accuracy_score, r2_score
 
+    regression, weight = data.problem.classes is None, data.problem.row_weights
     if len(rows) < 1 + regression:
         return float("nan")
-    return float((r2_score if regression else accuracy_score)(y[rows], predictions[rows]))
+    score, own = r2_score if regression else accuracy_score, None if weight is None else weight[rows]
+    return float(score(data.problem.y[rows], predictions[rows], sample_weight=own))

@@ -99,8 +99,8 @@ def classification_metrics(
     )
 
 
-def regression_metrics(y: Floats, predictions: Floats) -> RegressionMetrics:
-    """Return the measures of predictions (n,) for targets y (n,).
+def regression_metrics(y: Floats, predictions: Floats, weight: Floats | None = None) -> RegressionMetrics:
+    """Return the measures of predictions (n,) for targets y (n,) of rows with weights (n,).
 
     Examples
     --------
@@ -113,10 +113,10 @@ def regression_metrics(y: Floats, predictions: Floats) -> RegressionMetrics:
     quartiles = np.quantile(residuals, [0, 0.25, 0.5, 0.75, 1])
     return RegressionMetrics(
         rows=len(y),
-        r2=float(metrics.r2_score(y, predictions)) if len(y) > 1 and np.ptp(y) else None,
-        rmse=float(metrics.root_mean_squared_error(y, predictions)),
-        mae=float(metrics.mean_absolute_error(y, predictions)),
-        bias=float(residuals.mean()),
+        r2=float(metrics.r2_score(y, predictions, sample_weight=weight)) if len(y) > 1 and np.ptp(y) else None,
+        rmse=float(metrics.root_mean_squared_error(y, predictions, sample_weight=weight)),
+        mae=float(metrics.mean_absolute_error(y, predictions, sample_weight=weight)),
+        bias=float(np.average(residuals, weights=weight)),
         residuals=_numbers(quartiles),
     )
 

@@ -15,6 +15,7 @@ from creases._validation import check_choice, check_class_weight, check_count, c
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._split.rows import UniqueRows, class_weights, merge_duplicates, split_copies, split_rows
+from creases.tables._stages.families import exposure_weights, family_with_exposure, parse_family
 
 if TYPE_CHECKING:
     from creases.growth import InMemorySamples, Scaling
@@ -46,6 +47,10 @@ class CurveConfig:
     ----------
     shapes
         By column: "rising", "falling", "straight" or "convex".
+    family
+        What targets that are numbers are: "normal"; "poisson" (counts), "gamma", "tweedie" (amounts, 0 included) or
+        "lognormal", whose effects multiply; or "quantile:0.9", which nine of ten rows are below. "auto": normal,
+        poisson and gamma or tweedie, by held-out rows.
     ensemble
         How often units are trained, from different starts; the units of all trainings are in the network. With more
         than 1 units are tried even where those of the first fold do not help; they must still pay.
@@ -63,6 +68,7 @@ class CurveConfig:
     """
 
     shapes: Mapping[str, str] = field(default_factory=dict)
+    family: str = "auto"
     ensemble: int = 1
     test_fraction: float = 0.2
     class_weight: str | Mapping[str, float] | None = None
@@ -73,6 +79,8 @@ class CurveConfig:
     def __post_init__(self) -> None:
         if not isinstance(self.shapes, Mapping):
             raise InputError("shapes", 'be a mapping such as {"age": "rising"}', type(self.shapes).__name__)
+        if self.family != "auto":
+            parse_family(self.family)
         check_count(self.ensemble, "ensemble", least=1)
         check_number(self.test_fraction, "test_fraction", least=0, below=1)
         check_class_weight(self.class_weight)
@@ -175,6 +183,7 @@ class TableSplit:
     source: Problem | None = None  #: the table, if it is one with names
     class_weights: Floats | None = None  #: (classes,) that the rows' weights are multiplied by; None if they are not
     is_validation_given: bool = False  #: whether the user chose the rows to validate with
+    has_exposure: bool = False  #: whether targets are for one unit of an exposure
 
     @classmethod
     def from_problem(cls, problem: Problem, config: SplitOptions | None = None) -> TableSplit:
@@ -198,7 +207,8 @@ class TableSplit:
         return cls.from_arrays(
             problem.X,
             problem.y.reshape(n, 1).astype(np.float64),
-            weight=np.ones(n),
+            weight=np.ones(n) if problem.weight is None else problem.weight,
+            exposure=problem.exposure,
             task=problem.task,
             n_outputs=1 if problem.classes is None else len(problem.classes),
             config=config,
@@ -216,6 +226,7 @@ class TableSplit:
         task: Task,
         n_outputs: int,
         config: SplitOptions,
+        exposure: Floats | None = None,
         validation: Ints | None = None,
         classes: Sequence[Any] | None = None,
         source: Problem | None = None,
@@ -223,10 +234,16 @@ class TableSplit:
         """Split rows X (n, d) with class numbers or targets y (n, m) and weights (n,) by the configuration.
 
         ``validation`` are the numbers of the rows to validate with; then none are held out for testing. ``classes`` are
-        the names of the classes, for their weights.
+        the names of the classes, for their weights. Targets are divided by ``exposure`` (n,) already; rows of a larger
+        one weigh more, as the family asks.
         """
         if validation is None:
             rows = merge_duplicates(X, y, weight)
+            if exposure is not None:
+                known = rows.inverse >= 0
+                family = parse_family(family_with_exposure(getattr(config, "family", "auto")))
+                more = weight * exposure_weights(family, exposure)
+                rows = replace(rows, weight=np.bincount(rows.inverse[known], more[known], len(rows)))
             rows, part = _draw_parts(rows, config, stratify=task == "classification")
         else:
             is_validation = np.zeros((len(X), 1))
@@ -235,7 +252,7 @@ class TableSplit:
             rows, part = replace(rows, y=rows.y[:, :-1]), rows.y[:, -1].astype(np.int64)
         parts = tuple(np.flatnonzero(part == k) for k in range(len(_PARTS)))
         split = cls._from_rows(rows, task, n_outputs, parts, config, classes, source)
-        return replace(split, is_validation_given=validation is not None)
+        return replace(split, is_validation_given=validation is not None, has_exposure=exposure is not None)
 
     @classmethod
     def _from_rows(

@@ -11,7 +11,6 @@ from typing import Protocol
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
-from creases.tables._stages.rows import Rows
 
 #: Power of the distance between neighbouring knots that a hinge is penalized by.
 GAP_POWER = 1.5
@@ -37,6 +36,9 @@ class Basis(Protocol):
 
     def __call__(self, X: Floats) -> Floats:
         """Return the functions (n, p) at rows X (n, d)."""
+
+    def plane_slopes(self, j: int) -> Floats:
+        """Return rows (k, p): planes let feature j rise where the products of all with the weights are positive."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +196,14 @@ class CurveBasis:
         )
         bends -= self.bend_mean[own] + z * self.bend_slope[own]
         return np.hstack([z, bends]) if j in self.lines else bends
+
+    def slopes_of(self, j: int, knots: Floats) -> Floats:
+        """Return the slopes (pieces, q) of the functions of feature j between knots, over its range."""
+        return np.asarray(np.diff(self.functions_of(j, knots), axis=0) / np.diff(knots)[:, None] * self.span[j])
+
+    def plane_slopes(self, j: int) -> Floats:
+        """Return no rows (0, p): there are no planes."""
+        return np.zeros((0, len(self.penalty)))
 
     def all_knots(self, j: int) -> Floats:
         """Return the knots (k,) between which all functions of feature j are straight, rising."""
@@ -377,13 +387,6 @@ def _differences(residuals: Floats, copies: Floats) -> Floats:
     result: Floats = (gap**2 / variance).sum(axis=1) / (1 / left + 1 / right)
     result[np.minimum(left, right) < WINDOW / 3] = 0.0
     return result
-
-
-def standard_residuals(rows: Rows, scores: Floats) -> Floats:
-    """Return what scores (n, m) leave in rows, (n, m), those of classes in standard deviations."""
-    means = rows.means(scores)
-    residuals = rows.targets - means
-    return residuals / np.sqrt((means * (1 - means)).clip(1e-3)) if rows.n_classes else residuals
 
 
 # Functions of one input that are straight between knots.

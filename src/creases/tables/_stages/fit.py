@@ -16,6 +16,7 @@ from creases.tables._split.rows import UniqueRows, fold_weights, merge_duplicate
 from creases.tables._split.split import LARGE, least_keys, mix, row_keys
 from creases.tables._stages.average import average_fits
 from creases.tables._stages.basis import CurveBasis, PiecewiseLinear
+from creases.tables._stages.families import NORMAL, Classes, Family, Power, Targets, parse_family
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import Curve, CurveModel, Plane, Units
 from creases.tables._stages.pairs import PlaneBasis
@@ -27,11 +28,10 @@ from creases.tables._stages.penalized import (
     imitate,
     mean_functions,
     refit,
-    shape_rows,
 )
-from creases.tables._stages.rows import Rows, scale_of_scores
+from creases.tables._stages.rows import Rows
 from creases.tables._stages.simplify import eliminate, select_functions
-from creases.tables._stages.stages import SMALL, choose, describe_steps, fit_candidates, linear_steps
+from creases.tables._stages.stages import SMALL, choose, describe_steps, fit_candidates, fit_columns, linear_steps
 from creases.tables._stages.units import UnitBasis
 
 if TYPE_CHECKING:
@@ -170,6 +170,7 @@ def fit_stages(
     inputs: Inputs,
     *,
     n_classes: int,
+    family: str = "auto",
     among: Ints | None = None,
     seed: int = 0,
     ensemble: int = 1,
@@ -192,6 +193,8 @@ def fit_stages(
         What the columns of X are.
     n_classes
         0 for a regression.
+    family
+        That of numbers by name, see :func:`parse_family`; "auto" for the one that held-out rows favour.
     among
         Numbers of the rows to use; by default all.
     seed
@@ -202,43 +205,122 @@ def fit_stages(
         All rows of a table larger than memory, of which ``rows`` are a sample.
     """
     among = np.arange(len(rows)) if among is None else among
-    center, scale = scale_of_scores(rows, among, n_classes) if stream is None else (stream.center, stream.scale)
     sample = among
     if len(among) > LARGE:
         sample = among[least_keys(mix(row_keys(rows.X[among], rows.y[among], seed)), LARGE)]
-    data = Rows.from_unique(rows, sample, n_classes, center, scale)
-    data = data if stream is None else replace(data, numbers=None)
-    is_small = stream is None and data.copies.sum() < SMALL
+    is_small = stream is None and rows.count[sample].sum() < SMALL
     held = fold_weights(rows, sample, FOLDS, seed, stratify=n_classes > 0)[: FOLDS if is_small else 1]
-    folds = [data.split(out / rows.weight[sample]) for out in held]
+    shares = [out / rows.weight[sample] for out in held]
+    known = Classes(n_classes) if n_classes else None if family == "auto" else parse_family(family)
+    known = choose_family(rows, sample, shares, inputs) if known is None else known
+    if stream is not None and known is not NORMAL and not n_classes:
+        stream = stream.with_targets(Targets.from_values(known, rows.y[sample], rows.weight[sample]))
+    targets = Targets.from_values(known, rows.y[among], rows.weight[among]) if stream is None else stream.targets
+    center, scale = targets.center, targets.scale
+    data = Rows.from_unique(rows, sample, targets)
+    data = data if stream is None else replace(data, numbers=None)
+    folds = [data.split(share) for share in shares]
     tested = [out for _, out in folds]
     judged = fit_candidates(data, folds, inputs, ensemble)
     kept = choose(judged, tested)
-    limits = shape_rows(kept.fits[0].basis.curves, inputs.shapes)
     if is_small:
         fits = kept.fits
         if kept.bases:
             parts = zip(kept.bases, fits, folds, strict=True)
-            fits = tuple(fit_penalized(basis, train, limits, start=fit) for basis, fit, (train, _) in parts)
+            fits = tuple(fit_penalized(basis, train, inputs.shapes, start=fit) for basis, fit, (train, _) in parts)
         dense = average_fits(fits, MAX_PLANES)
     else:
         basis = kept.bases[0] if kept.bases else kept.fits[0].basis
-        dense = fit_penalized(basis, data, limits, start=kept.fits[0])
+        dense = fit_penalized(basis, data, inputs.shapes, start=kept.fits[0])
     basis = select_functions(dense.basis, data, eliminate(dense, data))
-    limits = shape_rows(basis.curves, inputs.shapes)
     if is_small:
-        fit = imitate(dense, basis, data, limits)
+        fit = imitate(dense, basis, data, inputs.shapes)
         means = mean_functions(basis, data)
     else:
-        fit = choose_penalties(basis, data, limits, n_steps=linear_steps(basis.curves) if kept is judged[0] else STEPS)
-        whole = data if sample is among else Rows.from_unique(rows, among, n_classes, center, scale)
-        fit, means = refit(fit, whole if stream is None else stream, limits)
+        n_steps = linear_steps(basis.curves) if kept is judged[0] else STEPS
+        fit = choose_penalties(basis, data, inputs.shapes, n_steps=n_steps)
+        whole = data if sample is among else Rows.from_unique(rows, among, targets)
+        fit, means = refit(fit, whole if stream is None else stream, inputs.shapes)
     model = CurveModel(inputs.names, n_classes, *parts_of_fit(fit, dense, inputs, data, means, center, scale))
+    model = replace(model, family=targets.family.name, largest=targets.largest)
+    if targets.family.is_quadratic and model.link == "log":
+        model = _keep_mean(model, rows, among)
     places = [np.flatnonzero(out > 1e-9 * rows.weight[sample]) for out in held]
     scores = [center + scale * fit(out.X) for fit, out in zip(kept.fits, tested, strict=True)]
     weights = [out[place] for out, place in zip(held, places, strict=True)]
     held_out = HeldOut(sample[np.concatenate(places)], np.concatenate(weights), np.concatenate(scores))
     return replace(model, steps=describe_steps(judged, kept, model.n_bends, tested)), held_out
+
+
+#: Standard deviation of targets, in means, below which a logarithm is as good as straight; rows that a choice needs.
+NEARLY_CONSTANT, LEAST_ROWS = 0.1, 50
+
+
+def choose_family(rows: UniqueRows, sample: Ints, shares: list[Floats], inputs: Inputs) -> Family:
+    """Return the family of numbers that held-out rows favour: normal, or one with a logarithmic link.
+
+    Each is judged by curves of single columns, fitted to the same folds. It takes the place of the one before where its
+    held-out likelihood is better, that of a normal distribution with the family's mean and variance (Dawid, Sebastiani
+    1999), and its squared error is not worse by a standard error.
+    """
+    y = rows.y[sample]
+    mean = float(np.average(y[:, 0], weights=rows.weight[sample])) if y.shape[1] == 1 else 0.0
+    if y.min() < 0 or mean <= 0 or len(sample) < LEAST_ROWS or y.std() < NEARLY_CONSTANT * mean:
+        return NORMAL
+    second = "tweedie" if (y == 0).any() else "gamma"
+    kept = _HeldPredictions.from_family(NORMAL, rows, sample, shares, inputs)
+    for name in ("poisson", second):
+        candidate = _HeldPredictions.from_family(parse_family(name), rows, sample, shares, inputs)
+        if candidate.is_better(kept):
+            kept = candidate
+    return kept.family
+
+
+@dataclass(frozen=True, eq=False)
+class _HeldPredictions:
+    """What curves of a family predict for held-out rows."""
+
+    family: Family
+    y: Floats  #: (n,)
+    mean: Floats  #: (n,)
+    weight: Floats  #: (n,)
+    copies: Floats  #: (n,)
+
+    @classmethod
+    def from_family(
+        cls, family: Family, rows: UniqueRows, sample: Ints, shares: list[Floats], inputs: Inputs
+    ) -> _HeldPredictions:
+        targets = Targets.from_values(family, rows.y[sample], rows.weight[sample])
+        data = Rows.from_unique(rows, sample, targets)
+        folds = [data.split(share) for share in shares]
+        tested = [out for _, out in folds]
+        best = choose(fit_columns(data, folds, inputs), tested)
+        y = np.concatenate([rows.y[sample][share > 1e-9, 0] for share in shares])
+        mean = np.concatenate([targets.predict(fit(out.X))[:, 0] for fit, out in zip(best.fits, tested, strict=True)])
+        weight, copies = (np.concatenate([getattr(out, name) for out in tested]) for name in ("weight", "copies"))
+        return cls(family, y, mean, weight, copies)
+
+    @property
+    def loss(self) -> float:
+        """Minus twice the mean log-likelihood, the size of the variance by the same rows."""
+        power = self.family.power if isinstance(self.family, Power) else 0.0
+        variance = np.maximum(self.mean, 1e-6 * self.y.mean()) ** power if power else np.ones(len(self.mean))
+        size = np.average((self.y - self.mean) ** 2 / variance, weights=self.weight)
+        return float(np.log(np.maximum(size, 1e-300)) + np.average(np.log(variance), weights=self.weight))
+
+    def is_better(self, other: _HeldPredictions) -> bool:
+        """Return whether the likelihood is better than another's, and the squared error not worse."""
+        worse = (self.y - self.mean) ** 2 - (other.y - other.mean) ** 2
+        mean = float(np.average(worse, weights=self.weight))
+        error = float((self.weight**2 / self.copies) @ (worse - mean) ** 2) ** 0.5 / float(self.weight.sum())
+        return self.loss < other.loss and mean <= error
+
+
+def _keep_mean(model: CurveModel, rows: UniqueRows, among: Ints) -> CurveModel:
+    """Return a model of logarithms whose mean prediction is that of the targets."""
+    y, weight = rows.y[among], rows.weight[among]
+    factor = np.average(y, axis=0, weights=weight) / np.average(model.predict(rows.X[among]), axis=0, weights=weight)
+    return replace(model, intercept=model.intercept + np.log(factor))
 
 
 def fit_curves(
@@ -247,6 +329,7 @@ def fit_curves(
     rows: Ints | None = None,
     weight: Floats | None = None,
     shapes: Mapping[str, str] | None = None,
+    family: str = "auto",
     ensemble: int = 1,
     seed: int = 0,
 ) -> CurveModel:
@@ -266,7 +349,9 @@ def fit_curves(
         (n,) weights of the rows used.
     shapes
         By column or input: "rising", "falling" (the curve of a number), "straight" (no knots) or "convex" (within the
-        column's range). It holds by construction; no plane and no unit reads such a column.
+        column's range). It holds by construction; no unit reads such a column, and no plane a straight or convex one.
+    family
+        That of numbers, such as "poisson"; "auto" for the one that held-out rows favour.
     ensemble
         How often units are trained, from different starts; the network has the units of all trainings.
     seed
@@ -287,7 +372,8 @@ def fit_curves(
     X, y = problem.X[numbers], problem.y[numbers].astype(np.float64)[:, None]
     n_scores = 1 if n_classes in (0, 2) else n_classes
     inputs = Inputs.from_table(X, problem.features, problem.encoding, shapes=shapes, n_scores=n_scores)
-    return fit_stages(merge_duplicates(X, y, weight), inputs, n_classes=n_classes, seed=seed, ensemble=ensemble)[0]
+    options: dict[str, Any] = {"n_classes": n_classes, "family": family, "seed": seed, "ensemble": ensemble}
+    return fit_stages(merge_duplicates(X, y, weight), inputs, **options)[0]
 
 
 def _check_rows(problem: Problem, rows: Any, weight: Any) -> tuple[Ints, Floats]:

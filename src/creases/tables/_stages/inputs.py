@@ -61,19 +61,24 @@ class Inputs:
 
     @property
     def may_mix(self) -> Bools:
-        """(d,) Which inputs planes and units may read: not those whose curves have a shape, which they could spoil.
+        """(d,) Which inputs units may read: not those whose curves have a shape, which they could spoil."""
+        return np.array([not shape for shape in self.shapes]) & self.may_pair
 
-        Nor levels of a category of very many: few rows have two such values together.
+    @property
+    def may_pair(self) -> Bools:
+        """(d,) Which inputs planes may read: rising and falling ones too, as their planes rise or fall with them.
+
+        Not levels of a category of very many: few rows have two such values together.
         """
         sizes = np.bincount(self.groups[self.groups >= 0], minlength=int(self.groups.max(initial=0)) + 1)
         is_long = (self.groups >= 0) & (sizes[self.groups] > MOST_MIXED)
-        return np.array([not shape for shape in self.shapes]) & ~is_long
+        return np.array([shape in ("", "rising", "falling") for shape in self.shapes]) & ~is_long
 
     @property
     def variables(self) -> list[Variable]:
         """The columns as planes take them."""
-        variables, may_mix = group_features(self.is_numeric, self.columns, self.groups), self.may_mix
-        return [each for each in variables if may_mix[each.features].all()]
+        variables, may_pair = group_features(self.is_numeric, self.columns, self.groups), self.may_pair
+        return [each for each in variables if may_pair[each.features].all()]
 
 
 def _shapes(

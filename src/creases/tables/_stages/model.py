@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from math import inf, isinf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from creases._schema import check_entries, expect, finite
 from creases._typing import Floats
+from creases.errors import InputError
 from creases.tables._stages.basis import PiecewiseLinear, add_functions, spread_changes, spread_evenly
+from creases.tables._stages.families import Link, apply_link, parse_family
 from creases.tables._stages.pairs import PairHinges, Variable
 
 if TYPE_CHECKING:
@@ -136,7 +139,8 @@ class Step:
 class CurveModel:
     """A sum of curves, planes and units, which is a ReLU network.
 
-    The scores are the predicted values, the logit of the second of two classes, or one score for each of more. Changing
+    The scores are the predicted values, or of a family with a logarithmic link their logarithms, the logit of the
+    second of two classes, or one score for each of more. Changing
     a part is making another model, ``dataclasses.replace(model, curves=...)``: the network follows.
     """
 
@@ -147,6 +151,17 @@ class CurveModel:
     planes: tuple[Plane, ...] = ()
     units: Units | None = None
     steps: tuple[Step, ...] = ()  #: what each stage brought
+    family: str = "normal"  #: of numbers, by name: see :func:`parse_family`
+    largest: float = inf  #: the largest prediction, under a logarithmic link
+
+    @property
+    def link(self) -> Link:
+        """What the score of a number is: the number, or its logarithm."""
+        return "identity" if self.n_classes else parse_family(self.family).link
+
+    def predict(self, X: Floats) -> Floats:
+        """Return the numbers (n, m) that scores of encoded rows X (n, d) stand for: see :attr:`link`."""
+        return apply_link(self.scores(X), self.link, self.largest)
 
     @cached_property
     def network(self) -> Network:
@@ -323,6 +338,8 @@ def model_to_dict(model: CurveModel) -> dict[str, Any]:
         "version": _VERSION,
         "features": list(model.features),
         "n_classes": model.n_classes,
+        "family": model.family,
+        "largest": None if isinf(model.largest) else model.largest,
         "intercept": model.intercept.tolist(),
         "curves": [_plain(curve, *_CURVE) for curve in model.curves.values()],
         "planes": [_plane_to_dict(plane) for plane in model.planes],
@@ -391,7 +408,18 @@ def _model(stored: Mapping[str, Any]) -> CurveModel:
         tuple(_plane(each, d, m) for each in stored["planes"]),
         None if stored["units"] is None else _units(stored["units"], d, m),
         tuple(Step(**each) for each in stored["steps"]),
+        *_family(stored),
     )
+
+
+def _family(stored: Mapping[str, Any]) -> tuple[str, float]:
+    family, largest = stored["family"], stored["largest"]
+    expect(isinstance(family, str), "the family is no name")
+    try:
+        parse_family(family)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return family, inf if largest is None else float(_array([largest], "largest", 1)[0])
 
 
 def _array(values: Any, name: str, *shape: int | None) -> Floats:

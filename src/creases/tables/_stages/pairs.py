@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from creases._typing import Floats, Ints
+from creases._typing import Bools, Floats, Ints
 from creases.tables._stages.basis import Basis, CurveBasis, spread_evenly, spread_knots
 from creases.tables._stages.rows import Rows
 
@@ -28,8 +28,11 @@ CURVE_ROWS, BEND_ROWS, CELL_ROWS = 8, 40, 5
 #: Columns whose pairs are ranked.
 MAX_PAIRED = 40
 
-#: Bends of a plane in each of two diagonal directions; of a finer one in each of six.
+#: Bends of a plane in each of two diagonal directions, at least and of a large table; of a finer one in each of six.
 BENDS, MORE_BENDS = 5, 12
+
+#: Rows for each bend of a plane that is not a finer one.
+ROWS_PER_BEND = 400
 DIAGONALS = ((1.0, 1.0), (1.0, -1.0))
 MORE_DIAGONALS = (*DIAGONALS, (1.0, 2.0), (1.0, -2.0), (2.0, 1.0), (2.0, -1.0))
 
@@ -38,7 +41,7 @@ MORE_DIAGONALS = (*DIAGONALS, (1.0, 2.0), (1.0, -2.0), (2.0, 1.0), (2.0, -1.0))
 ROWS_PER_HINGE, SATURATED, MAX_FINER = 20, 0.5, 3
 
 #: Bends of a level's own curve at least and at most.
-LEVEL_BENDS = (3, 6)
+LEVEL_BENDS = (3, 20)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,15 +167,57 @@ class PairHinges:
         columns = [np.maximum(a * U[i] + b * U[j] + c, 0.0) for i, j, (a, b, c) in rows]
         return np.stack(columns, axis=1) if columns else np.zeros((len(X), 0))
 
+    def slope_patterns(self, j: int, knots: Floats) -> list[tuple[Bools, list[Floats]]]:
+        """Return the slopes of the hinges along feature j, a number, however the other variable is.
+
+        Hinges in one direction, or those of all levels, are a family: which of its members (h,) rise together depends
+        on the other variable only. For each family its members, and by piece between knots, among which those of the
+        feature's transform are, the slopes (patterns, h) that can occur. A row has one pattern of each family.
+        """
+        is_first = j == int(self.variables[0].features[0])
+        ends = spread_evenly(knots, self.knots[j])
+        slopes = np.diff(ends) / np.diff(knots)
+        if self.variables[1].kind == "number":
+            directions = np.unique(self.weights[:, :2], axis=0)
+            families = []
+            for a, b in directions.tolist():
+                own, other = (a, b) if is_first else (b, a)
+                is_member = (self.weights[:, :2] == (a, b)).all(axis=1)
+                reach = np.sort([0.0, other])
+                spans = np.sort(own * np.stack([ends[:-1], ends[1:]], axis=1), axis=1) + reach
+                patterns = [
+                    own * slope * _active(is_member, -self.weights[:, 2], *span)
+                    for slope, span in zip(slopes.tolist(), spans.tolist(), strict=True)
+                ]
+                families.append((is_member, patterns))
+            return families
+        patterns = []
+        for slope, low, high in zip(slopes.tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            levels = [self.second == level for level in self.variables[1].features.tolist()]
+            active = [_active(has, -1.0 - self.weights[:, 2], low, high) for has in levels]
+            patterns.append(slope * np.concatenate([np.zeros((1, len(self.first))), *active]))
+        return [(np.ones(len(self.first), bool), patterns)]
+
     def select(self, kept: Ints) -> PairHinges:
         """Return these with only some of the hinges, by number."""
         return PairHinges(self.variables, self.knots, self.first[kept], self.second[kept], self.weights[kept])
 
 
+def _active(is_member: Bools, places: Floats, low: float, high: float) -> Floats:
+    """Return which hinges (patterns, h) rise at some number between low and high: members with smaller places."""
+    order = np.flatnonzero(is_member)[np.argsort(places[is_member], kind="stable")]
+    first, last = int((places[order] <= low).sum()), int((places[order] < high).sum())
+    result = np.zeros((max(last - first, 0) + 1, len(places)))
+    for row, count in zip(result, range(first, max(first, last) + 1), strict=True):
+        row[order[:count]] = 1.0
+    return result
+
+
 def _diagonals(U: dict[int, Floats], i: int, j: int, is_fine: bool) -> list[tuple[float, ...]]:
     hinges: list[tuple[float, ...]] = []
-    directions, n_bends = (MORE_DIAGONALS, MORE_BENDS) if is_fine else (DIAGONALS, BENDS)
-    n_bends = min(n_bends, max(len(U[i]) // (ROWS_PER_HINGE * len(directions)), BENDS))
+    directions = MORE_DIAGONALS if is_fine else DIAGONALS
+    n_rows = ROWS_PER_HINGE * len(directions) if is_fine else ROWS_PER_BEND
+    n_bends = int(np.clip(len(U[i]) // n_rows, BENDS, MORE_BENDS))
     for a, b in directions:
         places = np.unique(np.quantile(a * U[i] + b * U[j], np.linspace(0, 1, n_bends + 2)[1:-1]).round(2))
         hinges += [(i, j, a, b, -place) for place in places.tolist()]
@@ -226,6 +271,33 @@ class PlaneBasis:
         """(p,) Those of the curves, and 1."""
         return np.concatenate([self.curves.penalty, np.ones(sum(len(pair.first) for pair in self.pairs))])
 
+    def plane_slopes(self, j: int) -> Floats:
+        """Return rows (k, p) whose products with the weights are slopes of planes along feature j, a number.
+
+        To each is added a share of the slope of the feature's curve, so that the sum of all parts rises where none of
+        the products is negative.
+        """
+        p, at = len(self.penalty), len(self.curves.penalty)
+        own = np.flatnonzero(self.curves.feature == j)
+        readers = [pair for pair in self.pairs if j in pair.knots]
+        rows = [np.zeros((0, p))]
+        for pair, margin, scale in zip(self.pairs, self.margins, self.scales, strict=True):
+            place = slice(at, at + len(pair.first))
+            at += len(pair.first)
+            if j not in pair.knots:
+                continue
+            knots = np.unique(np.concatenate([self.curves.all_knots(j), pair.knots[j]]))
+            slopes = self.curves.slopes_of(j, knots)
+            families = pair.slope_patterns(j, knots)
+            share = 1.0 / (len(readers) * len(families))
+            for is_member, patterns in families:
+                for slope, pattern in zip(slopes, patterns, strict=True):
+                    row = np.zeros((len(pattern), p))
+                    row[:, own] = share * slope
+                    row[:, place] = (pattern * self.curves.span[j] - is_member * (slope @ margin[own])) / scale
+                    rows.append(row)
+        return np.concatenate(rows)
+
     def __call__(self, X: Floats) -> Floats:
         """Return all functions (n, p) at rows X (n, d)."""
         F, parts = self.curves(X), []
@@ -276,7 +348,7 @@ class PairLibrary:
 
     def rank(self, rows: Rows, fit: Fit, variables: Sequence[Variable], count: int) -> list[PairHinges]:
         """Return the pairs of variables that explain most of what a fit leaves unexplained in rows."""
-        residuals = rows.targets - rows.means(fit(rows.X))
+        residuals = rows.pulls(fit(rows.X))
         ranked = rank_pairs(rows.X, residuals, rows.weight, _largest(fit, rows, variables))
         pairs = [self._pair(first, second) for _, first, second in ranked[:count]]
         return [pair for pair in pairs if len(pair.first)]

@@ -23,33 +23,51 @@ MARGIN = 1e-9
 Shape = Literal["", "rising", "falling", "straight", "convex"]
 
 
-def shape_rows(basis: CurveBasis, shapes: Sequence[Shape]) -> Floats:
-    """Return the matrix (k, p) whose product with weights (p,), slopes or their changes, must not be negative."""
-    rows = []
+def shape_rows(basis: Basis, shapes: Sequence[Shape]) -> Floats:
+    """Return the matrix (k, p) whose product with weights (p,), slopes or their changes, must not be negative.
+
+    A rising column may be in planes: each of them may take its share of the slope of the column's curve, however the
+    other column is.
+    """
+    curves, rows = basis.curves, []
     for j, shape in enumerate(shapes):
-        if shape not in ("rising", "falling", "convex") or j not in basis.lines:
+        if shape not in ("rising", "falling", "convex") or j not in curves.lines:
             continue
-        knots = basis.all_knots(j)
-        slopes = np.zeros((len(knots) - 1, len(basis.penalty)))
-        slopes[:, basis.feature == j] = np.diff(basis.functions_of(j, knots), axis=0) / np.diff(knots)[:, None]
-        slopes *= basis.span[j]
-        rows.append(np.diff(slopes, axis=0) if shape == "convex" else slopes if shape == "rising" else -slopes)
+        slopes = _slopes(curves, j, curves.all_knots(j), len(basis.penalty))
+        if shape == "convex":
+            rows.append(np.diff(slopes, axis=0))
+            continue
+        sign = 1.0 if shape == "rising" else -1.0
+        rows += [sign * slopes, sign * basis.plane_slopes(j)]
     return np.concatenate(rows) if rows else np.zeros((0, len(basis.penalty)))
+
+
+def _slopes(curves: CurveBasis, j: int, knots: Floats, p: int) -> Floats:
+    """Return the slopes (pieces, p) of feature j's functions between knots, over the feature's range."""
+    slopes = np.zeros((len(knots) - 1, p))
+    slopes[:, np.flatnonzero(curves.feature == j)] = curves.slopes_of(j, knots)
+    return slopes
 
 
 def project(weights: Floats, inverse: Floats, rows: Floats) -> Floats:
     """Return the feasible weights (p,) nearest to weights (p,) in the norm of a matrix with this inverse (p, p).
 
-    Its dual is a problem of non-negative least squares in the multipliers of the rows (k, p).
+    Its dual is a problem of non-negative least squares in the multipliers of the rows (k, p): least distance
+    programming (Lawson, Hanson 1974), for any number of rows, which may depend on each other.
     """
     scale = 1 / np.linalg.norm(rows, axis=1).clip(1e-300)
     rows = rows * scale[:, None]
-    step = inverse @ rows.T  # (p, k)
-    gram = rows @ step
-    gram[np.diag_indices_from(gram)] *= 1 + 1e-12
-    L = np.linalg.cholesky(gram)
-    multipliers, _ = nnls(L.T, np.linalg.solve(L, MARGIN - rows @ weights))
-    return weights + step @ multipliers
+    least = MARGIN - rows @ weights
+    if (least <= 0).all():
+        return weights
+    step = rows @ np.linalg.cholesky(inverse)  # (k, p)
+    size = float(np.abs(least).max())
+    A = np.vstack([step.T, least[None] / size])
+    last = np.zeros(len(A))
+    last[-1] = 1.0
+    multipliers, _ = nnls(A, last, maxiter=10 * A.shape[1])
+    rest = last - A @ multipliers
+    return weights + inverse @ (rows.T @ multipliers) * (size / rest[-1])
 
 
 #: Penalties stay between these, and grow or fall by at most these factors in a step.
@@ -78,7 +96,7 @@ class Fit:
     offset: Floats  #: (m,)
     penalties: Floats  #: (blocks,)
     effective: Floats  #: (blocks,) effective numbers of parameters
-    noise: float  #: variance of the residuals; 1 for classes
+    noise: float  #: variance of the residuals, in units of the family's own; 1 for classes
     covariance: tuple[Floats, ...]  #: (p, p) of the weights of each score
 
     @property
@@ -163,41 +181,44 @@ def center_moments(squares: Floats, sums: Floats, totals: Floats) -> list[_Gram]
     return [_Gram.centre(squares[c if len(squares) == m else 0], sums[c] / totals[c], float(totals[c])) for c in each]
 
 
-def fit_penalized(basis: Basis, rows: Rows, limits: Floats, *, start: Fit | None = None, n_steps: int = STEPS) -> Fit:
+def fit_penalized(
+    basis: Basis, rows: Rows, shapes: Sequence[Shape], *, start: Fit | None = None, n_steps: int = STEPS
+) -> Fit:
     """Fit weights of the functions of a basis by maximum likelihood, each block of them shrunk by a penalty of its own.
 
     A penalty is the one that makes the penalized weights as large as rows say: the generalized Fellner-Schall update of
     restricted maximum likelihood (Wood, Fasiolo 2017), one for each of at most ``n_steps`` Newton steps. A block that
-    says nothing gets a penalty without end: a curve becomes straight, a plane disappears. The products of ``limits``
-    (k, q) with the weights of the basis' first q functions are not negative. Steps go from ``start``, a fit of the
-    first functions of the basis.
+    says nothing gets a penalty without end: a curve becomes straight, a plane disappears. Features keep their shapes.
+    Steps go from ``start``, a fit of the first functions of the basis.
     """
-    fit = choose_penalties(basis, rows, limits, start=start, n_steps=n_steps)
-    return fit if len(rows) <= PENALTY_ROWS else refit(fit, rows, limits)[0]
+    fit = choose_penalties(basis, rows, shapes, start=start, n_steps=n_steps)
+    return fit if len(rows) <= PENALTY_ROWS else refit(fit, rows, shapes)[0]
 
 
 def choose_penalties(
-    basis: Basis, rows: Rows, limits: Floats, *, start: Fit | None = None, n_steps: int = STEPS
+    basis: Basis, rows: Rows, shapes: Sequence[Shape], *, start: Fit | None = None, n_steps: int = STEPS
 ) -> Fit:
     """Return the fit of :func:`fit_penalized` to so many of the rows as penalties need."""
     sample = rows
     if len(rows) > PENALTY_ROWS:
         sample = rows[np.random.default_rng(0).permutation(len(rows))[:PENALTY_ROWS]]
-    return _take_steps(_first_fit(basis, rows, start), sample, _widen(limits, basis), n_steps)
+    limits = shape_rows(basis, shapes)
+    return _take_steps(_make_feasible(_first_fit(basis, rows, start), limits), sample, limits, n_steps)
 
 
-def refit(fit: Fit, rows: RowSource, limits: Floats) -> tuple[Fit, Floats]:
+def refit(fit: Fit, rows: RowSource, shapes: Sequence[Shape]) -> tuple[Fit, Floats]:
     """Return a fit of the same functions and penalties to all rows, and the means (p,) of the functions over them.
 
     The rows are only read in sums over blocks, in a fixed order: they may be more than fit into memory, and read by
-    several processes. Values take one Newton step, which is exact, classes at most ``LAST_STEPS``.
+    several processes. Squared errors take one Newton step, which is exact, other losses at most ``LAST_STEPS``.
     """
-    limits = _widen(limits, fit.basis)
+    limits = shape_rows(fit.basis, shapes)
     sums = rows.sum(partial(_step_sums, fit, None))
-    for _ in range(LAST_STEPS if rows.n_classes else 1):
+    is_quadratic = rows.family.is_quadratic
+    for _ in range(1 if is_quadratic else LAST_STEPS):
         target = _newton_target(fit, center_moments(*sums.moments), sums.gradient, sums.pulls, limits)
         target = replace(target, effective=target.effective * rows.freedom)
-        if rows.n_classes == 0:
+        if is_quadratic:
             fit = target
             break
         before, length = sums.loss + _penalty(fit, fit), 1.0
@@ -245,18 +266,17 @@ def _step_sums(fit: Fit, before: Fit | None, rows: Rows) -> _StepSums:
     """Return the sums over rows for a step from a fit, and how much its scores differ from those of the fit before."""
     functions = _Functions(fit.basis, rows.X)
     scores = functions.apply(fit.weights, fit.offset)
-    means = rows.means(scores)
-    residuals = (rows.targets - means) * rows.weight[:, None]
+    residuals = rows.pulls(scores) * rows.weight[:, None]
     change = 0.0
     if before is not None and len(scores):
         change = float(np.abs(functions.apply(fit.weights - before.weights, fit.offset - before.offset)).max())
     return _StepSums(
-        functions.moments(rows.curvatures(means)),
+        functions.moments(rows.curvatures(scores)),
         functions.gradient(residuals),
         residuals.sum(axis=0),
         functions.gradient(rows.weight[:, None])[:, 0],
         float(rows.weight.sum()),
-        float(rows.weight @ rows.losses(scores)),
+        float(rows.weight @ rows.potentials(scores)),
         change,
     )
 
@@ -266,9 +286,12 @@ def mean_functions(basis: Basis, rows: Rows) -> Floats:
     return np.asarray(_Functions(basis, rows.X).gradient(rows.weight[:, None])[:, 0] / rows.weight.sum())
 
 
-def _widen(limits: Floats, basis: Basis) -> Floats:
-    """Return limits of the first functions of a basis as those (k, p) of all."""
-    return np.pad(limits, ((0, 0), (0, len(basis.penalty) - limits.shape[1])))
+def _make_feasible(fit: Fit, limits: Floats) -> Fit:
+    """Return a fit with the nearest weights whose products with limits (k, p) are not negative."""
+    if not len(limits):
+        return fit
+    weights = [project(each, np.eye(len(each)), limits) for each in fit.weights.T]
+    return replace(fit, weights=np.stack(weights, axis=1))
 
 
 def _between(fit: Fit, target: Fit, length: float) -> Fit:
@@ -314,19 +337,18 @@ def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int) -> Fit:
     scores = functions.apply(fit.weights, fit.offset)
     grams: list[_Gram] = []
     for _ in range(n_steps):
-        means = rows.means(scores)
-        residuals = (rows.targets - means) * rows.weight[:, None]
-        if rows.n_classes or not grams:
-            grams = functions.grams(rows.curvatures(means))
+        residuals = rows.pulls(scores) * rows.weight[:, None]
+        if not rows.family.is_quadratic or not grams:
+            grams = functions.grams(rows.curvatures(scores))
         target = _newton_target(fit, grams, functions.gradient(residuals), residuals.sum(axis=0), limits)
         target = replace(target, effective=target.effective * rows.freedom)
         change = functions.apply(target.weights - fit.weights, target.offset - fit.offset)
         length = _step_length(rows, scores, change, fit, target)
         scores = scores + length * change
         after = _between(fit, target, length)
-        if rows.n_classes == 0:
+        if rows.family.has_noise:
             rest = max(rows.weight.sum() - after.freedom / rows.n_scores - 1, 1.0)
-            after = replace(after, noise=max(float(rows.weight @ rows.losses(scores)) / rest, 1e-12))
+            after = replace(after, noise=max(rows.noise(scores) * float(rows.weight.sum()) / rest, 1e-12))
         is_settled = np.abs(after.effective - fit.effective).max() < FREEDOM_CHANGE
         fit = replace(after, penalties=_new_penalties(after, target.weights))
         if is_settled and length * np.abs(change).max() < SCORE_CHANGE:
@@ -362,11 +384,13 @@ def _new_penalties(fit: Fit, weights: Floats) -> Floats:
 
 def _step_length(rows: Rows, scores: Floats, change: Floats, fit: Fit, target: Fit) -> float:
     """Return 1, halved while the penalized loss would grow."""
-    if rows.n_classes == 0:
+    if rows.family.is_quadratic:
         return 1.0
 
     def loss(length: float) -> float:
-        return float(rows.weight @ rows.losses(scores + length * change)) + _penalty(_between(fit, target, length), fit)
+        return float(rows.weight @ rows.potentials(scores + length * change)) + _penalty(
+            _between(fit, target, length), fit
+        )
 
     length, before = 1.0, loss(0.0)
     while length > 1e-2 and loss(length) > before + 1e-9 * abs(before):
@@ -377,9 +401,9 @@ def _step_length(rows: Rows, scores: Floats, change: Floats, fit: Fit, target: F
 def prediction_forms(fit: Fit, rows: Rows) -> list[Floats]:
     """Return, for each score, the quadratic form (p, p) of how much a change of weights changes predictions."""
     functions = _Functions(fit.basis, rows.X)
-    means = rows.means(functions.apply(fit.weights, fit.offset))
+    curvatures = rows.curvatures(functions.apply(fit.weights, fit.offset))
     hold = np.diag(line_hold(fit.basis, rows))
-    return [gram.matrix + hold for gram in functions.grams(rows.curvatures(means))]
+    return [gram.matrix + hold for gram in functions.grams(curvatures)]
 
 
 def line_hold(basis: Basis, rows: Rows) -> Floats:
@@ -389,15 +413,14 @@ def line_hold(basis: Basis, rows: Rows) -> Floats:
     return hold
 
 
-def imitate(fit: Fit, basis: Basis, rows: Rows, limits: Floats) -> Fit:
+def imitate(fit: Fit, basis: Basis, rows: Rows, shapes: Sequence[Shape]) -> Fit:
     """Return the sum of other functions whose predictions for rows are nearest to those of a fit.
 
-    Lines that rows cannot tell apart stay near those of the fit. The products of ``limits`` (k, q) with the weights of
-    the basis' first q functions are not negative.
+    Lines that rows cannot tell apart stay near those of the fit, and features keep their shapes.
     """
     scores, functions = fit(rows.X), _Functions(basis, rows.X)
-    curvatures = rows.curvatures(rows.means(scores))
-    limits = _widen(limits, basis)
+    curvatures = rows.curvatures(scores)
+    limits = shape_rows(basis, shapes)
     offset = (curvatures * scores).sum(axis=0) / curvatures.sum(axis=0)
     gradient = functions.gradient(curvatures * (scores - offset))
     near, hold = np.zeros((len(basis.penalty), rows.n_scores)), line_hold(basis, rows)

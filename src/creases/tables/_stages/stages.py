@@ -16,12 +16,11 @@ from creases.tables._stages.basis import (
     find_ramps,
     is_rough,
     quantile_knots,
-    standard_residuals,
 )
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import Step
 from creases.tables._stages.pairs import Candidate, PairLibrary, compare, mean_loss
-from creases.tables._stages.penalized import STEPS, Fit, fit_penalized, shape_rows
+from creases.tables._stages.penalized import STEPS, Fit, fit_penalized
 from creases.tables._stages.rows import Rows
 from creases.tables._stages.simplify import NEGLIGIBLE, drop_idle_functions
 from creases.tables._stages.units import UnitBasis, grow_units_of_folds, train_units, unit_knots
@@ -44,8 +43,8 @@ PIECES_PER_ROW, LEAST_PIECES = 1.0, 4
 #: Newton steps of the linear model: the other stages are judged against it, so it must have settled.
 LINEAR_STEPS = 40
 
-#: Numbers of planes to try.
-PLANES = (3, 10)
+#: Numbers of planes to try; the last on tables that are not small, where the one before pays.
+PLANES = (3, 10, 30)
 
 #: Stages of units: those that grow one fold at a time, and those that are trained together.
 UNIT_STAGES = ("folds", "units")
@@ -85,9 +84,10 @@ def fit_columns(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
     """
     tested = [out for _, out in folds]
     straight = _curve_basis(rows, inputs, np.zeros(len(inputs.names), bool))
-    limits = shape_rows(straight, inputs.shapes)
     n_steps = linear_steps(straight)
-    linear = _on_folds("linear", folds, lambda _: straight, partial(fit_penalized, limits=limits, n_steps=n_steps))
+    linear = _on_folds(
+        "linear", folds, lambda _: straight, partial(fit_penalized, shapes=inputs.shapes, n_steps=n_steps)
+    )
     result = [Candidate.from_fits("linear", drop_idle_functions(linear.fits, rows), tested)]
     bending = _bending_inputs(rows, inputs, linear.fits)
     if bending.any():
@@ -111,8 +111,7 @@ def _curve_candidates(
     """Return the fits of curves, without those that are straight; none if no curve bends."""
     if len(basis.feature_of_bend) == 0:
         return []
-    limits = shape_rows(basis, inputs.shapes)
-    dense = _on_folds(stage, folds, lambda _: basis, partial(fit_penalized, limits=limits), starts)
+    dense = _on_folds(stage, folds, lambda _: basis, partial(fit_penalized, shapes=inputs.shapes), starts)
     return [Candidate.from_fits(stage, drop_idle_functions(dense.fits, rows), [out for _, out in folds])]
 
 
@@ -123,8 +122,8 @@ def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> C
     """
     tested = [out for _, out in folds]
     X, copies = np.concatenate([out.X for out in tested]), np.concatenate([out.copies for out in tested])
-    scores = [standard_residuals(out, fit(out.X)) for fit, out in zip(best.fits, tested, strict=True)]
-    residuals = np.concatenate(scores)
+    parts = zip(best.fits, tested, strict=True)
+    residuals = np.concatenate([out.family.pearson(out.y, fit(out.X)) for fit, out in parts])
     curves = best.fits[0].basis.curves
     knots, ramps = list(curves.knots), {}
     n_pieces = int(np.clip(rows.copies.sum() // ROWS_PER_PIECE, PIECES, MOST_PIECES))
@@ -147,16 +146,18 @@ def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidat
     """Return planes of the pairs of columns that explain most, and finer ones where two numbers need them."""
     tested, result = [out for _, out in folds], [curves]
     library = PairLibrary(rows, curves.fits[0].basis.curves)
+    numbers = PLANES[: 2 if rows.copies.sum() < SMALL else 3]
     pairs = [
-        library.rank(train, fit, inputs.variables, max(PLANES))
+        library.rank(train, fit, inputs.variables, max(numbers))
         for (train, _), fit in zip(folds, curves.fits, strict=True)
     ]
-    limits = shape_rows(library.curves, inputs.shapes)
-    for n in PLANES:
-        if min(map(len, pairs)) == 0 or (n > min(PLANES) and max(map(len, pairs)) <= min(PLANES)):
+    fit = partial(fit_penalized, shapes=inputs.shapes)
+    for k, n in enumerate(numbers):
+        if min(map(len, pairs)) == 0 or (k and max(map(len, pairs)) <= numbers[k - 1]):
+            break
+        if k == 2 and choose(result, tested) is not result[-1]:
             break
         bases = [library.basis(each[:n]) for each in pairs]
-        fit = partial(fit_penalized, limits=limits)
         result.append(_on_folds(f"{n} planes", folds, bases.__getitem__, fit, result[-1].fits))
         gain, error = compare(curves, result[-1], tested)
         if gain < -error:
@@ -165,7 +166,6 @@ def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidat
     if best is not curves:
         finer = [library.refine(fit) for fit in best.fits]
         if any(basis is not fit.basis for basis, fit in zip(finer, best.fits, strict=True)):
-            fit = partial(fit_penalized, limits=limits)
             result.append(_on_folds("finer planes", folds, finer.__getitem__, fit, curves.fits))
     return result[1:]
 
@@ -176,7 +176,7 @@ def _fold_candidates(rows: Rows, folds: Folds, inputs: Inputs, base: Candidate) 
     if units is None:
         return []
     own, shared = units
-    fit_units = partial(fit_penalized, limits=shape_rows(base.fits[0].basis.curves, inputs.shapes))
+    fit_units = partial(fit_penalized, shapes=inputs.shapes)
     candidate = _on_folds("folds", folds, own.__getitem__, fit_units, base.fits)
     return [replace(candidate, bases=tuple(shared))]
 
@@ -190,8 +190,7 @@ def _unit_candidates(
     """
     held = [out for _, out in folds]
     knots = unit_knots(rows.X, rows.copies, base.fits[0].basis.curves, inputs)
-    limits = shape_rows(base.fits[0].basis.curves, inputs.shapes)
-    fit_units = partial(fit_penalized, limits=limits)
+    fit_units = partial(fit_penalized, shapes=inputs.shapes)
 
     def train(k: int) -> UnitBasis:
         seeds = range(k, k + ensemble * len(folds), len(folds))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from creases._typing import Bools, Floats, Ints
 from creases.tables._stages.basis import Basis, CurveBasis, spread_evenly, spread_knots
+from creases.tables._stages.families import Family
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import Reason
 from creases.tables._stages.penalized import Fit
@@ -76,6 +77,10 @@ class UnitBasis:
         hidden = np.maximum(spread_inputs(X, self.knots) @ self.weights.T + self.biases, 0.0)
         return np.hstack([self.base(X), (hidden - self.mean) / self.deviation])
 
+    def plane_slopes(self, j: int) -> Floats:
+        """Return those of the base, (k, p): units do not read features with a shape."""
+        return np.pad(self.base.plane_slopes(j), ((0, 0), (0, len(self.biases))))
+
     def select(self, base: Basis, kept: Ints) -> UnitBasis:
         """Return these with another base and only some of the units, by number."""
         weights, biases = self.weights[kept], self.biases[kept]
@@ -123,7 +128,7 @@ def train_units(rows: Rows, fit: Fit, knots: tuple[Floats, ...], inputs: Inputs,
     start = [W, rng.normal(size=n_units) * 0.5, np.zeros((n_units, m)), np.zeros(m)]
     parameters: list[Singles] = [each.astype(np.float32) for each in start]
     optimizer = _Adam(parameters)
-    targets, weight = rows.targets.astype(np.float32), rows.weight.astype(np.float32)[:, None]
+    y, weight = rows.y.astype(np.float32), rows.weight.astype(np.float32)[:, None]
     batch = min(BATCH, max(len(rows) // 8, 16))
     n_steps = min(EPOCHS * len(rows) // batch, STEPS)
     order, at = rng.permutation(len(rows)), 0
@@ -132,17 +137,18 @@ def train_units(rows: Rows, fit: Fit, knots: tuple[Floats, ...], inputs: Inputs,
             order, at = rng.permutation(len(rows)), 0
         part = order[at : at + batch]
         at += batch
-        optimizer.step(_gradients(parameters, Z[part], offset[part], targets[part], weight[part], rows), step / n_steps)
+        gradients = _gradients(parameters, Z[part], offset[part], y[part], weight[part], rows.family)
+        optimizer.step(gradients, step / n_steps)
     weights = (parameters[0].T.astype(np.float64) / deviation) * used
     return weights, parameters[1].astype(np.float64) - weights @ mean
 
 
 def _gradients(
-    parameters: list[Singles], Z: Singles, offset: Singles, targets: Singles, weight: Singles, rows: Rows
+    parameters: list[Singles], Z: Singles, offset: Singles, y: Singles, weight: Singles, family: Family
 ) -> list[Singles]:
     W, b, V, c = parameters
     hidden = np.maximum(Z @ W + b, 0.0)
-    error = (rows.means(offset + hidden @ V + c) - targets) * weight / len(Z)
+    error = -family.pulls(y, offset + hidden @ V + c).astype(np.float32) * weight / len(Z)
     back = (error @ V.T) * (hidden > 0)
     return [Z.T @ back, back.sum(axis=0), hidden.T @ error, error.sum(axis=0)]
 
@@ -239,7 +245,7 @@ class _Rest:
         stacked: list[Any] = [None if each[0] is None else np.concatenate(each) for each in arrays]
         scores = np.concatenate([fits[max(k, 0)](part.X) for k, part in parts])
         fold = np.repeat([k for k, _ in parts], [len(part) for _, part in parts])
-        rows = Rows(n_classes=folds[0][0].n_classes, **dict(zip(names, stacked, strict=True)))
+        rows = Rows(family=folds[0][0].family, **dict(zip(names, stacked, strict=True)))
         return cls(rows, scores, fold, len(folds))
 
     def draw(self, count: int) -> _Rest:
@@ -252,17 +258,25 @@ class _Rest:
         return len(self.grow(knots, used, TRIAL_UNITS).b) > 0
 
     def grow(self, knots: tuple[Floats, ...], used: Bools, max_units: int | None = None) -> GrownUnits:
-        """Grow units of some of the inputs; the first fold judges them."""
+        """Grow units of some of the inputs; the first fold judges them.
+
+        Numbers of other families than the normal one are those of a Newton step: scores that rows would have, with
+        weights that their losses have there.
+        """
         from creases.growth import grow_units  # imports torch
 
         is_class = self.rows.n_classes > 0
+        curvatures = self.rows.family.curvatures(self.rows.y, self.scores)
+        y, weight = self.rows.y, self.rows.weight
+        if not is_class and not self.rows.family.is_quadratic:
+            y, weight = self.scores + self.rows.pulls(self.scores) / curvatures, weight * curvatures.mean(axis=1)
         folds = [np.flatnonzero(self.fold == k) for k in range(self.n_folds)]
         return grow_units(
             spread_inputs(self.rows.X, knots)[:, used],
-            self.rows.y[:, 0].astype(np.int64) if is_class else self.rows.y,
+            y[:, 0].astype(np.int64) if is_class else y,
             task="classification" if is_class else "regression",
             offset=self.scores,
-            weight=self.rows.weight,
+            weight=weight,
             held=folds[0],
             folds=folds,
             max_units=max_units,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from creases._engines import Engine
 from creases._typing import Floats
+from creases.tables._stages.families import Family, Targets
 from creases.tables._stages.rows import Rows
 from creases.tables._streaming.encoded import EncodedReader
 from creases.tables._streaming.passes import sum_blocks
@@ -20,9 +21,7 @@ class TrainReader:
     """Reads the rows to train on, or all."""
 
     encoded: EncodedReader
-    n_classes: int
-    center: Floats  #: (m,) of the scores
-    scale: Floats  #: (m,)
+    targets: Targets
     weights: Floats  #: (classes,) of a row of each class; one number for a regression
     has_test: bool = False  #: whether rows to test with are read too
 
@@ -38,11 +37,9 @@ class TrainReader:
             X, y = block.X[train], block.y[train]
             if not len(X):
                 continue
-            if self.n_classes:
-                weight = self.weights[y[:, 0].astype(np.int64)]
-            else:
-                y, weight = (y - self.center) / self.scale, np.full(len(y), self.weights[0])
-            yield Rows(X, y, weight, np.ones(len(y)), self.n_classes)
+            family = self.targets.family
+            weight = self.weights[y[:, 0].astype(np.int64)] if family.n_classes else np.full(len(y), self.weights[0])
+            yield Rows(X, self.targets.standardize(y), weight, np.ones(len(y)), family)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,24 +50,24 @@ class StreamedRows:
     engine: Engine
 
     @property
-    def n_classes(self) -> int:
-        """0 for a regression."""
-        return self.reader.n_classes
+    def targets(self) -> Targets:
+        """Their family and scaling."""
+        return self.reader.targets
 
     @property
-    def center(self) -> Floats:
-        """(m,) Centre of the scores."""
-        return self.reader.center
+    def family(self) -> Family:
+        """What the targets are."""
+        return self.targets.family
 
-    @property
-    def scale(self) -> Floats:
-        """(m,) Scale of the scores."""
-        return self.reader.scale
+    def with_targets(self, targets: Targets) -> StreamedRows:
+        """Return the same rows with another family or scaling."""
+        return replace(self, reader=replace(self.reader, targets=targets))
 
     @property
     def freedom(self) -> float:
         """Fraction of the scores that rows can tell."""
-        return 1.0 if self.n_classes <= 2 else (self.n_classes - 1) / self.n_classes
+        n_classes = self.family.n_classes
+        return 1.0 if n_classes <= 2 else (n_classes - 1) / n_classes
 
     def sum(self, function: Callable[[Rows], Any]) -> Any:
         """Return the sum of a function of blocks of rows, in the order of the files."""

@@ -25,6 +25,7 @@ from creases.tables._reading.table import choose_columns, doubtful_columns, make
 from creases.tables._reading.target import encode_target, label_kind
 from creases.tables._split.rows import class_weights, merge_duplicates
 from creases.tables._split.split import LARGE, CurveConfig, Keys, TableSplit, is_below, mix
+from creases.tables._stages.families import NORMAL, Classes, Targets
 from creases.tables._streaming import files as raw_cells
 from creases.tables._streaming.encoded import EncodedBlock, EncodedReader, encode_cells
 from creases.tables._streaming.files import TableFiles
@@ -213,6 +214,10 @@ def _whole_table(files: TableFiles, head: Head, reading: Mapping[str, Any]) -> P
 def _read_table(
     engine: Engine, files: TableFiles, path: Path, head: list[Column], reading: dict[str, Any], config: CurveConfig
 ) -> StreamedTable:
+    for name in ("weight", "exposure"):
+        if reading.get(name) is not None:
+            hint = "give more memory by max_memory, or a part of the rows"
+            raise InputError(name, "be given for a table that fits in memory", repr(reading[name]), hint)
     choice = {name: reading[name] for name in ("target", "inputs", "drop", "kinds")}
     position, kinds, uses = choose_columns(path, head, **choice)
     narrow, doubtful = (kinds, uses), doubtful_columns(head, kinds, uses, reading["missing"])
@@ -309,7 +314,8 @@ def _finish(
     if not n_classes:
         scores = center[-1:], np.where(deviation[-1:] < 1e-12 * max(abs(center[-1]), 1e-300), 1.0, deviation[-1:])
     own = weights * (draw.count.sum() / (weights @ draw.count))
-    rows = StreamedRows(TrainReader(reader, n_classes, *scores, own), engine)
+    targets = Targets(Classes(n_classes) if n_classes else NORMAL, *scores)
+    rows = StreamedRows(TrainReader(reader, targets, own), engine)
     ranges = np.stack([draw.low, draw.high], axis=1)
     is_constant = (ranges[:, 0] == ranges[:, 1]) | (deviation[:-1] == 0)
     n_train = int(draw.count.sum())

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from creases._text import common_decimals, format_fixed, format_percent, plural
+from creases._text import common_decimals, format_fixed, format_percent, format_value, plural
 from creases._typing import Floats
 from creases.tables._words.axes import feature_axis
 from creases.tables._words.column_text import column_graphs, level_values
 from creases.tables._words.curves import choose_places
 from creases.tables._words.model_text import opening_text
 from creases.tables._words.points import probability
-from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, ReadableModel, Terms, term_sizes, training_rows
+from creases.tables._words.terms import (
+    NEGLIGIBLE,
+    POINTS,
+    ColumnTerm,
+    ReadableModel,
+    Terms,
+    term_sizes,
+    training_rows,
+)
 
 #: Letters of a line, lines of two pages, and places of a plane's columns.
 WIDTH, LENGTH, PLACES = 100, 120, 6
@@ -94,7 +102,12 @@ def points_card(model: ReadableModel, *, X: Floats | None = None) -> PointsCard:
             entries += _plane_entries(terms, k - len(terms.columns))
     largest = max((float(np.ptp(entry.points)) for entry in entries), default=0.0)
     kept = tuple(entry for entry in entries if np.ptp(entry.points) > NEGLIGIBLE * largest)
-    return PointsCard(opening_text(terms), terms.intercept, terms.unit, kept, tuple(_notes(terms, kept)))
+    if not terms.is_factor:
+        return PointsCard(opening_text(terms), terms.intercept, terms.unit, kept, tuple(_notes(terms, kept)))
+    average = format_value(float(terms.predictions(terms.intercept)[0]), 4)
+    opening = f"{terms.target or 'prediction'}: {average}{terms.target_unit} times 2 for every 10 points of the sum:"
+    doubled = tuple(replace(entry, points=POINTS * entry.points) for entry in kept)
+    return PointsCard(opening, POINTS * terms.intercept, " points", doubled, tuple(_notes(terms, kept)))
 
 
 def _column_entries(terms: Terms, term: ColumnTerm) -> list[CardEntry]:

@@ -478,7 +478,8 @@ def _prediction(terms: Terms, x: Floats) -> str:
     """Return what an encoded row is predicted to be: ``yes 52 %``, or a value."""
     scores = terms.scores(x[None])
     if terms.classes is None:
-        return f"{terms.target or 'prediction'} {format_value(float(scores[0, 0]), 4)}{terms.unit}"
+        value = float(terms.predictions(scores)[0, 0])
+        return f"{terms.target or 'prediction'} {format_value(value, 4)}{terms.target_unit}"
     chances = probability(terms, scores)[0]
     k = int(chances[1] > terms.threshold) if terms.is_binary else int(chances.argmax())
     return f"{terms.labels[k]} {format_percent(float(chances[k]))}"

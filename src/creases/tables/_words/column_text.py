@@ -83,7 +83,7 @@ def column_graphs(terms: Terms, term: ColumnTerm) -> list[Graph]:
 
 
 def _single_text(terms: Terms, graph: Graph) -> str:
-    return curve_text(graph.knots, graph.values[:, 0], graph.axis, terms.unit)
+    return curve_text(graph.knots, graph.values[:, 0], graph.axis, terms.unit, terms.amount_text)
 
 
 def _levels_text(terms: Terms, levels: dict[str, Floats]) -> str:

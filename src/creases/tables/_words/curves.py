@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from creases._text import format_change
@@ -15,8 +17,12 @@ PIECES, PLACES = 3, 5
 FLAT, NEAR = 0.005, 0.03
 
 
-def curve_text(knots: Floats, values: Floats, axis: Axis, unit: str) -> str:
+def curve_text(
+    knots: Floats, values: Floats, axis: Axis, unit: str, change: Callable[[float], str] = format_change
+) -> str:
     """Return a piecewise-linear function with values (k,) at knots (k,) in words; "" if it is constant.
+
+    ``change`` writes what is added.
 
     Examples
     --------
@@ -28,13 +34,13 @@ def curve_text(knots: Floats, values: Floats, axis: Axis, unit: str) -> str:
     if not np.ptp(values) > 1e-12 * max(float(np.abs(values).max(initial=0.0)), 1e-300):
         return ""
     if axis.cycle:
-        return _extremes_text(np.array(axis.cycle), np.interp(axis.cycle, knots, values), axis, unit)
+        return _extremes_text(np.array(axis.cycle), np.interp(axis.cycle, knots, values), axis, unit, change)
     if axis.levels:
-        return places_text(np.array(axis.levels), np.interp(axis.levels, knots, values), axis, unit)
+        return places_text(np.array(axis.levels), np.interp(axis.levels, knots, values), axis, unit, change)
     knots, values = straighten(knots, values)
     if len(knots) - 1 > PIECES:
-        return places_text(knots, values, axis, unit)
-    return _slopes_text(knots, values, axis, unit)
+        return places_text(knots, values, axis, unit, change)
+    return _slopes_text(knots, values, axis, unit, change)
 
 
 def straighten(knots: Floats, values: Floats, share: float = 1e-9) -> tuple[Floats, Floats]:
@@ -58,16 +64,16 @@ def choose_places(knots: Floats, values: Floats, share: float, most: int = 1_000
     return kept
 
 
-def places_text(knots: Floats, values: Floats, axis: Axis, unit: str) -> str:
+def places_text(knots: Floats, values: Floats, axis: Axis, unit: str, change: Callable[[float], str]) -> str:
     """Return the values of a function at the places between which it is nearly straight."""
     kept = choose_places(knots, values, NEAR, PLACES)
-    shown = [f"{format_change(values[k])} {axis.at} {axis.place(knots[k])}" for k in kept]
+    shown = [f"{change(values[k])} {axis.at} {axis.place(knots[k])}" for k in kept]
     if unit:
         shown[0] = shown[0].replace(f" {axis.at} ", f"{unit} {axis.at} ", 1)
     return ", ".join(shown)
 
 
-def _slopes_text(knots: Floats, values: Floats, axis: Axis, unit: str) -> str:
+def _slopes_text(knots: Floats, values: Floats, axis: Axis, unit: str, change: Callable[[float], str]) -> str:
     """Return the slopes of a few pieces: ``-1.2 mpg per 100 lb up to 2,750 lb, -0.6 above``."""
     words, named = [], False
     last = len(knots) - 2
@@ -76,10 +82,10 @@ def _slopes_text(knots: Floats, values: Floats, axis: Axis, unit: str) -> str:
         if abs(rise) < FLAT * np.ptp(values):
             text = "flat"
         elif b - a < axis.step and last:  # too short for a slope: nearly a jump
-            words.append(f"{format_change(rise)}{'' if named else unit} from {axis.place(a)} to {axis.place(b)}")
+            words.append(f"{change(rise)}{'' if named else unit} from {axis.place(a)} to {axis.place(b)}")
             continue
         else:
-            text = format_change(rise / (b - a) * axis.step)
+            text = change(rise / (b - a) * axis.step)
             text += "" if named else f"{unit} per {axis.step_name}"
             named = True
         if last and k == last:
@@ -90,8 +96,8 @@ def _slopes_text(knots: Floats, values: Floats, axis: Axis, unit: str) -> str:
     return ", ".join(words)
 
 
-def _extremes_text(places: Floats, values: Floats, axis: Axis, unit: str) -> str:
+def _extremes_text(places: Floats, values: Floats, axis: Axis, unit: str, change: Callable[[float], str]) -> str:
     """Return where a function of months, weekdays or hours is lowest and highest."""
     low, high = int(values.argmin()), int(values.argmax())
-    lowest = f"lowest {axis.at} {axis.place(places[low])} ({format_change(values[low])}{unit})"
-    return f"{lowest}, highest {axis.at} {axis.place(places[high])} ({format_change(values[high])})"
+    lowest = f"lowest {axis.at} {axis.place(places[low])} ({change(values[low])}{unit})"
+    return f"{lowest}, highest {axis.at} {axis.place(places[high])} ({change(values[high])})"

@@ -105,7 +105,9 @@ def certify_model(
     what = terms.target or "the prediction"
     if terms.classes is not None:
         what = f"probability of {terms.labels[1]}" if terms.is_binary else terms.target
-    return ModelFacts(what, "" if terms.classes is not None else terms.unit, monotone, low, high, exact, stability)
+    return ModelFacts(
+        what, "" if terms.classes is not None else terms.target_unit, monotone, low, high, exact, stability
+    )
 
 
 def curve_directions(terms: Terms) -> dict[str, Direction]:
@@ -143,17 +145,31 @@ def _prove_directions(
 
 
 def _is_shown_by_curve(terms: Terms, term: ColumnTerm, direction: Direction) -> bool:
-    """Return whether the curve of a column that is one number and in no plane or unit rises or falls everywhere.
+    """Return whether curve and planes of a column that is one number, and in no unit, rise or fall everywhere.
 
-    Between its knots it is straight, and all else is constant in the column: the order of its values is a proof.
+    Between its knots a curve is straight, and a plane has one of finitely many slopes, whatever the other column is:
+    where the slope of the curve with the least of each plane is never negative, this is a proof.
     """
-    if len(term.numbers) != 1 or terms.model.units is not None:
+    if len(term.numbers) != 1:
         return False
-    _, feature = term.numbers[0]
-    if any(feature.name in each for plane in terms.model.planes for each in plane.features):
+    (j, feature), model = term.numbers[0], terms.model
+    if model.units is not None and (model.units.weights[:, j].any() or j in model.units.margins):
         return False
-    rises = np.diff(terms.model.curves[feature.name].values[:, 0])
-    return bool((rises >= 0).all() if direction == "rising" else (rises <= 0).all())
+    curve, planes = model.curves[feature.name], [each for each in model.planes if j in each.hinges.knots]
+    sign = 1.0 if direction == "rising" else -1.0
+    places = [curve.knots, *(each.hinges.knots[j] for each in planes)]
+    knots = np.unique(np.concatenate([*places, *(each.margins[j].knots for each in planes if j in each.margins)]))
+    least = sign * _piece_slopes(curve(knots)[:, 0], knots)
+    for plane in planes:
+        if j in plane.margins:
+            least += sign * _piece_slopes(plane.margins[j](knots)[:, 0], knots)
+        for _, patterns in plane.hinges.slope_patterns(j, knots):
+            least += [float((sign * pattern @ plane.weights[:, 0]).min()) for pattern in patterns]
+    return bool((least >= 0).all())
+
+
+def _piece_slopes(values: Floats, knots: Floats) -> Floats:
+    return np.asarray(np.diff(values) / np.diff(knots))
 
 
 def _prove_range(terms: Terms, model: Any, ranges: InputRanges, budget: float) -> tuple[float, float, bool]:
@@ -196,5 +212,5 @@ def _sum_ranges(terms: Terms, ranges: InputRanges) -> tuple[float, float, bool]:
 def _as_prediction(terms: Terms, ends: Floats) -> tuple[float, float]:
     """Return the least and the largest prediction (2, 1), widened by rounding; as probabilities with two classes."""
     ends = ends + ROUNDING * np.abs(ends) * [[-1.0], [1.0]]
-    low, high = (probability(terms, ends)[:, 1] if terms.is_binary else ends[:, 0]).tolist()
+    low, high = (probability(terms, ends)[:, 1] if terms.is_binary else terms.predictions(ends)[:, 0]).tolist()
     return low, high

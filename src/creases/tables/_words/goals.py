@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import inf, log
+from math import exp, inf, isinf, log, nextafter
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from creases._text import format_value
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.tables._words.terms import POINTS, Terms
+
+#: A score that no row has.
+NEVER = 1e300
 
 _NUMBER = r"[+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _BOUND = re.compile(rf"\s*(>=|<=|>|<|≥|≤)\s*({_NUMBER})\s*")
@@ -33,7 +36,8 @@ class Goal:
         For more than two classes each row is how far the class is ahead of another one.
         """
         if terms.classes is None:
-            rows = [(1.0, self.low), (-1.0, -self.high)]
+            low, high = (_score(terms, self.low, 1.0), _score(terms, self.high, -1.0))
+            rows = [(1.0, low), (-1.0, -high)]
             kept = [(sign, end) for sign, end in rows if np.isfinite(end)]
             return np.array([[sign] for sign, _ in kept]), np.array([end for _, end in kept])
         if terms.is_binary:
@@ -65,11 +69,31 @@ def parse_goal(terms: Terms, text: str) -> Goal:
         value = _number(bound[2])
         low, high = (value, inf) if bound[1] in (">=", ">", "≥") else (-inf, value)
         words = "at least" if high == inf else "at most"
-        return Goal(f"{terms.target} {words} {format_value(value)}{terms.unit}".lstrip(), 0, low, high)
+        return Goal(f"{terms.target} {words} {format_value(value)}{terms.target_unit}".lstrip(), 0, low, high)
     if between and _number(between[1]) < _number(between[2]):
         low, high = _number(between[1]), _number(between[2])
-        return Goal(f"{terms.target} {format_value(low)} to {format_value(high)}{terms.unit}".lstrip(), 0, low, high)
+        return Goal(
+            f"{terms.target} {format_value(low)} to {format_value(high)}{terms.target_unit}".lstrip(), 0, low, high
+        )
     raise InputError("to", "be a bound such as '>= 30', '<= 12' or '20 to 30'", repr(text))
+
+
+def _score(terms: Terms, value: float, sign: float) -> float:
+    """Return the score from which on (``sign`` 1), or up to which (-1), predictions are at least or at most a value.
+
+    Under a logarithmic link these are positive and at most ``largest``: a value beyond them is reached by all scores,
+    which gives infinity, or by none.
+    """
+    if not terms.is_factor or isinf(value):
+        return value
+    if value <= 0 if sign > 0 else value >= terms.model.largest:
+        return -sign * inf
+    if value > terms.model.largest or value <= 0:
+        return sign * NEVER
+    score = log(value)
+    while sign * exp(score) < sign * value:  # rounding may leave the prediction short of it
+        score = nextafter(score, sign * inf)
+    return score
 
 
 def _number(text: str) -> float:

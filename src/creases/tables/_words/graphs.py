@@ -92,7 +92,7 @@ def pair_graph(terms: Terms, k: int, size: float, X: Floats | None) -> PairGraph
     sides = [_side(terms, plane, features) for features in plane.features]
     rows = np.zeros((0, 2)) if X is None else np.stack([_row_values(side, X) for side in sides], axis=1)
     name = terms.plane_name(k).removesuffix(" together")
-    return PairGraph(name, terms.outputs, terms.unit.strip(), size, sides[0], sides[1], rows, terms, plane)
+    return PairGraph(name, terms.outputs, terms.graph_unit, size, sides[0], sides[1], rows, terms, plane)
 
 
 def _side(terms: Terms, plane: Plane, names: tuple[str, ...]) -> Side:
@@ -239,7 +239,7 @@ def _number_graph(terms: Terms, term: ColumnTerm, graph: Graph, size: float, X: 
         input=terms.encoding.features[j].name if same and _is_curve(terms, j, graph.values) else "",
         label=part + term.column.name,
         outputs=terms.outputs,
-        unit=terms.unit.strip(),
+        unit=terms.graph_unit,
         size=_mean_size(graph, rows) if graph.name else size,
         knots=graph.knots,
         values=graph.values,
@@ -284,7 +284,7 @@ def _level_graph(terms: Terms, term: ColumnTerm, size: float, X: Floats | None) 
         term.name,
         term.column.name,
         terms.outputs,
-        terms.unit.strip(),
+        terms.graph_unit,
         size,
         tuple(names[k] for k in order),
         values[order],

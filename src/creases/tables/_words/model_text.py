@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from creases._text import format_change, format_percent, format_value, plural
+from creases._text import format_percent, format_value, plural
 from creases._typing import Floats
 from creases.tables._encoding.encoding import Feature, number_encoding
 from creases.tables._stages.model import Reason, Units
@@ -19,6 +19,7 @@ from creases.tables._words.terms import (
     NEGLIGIBLE,
     ReadableModel,
     Terms,
+    factor_text,
     part_name,
     plain_name,
     term_sizes,
@@ -133,6 +134,8 @@ def _reason_text(terms: Terms, reason: Reason, there: str) -> str:
     output = int(np.abs(reason.errors).argmax())
     what = f" in {terms.outputs[output]}" if len(reason.errors) > 1 else ""
     size = format_value(abs(reason.errors[output]), DIGITS)
+    if terms.is_factor:
+        size = factor_text(abs(reason.errors[output])).removeprefix("+")
     return f"{which} {was} predicted {size}{terms.unit} too {'low' if reason.errors[output] > 0 else 'high'}{what}"
 
 
@@ -172,8 +175,9 @@ def describe_model(model: ReadableModel, *, X: Floats | None = None, max_lines: 
     texts = [f"{name}{kinds.get(name, '')}: {text}" for _, name, text in lines[:max_lines]]
     rest = lines[max_lines:]
     if rest:
-        largest = format_value(max(float(size) for size, _, _ in rest), 2)
-        texts.append(f"{plural(len(rest), 'smaller effect')}: at most {largest}{terms.unit} on average")
+        size = max(float(size) for size, _, _ in rest)
+        largest = factor_text(size) if terms.is_factor else f"{format_value(size, 2)}{terms.unit}"
+        texts.append(f"{plural(len(rest), 'smaller effect')}: at most {largest} on average")
     return [opening_text(terms), *texts, *unit_texts(terms), *_column_notes(model), *getattr(model, "notes", ())]
 
 
@@ -189,8 +193,9 @@ def _column_notes(model: ReadableModel) -> list[str]:
 def opening_text(terms: Terms) -> str:
     """Return what the lines of a model add to: its prediction for the average row."""
     if terms.classes is None:
-        average = ", ".join(format_value(float(value), 3) for value in terms.intercept)
-        return f"{terms.target or 'prediction'}: {average}{terms.unit} for the average row, and from each column:"
+        average = ", ".join(format_value(float(value), 3) for value in terms.predictions(terms.intercept))
+        what = f"{terms.target or 'prediction'}: {average}{terms.target_unit} for the average row"
+        return f"{what}; each column multiplies it:" if terms.is_factor else f"{what}, and from each column:"
     chance = probability(terms, terms.intercept[None])[0]
     if terms.is_binary:
         what = f"probability of {terms.labels[1]}: {format_percent(chance[1])} for the average row"
@@ -216,9 +221,9 @@ def _range_text(values: Floats, terms: Terms) -> str:
     low, high = float(values.min()), float(values.max())
     if not high > low:
         return ""
-    if max(-low, high) <= 1.25 * min(-low, high):
+    if not terms.is_factor and max(-low, high) <= 1.25 * min(-low, high):
         return f"up to ±{format_value(max(-low, high), 2)}{terms.unit}"
-    return f"{format_change(low)} to {format_change(high)}{terms.unit}"
+    return f"{terms.amount_text(low)} to {terms.amount_text(high)}{terms.unit}"
 
 
 # A grown network in the words that curves have: what each column adds, and what it could add at most.
@@ -235,6 +240,11 @@ class NetworkTerms(Terms):
         """Return the terms of a grown network."""
         encoding = model.encoding or number_encoding(model.features, np.zeros(len(model.features)))
         return cls(model, encoding, model.classes, plain_name(model.target), model.threshold)
+
+    @property
+    def is_factor(self) -> bool:
+        """Whether terms multiply the prediction: they add to it."""
+        return False
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from creases._typing import Floats
 from creases._validation import check_vector
 from creases.tables._words.column_text import cell_text
 from creases.tables._words.points import probability, share_probability
-from creases.tables._words.terms import Terms
+from creases.tables._words.terms import Terms, factor_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ class Effect:
 
     name: str  #: the column, or the columns of a plane
     cell: str  #: what the row has there; "" for a plane and units
-    amount: float  #: in the target's units, or in points for the class explained; NaN for more than two classes
+    amount: float  #: in the target's units or to its logarithm, or in points; NaN for more than two classes
     share: float  #: of the probability of the class explained; NaN for a regression
 
 
@@ -56,6 +56,7 @@ class RowExplanation:
     probability: float
     probabilities: tuple[tuple[str, float], ...]  #: of all classes
     threshold: float
+    is_factor: bool = False  #: whether start, amounts and total are logarithms: effects multiply
 
     def lines(self) -> list[str]:
         """Return the explanation as lines of text."""
@@ -67,6 +68,7 @@ class RowExplanation:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, ready for JSON."""
         numbers = {"start": self.start, "total": self.total} if np.isfinite(self.total) else {}
+        numbers |= {"link": "log"} if self.is_factor else {}
         chances: dict[str, Any] = {}
         if self.probabilities:
             chances = {
@@ -161,14 +163,16 @@ def explain_row(model: Any, x: Floats, *, name: str = "this row", truth: str = "
         float(chance[k]) if len(chance) else np.nan,
         tuple(zip(terms.classes or (), chance.tolist(), strict=True)),
         terms.threshold,
+        terms.is_factor,
     )
 
 
 def _prediction(terms: Terms, total: Floats, chance: Floats) -> str:
     """Return the predicted class or value as text."""
     if terms.classes is None:
-        digits = max(4, len(f"{abs(total[0]):.0f}"))
-        return f"{format_value(float(total[0]), digits)}{terms.unit}"
+        value = float(terms.predictions(total)[0])
+        digits = max(4, len(f"{abs(value):.0f}"))
+        return f"{format_value(value, digits)}{terms.target_unit}"
     if terms.is_binary:
         return terms.classes[int(chance[1] > terms.threshold)]
     return terms.classes[int(chance.argmax())]
@@ -202,7 +206,10 @@ def _table(row: RowExplanation) -> list[str]:
     columns = [[name for name, _, _ in body]]
     if row.probabilities:
         columns.append(_align([100 * share for _, _, share in body], 1, " %", sign=False))
-    if has_points:
+    if row.is_factor:
+        factors = [factor_text(amount) for _, amount, _ in body[1:-1]]
+        columns.append([format_value(np.exp(row.start), 4), *factors, row.predicted])
+    elif has_points:
         decimals = common_decimals([e.amount for e in row.effects[:n]] or [row.total])
         columns.append(_align([amount for _, amount, _ in body], decimals, row.unit, sign=bool(row.probabilities)))
     widths = [max(map(len, column)) for column in columns]

@@ -25,6 +25,7 @@ class Stability:
     stable: Bools  #: (n,) rows whose decision provably cannot change; of a regression all False
     changed: Bools  #: (n,) rows for which a change of the decision was found; the others are undecided
     change: Floats  #: (n,) of a regression: the prediction changes by no more than this; else NaN
+    is_relative: bool = False  #: whether changes are in per cent of the prediction
 
     def sentence(self, unit: str) -> str:
         """Return what is known, in words."""
@@ -32,6 +33,7 @@ class Stability:
         within = f"while every number changes by up to {step}"
         n = len(self.stable)
         if np.isfinite(self.change).all() and n:
+            unit = " %" if self.is_relative else unit
             typical, most = (f"{format_value(value, 3)}{unit}" for value in (np.median(self.change), self.change.max()))
             return f"{within[0].upper()}{within[1:]}, predictions change by at most {most}, half by at most {typical}."
         share, lost = 100 * self.stable.mean(), 100 * self.changed.mean()
@@ -52,7 +54,8 @@ def measure_stability(terms: Terms, X: Floats, ranges: InputRanges, reach: float
     if terms.classes is None:
         (rise, _), (fall, _) = (_lowest_change(terms, X, low, high, sign) for sign in (-np.ones(1), np.ones(1)))
         change = np.maximum(-rise, -fall)
-        return Stability(reach, np.zeros(len(X), bool), np.zeros(len(X), bool), change * (1 + ROUNDING))
+        change = (100 * np.expm1(change) if terms.is_factor else change) * (1 + ROUNDING)
+        return Stability(reach, np.zeros(len(X), bool), np.zeros(len(X), bool), change, terms.is_factor)
     stable, changed = np.ones(len(X), bool), np.zeros(len(X), bool)
     for i in range(len(X)):
         row = slice(i, i + 1)

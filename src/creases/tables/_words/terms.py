@@ -6,17 +6,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log
+from math import exp, expm1, log
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._text import format_change, plural, short_names
+from creases._text import format_change, format_value, plural, short_names
 from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.tables._encoding.encoding import ColumnEncoding, Feature, TableEncoding, number_encoding
 from creases.tables._reading.times import CYCLES, FEW_DAYS
+from creases.tables._stages.families import apply_link
 from creases.tables._stages.model import CurveModel
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ POINTS = DOUBLING / log(2.0)
 
 #: Points beyond which a class is as good as certain or excluded: odds of about a million to one.
 DECISIVE = 200.0
+
+#: Factors up to this one, or its inverse, are told in per cent.
+FACTOR = 1.5
 
 #: Terms that change the prediction by less than this share of the largest count as constant.
 NEGLIGIBLE = 1e-6
@@ -94,8 +98,9 @@ class ColumnTerm:
 class Terms:
     """A model of curves with the columns, classes and units of its table.
 
-    What each term adds is in the units of the target. Of two classes it is in points for the second one, of more
-    classes in points for each, above their mean: ten points double the odds.
+    What each term adds is in the units of the target, or with a logarithmic link to its logarithm, so that it
+    multiplies the prediction. Of two classes it is in points for the second one, of more classes in points for each,
+    above their mean: ten points double the odds.
     """
 
     model: CurveModel
@@ -139,6 +144,24 @@ class Terms:
         return f"{' and '.join(parts)} together"
 
     @property
+    def is_factor(self) -> bool:
+        """Whether what terms add are logarithms of factors of the prediction."""
+        return self.model.link == "log"
+
+    def predictions(self, scores: Floats) -> Floats:
+        """Return what scores (..., m), in the units of the terms, stand for: values; points stay points."""
+        return apply_link(scores, "log", self.model.largest) if self.is_factor else scores
+
+    def amount_text(self, value: float) -> str:
+        """Return what is added with its sign, or the factor that it stands for: ``+12 %``, ``x 1.8``."""
+        return factor_text(value) if self.is_factor else format_change(value)
+
+    @property
+    def graph_unit(self) -> str:
+        """What the values of a graph are measured in; "" where it is the target, whose unit is not known."""
+        return f"log {self.target}".rstrip() if self.is_factor else self.unit.strip()
+
+    @property
     def is_binary(self) -> bool:
         """Whether the model decides between two classes."""
         return self.classes is not None and len(self.classes) == 2
@@ -161,6 +184,11 @@ class Terms:
         """What the terms are measured in, with a space before it; "" where it is not known."""
         if self.classes is not None:
             return " points"
+        return "" if self.is_factor else self.target_unit
+
+    @property
+    def target_unit(self) -> str:
+        """The unit of the target, with a space before it; "" where it is not known."""
         unit = next((c.kind.unit for c in self.encoding.columns if c.use == "target"), "")
         return f" {unit}" if unit else ""
 
@@ -243,7 +271,7 @@ class Terms:
         """Return what is added with its sign; of points no more than odds of a million to one."""
         if self.classes is not None and abs(value) > DECISIVE:
             return f"{'under -' if value < 0 else 'over +'}{DECISIVE:.0f}"
-        return format_change(value)
+        return self.amount_text(value)
 
     def is_decisive(self, term: ColumnTerm) -> bool:
         """Return whether a column of numbers can move the odds of a class by more than a million to one."""
@@ -255,6 +283,19 @@ class Terms:
             return np.asarray(np.abs(self.contributions(X)).max(axis=2).mean(axis=0))
         rest = len(self.names) - len(self.columns)
         return np.concatenate([self.spans / 4, np.zeros(rest)])
+
+
+def factor_text(value: float) -> str:
+    """Return the factor that adding to a logarithm is: in per cent while it is small.
+
+    Examples
+    --------
+    >>> factor_text(log(1.12)), factor_text(log(1.8)), factor_text(log(0.4))
+    ('+12 %', 'x 1.8', 'x 0.4')
+    """
+    if abs(value) < log(FACTOR):
+        return f"{format_change(100 * expm1(value))} %"
+    return f"x {format_value(exp(min(value, 700.0)), 2)}"
 
 
 def training_rows(model: ReadableModel) -> Floats | None:
