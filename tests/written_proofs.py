@@ -109,6 +109,6 @@ def ask(seed: int, budget: float = 2.0) -> Iterator[Answer]:
             weight.mul_(1 + 1e-3 * torch.randn_like(weight))
     other = creases.read(model, (len(box),))
     largest = largest_difference(net, other, box, budget=budget)
-    yield Answer("largest difference", seed, True, largest.proof, "", (net, other))
+    yield Answer("largest difference", seed, True, largest.proof, largest.proof_note, (net, other))
     alike = compare_decisions(net, other, box, budget=budget)
-    yield Answer("decisions", seed, alike.verdict != "unknown", alike.proof, "", (net, other))
+    yield Answer("decisions", seed, alike.verdict != "unknown", alike.proof, alike.proof_note, (net, other))

@@ -82,16 +82,17 @@ class Domain:
         return maximize_in(self.box, self.A, self.b, np.atleast_2d(c), np.zeros(1) if constant is None else constant)
 
     def inner_point(self) -> Floats | None:
-        """Return a point strictly inside of all rows and of the box; None if none is known."""
+        """Return a point strictly inside of all rows and, where it has a width, of the box; None if none is known."""
         if self.is_box:
             return self.middle
         size = np.abs(self.A) @ np.ptp(self.box, axis=1)
-        rows = np.vstack([-self.A, np.eye(len(self.box)), -np.eye(len(self.box))])
-        width = np.ptp(self.box, axis=1)
-        scale = np.concatenate([np.where(size > 0, size, 1.0), width, width])
-        limits = np.concatenate([self.b, -self.box[:, 0], self.box[:, 1]])
+        free = self.box[:, 0] < self.box[:, 1]
+        eye, (low, high) = np.eye(len(self.box))[free], self.box[free].T
+        rows = np.vstack([-self.A, eye, -eye])
+        scale = np.concatenate([np.where(size > 0, size, 1.0), high - low, high - low])
+        limits = np.concatenate([self.b, -low, high])
         _, x = maximize_in(self.box, self.A, self.b, rows / scale[:, None], limits / scale)
-        if x is None or not ((self.box[:, 0] < x) & (x < self.box[:, 1])).all():
+        if x is None or not ((low < x[free]) & (x[free] < high)).all():
             return None
         return (
             x

@@ -16,7 +16,7 @@ from creases.certify._exact import exact_outputs
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective
-from creases.certify.differences._joint import as_pair, join_networks
+from creases.certify.differences._joint import NO_TREE, as_pair, join_networks
 from creases.certify.proofs import Proof
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, DecisionsStatement, Leaf
@@ -41,6 +41,13 @@ class DecisionComparison:
     witness: Floats | None = None  #: (n_in,) an input that both decide differently
     classes: tuple[int, int] | None = None  #: that a and b decide for there
     proof: Proof | None = None  #: for ``creases check``; None for an unknown verdict
+
+    @property
+    def proof_note(self) -> str:
+        """Why there is no proof; "" if there is one."""
+        if self.proof is not None:
+            return ""
+        return "nothing was decided" if self.verdict == "unknown" else NO_TREE
 
     def __str__(self) -> str:
         if self.classes is not None:

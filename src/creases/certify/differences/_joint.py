@@ -16,6 +16,9 @@ from creases._typing import Ints
 from creases.errors import InputError
 from creases.network import Network, as_network
 
+#: Why an answer that a search showed has no proof.
+NO_TREE = "the search that showed it recorded no tree, or its bounds are infinite"
+
 
 def join_networks(a: Network, b: Network) -> Network:
     """Return one network with the outputs of a, then those of b, flattened: (m_a + m_b,).

@@ -17,7 +17,7 @@ from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective
 from creases.certify._output_search import search_largest_outputs, start_points
 from creases.certify.differences._bounds import DifferenceBounds, has_same_architecture, rounding_error
-from creases.certify.differences._joint import as_pair, subtract_networks
+from creases.certify.differences._joint import NO_TREE, as_pair, subtract_networks
 from creases.certify.proofs import Proof
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, DifferenceEntry, DifferencesStatement
@@ -46,6 +46,7 @@ class LargestDifference:
     where: Floats  #: (m, n_in)
     upper: Floats  #: (m,) proved: no input of the box has more
     proof: Proof | None = None  #: of what branch and bound showed, for ``creases check``; None without it
+    proof_note: str = "bounds of the whole box record no tree; give a budget"  #: why there is no proof; "" with one
 
     @property
     def exact(self) -> Bools:
@@ -204,7 +205,8 @@ def _tighten(
                 lower[j], where[j] = extreme.lower, extreme.where
         upper[j] = min(upper[j], most)
         trees[int(j)] = most, parts
-    return LargestDifference(lower, where, upper, _proof(a, b, box, lower, where, trees))
+    proof = _proof(a, b, box, lower, where, trees)
+    return LargestDifference(lower, where, upper, proof, NO_TREE if proof is None else "")
 
 
 def _proof(
@@ -215,8 +217,8 @@ def _proof(
     where: Floats,
     trees: dict[int, tuple[float, list[Any]]],
 ) -> Proof | None:
-    """Return the proof of what branch and bound showed; None where a tree is missing."""
-    if any(part is None for _, parts in trees.values() for part in parts):
+    """Return the proof of what branch and bound showed; None where a tree is missing or a bound infinite."""
+    if any(part is None or not np.isfinite(most) for most, parts in trees.values() for part in parts):
         return None
     entries, proofs = [], []
     for j, (most, parts) in sorted(trees.items()):

@@ -125,6 +125,8 @@ class VerifyStatement:
     verdict: Literal["holds", "violated"]
     cases: tuple[CaseSet, ...]
     point: Point | None = None  #: of a violation
+    integer: tuple[int, ...] = ()  #: only inputs whose columns here are whole numbers
+    one_hot: tuple[tuple[int, ...], ...] = ()  #: only inputs with one 1 and else 0 in each group of columns
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,8 @@ class HoldsStatement:
     always: int | None = None
     outputs: OutputRows | None = None
     point: Point | None = None  #: of a violation
+    integer: tuple[int, ...] = ()  #: as for cases
+    one_hot: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class TreeRecord:
     """
 
     def __init__(self, roots: int = 1) -> None:
-        self._nodes: list[Split | Leaf | None] = [None] * roots
+        self._nodes: list[Split | Leaf | Tree | None] = [None] * roots
         self._children: dict[int, tuple[int, int]] = {}
 
     def __len__(self) -> int:
@@ -42,8 +42,8 @@ class TreeRecord:
         self._children[node] = first, first + 1
         return first, first + 1
 
-    def close(self, node: int, leaf: Leaf) -> None:
-        """Make an open node a leaf."""
+    def close(self, node: int, leaf: Leaf | Tree) -> None:
+        """Make an open node a leaf, or put a whole tree there."""
         self._nodes[node] = leaf
 
     def graft(self, part: TreeRecord, roots: Sequence[int]) -> list[int]:
@@ -63,12 +63,13 @@ class TreeRecord:
 
     def tree(self) -> Tree:
         """Return the tree, in preorder; no node may be open."""
-        nodes, stack = [], [0]
+        nodes: list[Split | Leaf] = []
+        stack = [0]
         while stack:
             number = stack.pop()
             node = self._nodes[number]
             if node is None:
                 raise RequestError(f"node {number} of the tree is open; close it before the tree is stored")
-            nodes.append(node)
+            nodes += node if isinstance(node, tuple) else (node,)
             stack.extend(reversed(self._children.get(number, ())))
         return tuple(nodes)

@@ -93,9 +93,9 @@ def _place(domain: Domain | CaseSet) -> str:
     return _box(domain.box) + (f" with {_rows(domain.A, domain.b, 'x')}" if len(domain.b) else "")
 
 
-def _allowed(statement: NearestStatement) -> str:
-    """Return which inputs a nearest change may be."""
-    parts = [f"allowed are inputs of {_box(statement.box)}"]
+def _columns(statement: VerifyStatement | HoldsStatement | NearestStatement) -> list[str]:
+    """Return what columns of an input must be: whole numbers, one 1 in each group."""
+    parts = []
     if statement.integer:
         numbers = ", ".join(map(str, statement.integer[:SHOWN])) + (", ..." if len(statement.integer) > SHOWN else "")
         single = len(statement.integer) == 1
@@ -105,7 +105,13 @@ def _allowed(statement: NearestStatement) -> str:
         parts.append(f"one of inputs {numbers} is 1, the others 0")
     if len(statement.one_hot) > LINES:
         parts.append(f"{len(statement.one_hot) - LINES} more groups")
-    return "; ".join(parts)
+    return parts
+
+
+def _whose(statement: VerifyStatement | HoldsStatement) -> str:
+    """Return what is asked of columns as a part of a sentence, in parentheses."""
+    parts = _columns(statement)
+    return f" (only inputs where {'; '.join(parts)})" if parts else ""
 
 
 # -- statements -------------------------------------------------------------------------------------------------------
@@ -119,14 +125,14 @@ def _verify(statement: VerifyStatement) -> str:
     ]
     if len(statement.cases) > LINES:
         lines.append(f"{len(statement.cases) - LINES} more")
-    named = "; or ".join(lines)
+    named = "; or ".join(lines) + _whose(statement)
     if statement.verdict == "holds":
         return f"the property holds: no input is in any of its {cases}" + (f": {named}" if named else "")
     return f"the property is violated: the input {_numbers(statement.point)} is in one of its {cases}: {named}"
 
 
 def _holds(statement: HoldsStatement) -> str:
-    place, rows = _place(statement.domain), statement.outputs
+    place, rows = _place(statement.domain) + _whose(statement), statement.outputs
     limits = "" if rows is None else _rows(rows.C, rows.d, "y")
     if statement.verdict == "violated":
         if rows is not None:
@@ -201,7 +207,7 @@ def _nearest(statement: NearestStatement) -> str:
     if statement.point is not None:
         where = f"{statement.norm} distance {_number(statement.distance)}{'' if statement.lower_bound else weights}"
         first += f"; {_numbers(statement.point)} has {what} or ties, at {where} or less"
-    return f"{first}; {_allowed(statement)}"
+    return "; ".join([first, f"allowed are inputs of {_box(statement.box)}", *_columns(statement)])
 
 
 def _differences(statement: DifferencesStatement) -> str:

@@ -25,6 +25,7 @@ from creases.certify._maximize.one_layer import is_made_for
 from creases.certify._maximize.queue_search import QueueSearch
 from creases.certify._maximize.search import Limits, open_search, sample_points
 from creases.certify._maximize.tree_search import TreeSearch
+from creases.certify._whole_numbers import Columns, maximize_over_columns
 from creases.certify.proofs._format import ClaimProof, Leaf, Split
 from creases.certify.properties._property import Case
 from creases.certify.properties._verdict import Verdict
@@ -35,6 +36,9 @@ MAX_INPUTS = 12
 
 #: The most units of networks for which sides of units are split after boxes, and the share of the time for boxes.
 MAX_UNITS, BOX_TIME = 64, 0.3
+
+#: The largest number below 0.
+BELOW = float(np.nextafter(0.0, -1.0))
 
 Tree = tuple[Split | Leaf, ...]
 
@@ -88,6 +92,32 @@ def conclude(
         return Verdict("unknown", seconds=seconds, detail=f"{answers.unknown} of {len(cases)} cases undecided"), None
     proofs = tuple(ClaimProof(("case", k), tree) for k, tree in sorted(answers.trees.items()) if tree is not None)
     return Verdict("holds", seconds=seconds), proofs if len(proofs) == len(cases) else None
+
+
+def decide_cases_over_columns(
+    net: Network, cases: Sequence[Case], columns: Columns, budget: float, progress: Progress | None
+) -> tuple[Verdict, tuple[ClaimProof, ...] | None]:
+    """Return what :func:`decide_cases` does, of inputs with whole numbers and one-hot groups."""
+    report = progress or (lambda what, done, total: None)
+    begin = time.monotonic()
+    unknown = 0
+    trees: dict[int, Tree | None] = {}
+    for k, case in enumerate(cases):
+        report("deciding cases", k, len(cases))
+        now = time.monotonic()
+        until = now + max(begin + budget - now, 0.0) / (len(cases) - k)
+        has_rows = len(case.d) > 0
+        work, rows = _rows(net, case) if has_rows else (net, np.zeros((1, net.n_out)))  # any allowed input is in it
+        objective, domain = LeastRow(work, rows, case.d if has_rows else np.zeros(1)), Domain(case.box, case.A, case.b)
+        limits = Limits(until, stop_above=BELOW, stop_below=BELOW)
+        found = maximize_over_columns(objective, domain, columns, limits, lambda value: value >= 0)
+        if found.lower >= 0:
+            return conclude(net, cases, Answers(found.where), begin)
+        if found.upper < 0:
+            trees[k] = found.tree if has_rows else None
+        else:
+            unknown += 1
+    return conclude(net, cases, Answers(None, unknown, trees), begin)
 
 
 class BoxSearch(NamedTuple):
@@ -218,15 +248,15 @@ def open_case(net: Network, case: Case, *, keep_tree: bool) -> OpenCase | Decisi
     whole = Domain(case.box, case.A, case.b)
     domain = whole
     if len(case.b):
-        if whole.maximize(np.zeros(net.n_in))[0] == -np.inf:
+        needs_tree = keep_tree and len(case.d)  # a search shows that no input has the rows
+        if not needs_tree and whole.maximize(np.zeros(net.n_in))[0] == -np.inf:
             return Decision()
         domain = whole if keep_tree else shrink(whole)  # a proof is about the whole box
     start = sample_points(domain)
     if not len(case.d):
         return Decision(start[0]) if len(start) else Decision(is_open=True)
     work, rows = _rows(net, case)
-    below = float(np.nextafter(0.0, -1.0))
-    limits = Limits(np.inf, stop_above=below, stop_below=below)
+    limits = Limits(np.inf, stop_above=BELOW, stop_below=BELOW)
     search = open_search(LeastRow(work, rows, case.d), domain, limits, lambda what, done, total: None)
     return OpenCase(search, start, whole, domain is whole and search.has_proof)
 

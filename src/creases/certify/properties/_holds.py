@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
+from creases._arguments import check_arguments
+from creases._schema import INTEGER, sequence
 from creases._typing import Floats, Progress
 from creases._validation import check_index, check_number, check_numbers, check_vector
-from creases.certify._maximize.domain import check_domain
-from creases.certify.proofs._format import HoldsStatement, OutputRows
-from creases.certify.properties._claims import Claim, decide_claims
+from creases.certify._maximize.domain import Domain, check_domain
+from creases.certify._maximize.objectives import LeastRow
+from creases.certify._maximize.search import Limits, maximize_objective, sample_points
+from creases.certify._whole_numbers import Columns, check_columns, check_values, maximize_over_columns
+from creases.certify.proofs._digest import make_proof
+from creases.certify.proofs._format import ClaimProof, HoldsStatement, OutputRows
+from creases.certify.properties._case_search import BELOW
 from creases.certify.properties._verdict import Verdict
 from creases.errors import InputError
-from creases.network import NetworkLike, as_network
+from creases.network import Network, NetworkLike, as_network
 
 
+@check_arguments(integer=sequence(INTEGER), one_hot=sequence(sequence(INTEGER)))
 def holds(
     net: NetworkLike,
     box: Any,
     *,
     A: Any = None,
     b: Any = None,
+    integer: Sequence[int] = (),
+    one_hot: Sequence[Sequence[int]] = (),
     never: int | None = None,
     always: int | None = None,
     outputs: tuple[Any, Any] | None = None,
@@ -40,6 +52,10 @@ def holds(
         ``(lo, hi)`` for all inputs, or a pair for each.
     A, b
         (r, n_in) and (r,): only inputs of the box with ``A x <= b``.
+    integer
+        Columns that are whole numbers: only such inputs count.
+    one_hot
+        Groups of columns of which exactly one is 1 and the others are 0: only such inputs count.
     never
         A class that no such input may be decided for.
     always
@@ -66,6 +82,8 @@ def holds(
     'holds'
     >>> holds(net, (-0.5, 2), never=1).counterexample.tolist()
     [2.0]
+    >>> holds(net, (-0.5, 1.5), integer=[0], never=1).status  # 0 and 1
+    'holds'
     >>> holds(net, (-3, 3), A=[[1.0]], b=[-1.5], always=1).status  # x <= -1.5
     'holds'
     >>> bool(holds(net, (-2, 2), outputs=([[1.0]], [1.5])))  # |x| - 1 <= 1.5
@@ -75,31 +93,24 @@ def holds(
     if sum(part is not None for part in (never, always, outputs)) != 1:
         raise InputError("never", "be the only one given of never, always and outputs")
     domain = check_domain(box, A, b, work.n_in)
+    columns = check_columns(integer, one_hot, work.n_in)
+    check_values(columns, domain.box)
     seconds = check_number(budget, "budget", above=0)
-    place = domain.stated()
+    classes = max(work.n_out, 2)
+    asked: dict[str, Any]
     if outputs is not None:
         C, d = _check_rows(outputs, work.n_out)
-        claims = [Claim(("row", k), C[k : k + 1], -d[k : k + 1], strict=False) for k in range(len(d))]
-        rows = OutputRows(tuple(map(tuple, C.tolist())), tuple(d.tolist()))
-        return decide_claims(
-            work,
-            domain,
-            claims,
-            seconds,
-            progress,
-            lambda **answer: HoldsStatement(domain=place, outputs=rows, **answer),
-        )
-    classes = max(work.n_out, 2)
-    if never is not None:
-        bad = check_index(never, classes, "never")
-        claims = [_never(work.n_out, bad)]
-        return decide_claims(
-            work, domain, claims, seconds, progress, lambda **answer: HoldsStatement(domain=place, never=bad, **answer)
-        )
-    good = check_index(always, classes, "always")
-    claims = [_before(work.n_out, k, good) for k in range(classes) if k != good]
-    return decide_claims(
-        work, domain, claims, seconds, progress, lambda **answer: HoldsStatement(domain=place, always=good, **answer)
+        claims = [_Claim(("row", k), C[k : k + 1], -d[k : k + 1], strict=False) for k in range(len(d))]
+        asked = {"outputs": OutputRows(tuple(map(tuple, C.tolist())), tuple(d.tolist()))}
+    elif never is not None:
+        asked = {"never": check_index(never, classes, "never")}
+        claims = [_never(work.n_out, asked["never"])]
+    else:
+        asked = {"always": check_index(always, classes, "always")}
+        claims = [_before(work.n_out, k, asked["always"]) for k in range(classes) if k != asked["always"]]
+    place: dict[str, Any] = {"domain": domain.stated(), "integer": columns.integer, "one_hot": columns.one_hot}
+    return _decide_claims(
+        work, domain, columns, claims, seconds, progress, lambda **answer: HoldsStatement(**place, **asked, **answer)
     )
 
 
@@ -112,23 +123,83 @@ def _check_rows(outputs: tuple[Any, Any], m: int) -> tuple[Floats, Floats]:
     return C, check_vector(outputs[1], "outputs", len(C))
 
 
-def _never(m: int, winner: int) -> Claim:
+# -- claims -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Claim:
+    """For all inputs the smallest of ``rows y + offsets``, (k, n_out) and (k,), is at most 0; if strict, below 0."""
+
+    key: tuple[str | int, ...]  #: by which a proof names it
+    rows: Floats
+    offsets: Floats
+    strict: bool
+
+    def is_refuted(self, value: float) -> bool:
+        """Whether an input with this value contradicts the claim."""
+        return value > 0 or (self.strict and len(self.offsets) == 1 and value == 0)
+
+
+def _never(m: int, winner: int) -> _Claim:
     """Return the claim that a class is never decided for: another one is before it everywhere."""
     if m == 1:
-        return Claim(("never",), *_sign(winner), strict=winner == 0)
+        return _Claim(("never",), *_sign(winner), strict=winner == 0)
     others = [k for k in range(m) if k != winner]
     rows = np.eye(m)[[winner] * len(others)] - np.eye(m)[others]
     # In a tie the first class is decided for, so a tie with an earlier one does not count.
-    return Claim(("never",), rows, np.zeros(len(others)), strict=winner < m - 1)
+    return _Claim(("never",), rows, np.zeros(len(others)), strict=winner < m - 1)
 
 
-def _before(m: int, j: int, good: int) -> Claim:
+def _before(m: int, j: int, good: int) -> _Claim:
     """Return the claim that a class is nowhere before the one that must be decided for."""
     if m == 1:
-        return Claim(("always", j), *_sign(j), strict=j == 0)
-    return Claim(("always", j), (np.eye(m)[j] - np.eye(m)[good])[None], np.zeros(1), strict=j < good)
+        return _Claim(("always", j), *_sign(j), strict=j == 0)
+    return _Claim(("always", j), (np.eye(m)[j] - np.eye(m)[good])[None], np.zeros(1), strict=j < good)
 
 
 def _sign(wrong: int) -> tuple[Floats, Floats]:
     """Return a row and an offset that are positive where a single output decides for a class."""
     return np.array([[1.0 if wrong == 1 else -1.0]]), np.zeros(1)
+
+
+def _decide_claims(
+    net: Network,
+    domain: Domain,
+    columns: Columns,
+    claims: Sequence[_Claim],
+    budget: float,
+    progress: Progress | None,
+    state: Callable[..., HoldsStatement],
+) -> Verdict:
+    """Return a verdict on claims: all proved, one refuted, or unknown; ``state`` makes the statement of a proof."""
+    begin = time.monotonic()
+    deadline, report = begin + budget, progress or (lambda what, done, total: None)
+    start = sample_points(domain)
+    proofs: list[ClaimProof] = []
+    unknown: list[float] = []
+    for k, claim in enumerate(claims):
+        report("deciding claims", k, len(claims))
+        now = time.monotonic()
+        until = now + max(deadline - now, 0.0) / (len(claims) - k)
+        limit = BELOW if claim.strict else 0.0
+        objective, limits = LeastRow(net, claim.rows, claim.offsets), Limits(until, stop_above=limit, stop_below=limit)
+        if columns:
+            found = maximize_over_columns(objective, domain, columns, limits, claim.is_refuted)
+        else:
+            found = maximize_objective(objective, domain, limits, start=start)
+        if claim.is_refuted(found.lower):
+            y = np.asarray(net(found.where), np.float64).reshape(-1)
+            statement = state(verdict="violated", point=tuple(found.where.tolist()))
+            return Verdict("violated", found.where, y, time.monotonic() - begin, proof=make_proof(statement, net=net))
+        if found.upper > limit:
+            unknown.append(found.upper)
+        elif found.tree is not None:
+            proofs.append(ClaimProof(claim.key, found.tree))
+    seconds = time.monotonic() - begin
+    if unknown:
+        detail = (
+            f"{len(unknown)} of {len(claims)} claims undecided; the worst is exceeded by {max(unknown):.6g} at most"
+        )
+        return Verdict("unknown", seconds=seconds, detail=detail)
+    proof = make_proof(state(verdict="holds"), tuple(proofs), net=net) if len(proofs) == len(claims) else None
+    return Verdict("holds", seconds=seconds, proof=proof)

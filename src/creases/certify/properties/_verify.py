@@ -12,18 +12,22 @@ from typing import Any
 import numpy as np
 import torch
 
+from creases._arguments import check_arguments
 from creases._engines import MANY, choose_engine, open_engine
+from creases._schema import INTEGER, sequence
 from creases._typing import Floats, Progress
 from creases._validation import check_number
 from creases.certify._exact import exact_outputs
+from creases.certify._whole_numbers import Columns, check_columns
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, VerifyStatement
 from creases.certify.propagation._linear import linear_value_bounds
-from creases.certify.properties._case_search import decide_cases
+from creases.certify.properties._case_search import decide_cases, decide_cases_over_columns
 from creases.certify.properties._property import Case, Property, as_numbers, case_sets, enclose_case, round_numbers
 from creases.certify.properties._side_by_side import put_side_by_side
 from creases.certify.properties._subtrees import decide_in_parallel
 from creases.certify.properties._verdict import Verdict
+from creases.errors import InputError
 from creases.network import Network, NetworkLike
 
 #: Share of the time limit that a search has at least, however long it took to prepare.
@@ -33,10 +37,13 @@ LEAST_TIME = 0.1
 STRICT = Fraction(1, 10**9)
 
 
+@check_arguments(integer=sequence(INTEGER), one_hot=sequence(sequence(INTEGER)))
 def verify(
     net: NetworkLike | tuple[NetworkLike, ...],
     prop: Property,
     *,
+    integer: Sequence[int] = (),
+    one_hot: Sequence[Sequence[int]] = (),
     budget: float = 60.0,
     proof: bool = False,
     engine: str | None = None,
@@ -53,6 +60,11 @@ def verify(
         networks a tuple of them, in the order of their declarations.
     prop
         What must not occur, such as :func:`read_vnnlib` returns.
+    integer
+        Columns that are whole numbers: other inputs may be in a case.
+    one_hot
+        Groups of columns of which exactly one is 1 and the others are 0: other inputs may be in a case. With whole
+        numbers cases are searched in this process alone.
     budget
         Seconds for all cases together; compilation of the search, in its first call on a machine, does not count.
     proof
@@ -87,10 +99,15 @@ def verify(
     begin = time.monotonic()
     work = put_side_by_side(net, prop)
     name = choose_engine(engine, n_jobs, address)
+    columns = check_columns(integer, one_hot, work.n_in)
+    if columns and name != "serial":
+        raise InputError("engine", "be left out with integer or one_hot: they are searched in this process", name)
 
     def decide(cases: Sequence[Case]) -> tuple[Verdict, tuple[ClaimProof, ...] | None]:
         floats = [enclose_case(work, case) for case in cases]
         left = max(begin + seconds - time.monotonic(), LEAST_TIME * seconds)
+        if columns:
+            return decide_cases_over_columns(work, floats, columns, left, progress)
         if name == "serial" or (name == "local" and n_jobs == 1):
             return decide_cases(work, floats, left, progress, keep_trees=proof)
         start = partial(open_engine, name, n_tasks=MANY, n_jobs=n_jobs, address=address)
@@ -99,17 +116,18 @@ def verify(
     verdict, trees = decide(prop.cases)
     point: tuple[Any, ...] | None = None
     if verdict.counterexample is not None:
-        verdict, point = _settle(work, prop.cases, verdict)
+        verdict, point = _settle(work, prop.cases, verdict, columns)
     if point is not None and any(prop.strict) and not _is_strict(work, prop, point):
         verdict, _ = decide([_move_limits(case, rows) for case, rows in zip(prop.cases, prop.strict, strict=True)])
         point = None
         if verdict.counterexample is not None:
-            verdict, point = _settle(work, prop.cases, verdict)
+            verdict, point = _settle(work, prop.cases, verdict, columns)
         if point is None or not _is_strict(work, prop, point):
             return Verdict("unknown", seconds=verdict.seconds, detail="a limit is reached, and may not be passed")
     if not proof or verdict.status == "unknown" or trees is None:
         return verdict
-    statement = VerifyStatement("holds" if point is None else "violated", case_sets(prop), point)
+    answer = "holds" if point is None else "violated"
+    statement = VerifyStatement(answer, case_sets(prop), point, columns.integer, columns.one_hot)  # type: ignore[arg-type]
     return replace(verdict, proof=make_proof(statement, trees, net=work))
 
 
@@ -128,7 +146,9 @@ def _move_limits(case: Case, rows: tuple[int, ...]) -> Case:
     return replace(case, d=as_numbers(d, (-1,)))
 
 
-def _settle(net: Network, exact: Sequence[Case], verdict: Verdict) -> tuple[Verdict, tuple[Any, ...] | None]:
+def _settle(
+    net: Network, exact: Sequence[Case], verdict: Verdict, columns: Columns
+) -> tuple[Verdict, tuple[Any, ...] | None]:
     """Return a verdict whose counterexample, found in cases of floats, is in a case as it is written; and that input.
 
     It is moved into the box of a case, to fractions where no float is in it; unknown if it is in none then.
@@ -139,7 +159,7 @@ def _settle(net: Network, exact: Sequence[Case], verdict: Verdict) -> tuple[Verd
         return verdict, tuple(found.tolist())
     for case in exact:
         point = _move_inside(found, case)
-        if case.contains(point, *_output_ends(net, point)):
+        if columns.allows(point) and case.contains(point, *_output_ends(net, point)):
             shown = np.array([float(value) for value in point])
             outputs = np.asarray(net(shown), np.float64).reshape(-1)
             is_float = all(Fraction(a) == b for a, b in zip(shown.tolist(), point, strict=True))

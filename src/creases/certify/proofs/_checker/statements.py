@@ -85,6 +85,24 @@ def _index(value: int, count: int, what: str) -> int:
     return value
 
 
+def _limit_columns(region: Region, statement: VerifyStatement | HoldsStatement | NearestStatement) -> Region:
+    """Return the inputs of a region with whole numbers and one 1 in each group, as the statement asks for."""
+    n = len(region.low)
+    integer = {_index(j, n, "input") for j in statement.integer}
+    grouped = [j for group in statement.one_hot for j in group]
+    require(len(set(grouped)) == len(grouped), "a column is in two groups, or twice in one")
+    low, high, A, b = region.low.copy(), region.high.copy(), list(region.A), list(region.b)
+    for group in statement.one_hot:
+        row = np.full(n, Fraction(0), dtype=object)
+        for j in group:
+            row[_index(j, n, "input")] = Fraction(1)
+            integer.add(j)
+            low[j], high[j] = max(low[j], Fraction(0)), min(high[j], Fraction(1))
+        A += [row, -row]
+        b += [Fraction(1), Fraction(-1)]
+    return Region(low, high, A, b, frozenset(integer))
+
+
 # -- verify and holds -------------------------------------------------------------------------------------------------
 
 
@@ -93,7 +111,7 @@ def _verify(subject: Subject, statement: VerifyStatement) -> Claims:
     x = read_point(statement.point, subject.n, "point") if statement.verdict == "violated" else None
     y = None if x is None else subject.outputs(x)
     for k, case in enumerate(statement.cases):
-        region = read_region(case.box, case.A, case.b, subject.n)
+        region = _limit_columns(read_region(case.box, case.A, case.b, subject.n), statement)
         C, D = (read_rows(rows, size, len(case.d)) for rows, size in ((case.C, subject.m), (case.D, subject.n)))
         d = [Fraction(value) for value in case.d]
         if x is None:
@@ -108,7 +126,7 @@ def _verify(subject: Subject, statement: VerifyStatement) -> Claims:
 
 def _holds(subject: Subject, statement: HoldsStatement) -> Claims:
     domain, m = statement.domain, subject.m
-    region = read_region(domain.box, domain.A, domain.b, subject.n)
+    region = _limit_columns(read_region(domain.box, domain.A, domain.b, subject.n), statement)
     parts = (statement.never, statement.always, statement.outputs)
     require(sum(part is not None for part in parts) == 1, "the statement must have one of never, always and outputs")
     if statement.outputs is not None:
@@ -254,7 +272,7 @@ def _nearest(subject: Subject, statement: NearestStatement) -> Claims:
     weights = read_point(statement.weights, n, "list of weights")
     require(bool((weights > 0).all()), "a weight is not positive")
     require(decision(subject.outputs(x)) == statement.predicted, f"the class of the input is not {statement.predicted}")
-    region = _change_region(statement, n)
+    region = _limit_columns(read_region(statement.box, (), (), n), statement)
     goals = _goals(subject, statement, m)
     if statement.point is not None or statement.distance is not None:
         point = read_point(statement.point, n, "point")
@@ -275,24 +293,6 @@ def _nearest(subject: Subject, statement: NearestStatement) -> Claims:
     if radius != np.inf:
         region = _within_ball(region, x, weights, statement.norm, Fraction(radius))
     return {key: RowClaim(region, C, e, (True,) * len(e)) for key, (C, e) in goals.items()}
-
-
-def _change_region(statement: NearestStatement, n: int) -> Region:
-    """Return the inputs that are allowed: a box, whole numbers, one 1 in each group."""
-    region = read_region(statement.box, (), (), n)
-    integer = {_index(j, n, "input") for j in statement.integer}
-    grouped = [j for group in statement.one_hot for j in group]
-    require(len(set(grouped)) == len(grouped), "a column is in two groups, or twice in one")
-    low, high, A, b = region.low.copy(), region.high.copy(), [], []
-    for group in statement.one_hot:
-        row = np.full(n, Fraction(0), dtype=object)
-        for j in group:
-            row[_index(j, n, "input")] = Fraction(1)
-            integer.add(j)
-            low[j], high[j] = max(low[j], Fraction(0)), min(high[j], Fraction(1))
-        A += [row, -row]
-        b += [Fraction(1), Fraction(-1)]
-    return Region(low, high, A, b, frozenset(integer))
 
 
 def _within_ball(region: Region, x: Array, weights: Array, norm: str, radius: Fraction) -> Region:

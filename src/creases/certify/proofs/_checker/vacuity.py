@@ -93,18 +93,27 @@ def _near_zero(low: Any, high: Any) -> Fraction:
 
 def _solve(region: Region) -> str:
     """Decide by a linear program whose answer is checked in fractions: a point inside, or multipliers."""
-    from scipy.optimize import linprog
+    from scipy.optimize import LinearConstraint, linprog, milp
 
+    root = region.root
     A, b = np.array([[float(v) for v in row] for row in region.A]), np.array([float(v) for v in region.b])
     size = np.abs(A).sum(axis=1)
     ends = [(None if a == -np.inf else float(a), None if z == np.inf else float(z))
-            for a, z in zip(region.low, region.high, strict=True)]  # fmt: skip
+            for a, z in zip(root.low, root.high, strict=True)]  # fmt: skip
     cost = np.append(np.zeros(A.shape[1]), -1.0)  # the most room t: A x + size t <= b
     answer: Any = linprog(cost, np.column_stack([A, np.where(size > 0, size, 1.0)]), b, bounds=[*ends, (None, 1.0)])
     if answer.status != 0:
         return "unknown"
-    x = to_fractions(answer.x[:-1].tolist())
-    if region.contains(np.minimum(np.maximum(x, region.low), region.high)):
+    if region.integer:
+        whole = np.array([j in region.integer for j in range(A.shape[1])], int)
+        bounds = np.array([[-np.inf if a is None else a, np.inf if z is None else z] for a, z in ends]).T
+        found: Any = milp(
+            cost[:-1], integrality=whole, bounds=tuple(bounds), constraints=LinearConstraint(A, -np.inf, b)
+        )
+        x = to_fractions([] if found.x is None else np.where(whole, np.round(found.x), found.x).tolist())
+    else:
+        x = to_fractions(answer.x[:-1].tolist())
+    if len(x) and region.contains(np.minimum(np.maximum(x, root.low), root.high)):
         return "some"
     weights = [Fraction(max(-float(v), 0.0)) for v in answer.ineqlin.marginals]
     return "empty" if _is_separated(region, weights) else "unknown"
@@ -114,7 +123,8 @@ def _is_separated(region: Region, weights: list[Fraction]) -> bool:
     """Whether the sum of the rows' room, weighted, is negative all over the box."""
     total = sum((w * limit for w, limit in zip(weights, region.b, strict=True)), Fraction(0))
     slope: Array = -sum((w * row for w, row in zip(weights, region.A, strict=True)), np.zeros(len(region.low), object))
-    for g, low, high in zip(slope, region.low, region.high, strict=True):
+    root = region.root
+    for g, low, high in zip(slope, root.low, root.high, strict=True):
         if g:
             end = high if g > 0 else low
             if abs(end) == np.inf:
