@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from creases._arguments import check_arguments
 from creases._schema import INTEGER, sequence
 from creases._typing import Floats, Progress
-from creases._validation import check_index, check_number, check_numbers, check_vector
+from creases._validation import check_arguments, check_index, check_number, check_numbers, check_vector
 from creases.certify._maximize.domain import Domain, check_domain
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective, sample_points

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from creases._arguments import check_arguments
 from creases._engines import MANY, choose_engine, open_engine
 from creases._schema import INTEGER, sequence
 from creases._typing import Floats, Progress
-from creases._validation import check_number
+from creases._validation import check_arguments, check_number
 from creases.certify._exact import exact_outputs
 from creases.certify._whole_numbers import Columns, check_columns
 from creases.certify.proofs._digest import make_proof
