@@ -17,8 +17,7 @@ from creases.growth._proposal import Proposal, apply
 from creases.growth._race import block_losses, compare_losses
 from creases.growth._records import History, Record
 from creases.growth._run import Run, RunState
-from creases.growth._samples import InMemorySamples
-from creases.growth._scaling import Scaling
+from creases.growth._samples import InMemorySamples, Scaling
 from creases.growth._state import State
 from creases.growth._training import measure
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._text import describe_change, format_number, is_or_are, plural
-from creases.growth._scaling import Scaling
+from creases.growth._samples import Scaling
 from creases.growth.methods._fold.explanation import fold_entries
 
 #: Features of a sample that are written, at most: those in which it differs most from the mean.

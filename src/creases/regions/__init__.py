@@ -31,10 +31,9 @@ from creases._doors import open_on_use
 if TYPE_CHECKING:
     from creases.regions._boundary import Boundary
     from creases.regions._bounds import bounds
-    from creases.regions._cell import Cell, cell
+    from creases.regions._cell import Cell, Explanation, cell
     from creases.regions._decision import DecisionPolytope, decision_polytopes
     from creases.regions._estimate import estimate_regions
-    from creases.regions._explanation import Explanation
     from creases.regions._line.line import line
     from creases.regions._line.lines import lines
     from creases.regions._line.partition import LinePartition
@@ -75,13 +74,13 @@ _HOMES = {
     "_cell": (
         "Cell",
         "cell",
+        "Explanation",
     ),
     "_decision": (
         "DecisionPolytope",
         "decision_polytopes",
     ),
     "_estimate": ("estimate_regions",),
-    "_explanation": ("Explanation",),
     "_line.line": ("line",),
     "_line.lines": ("lines",),
     "_line.partition": ("LinePartition",),

@@ -19,9 +19,8 @@ from creases.errors import InputError
 from creases.network import NetworkLike, as_network
 from creases.regions._halfspaces import SAME_PLANE, maximize
 from creases.regions._polytope import region_polytope
-from creases.regions._space.boundary import ClassParts, split_by_class
 from creases.regions._space.lattice import Faces, number_faces
-from creases.regions._space.partition import SpacePartition
+from creases.regions._space.partition import ClassParts, SpacePartition, split_by_class
 from creases.regions._space.space import VERTEX_DIMENSIONS, space
 
 # The combinatorics of a convex polytope, from which vertices lie on which facets.

@@ -43,7 +43,7 @@ class Task:
     batch_size: int | None  #: None: all samples, one step an epoch; else at most n
     seeds: NDArray[
         Any
-    ]  #: (B,) int64; the order of samples in epoch e is ``creases.lab._training.order.order(seed, e, n)``
+    ]  #: (B,) int64; the order of samples in epoch e is ``creases.lab._training.samples.order(seed, e, n)``
     until_correct: int | None  #: freeze a network once so many of its samples are classified correctly
     until_loss: float | None  #: freeze a network once its loss is below this
 

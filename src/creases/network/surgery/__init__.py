@@ -14,10 +14,16 @@ from creases.network.surgery._channel_groups import channel_groups
 from creases.network.surgery._deepen import InsertedLayer, inserted_layers, remove_layer
 from creases.network.surgery._edits import copy_sharing_parameters, unwrap_module, without_side_effects
 from creases.network.surgery._function_names import BEND_FUNCTIONS, PASSING_FUNCTIONS
-from creases.network.surgery._layers import AFFINE_LAYERS, UnitTensors, count_outputs, input_tensors, output_tensors
-from creases.network.surgery._link import Link
 from creases.network.surgery._optimizer import check_optimizer, reset_optimizer_state
-from creases.network.surgery._place import get_layer
+from creases.network.surgery._place import (
+    AFFINE_LAYERS,
+    Link,
+    UnitTensors,
+    count_outputs,
+    get_layer,
+    input_tensors,
+    output_tensors,
+)
 from creases.network.surgery._places import find_place
 from creases.network.surgery._remove import masked_channels, remove_channels
 from creases.network.surgery._tracking import IS_OUTPUT, PRELU_SLOPE

@@ -9,8 +9,7 @@ import torch
 from torch import nn
 
 from creases._text import OneLine
-from creases.network.surgery._layers import AFFINE_LAYERS, count_outputs, input_tensors
-from creases.network.surgery._place import get_layer
+from creases.network.surgery._place import AFFINE_LAYERS, count_outputs, get_layer, input_tensors
 
 #: Indices of channels by the dotted path of a layer.
 Channels = dict[str, tuple[int, ...]]

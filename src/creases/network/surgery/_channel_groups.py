@@ -19,7 +19,7 @@ from creases.network.surgery._edits import (
     unwrap_module,
     without_side_effects,
 )
-from creases.network.surgery._layers import (
+from creases.network.surgery._place import (
     AFFINE_LAYERS,
     count_outputs,
     fixed_tensor_reason,

@@ -15,8 +15,7 @@ from creases.network.surgery import _optimizer as optimizers
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters, same_outputs
 from creases.network.surgery._edits import unwrap_module
 from creases.network.surgery._function_names import BEND_FUNCTIONS
-from creases.network.surgery._layers import AFFINE_LAYERS
-from creases.network.surgery._place import Place
+from creases.network.surgery._place import AFFINE_LAYERS, Place
 from creases.network.surgery._places import Survey
 from creases.network.surgery._tracking import Use
 

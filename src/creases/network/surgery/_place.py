@@ -2,14 +2,139 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
+from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
+from torch.optim import Optimizer
 
 from creases._text import plural
 from creases.errors import InputError
-from creases.network.surgery._layers import AFFINE_LAYERS, CARRIER_LAYERS, input_tensors, output_tensors
-from creases.network.surgery._link import Link
+from creases.network.surgery._edits import Edit, Plan, plan_edits
+
+# Which inputs of a layer belong to which unit of a place.
+
+
+@dataclass(frozen=True)
+class Link:
+    """A layer that reads units, with the columns (input channels, batch-norm entries) of each unit.
+
+    Unit u has the columns ``start + b stride + u run + r`` for b < blocks, r < run: one for Linear after Linear and
+    Conv after Conv, H W of them (one run) for Linear after Conv and Flatten, H W blocks where channels come last.
+    """
+
+    path: str  #: dotted path of the layer
+    size: int  #: number of all its columns, including those of other places
+    start: int
+    blocks: int
+    stride: int
+    run: int
+
+    @property
+    def per_unit(self) -> int:
+        """Number of columns of each unit."""
+        return self.blocks * self.run
+
+    def columns(self, width: int) -> Tensor:
+        """Return the columns of units 0 .. width - 1: (width, per_unit)."""
+        unit = torch.arange(width)[:, None, None] * self.run
+        block = torch.arange(self.blocks)[None, :, None] * self.stride
+        return (self.start + unit + block + torch.arange(self.run)).flatten(1)
+
+    def resize(self, k: int) -> Link:
+        """Return the link with k more units after the last, or fewer if k is negative."""
+        return replace(self, size=self.size + k * self.per_unit, stride=self.stride + k * self.run)
+
+    @classmethod
+    def from_columns(cls, path: str, unit: Tensor, width: int) -> Link | None:
+        """Return the link that assigns to each column its unit (size,), -1 for columns of other places.
+
+        None if some units have no columns, or if the columns do not follow the rule above.
+        """
+        first = (unit == 0).nonzero().flatten().tolist()
+        if not first or int((unit >= 0).sum()) != len(first) * width:
+            return None
+        run = next((i for i in range(1, len(first)) if first[i] != first[i - 1] + 1), len(first))
+        blocks, rest = divmod(len(first), run)
+        stride = first[run] - first[0] if blocks > 1 else width * run
+        link = cls(path, len(unit), first[0], blocks, stride, run)
+        columns = link.columns(width)
+        if rest or int(columns.max()) >= len(unit):
+            return None
+        expected = torch.full_like(unit, -1)
+        expected[columns.flatten()] = torch.arange(width, dtype=unit.dtype).repeat_interleave(link.per_unit)
+        return link if torch.equal(expected, unit) else None
+
+
+# The tensors of torch's layers that have entries per unit: along which axis, and which attribute counts them.
+
+
+class UnitTensors(NamedTuple):
+    """The tensors of a layer with entries per unit, on its input or output side."""
+
+    tensors: tuple[tuple[str, int], ...]  #: names of parameters or buffers, each with its unit axis
+    counter: str  #: the attribute that holds the number of units
+
+    @property
+    def weight_axis(self) -> int:
+        """Unit axis of the weight."""
+        return dict(self.tensors)["weight"]
+
+
+#: Layers that produce and read units.
+AFFINE_LAYERS = (nn.Linear, _ConvNd)
+
+#: Layers between, with entries per unit.
+CARRIER_LAYERS = (_BatchNorm, nn.PReLU)
+
+
+def output_tensors(layer: nn.Module) -> UnitTensors:
+    """Return the tensors with entries per output unit of an affine layer: rows of the weight, and biases."""
+    if isinstance(layer, nn.Linear):
+        return UnitTensors((("weight", 0), ("bias", 0)), "out_features")
+    return UnitTensors((("weight", 1 if isinstance(layer, _ConvTransposeNd) else 0), ("bias", 0)), "out_channels")
+
+
+def input_tensors(layer: nn.Module) -> UnitTensors:
+    """Return the tensors with entries per input unit: columns of the weight, or the entries of a carrier."""
+    if isinstance(layer, nn.Linear):
+        return UnitTensors((("weight", 1),), "in_features")
+    if isinstance(layer, _ConvNd):
+        return UnitTensors((("weight", 0 if isinstance(layer, _ConvTransposeNd) else 1),), "in_channels")
+    if isinstance(layer, nn.PReLU):
+        return UnitTensors((("weight", 0),), "num_parameters")
+    assert isinstance(layer, _NormBase)
+    return UnitTensors((("weight", 0), ("bias", 0), ("running_mean", 0), ("running_var", 0)), "num_features")
+
+
+def count_outputs(layer: nn.Module) -> int:
+    """Return the number of output units of an affine layer."""
+    return int(getattr(layer, output_tensors(layer).counter))
+
+
+def is_grouped(layer: nn.Module) -> bool:
+    """Return whether each output unit reads only some of the input units."""
+    return isinstance(layer, _ConvNd) and layer.groups > 1
+
+
+def shared_parameters(model: nn.Module) -> set[int]:
+    """Return the ``id`` of every parameter that a model holds more than once."""
+    uses = Counter(id(p) for module in model.modules() for p in module._parameters.values() if p is not None)
+    return {key for key, count in uses.items() if count > 1}
+
+
+def fixed_tensor_reason(layer: nn.Module, path: str, name: str, shared: set[int]) -> str:
+    """Return why entries of a layer's tensor can be neither added nor removed; "" if they can."""
+    owned = {**layer._parameters, **layer._buffers}
+    if getattr(layer, name, None) is not None and owned.get(name) is None:
+        return f"{path}.{name} is computed (weight norm or another parametrization); remove that first"
+    return f"{path}.{name} is shared with another layer" if id(owned.get(name)) in shared else ""
+
 
 _REFRESH = "call places(model) again, or use the place of the last edit's certificate"
 
@@ -81,3 +206,49 @@ def unit_cost(model: nn.Module, name: str, links: tuple[Link, ...]) -> int:
 def _per_entry(layer: nn.Module, name: str, axis: int) -> int:
     parameter = layer._parameters.get(name)
     return 0 if parameter is None else parameter.numel() // parameter.shape[axis]
+
+
+# Plans that change the width of a place: rows of the producer, entries of carriers and columns of consumers.
+
+#: New entries of a layer's tensor along its unit axis, by the layer's path and the tensor's name.
+Values = dict[tuple[str, str], Tensor]
+
+
+def plan_addition(model: nn.Module, place: Place, k: int, values: Values, optimizer: Optimizer | None) -> Plan:
+    """Plan k more units at a place; entries without values are zero."""
+
+    def source(link: Link) -> Tensor:
+        new = link.resize(k).columns(place.width + k)[place.width :].flatten()
+        out = torch.zeros(link.size + len(new), dtype=torch.int64)
+        out[new] = -1 - torch.arange(len(new))
+        out[out == 0] = torch.arange(link.size)
+        return out
+
+    return _plan_resize(model, place, source, values, optimizer)
+
+
+def plan_removal(model: nn.Module, place: Place, units: Sequence[int], optimizer: Optimizer | None) -> Plan:
+    """Plan the removal of some units of a place."""
+
+    def source(link: Link) -> Tensor:
+        keep = torch.ones(link.size, dtype=torch.bool)
+        keep[link.columns(place.width)[list(units)].flatten()] = False
+        return keep.nonzero().flatten()
+
+    return _plan_resize(model, place, source, {}, optimizer)
+
+
+def _plan_resize(
+    model: nn.Module, place: Place, source: Callable[[Link], Tensor], values: Values, optimizer: Optimizer | None
+) -> Plan:
+    rows = Link(place.name, place.width, 0, 1, place.width, 1)  # of the producer
+    ends: list[tuple[Link, UnitTensors]] = [(rows, output_tensors(get_layer(model, place.name)))]
+    ends += [(link, input_tensors(get_layer(model, link.path))) for link in (*place.carriers, *place.consumers)]
+    edits, counters = [], []
+    for link, tensors in ends:
+        layer, entries = get_layer(model, link.path), source(link)
+        counters.append((layer, tensors.counter, len(entries)))
+        for name, axis in tensors.tensors:
+            if getattr(layer, name, None) is not None:
+                edits.append(Edit(layer, name, axis, entries, values.get((link.path, name))))
+    return plan_edits(edits, counters, optimizer)

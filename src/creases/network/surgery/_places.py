@@ -20,16 +20,18 @@ from creases.network.surgery._edits import (
     without_side_effects,
 )
 from creases.network.surgery._function_names import BEND_FUNCTIONS
-from creases.network.surgery._layers import (
+from creases.network.surgery._place import (
     CARRIER_LAYERS,
+    Link,
+    Place,
+    check_place,
     fixed_tensor_reason,
     input_tensors,
     output_tensors,
+    plan_addition,
     shared_parameters,
+    unit_cost,
 )
-from creases.network.surgery._link import Link
-from creases.network.surgery._place import Place, check_place, unit_cost
-from creases.network.surgery._resize import plan_addition
 from creases.network.surgery._tracking import Flow, UnitTracker, carrier_values
 
 

@@ -17,10 +17,16 @@ from creases.network.surgery import _optimizer as optimizers
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
 from creases.network.surgery._channel_group import ChannelGroup, union_channels
 from creases.network.surgery._edits import Edit, Plan, plan_edits, unwrap_module
-from creases.network.surgery._layers import AFFINE_LAYERS, count_outputs, input_tensors, output_tensors
-from creases.network.surgery._place import Place, get_layer
+from creases.network.surgery._place import (
+    AFFINE_LAYERS,
+    Place,
+    count_outputs,
+    get_layer,
+    input_tensors,
+    output_tensors,
+    plan_removal,
+)
 from creases.network.surgery._places import find_place
-from creases.network.surgery._resize import plan_removal
 
 
 def remove(

@@ -20,9 +20,15 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from creases.network._reading.traced import as_subclass, base_name, function_name
 from creases.network.surgery import _function_names as names
-from creases.network.surgery._layers import AFFINE_LAYERS, CARRIER_LAYERS, is_grouped, output_tensors
-from creases.network.surgery._place import Place, get_layer
-from creases.network.surgery._resize import Values
+from creases.network.surgery._place import (
+    AFFINE_LAYERS,
+    CARRIER_LAYERS,
+    Place,
+    Values,
+    get_layer,
+    is_grouped,
+    output_tensors,
+)
 
 # The flow of units through a model: the layers that read them, the operations between, why some are no place.
 

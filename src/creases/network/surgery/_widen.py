@@ -14,11 +14,8 @@ from creases.errors import InputError
 from creases.network.surgery import _optimizer as optimizers
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
 from creases.network.surgery._edits import unwrap_module
-from creases.network.surgery._layers import input_tensors, output_tensors
-from creases.network.surgery._link import Link
-from creases.network.surgery._place import Place, get_layer
+from creases.network.surgery._place import Link, Place, Values, get_layer, input_tensors, output_tensors, plan_addition
 from creases.network.surgery._places import find_place
-from creases.network.surgery._resize import Values, plan_addition
 from creases.network.surgery._tracking import carrier_values
 
 

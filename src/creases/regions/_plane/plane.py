@@ -21,7 +21,14 @@ from creases._validation import check_arguments, check_box, check_index, check_p
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
 from creases.regions._archive import Archived
-from creases.regions._boundary import Boundary, output_term_sizes, plane_boundary
+from creases.regions._boundary import (
+    Boundary,
+    box_around,
+    check_slice,
+    output_term_sizes,
+    plane_boundary,
+    slice_through,
+)
 from creases.regions._limits import MemoryLimit, no_progress
 from creases.regions._locate import PatternIndex, pattern_at
 from creases.regions._plane import complex as planar
@@ -33,7 +40,6 @@ from creases.regions._plane.patterns import region_patterns
 from creases.regions._plane.perceptron import subdivide_perceptron
 from creases.regions._plane.split import MemoryLimitError
 from creases.regions._plane.tensors import Loops
-from creases.regions._slices import box_around, check_slice, slice_through
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 if TYPE_CHECKING:

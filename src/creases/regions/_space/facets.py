@@ -19,7 +19,7 @@ from creases._typing import Floats, Ints
 from creases.network import Network
 from creases.regions._cell import cell
 from creases.regions._halfspaces import chebyshev, irredundant, same_plane
-from creases.regions._neighbor import canonical_sides, facet_ties, sides_toward, zero_rows
+from creases.regions._locate import canonical_sides, facet_ties, sides_toward, zero_rows
 from creases.regions._polytope import Polytope, region_polytope
 
 Sides = NDArray[np.int16]

@@ -1,10 +1,9 @@
 """Polytopes, half-spaces, slices and the tolerance of the geometry."""
 
-from creases.regions._boundary import output_term_sizes
+from creases.regions._boundary import output_term_sizes, slice_through
 from creases.regions._halfspaces import UndecidedError, nearest_point
-from creases.regions._neighbor import facet_ties, sides_toward
+from creases.regions._locate import facet_ties, sides_toward
 from creases.regions._polytope import Polytope, region_polytope
-from creases.regions._slices import slice_through
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 __all__ = [

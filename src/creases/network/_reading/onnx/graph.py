@@ -16,8 +16,7 @@ from creases.errors import FileError, InputError, ReadError
 from creases.network._network import Network
 from creases.network._reading.allocation import AllocationLimit
 from creases.network._reading.functions import read_function
-from creases.network._reading.onnx.node import Node
-from creases.network._reading.onnx.operators import OPERATORS
+from creases.network._reading.onnx.operators import OPERATORS, Node
 from creases.network._reading.traced import Recorder, TracedTensor
 
 # Functions that an ONNX file defines: how many nodes it has once their calls are replaced by their nodes.
