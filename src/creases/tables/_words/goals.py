@@ -13,7 +13,7 @@ from creases._typing import Floats
 from creases.errors import InputError
 from creases.tables._words.terms import POINTS, Terms
 
-#: A score that no row has.
+#: A score above those of all rows; minus this is below them.
 NEVER = 1e300
 
 _NUMBER = r"[+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
@@ -81,15 +81,14 @@ def parse_goal(terms: Terms, text: str) -> Goal:
 def _score(terms: Terms, value: float, sign: float) -> float:
     """Return the score from which on (``sign`` 1), or up to which (-1), predictions are at least or at most a value.
 
-    Under a logarithmic link these are positive and at most ``largest``: a value beyond them is reached by all scores,
-    which gives infinity, or by none.
+    Under a logarithmic link these are positive and at most ``largest``: beyond a value outside are all scores or none.
     """
     if not terms.is_factor or isinf(value):
         return value
-    if value <= 0 if sign > 0 else value >= terms.model.largest:
-        return -sign * inf
-    if value > terms.model.largest or value <= 0:
-        return sign * NEVER
+    if value <= 0 or value > terms.model.largest:
+        return NEVER if value > 0 else -NEVER
+    if value == terms.model.largest and sign < 0:
+        return NEVER
     score = log(value)
     while sign * exp(score) < sign * value:  # rounding may leave the prediction short of it
         score = nextafter(score, sign * inf)
