@@ -173,12 +173,12 @@ def lie_verify(case: Case) -> Iterator[Lie]:
     yield "points", VerifyStatement("violated", (wrong,), case.x), {}
 
 
-def thin_rows(case: Case) -> tuple[Any, Any]:
-    """Return no rows, or rows that the input has, some of them at their limit."""
+def thin_rows(case: Case, x: Any = None) -> tuple[Any, Any]:
+    """Return no rows, or rows that the input of the case, or another, has, some of them at their limit."""
     if case.rng.random() < 0.5:
         return (), ()
     row = [Fraction(float(v)) for v in case.rng.choice([1.0, -1.0, 0.5], case.n)]
-    value = dot(row, case.x)
+    value = dot(row, case.x if x is None else x)
     rows = [row, [-v for v in row]] if case.rng.random() < 0.5 else [row]
     return tuple(map(tuple, rows)), (value, -value)[: len(rows)]
 
@@ -202,6 +202,38 @@ def lie_holds(case: Case) -> Iterator[Lie]:
     outside = tuple(Fraction(high) + max(abs(Fraction(high)), Fraction(1)) / 2**70 for _, high in case.box)
     there = decide(evaluate(case.layers, case.leak, outside))
     yield "points", HoldsStatement("violated", domain, never=there, point=outside), {}
+
+
+def lie_columns(case: Case) -> Iterator[Lie]:
+    """An allowed input, with whole numbers or one 1 in a group, contradicts the statement, or a point is forbidden."""
+    rng, one_hot = case.rng, ((0, 1),) if case.n == 2 and case.rng.random() < 0.5 else ()
+    whole = [Fraction(int(v)) for v in rng.integers(-2, 3, case.n)]
+    x = (Fraction(1), Fraction(0)) if one_hot else (whole[0], *case.x[1:])
+    x = x[::-1] if one_hot and rng.random() < 0.5 else x
+    integer = () if one_hot else (0,)
+    away = [Fraction(float(v)) for v in rng.choice([0.0, 0.25, 0.5, 1.5, 1e-300], 2)]
+    near = (x[0] - away[0], x[0] + away[1])
+    box: Any = ((-away[0], 1 + away[1]),) * 2 if one_hot else (near, *case.box[1:])
+    y = evaluate(case.layers, case.leak, x)
+    columns: Any = {"integer": integer, "one_hot": one_hot}
+    decided = decide(y)
+    rows = thin_rows(case, x)
+    domain = Domain(box, *rows)
+    yield "numbers", HoldsStatement("holds", domain, never=decided, **columns), {("never",): max(case.m - 1, 1)}
+    wrong = (decided + 1) % max(case.m, 2)
+    keys = [("always", j) for j in range(max(case.m, 2)) if j != wrong]
+    yield "numbers", HoldsStatement("holds", domain, always=wrong, **columns), dict.fromkeys(keys, 1)
+    C, D = ((Fraction(1), *[Fraction(0)] * (case.m - 1)),), ((Fraction(-1, 3),) * case.n,)
+    value = y[0] + dot(D[0], x)
+    for limit in (value, 2 * value - case.below(value)):
+        sets = (CaseSet(box, *rows, C, D, (limit,)),)
+        yield "numbers", VerifyStatement("holds", sets, **columns), {("case", 0): 1}
+    other = tuple(v + step for v, step in zip(x, (STEPS[int(rng.integers(5))], *[Fraction(0)] * case.n), strict=False))
+    wide: Any = ((-INF, INF),) * case.n
+    there = decide(evaluate(case.layers, case.leak, other))
+    yield "points", HoldsStatement("violated", Domain(wide), never=there, point=other, **columns), {}
+    anywhere = CaseSet(wide, (), (), (), (), ())
+    yield "points", VerifyStatement("violated", (anywhere,), other, **columns), {}
 
 
 def lie_monotone(case: Case) -> Iterator[Lie]:
@@ -324,6 +356,10 @@ def lie_vacuous(case: Case) -> Iterator[Lie]:
     yield "vacuous", HoldsStatement("holds", empty, never=0), {("never",): max(case.m - 1, 1)}
     limits = OutputRows((tuple(Fraction(0) for _ in range(case.m)),), (Fraction(5),))
     yield "vacuous", HoldsStatement("holds", empty, outputs=limits), {("row", 0): 1}
+    yield "vacuous", HoldsStatement("holds", Domain(gap), never=0, integer=(0,)), {("never",): max(case.m - 1, 1)}
+    nothing = CaseSet(gap, (), (), (), (), ())
+    yield "vacuous", VerifyStatement("holds", (nothing,), one_hot=(tuple(range(case.n)),)), {("case", 0): 0}
+    yield "vacuous", VerifyStatement("holds", (nothing,), one_hot=((),)), {("case", 0): 0}
     yield "vacuous", VerifyStatement("holds", ()), {}
     yield "vacuous", RangeStatement("outputs", Domain(case.box), ()), {}
 
@@ -331,6 +367,7 @@ def lie_vacuous(case: Case) -> Iterator[Lie]:
 KINDS: dict[str, Callable[[Case], Iterator[Lie]]] = {
     "verify": lie_verify,
     "holds": lie_holds,
+    "whole numbers and groups": lie_columns,
     "monotone and coefficients": lie_monotone,
     "coefficients without meaning": lie_degenerate,
     "ranges": lie_range,
@@ -352,6 +389,9 @@ def trees(case: Case, rows: int) -> list[tuple[Any, ...]]:
     listed: list[tuple[Any, ...]] = [(Leaf("bounds"),), (Leaf("gradient"),), (once,), *((leaf,) for leaf in sides)]
     cut = Multipliers((1.0,) * rows)
     twice = (Split("input", 0, case.x[0], cuts=(cut,)), *(Leaf("bounds", cuts=(cut, cut)) for _ in range(2)))
+    for at in (case.x[0] + Fraction(1, 2), Fraction(1, 2)):
+        listed.append((Split("input", 0, at), Leaf("bounds"), Leaf("bounds")))
+    listed.append((Split("input", 0, Fraction(1, 2)), *(Leaf("empty", Multipliers(domain={k: 1.0})) for k in (0, 1))))
     listed += [(Leaf("bounds", cuts=(cut,)),), (Leaf("multipliers", cut, cuts=(cut,)),), twice]
     return [*listed, halves, slopes, *(case.tree(rows) for _ in range(3))]
 

@@ -21,6 +21,7 @@ from creases.certify._exact import exact_outputs
 from creases.certify.differences import compare_decisions, difference_bounds, largest_difference, subtract_networks
 from creases.certify.differences._bounds import DifferenceBounds, has_same_architecture
 from creases.certify.proofs import check_proof
+from creases.errors import InputError
 from strategies import Case, cases
 
 
@@ -179,11 +180,38 @@ def test_no_sample_differs_by_more_than_what_the_search_reaches(seed: int) -> No
         assert abs(values[0][j] - values[1][j]) >= found.lower[j]  # type: ignore[index]
 
 
+def test_points_to_start_from_are_used_and_checked() -> None:
+    a, b = network([6, 12, 2], 0), network([6, 12, 2], 1)
+    corner = np.where(np.random.default_rng(3).random(6) < 0.5, -5.0, 5.0)
+    found = largest_difference(a, b, (-1, 1), start=[corner])
+    moved = np.clip(corner, -1, 1)
+    assert (found.lower >= np.abs(a(moved) - b(moved)) * (1 - 1e-12)).all()
+    assert (np.abs(found.where) <= 1).all()
+    with pytest.raises(InputError, match="start must be finite"):
+        largest_difference(a, b, (-1, 1), start=[[np.nan] * 6])
+
+
+def test_answers_without_a_proof_say_why() -> None:
+    a, b = network([3, 4, 2], 0), network([3, 4, 2], 50)
+    found = largest_difference(a, b, (-1, 1))
+    assert found.proof is None
+    assert "give a budget" in found.proof_note
+    assert not largest_difference(a, b, (-1, 1), budget=2).proof_note
+    first, last = (
+        tuple(step.tensors[key].numpy() for key in ("weight", "offset")) for step in (a.steps[0], a.steps[-1])
+    )
+    double = creases.read([first, (2 * last[0], 2 * last[1])])  # decides alike, which no bound shows
+    unknown = compare_decisions(a, double, (-1, 1))
+    assert unknown.verdict == "unknown"
+    assert unknown.proof_note == "nothing was decided"
+
+
 def test_verdicts_on_decisions_have_a_proof() -> None:
     a, b = network([6, 12, 3], 0), network([6, 12, 3], 0, 1e-4)
     for box in ((-1, 1), [(v - 0.01, v + 0.01) for v in np.full(6, 0.3)]):
         found = compare_decisions(a, b, box)
         assert found.proof is not None
+        assert not found.proof_note
         assert check_proof(found.proof, a, b)
         assert not check_proof(found.proof, b, a)
 

@@ -13,8 +13,7 @@ from torch import nn
 import creases
 from agreement import seeded
 from creases.certify.propagation import value_bounds
-from creases.certify.propagation._gradients import gradient_bounds
-from creases.certify.propagation._linear import LinearBounds
+from creases.certify.propagation._linear import LinearBounds, gradient_bounds
 from creases.network import Network
 
 

@@ -11,7 +11,7 @@ from torch import nn
 
 from creases import line, places
 from creases.certify.propagation import tight_value_bounds, value_bounds
-from creases.certify.propagation._relaxation import lp_value_bounds
+from creases.certify.propagation._tight import lp_value_bounds
 from creases.errors import InputError
 from creases.network import read
 from creases.prune import exact

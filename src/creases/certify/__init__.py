@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from creases.certify._unit_facts import UnitFacts, UnitSide, unit_facts
     from creases.certify.properties._holds import holds
     from creases.certify.properties._monotone import monotone
-    from creases.certify.properties._verdict import Verdict
+    from creases.certify.properties._property import Verdict
 
 __all__ = [
     "Change",
@@ -70,7 +70,7 @@ _HOMES = {
     ),
     "properties._holds": ("holds",),
     "properties._monotone": ("monotone",),
-    "properties._verdict": ("Verdict",),
+    "properties._property": ("Verdict",),
 }
 __getattr__ = open_on_use(__name__, _HOMES)
 

@@ -12,8 +12,7 @@ from creases._typing import Floats
 from creases._validation import check_box, check_choice
 from creases.certify.propagation import Interval, value_bounds
 from creases.certify.propagation._linear import linear_value_bounds
-from creases.certify.propagation._relaxation import has_relaxation, lp_value_bounds
-from creases.certify.propagation._tight import exact_value_bounds
+from creases.certify.propagation._tight import exact_value_bounds, has_relaxation, lp_value_bounds
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 

@@ -28,7 +28,7 @@ class Margins:
 
     distance: Floats  #: (n,) infinite where no change exists or none was found
     lower_bound: Floats  #: (n,) no change of decision is nearer
-    proved: Bools  #: (n,) whether the two agree
+    proved: Bools  #: (n,) whether the two agree; `nearest` of a row has the proof
     predicted: Ints  #: (n,) class of each row
     reached: Ints  #: (n,) class at the nearest change; -1 without one
     points: Floats  #: (n, d) the nearest input with a different decision; NaN without one

@@ -76,6 +76,10 @@ class Columns:
         return Domain(domain.box, np.vstack([domain.A, rows]), np.concatenate([domain.b, limits]))
 
 
+#: Columns that are not limited.
+EVERY_INPUT = Columns()
+
+
 def check_columns(integer: Sequence[int], one_hot: Sequence[Sequence[int]], n: int) -> Columns:
     """Return columns of whole numbers and one-hot groups of n inputs, checked."""
     groups = tuple(tuple(check_index(j, n, "one_hot") for j in group) for group in one_hot)

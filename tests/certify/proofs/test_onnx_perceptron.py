@@ -8,8 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 import creases
 from creases.certify import holds
 from creases.certify.proofs import check_proof, network_digest
-from creases.certify.proofs._checker.onnx_perceptron import read_perceptron
-from creases.certify.proofs._checker.plain import to_plain
+from creases.certify.proofs._checker.plain import read_perceptron, to_plain
 
 RNG = np.random.default_rng(0)
 A, B, C = (RNG.normal(size=shape).astype(np.float32) for shape in ((3, 4), (4, 4), (4, 2)))

@@ -14,7 +14,7 @@ from torch import nn
 import creases
 from creases.certify import nearest
 from creases.certify.proofs import check_proof, network_digest
-from creases.certify.proofs._checker.dyadic import Dyadic
+from creases.certify.proofs._checker.parts import Dyadic
 from creases.certify.proofs._checker.program import Affine, build_machine
 from creases.certify.proofs._checker.runs import join_runs
 from creases.certify.proofs._digest import make_proof

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from creases._typing import Bools, Floats, Ints
 from creases.certify._boxes.chain import Stage
 from creases.certify._boxes.search import Answer, CaseLike, TreeLog, is_inside
-from creases.certify.propagation._rounding import UNDERFLOW, UNIT, gamma
+from creases.certify.propagation._intervals import UNDERFLOW, UNIT, gamma
 
 #: The most inputs.
 MAX_INPUTS = 3

@@ -15,7 +15,7 @@ from creases._typing import Floats, Ints
 from creases.certify._boxes.attack import climb
 from creases.certify._boxes.chain import Chain, Stage
 from creases.certify._boxes.exact import dot, exact_outputs
-from creases.certify.propagation._rounding import gamma
+from creases.certify.propagation._intervals import gamma
 
 if TYPE_CHECKING:
     from creases.certify._boxes.kernel import Log, Rows, Stack, Stages, Work

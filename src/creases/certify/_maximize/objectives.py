@@ -18,8 +18,7 @@ from creases.certify._maximize.extreme import Limits
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.tree_search import TreeSearch
-from creases.certify.propagation._gradients import gradient_bounds
-from creases.certify.propagation._linear import LinearBounds
+from creases.certify.propagation._linear import LinearBounds, gradient_bounds
 from creases.network import Network
 from creases.regions.geometry import region_polytope
 

@@ -14,6 +14,7 @@ from creases._display import to_html
 from creases._schema import INTEGER, sequence
 from creases._typing import Floats
 from creases._validation import check_arguments, check_count, check_number
+from creases.certify._few_columns import exclude_ball, has_few_columns
 from creases.certify._nearest.best import Best, find_changes
 from creases.certify._nearest.evidence import GoalTree
 from creases.certify._nearest.exclusion import exclude_goal
@@ -26,6 +27,9 @@ from creases.network import NetworkLike
 
 #: Nodes of the first search, within the ball of the best answer; smaller balls come after it.
 FIRST_NODES = 60
+
+#: Boxes of few columns are searched for at most this share of the time that is left.
+BOX_TIME = 0.2
 
 #: Sides of units in a space without limits are looked through for at most this share of the time.
 EXCLUSION_TIME = 0.9
@@ -217,6 +221,7 @@ class _Solver:
         self.rounding = ROUNDING * max(1.0, float(np.abs(question.weights * question.x).max(initial=0.0)))
         self.lower = 0.0
         self.trees: tuple[GoalTree | Tree, ...] = ()  # that show it
+        self.by_boxes = has_few_columns(question)  # whether boxes showed the last ball to be empty
         self.quick = True  # whether searches in larger and larger balls finished soon
         self.stuck = False  # whether a search of the whole ball finished and showed nothing new
         self.nodes = 0
@@ -257,6 +262,8 @@ class _Solver:
 
     def _search(self, radius: float, max_nodes: float = np.inf, deadline: float = np.inf) -> bool:
         """Search within a radius; return whether that finished."""
+        if self.by_boxes and self._exclude_ball(radius):
+            return True
         search = Search(self.question, self.best, min(self.deadline, deadline), max_nodes, 1 - self.tolerance / 4)
         outcome = search.run(radius)
         self.nodes += outcome.nodes
@@ -264,6 +271,15 @@ class _Solver:
         if lower > self.lower:
             self.lower, self.trees = lower, outcome.trees
         return outcome.finished
+
+    def _exclude_ball(self, radius: float) -> bool:
+        """Show by boxes that nothing is within a radius; return whether that did."""
+        now, within = time.perf_counter(), radius * (1 - self.tolerance / 4)
+        trees = exclude_ball(self.question, self.best, within, now + BOX_TIME * (self.deadline - now))
+        if trees is not None and within > self.lower:
+            self.lower, self.trees = within, trees
+        self.by_boxes = trees is not None or self.best.distance < radius
+        return trees is not None
 
     def _deepen(self) -> None:
         """Search in a ball larger than the one known to be empty: a large step if that is quick, else a small one."""

@@ -22,7 +22,8 @@ def prove_change(
 
     A tree for each goal; none where the radius is 0.
     """
-    if radius > 0 and any(step.op == "choice" for step in question.net.steps):
+    splits_sides = not trees or any(isinstance(tree, GoalTree) for tree in trees)
+    if radius > 0 and splits_sides and any(step.op == "choice" for step in question.net.steps):
         return None, "the network has choices (max-pooling, say), whose sides no proof of a distance can split"
     if radius > 0 and len(trees) < len(question.goals):
         return None, "the lower bound was found without a tree of sides"

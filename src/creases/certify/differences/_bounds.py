@@ -23,8 +23,7 @@ from torch import Tensor
 from creases._program import Step
 from creases.certify.propagation import Interval
 from creases.certify.propagation._intervals import propagate_boxes
-from creases.certify.propagation._linear import BACKWARDS, LinearBounds
-from creases.certify.propagation._transposes import transpose_step
+from creases.certify.propagation._linear import BACKWARDS, LinearBounds, transpose_step
 from creases.network import Network
 
 _WEIGHTS = ("weight", "factor", "matrix")

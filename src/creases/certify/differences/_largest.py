@@ -1,27 +1,29 @@
-"""The largest difference of two networks in a box: what a search reaches, and what is proved."""
+"""The largest difference of two networks in a box: what samples and climbs from them reach, and what is proved."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from creases._program import forward
 from creases._typing import Bools, Floats
 from creases._validation import check_box, check_number
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, maximize_objective
-from creases.certify._output_search import search_largest_outputs, start_points
 from creases.certify.differences._bounds import DifferenceBounds, has_same_architecture, rounding_error
 from creases.certify.differences._joint import NO_TREE, as_pair, subtract_networks
 from creases.certify.proofs import Proof
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, DifferenceEntry, DifferencesStatement
 from creases.certify.propagation._linear import LinearBounds
+from creases.errors import InputError
 from creases.network import Network, NetworkLike
 
 #: Bounds that agree to this, relative to the larger, are equal.
@@ -30,6 +32,9 @@ EQUAL = 1e-9
 #: Random points at which differences are computed, the most numbers that may take, and how many of the best are climbed
 #: from for each output.
 SAMPLES, SAMPLE_SIZE, TOP = 4096, 2**24, 24
+
+#: Numbers that gradient ascent may take, over all points, steps and outputs: large networks start from few points.
+ASCENT_SIZE = 5 * 10**8
 
 #: Points climb from region to region by linear programs where regions have no more numbers in their rows.
 CLIMB_SIZE = 2**17
@@ -161,18 +166,13 @@ def _work_pair(a: NetworkLike, b: NetworkLike) -> tuple[Network, Network]:
 
 def _search(net: Network, box: Floats, start: Any, seed: int) -> tuple[Floats, Floats]:
     """Return the largest ``|output|`` (m,) that samples and climbs from them reach for certain, and where (m, n_in)."""
-    points = start_points(net, box, start, seed=seed).numpy()
-    low, high = box.T
-    count = min(SAMPLES, SAMPLE_SIZE // sum(net.sizes))
-    samples = np.random.default_rng(seed + 1).uniform(low, high, size=(count, len(box)))
-    points = np.vstack([points, samples])
+    points = _start_points(net, box, start, seed)
     values = np.abs(np.asarray(net(points)).reshape(len(points), -1))
-    best = np.unique(np.argsort(-values, axis=0)[:TOP])
-    largest, where = search_largest_outputs(net, box, torch.from_numpy(points[best]))
+    best = torch.from_numpy(points[np.unique(np.argsort(-values, axis=0)[:TOP])])
+    largest, where = np.full(net.n_out, -np.inf), np.zeros((net.n_out, net.n_in))
     domain, eye = Domain(box, np.zeros((0, len(box))), np.zeros(0)), np.eye(net.n_out)
     for j in range(net.n_out):
-        largest[j] = -np.inf
-        for x in (where[j].copy(), points[values[:, j].argmax()]):
+        for x in (_climb(net, box, best, j), points[values[:, j].argmax()]):
             sign = 1.0 if float(net(x).reshape(-1)[j]) >= 0 else -1.0
             objective = LeastRow(net, sign * eye[j : j + 1], np.zeros(1))
             top = objective.improve(domain, x) if len(box) * net.n_units <= CLIMB_SIZE else x
@@ -180,6 +180,41 @@ def _search(net: Network, box: Floats, start: Any, seed: int) -> tuple[Floats, F
             if value > largest[j]:
                 largest[j], where[j] = value, top
     return largest, where
+
+
+def _start_points(net: Network, box: Floats, start: Any, seed: int) -> Floats:
+    """Return random points of the box, its middle, its corners if they are few, and the points of ``start``: (k, n)."""
+    rng, (low, high) = np.random.default_rng(seed), box.T
+    count = min(SAMPLES, SAMPLE_SIZE // sum(net.sizes))
+    points = [rng.uniform(low, high, size=(32 + count, len(box))), box.mean(axis=1)[None]]
+    if len(box) <= 8:
+        points.append(np.array(list(product(*box.tolist()))))
+    if start is not None:
+        more, _ = net.as_batch(start, "start")
+        if not more.isfinite().all():
+            raise InputError("start", "be finite", "NaN or infinite entries")
+        points.append(np.clip(more.flatten(1).numpy(), low, high))
+    return np.concatenate(points)
+
+
+def _climb(net: Network, box: Floats, points: Tensor, j: int, *, steps: int = 40) -> Floats:
+    """Return the best point (n_in,) of ascents of ``|output j|`` by gradient signs, with steps that shrink to 1 %."""
+    lo, hi = torch.from_numpy(box).T
+    count = max(2, ASCENT_SIZE // (steps * net.n_out * sum(net.sizes)))
+    if count < len(points):
+        points = points[net(points).reshape(len(points), -1)[:, j].abs().topk(count).indices]
+    x, best, most = points, points[0], -1.0
+    for share in np.geomspace(0.5, 0.01, steps):
+        x = x.detach().requires_grad_()
+        with torch.enable_grad():
+            height = forward(net, x.reshape(-1, *net.input_shape)).reshape(len(x), -1)[:, j].abs()
+            gradient = torch.autograd.grad(height.sum(), x)[0] if height.requires_grad else torch.zeros_like(x)
+        value = height.detach()
+        top = int(value.argmax())
+        if float(value[top]) > most:
+            best, most = x[top].detach(), float(value[top])
+        x = torch.clamp(x.detach() + share * (hi - lo) * gradient.sign(), lo, hi)
+    return np.asarray(best.numpy())
 
 
 def _tighten(

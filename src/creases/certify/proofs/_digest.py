@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.certify.proofs._checker.dyadic import Dyadic
-from creases.certify.proofs._checker.onnx_perceptron import read_perceptron
-from creases.certify.proofs._checker.parts import to_fractions
-from creases.certify.proofs._checker.plain import PlainNetwork, to_plain
+from creases.certify.proofs._checker.parts import Dyadic, to_fractions
+from creases.certify.proofs._checker.plain import PlainNetwork, read_perceptron, to_plain
 from creases.certify.proofs._checker.program import Affine, Choice, Relu, build_machine
 from creases.certify.proofs._checker.runs import affine_forms
 from creases.certify.proofs._format import ClaimProof, ModelMark, Proof, Statement

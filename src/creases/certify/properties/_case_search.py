@@ -25,10 +25,9 @@ from creases.certify._maximize.one_layer import is_made_for
 from creases.certify._maximize.queue_search import QueueSearch
 from creases.certify._maximize.search import Limits, open_search, sample_points
 from creases.certify._maximize.tree_search import TreeSearch
-from creases.certify._whole_numbers import Columns, maximize_over_columns
+from creases.certify._whole_numbers import EVERY_INPUT, Columns, maximize_over_columns
 from creases.certify.proofs._format import ClaimProof, Leaf, Split
-from creases.certify.properties._property import Case
-from creases.certify.properties._verdict import Verdict
+from creases.certify.properties._property import Case, Verdict
 from creases.network import Network
 
 #: The most inputs of dense networks whose boxes are split; with more, units are.
@@ -53,13 +52,19 @@ class Answers:
 
 
 def decide_cases(
-    net: Network, cases: Sequence[Case], budget: float, progress: Progress | None, *, keep_trees: bool
+    net: Network,
+    cases: Sequence[Case],
+    budget: float,
+    progress: Progress | None,
+    *,
+    keep_trees: bool,
+    columns: Columns = EVERY_INPUT,
 ) -> tuple[Verdict, tuple[ClaimProof, ...] | None]:
     """Return a verdict on cases that must not occur, and the trees of all of them; None where there are none."""
     report = progress or (lambda what, done, total: None)
     begin = time.monotonic()
-    boxes = None if not keep_trees and _has_one_layer(net, cases) else open_boxes(net, report)
-    search = _CaseSearch(net, cases, boxes, keep_trees)
+    splits_sides = columns or (not keep_trees and _has_one_layer(net, cases))
+    search = _CaseSearch(net, cases, None if splits_sides else open_boxes(net, report), keep_trees, columns)
     begin += seconds_to_compile()
     deadline = begin + budget
     groups = group_cases(cases, search.boxes)
@@ -92,32 +97,6 @@ def conclude(
         return Verdict("unknown", seconds=seconds, detail=f"{answers.unknown} of {len(cases)} cases undecided"), None
     proofs = tuple(ClaimProof(("case", k), tree) for k, tree in sorted(answers.trees.items()) if tree is not None)
     return Verdict("holds", seconds=seconds), proofs if len(proofs) == len(cases) else None
-
-
-def decide_cases_over_columns(
-    net: Network, cases: Sequence[Case], columns: Columns, budget: float, progress: Progress | None
-) -> tuple[Verdict, tuple[ClaimProof, ...] | None]:
-    """Return what :func:`decide_cases` does, of inputs with whole numbers and one-hot groups."""
-    report = progress or (lambda what, done, total: None)
-    begin = time.monotonic()
-    unknown = 0
-    trees: dict[int, Tree | None] = {}
-    for k, case in enumerate(cases):
-        report("deciding cases", k, len(cases))
-        now = time.monotonic()
-        until = now + max(begin + budget - now, 0.0) / (len(cases) - k)
-        has_rows = len(case.d) > 0
-        work, rows = _rows(net, case) if has_rows else (net, np.zeros((1, net.n_out)))  # any allowed input is in it
-        objective, domain = LeastRow(work, rows, case.d if has_rows else np.zeros(1)), Domain(case.box, case.A, case.b)
-        limits = Limits(until, stop_above=BELOW, stop_below=BELOW)
-        found = maximize_over_columns(objective, domain, columns, limits, lambda value: value >= 0)
-        if found.lower >= 0:
-            return conclude(net, cases, Answers(found.where), begin)
-        if found.upper < 0:
-            trees[k] = found.tree if has_rows else None
-        else:
-            unknown += 1
-    return conclude(net, cases, Answers(None, unknown, trees), begin)
 
 
 class BoxSearch(NamedTuple):
@@ -181,6 +160,7 @@ class _CaseSearch:
     cases: Sequence[Case]
     boxes: BoxSearch | None  #: for groups of cases of the same inputs; None: cases one after the other
     keep_trees: bool
+    columns: Columns
 
     def decide(self, group: list[int], until: float) -> Answers:
         """Decide a group of cases."""
@@ -209,7 +189,10 @@ class _CaseSearch:
                 unknown += len(group) - done
                 break
             end = now + max(until - now, 0.0) / (len(group) - done)
-            decision = _decide(open_case(self.net, self.cases[k], keep_tree=self.keep_trees), end, self.keep_trees)
+            if self.columns:
+                decision = _decide_columns(self.net, self.cases[k], self.columns, end)
+            else:
+                decision = _decide(open_case(self.net, self.cases[k], keep_tree=self.keep_trees), end, self.keep_trees)
             if decision.point is not None:
                 return Answers(decision.point)
             if decision.is_open:
@@ -274,6 +257,18 @@ def _decide(case: OpenCase | Decision, until: float, keep_tree: bool) -> Decisio
     if case.is_inside(found.lower, found.where):
         return Decision(found.where)
     return Decision(is_open=not found.upper < 0, tree=found.tree if case.has_proof else None)
+
+
+def _decide_columns(net: Network, case: Case, columns: Columns, until: float) -> Decision:
+    """Decide a case of inputs with whole numbers and one-hot groups until a time."""
+    has_rows = len(case.d) > 0
+    work, rows = _rows(net, case) if has_rows else (net, np.zeros((1, net.n_out)))  # any allowed input is in it
+    objective, domain = LeastRow(work, rows, case.d if has_rows else np.zeros(1)), Domain(case.box, case.A, case.b)
+    limits = Limits(until, stop_above=BELOW, stop_below=BELOW)
+    found = maximize_over_columns(objective, domain, columns, limits, lambda value: value >= 0)
+    if found.lower >= 0:
+        return Decision(found.where)
+    return Decision(is_open=not found.upper < 0, tree=found.tree if has_rows else None)
 
 
 def _rows(net: Network, case: Case) -> tuple[Network, Floats]:

@@ -20,7 +20,7 @@ from creases.certify._whole_numbers import Columns, check_columns, check_values,
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, HoldsStatement, OutputRows
 from creases.certify.properties._case_search import BELOW
-from creases.certify.properties._verdict import Verdict
+from creases.certify.properties._property import Verdict
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 

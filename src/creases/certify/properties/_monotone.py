@@ -19,9 +19,8 @@ from creases.certify._maximize.search import Limits, maximize_objective
 from creases.certify.proofs import Proof
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, MonotoneStatement
-from creases.certify.propagation._gradients import gradient_bounds
-from creases.certify.propagation._linear import LinearBounds
-from creases.certify.properties._verdict import Verdict
+from creases.certify.propagation._linear import LinearBounds, gradient_bounds
+from creases.certify.properties._property import Verdict
 from creases.network import Network, NetworkLike, as_network
 from creases.regions.geometry import region_polytope
 

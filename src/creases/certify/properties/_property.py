@@ -1,21 +1,24 @@
-"""Properties as sets of inputs and outputs that must not occur."""
+"""Properties as sets of inputs and outputs that must not occur, the networks they are about, and verdicts on them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from creases._program import Step
+from creases._text import plural
 from creases._typing import Floats
 from creases.certify._bounds import output_bounds
 from creases.certify.proofs import Proof
 from creases.certify.proofs._format import CaseSet, VerifyStatement
 from creases.errors import InputError
-from creases.network import Network
+from creases.network import Network, NetworkLike, as_network
 
 Numbers = NDArray[Any]  #: float64; fractions (objects) where a number is no float64
 
@@ -169,3 +172,105 @@ def _nearest(rows: Numbers) -> tuple[Floats, list[list[Fraction]]]:
     floats = np.array([[float(value) for value in row] for row in rows], float).reshape(rows.shape)
     pairs = zip(floats.tolist(), rows.tolist(), strict=True)
     return floats, [[abs(Fraction(a) - Fraction(v)) for a, v in zip(*pair, strict=True)] for pair in pairs]
+
+
+# -- several networks side by side ------------------------------------------------------------------------------------
+
+
+def put_side_by_side(net: NetworkLike | tuple[NetworkLike, ...], prop: Property) -> Network:
+    """Return the network that a property is about, in float64: several are put side by side.
+
+    Its inputs and outputs must be those of the property; a proof of the property is about this network.
+    """
+    if not prop.networks:
+        if isinstance(net, tuple):
+            raise InputError("net", "be one network: the property is about one", f"{len(net)}")
+        work = _to_float(net)
+        _check_sizes(work, prop.n_in, prop.n_out, "")
+        return work
+    if not isinstance(net, tuple) or len(net) != len(prop.networks):
+        names = ", ".join(part.name for part in prop.networks)
+        raise InputError("net", f"be a tuple of {len(prop.networks)} networks: {names}", _count(net))
+    parts = [_to_float(each) for each in net]
+    for each, part in zip(parts, prop.networks, strict=True):
+        _check_sizes(each, len(part.inputs), part.n_out, f" of {part.name}")
+    return _join(parts, prop.networks, prop.n_in)
+
+
+def _join(nets: list[Network], parts: tuple[PartNetwork, ...], n_in: int) -> Network:
+    """Return one network with the outputs of several, flattened, each of which takes some of its inputs (n_in,)."""
+    steps: list[Step] = []
+    ends = []
+    for net, part in zip(nets, parts, strict=True):
+        index = torch.tensor(part.inputs)
+        steps.append(Step("gather", (0,), (net.n_in,), tensors={"index": index}, path=f"inputs of {part.name}"))
+        steps.append(Step("reshape", (len(steps),), net.input_shape, {"shape": list(net.input_shape)}))
+        first = len(steps)  # the number of the network's own input among all values
+        steps += [
+            replace(step, inputs=tuple(value + first for value in step.inputs), path=f"{part.name}.{step.path}")
+            for step in net.steps
+        ]
+        steps.append(Step("reshape", (len(steps),), (net.n_out,), {"shape": [net.n_out]}))
+        ends.append(len(steps))
+    steps.append(Step("concat", tuple(ends), (sum(net.n_out for net in nets),), {"dim": 0}, path="outputs"))
+    return Network(steps, (n_in,))
+
+
+def _to_float(net: NetworkLike) -> Network:
+    work = as_network(net).to("cpu").to(torch.float64)
+    if work.link:
+        hint = "pass the model without its last layer to ask about its scores"
+        raise InputError("net", "have the outputs that the property names", f"scores before {work.link}", hint)
+    return work
+
+
+def _check_sizes(net: Network, n_in: int, n_out: int, whose: str) -> None:
+    if (n_in, n_out) != (net.n_in, net.n_out):
+        expected = f"have the network's {plural(net.n_in, 'input')} and {plural(net.n_out, 'output')}{whose}"
+        raise InputError("prop", expected, f"{n_in} and {n_out}")
+
+
+def _count(net: Any) -> str:
+    return f"a tuple of {len(net)}" if isinstance(net, tuple) else "one"
+
+
+# -- answers ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Whether a property holds everywhere: proved, refuted by an input, or not known when the budget is over."""
+
+    status: Literal["holds", "violated", "unknown"]
+    counterexample: Floats | None = None  #: (n_in,), or (2, n_in) for a pair; the network was run there
+    outputs: Floats | None = None  #: (m,) or (2, m), the network's outputs at the counterexample
+    seconds: float = 0.0
+    detail: str = ""  #: what is known, in words
+    proof: Proof | None = field(default=None, repr=False)  #: of the verdict, where it was recorded
+
+    @property
+    def proof_note(self) -> str:
+        """Why there is no proof; "" if there is one."""
+        if self.proof is not None:
+            return ""
+        if self.status == "unknown":
+            return "nothing was decided"
+        return (
+            "the search that decided records no tree (units that are choices within rows, or no trees were asked for)"
+        )
+
+    def __bool__(self) -> bool:
+        """Return whether the property is proved."""
+        return self.status == "holds"
+
+    def __str__(self) -> str:
+        lines = [self.status + (f": {self.detail}" if self.detail else "")]
+        if self.counterexample is not None and self.outputs is not None:
+            for x, y in zip(np.atleast_2d(self.counterexample), np.atleast_2d(self.outputs), strict=True):
+                lines.append(f"input {_numbers(x)}, outputs {_numbers(y)}")
+        return "\n".join(lines)
+
+
+def _numbers(values: Floats) -> str:
+    shown = ", ".join(f"{value:.6g}" for value in values[:8])
+    return f"({shown}{', ...' if len(values) > 8 else ''})"

@@ -21,11 +21,18 @@ from creases.certify._whole_numbers import Columns, check_columns
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, VerifyStatement
 from creases.certify.propagation._linear import linear_value_bounds
-from creases.certify.properties._case_search import decide_cases, decide_cases_over_columns
-from creases.certify.properties._property import Case, Property, as_numbers, case_sets, enclose_case, round_numbers
-from creases.certify.properties._side_by_side import put_side_by_side
+from creases.certify.properties._case_search import decide_cases
+from creases.certify.properties._property import (
+    Case,
+    Property,
+    Verdict,
+    as_numbers,
+    case_sets,
+    enclose_case,
+    put_side_by_side,
+    round_numbers,
+)
 from creases.certify.properties._subtrees import decide_in_parallel
-from creases.certify.properties._verdict import Verdict
 from creases.errors import InputError
 from creases.network import Network, NetworkLike
 
@@ -105,10 +112,8 @@ def verify(
     def decide(cases: Sequence[Case]) -> tuple[Verdict, tuple[ClaimProof, ...] | None]:
         floats = [enclose_case(work, case) for case in cases]
         left = max(begin + seconds - time.monotonic(), LEAST_TIME * seconds)
-        if columns:
-            return decide_cases_over_columns(work, floats, columns, left, progress)
         if name == "serial" or (name == "local" and n_jobs == 1):
-            return decide_cases(work, floats, left, progress, keep_trees=proof)
+            return decide_cases(work, floats, left, progress, keep_trees=proof, columns=columns)
         start = partial(open_engine, name, n_tasks=MANY, n_jobs=n_jobs, address=address)
         return decide_in_parallel(work, floats, left, progress, start, keep_trees=proof)
 

@@ -19,9 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from creases.certify.proofs._checker.lines import choice_lines, relu_lines
-from creases.certify.proofs._checker.node import Node
-from creases.certify.proofs._checker.parts import TINY, UNIT, Array, gamma, lift, to_fractions
+from creases.certify.proofs._checker.claims import Node
+from creases.certify.proofs._checker.parts import TINY, UNIT, Array, gamma, is_infinite, lift, to_fractions
 from creases.certify.proofs._checker.program import Affine, Choice, Machine, Relu
 
 #: The inputs of a bend are bounded backwards, not by intervals alone, where that takes at most this many numbers.
@@ -56,7 +55,8 @@ class Bounds:
         """Compute bounds over a node, none of them wider than its parent's."""
         bounds = cls(machine, node, exact, parent=parent)
         low, high = node.box(exact)
-        bounds.is_empty = bool((low > high).any()) or (parent is not None and parent.is_empty)
+        is_apart = node.ball is not None and node.ball.is_apart(node.low, node.high)
+        bounds.is_empty = is_apart or bool((low > high).any()) or (parent is not None and parent.is_empty)
         bounds._add_value(low, high)
         for i, step in enumerate(machine.steps):
             if bounds.is_empty:
@@ -387,3 +387,128 @@ def _size(ends: list[tuple[Array, Array]], which: int) -> Array:
     for pair in ends[1:]:
         total = total + np.abs(pair[which])
     return total
+
+
+# -- lines around bends -----------------------------------------------------------------------------------------------
+
+
+def relu_lines(low: Array, high: Array, leak: Array, on: Array, exact: bool) -> tuple[Array, Array, Array, Array]:
+    """Return lines above and below units over intervals: slope and constant of each.
+
+    A convex function is below the line of any slope through whichever of its ends is higher: so the slope of a chord
+    may be rounded.
+    """
+    side = np.where(on, 1, leak)
+    up, down = side.copy(), side.copy()
+    up_constant, down_constant = np.zeros_like(side), np.zeros_like(side)
+    bent = np.flatnonzero(np.asarray((low < 0) & (high > 0) & (leak != 1)))
+    if not len(bent):
+        return up, up_constant, down, down_constant
+    least, most, slope = low[bent], high[bent], leak[bent]
+    tangent = np.where(101 * most >= -100 * least, 1, slope)
+    chord = _chord_slopes(least, most, slope)
+    ends = _end_term(slope - chord, least), _end_term(1 - chord, most)
+    convex = np.asarray(slope < 1)
+    constant = np.where(convex, np.maximum(*ends), np.minimum(*ends))
+    if not exact:
+        error = 4 * UNIT * np.abs(constant) + TINY
+        constant = np.where(convex, constant + error, constant - error)
+    up[bent], up_constant[bent] = np.where(convex, chord, tangent), np.where(convex, constant, 0)
+    down[bent], down_constant[bent] = np.where(convex, tangent, chord), np.where(convex, 0, constant)
+    return up, up_constant, down, down_constant
+
+
+def _chord_slopes(low: Array, high: Array, leak: Array) -> Array:
+    """Return the slopes of chords; beside an infinite end that of the function there."""
+    right, left = is_infinite(high), is_infinite(low)
+    least, most = np.where(left | right, -1, low), np.where(left | right, 1, high)
+    chord = (most - leak * least) / (most - least)
+    return np.where(right, 1, np.where(left, leak, chord))
+
+
+def _end_term(slope: Array, end: Array) -> Array:
+    """Return ``slope * end``, 0 for a slope of 0 whatever the end."""
+    return np.where(slope == 0, 0, slope * end)
+
+
+def choice_lines(
+    low: Array, high: Array, chosen: Array, lead: Array, K: int, exact: bool
+) -> tuple[Array, Array, Array, Array]:
+    """Return lines above and below choices, in the candidate s that is chosen: ``z_s <= max <= line(z_s)``.
+
+    The others are at most a number t, so the largest is at most ``max(z_s, t)``, a convex function of z_s. None exceeds
+    z_s by more than its lead (units,), so the largest is at most ``z_s + lead``: the line that is lower in the middle.
+    """
+    least, most = low[chosen], high[chosen]
+    others = high.reshape(-1, K).copy()
+    others[np.arange(len(chosen)), chosen % K] = -np.inf
+    top = others.max(axis=1)
+    up, up_constant = np.ones_like(least), np.zeros_like(least)
+    down, down_constant = np.ones_like(least), np.zeros_like(least)
+    endless = is_infinite(least) | is_infinite(most)
+    for i in np.flatnonzero(np.asarray(top > least)):  # elsewhere the chosen one is the largest
+        a, b, t = least[i], most[i], top[i]
+        if t >= b or endless[i]:
+            slope, constant = 0, max(b, t)
+        else:
+            slope = (b - t) / (b - a)
+            constant = max(t - slope * a, b - slope * b)
+            size = max(abs(t), abs(a), abs(b))
+            constant = constant if exact else constant + 8 * UNIT * size + TINY
+        is_lead = lead[i] != np.inf and (endless[i] or a + b + 2 * lead[i] < slope * (a + b) + 2 * constant)
+        up[i], up_constant[i] = (1, lead[i]) if is_lead else (slope, constant)
+    return up, up_constant, down, down_constant
+
+
+# -- gradients --------------------------------------------------------------------------------------------------------
+
+
+def gradient_interval(bounds: Bounds, number: int, row: Array) -> tuple[Array, Array]:
+    """Bound the gradient (n_in,) of ``row . value`` wherever it exists in a node.
+
+    Where a unit is 0 in a neighbourhood its slope does not matter: any gives the right gradient.
+    """
+    exact, machine = bounds.exact, bounds.machine
+    known: dict[int, tuple[Array, Array]] = {number: (row, row)}
+    for i in reversed(range(number)):
+        ends = known.pop(i + 1, None)
+        if ends is None:
+            continue
+        step = machine.steps[i]
+        if isinstance(step, Affine):
+            parts = [part.back_interval(*ends, exact) for part in step.parts]
+        elif isinstance(step, Relu):
+            parts = [_relu_back(*ends, bounds.on(i), bounds.entering[i][1], lift(step.leak, exact), exact)]
+        else:
+            parts = [_choice_back(*ends, *bounds.entering[i], step)]
+        for value, (low, high) in zip(step.inputs, parts, strict=True):
+            if value in known:
+                low, high = known[value][0] + low, known[value][1] + high
+                if not exact:
+                    low, high = low - 4 * UNIT * np.abs(low) - TINY, high + 4 * UNIT * np.abs(high) + TINY
+            known[value] = low, high
+    zero = np.zeros(machine.n_in, dtype=object if exact else float)
+    return known.get(0, (zero, zero))
+
+
+def _relu_back(low: Array, high: Array, on: Array, z_high: Array, leak: Array, exact: bool) -> tuple[Array, Array]:
+    off = np.asarray(z_high <= 0)
+    slopes = np.where(off & ~on, leak, 1), np.where(on, 1, leak)
+    products = [end * slope for end in (low, high) for slope in slopes]
+    least, most = products[0], products[0]
+    for each in products[1:]:
+        least, most = np.minimum(least, each), np.maximum(most, each)
+    if exact:
+        return least, most
+    below, above = least - 4 * UNIT * np.abs(least) - TINY, most + 4 * UNIT * np.abs(most) + TINY
+    return np.where(least >= 0, np.maximum(below, 0), below), np.where(most <= 0, np.minimum(above, 0), above)
+
+
+def _choice_back(low: Array, high: Array, z_low: Array, z_high: Array, step: Choice) -> tuple[Array, Array]:
+    lows, highs = z_low.reshape(step.size, step.K), z_high.reshape(step.size, step.K)
+    possible = highs >= lows.max(axis=1)[:, None]
+    alone = possible.sum(axis=1)[:, None] == 1
+    low, high = (np.repeat(end[:, None], step.K, axis=1) for end in (low, high))
+    least = np.where(possible, np.where(alone, low, np.minimum(low, 0)), 0)
+    most = np.where(possible, np.where(alone, high, np.maximum(high, 0)), 0)
+    return least.reshape(-1), most.reshape(-1)

@@ -1,17 +1,135 @@
-"""Claims: what must be shown of all inputs of a domain, and the domain itself."""
+"""Claims: what must be shown of all inputs of a domain, the domain itself, and its parts.
+
+A part is a node of a tree: a box, sides of units, and a ball that the domain may have.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
+from functools import cached_property
+from math import ceil, floor, isqrt
 from typing import Any
 
 import numpy as np
 
-from creases.certify.proofs._checker.node import Ball, Node
-from creases.certify.proofs._checker.parts import Array, to_fractions
+from creases.certify.proofs._checker.parts import Array, gamma, to_fractions
+
+#: Multiples of a plane that are tried in a box, relative to the sizes of the functions that are bounded.
+MULTIPLES = (0.125, 0.25, 0.5, 1.0, 2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    """Inputs with ``norm(weights * (x - center)) <= radius``."""
+
+    center: Array  #: (n,) fractions
+    weights: Array  #: (n,) fractions
+    norm: str  #: "l1" or "l2"
+    radius: Fraction
+
+    @cached_property
+    def _floats(self) -> tuple[Array, Array, Array, float]:
+        """Floats near the center and how far they are away, weights not above and a radius not below the exact ones.
+
+        A number beyond the range of floats leaves a weight of 0, or an infinity: bounds by them are infinite or nan.
+        """
+        below, above = floats_below(self.center), -floats_below(-self.center)
+        away = np.where(below == above, 0.0, np.nextafter(above - below, np.inf))
+        return below, away, floats_below(self.weights), float(-floats_below(np.array([-self.radius], dtype=object))[0])
+
+    @property
+    def floats(self) -> tuple[Array, Array, float]:
+        """Floats near the center, the weights and the radius."""
+        center, _, weights, radius = self._floats
+        return center, weights, np.float64(radius)  # whose square may be infinite
+
+    def is_apart(self, low: Array, high: Array) -> bool:
+        """Whether no input of a box is in the ball; its ends are fractions or infinite."""
+        away = [max(a - c, c - b, 0) * w for a, b, c, w in zip(low, high, self.center, self.weights, strict=True)]
+        if self.norm == "l1":
+            return bool(sum(away) > self.radius)
+        return bool(sum(part * part for part in away) > self.radius**2)
+
+    def is_inward(self, G: Array, low: Array, high: Array) -> Array:
+        """Return where linear functions G (k, n) grow only towards the center of the ball within a box (n,): (k, n)."""
+        return np.asarray(np.where(G > 0, high <= self.center, low >= self.center), bool)
+
+    def maximum(self, G: Array, exact: bool) -> Array:
+        """Bound linear functions G (k, n) over the ball: (k,)."""
+        if not exact:
+            center, away, weights, radius = self._floats
+            terms, slopes = G * center, np.abs(G / weights)
+            reach = slopes.max(axis=1, initial=0) if self.norm == "l1" else np.sqrt((slopes**2).sum(axis=1))
+            reach = reach + 2.0**-500  # squares may vanish
+            sizes = np.abs(terms).sum(axis=1) + radius * reach
+            error = gamma(G.shape[1] + 16) * sizes + 2 * (np.abs(G) @ away) + 2.0**-500
+            return np.asarray(terms.sum(axis=1) + radius * reach + error)
+        slopes = np.abs(G / self.weights)
+        reach = [max(row) if self.norm == "l1" else root_above(sum(v * v for v in row)) for row in slopes]
+        return np.asarray([g @ self.center + self.radius * r for g, r in zip(G, reach, strict=True)], dtype=object)
+
+
+def root_above(value: Fraction) -> Fraction:
+    """Return a fraction just above the square root of one."""
+    scaled = (Fraction(value).numerator * Fraction(value).denominator) << 256
+    root = isqrt(scaled)
+    return Fraction(root + (root * root < scaled), Fraction(value).denominator << 128)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A part of a domain: a box, and sides of units that are fixed by splits."""
+
+    low: Array  #: (n,) fractions or -inf
+    high: Array  #: (n,)
+    sides: dict[int, int]  #: 1 on, -1 off, by unit
+    ball: Ball | None = None
+    plane: tuple[Array, float] | None = None  #: g (n,) and c, floats: only inputs with ``g x + c >= 0`` count
+
+    @cached_property
+    def _floats(self) -> tuple[Array, Array]:
+        return floats_below(self.low), -floats_below(-self.high)
+
+    def plane_weights(self, G: Array) -> list[Array]:
+        """Return multiples (k,) of the plane, with which linear functions G (k, n) may have lower bounds.
+
+        Any that is not negative will do: those that are best in a Euclidean ball, or several for a box.
+        """
+        assert self.plane is not None
+        g, c = self.plane
+        low, high = self.box(False)
+        half = high / 2 - low / 2
+        if self.ball is None or self.ball.norm != "l2":
+            size = np.abs(G * half).max(axis=1, initial=0.0) / np.abs(g * half).max(initial=0.0)
+            weights = [share * size for share in MULTIPLES]
+        else:
+            center, weight, radius = self.ball.floats
+            q = g / weight
+            length = np.sqrt((q * q).sum())
+            slopes, q, t = np.where(half > 0, G, 0.0) / weight, q / length, -(g @ center + c) / length
+            along = slopes @ q
+            across = np.sqrt(np.maximum((slopes * slopes).sum(axis=1) - along**2, 0.0))
+            half_width = np.sqrt(np.maximum(radius**2 - t**2, 1e-24 * radius**2))
+            weights = [(t / half_width * across - along) / length]
+        return [np.where(np.isfinite(weight) & (weight > 0), weight, 0.0) for weight in weights]
+
+    def box(self, exact: bool) -> tuple[Array, Array]:
+        """Return the ends of the box: exact ones, or floats around them."""
+        return (self.low, self.high) if exact else self._floats
+
+
+def floats_below(values: Array) -> Array:
+    """Return the largest floats that are not above fractions."""
+    out = np.empty(len(values))
+    for i, value in enumerate(values):
+        try:
+            near = float(value)
+        except OverflowError:
+            near = np.inf if value > 0 else -np.inf
+        out[i] = near if near <= value else np.nextafter(near, -np.inf)
+    return out
 
 
 class Refusal(Exception):

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from creases.certify.proofs._checker.dyadic import Dyadic
-from creases.certify.proofs._checker.parts import Array, Dense, Part, Pick, to_fractions
+from creases.certify.proofs._checker.parts import Array, Dense, Dyadic, Part, Pick, to_fractions
 from creases.certify.proofs._checker.plain import PlainNetwork, to_plain
 from creases.errors import InputError
 

@@ -12,8 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from creases.certify.proofs._checker.dyadic import Dyadic
-from creases.certify.proofs._checker.parts import Dense, Part, Pick
+from creases.certify.proofs._checker.parts import Dense, Dyadic, Part, Pick
 from creases.certify.proofs._checker.program import Affine, Choice, Machine, Offset, Relu
 
 #: Most multiplications of whole numbers to join the steps of a network.

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from creases.certify.proofs._checker.bounds import Bounds
+from creases.certify.proofs._checker.bounds import Bounds, gradient_interval
 from creases.certify.proofs._checker.claims import (
+    Ball,
     Claim,
     CoefficientClaim,
+    Node,
     Region,
     RowClaim,
     read_point,
@@ -21,8 +23,6 @@ from creases.certify.proofs._checker.claims import (
     require,
     show,
 )
-from creases.certify.proofs._checker.gradients import gradient_interval
-from creases.certify.proofs._checker.node import Ball, Node
 from creases.certify.proofs._checker.parts import Array
 from creases.certify.proofs._checker.program import Affine, Machine, Relu
 from creases.certify.proofs._format import (
