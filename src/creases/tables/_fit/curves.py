@@ -55,6 +55,14 @@ def fit_curve_model(
     return replace(again, facts={**again.facts, "notes": notes, "scored": model})
 
 
+def _describe_sample(data: TableSplit, stream: StreamedTable) -> str:
+    """Say that the models in the scores beside one that was fitted to all rows were fitted to fewer."""
+    fitted = f"{len(data.train) + len(data.validation):,} of the {stream.n_train:,} rows"
+    return (
+        f"the other models in the scores were fitted to a sample of {fitted}, rare categories pooled as in this model"
+    )
+
+
 def _fit(
     data: TableSplit,
     config: CurveConfig,
@@ -85,8 +93,9 @@ def _fit(
     if isinstance(threshold, str):  # by rows that the fits have not seen
         threshold = best_threshold(held.scores[:, 0], data, held.rows, held.weight, threshold)
     facts: dict[str, Any] = {} if stream is None else {"rows": {"train": stream.n_train, "test": stream.n_test}}
-    if note := data.rows.describe_copies():
-        facts["notes"] = [note]
+    notes = [data.rows.describe_copies(), "" if stream is None else _describe_sample(data, stream)]
+    if any(notes):
+        facts["notes"] = list(filter(None, notes))
     return TableModel(
         function=function,
         features=tuple(features),
