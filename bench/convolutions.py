@@ -20,7 +20,7 @@ from rich.table import Table
 from torch import nn
 
 import creases
-from record import note_table
+from record import note, note_table
 
 SHAPE = (3, 32, 32)
 FORWARD = "forward pass at the vertices"
@@ -66,6 +66,7 @@ def main() -> None:
         times = [time_plane, forward, time_plane / forward, time_cell, crease, boundary]
         rows.append([f"{net.n_units:,}", f"{plane.count:,}", *(f"{t:.2g}" for t in times)])
         table.add_row(*rows[-1])
+    note("inputs", " x ".join(map(str, SHAPE)))
     note_table("planes", columns, rows)
     Console(width=120).print(table)
 

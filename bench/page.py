@@ -3,7 +3,8 @@
 ``bench/benchmarks.md`` becomes ``docs/benchmarks.md``, ``bench/scale.md`` becomes ``docs/concepts/scale.md``.
 
 In the template ``{{NAME.KEY}}`` is a number of ``bench/results/NAME.json``, ``{{table NAME.KEY}}`` a table of it, and
-``{{provenance}}`` says how every result was measured. The template itself has no figures.
+``{{provenance}}`` says how every result was measured, ``{{commits}}`` from which commits they are. The template itself
+has no figures.
 """
 
 from __future__ import annotations
@@ -29,15 +30,25 @@ def render(template: str, results: dict[str, list[dict[str, Any]]]) -> str:
     def fill(match: re.Match[str]) -> str:
         kind, name, key = match["kind"], match["name"], match["key"]
         if match["all"]:
-            return provenance_table(results)
+            return provenance_table(results) if match["all"] == "provenance" else describe_commits(results)
         found = [run[f"{kind or 'number'}s"][key] for run in results[name] if key in run[f"{kind or 'number'}s"]]
         if len(found) != 1:
             raise KeyError(f"{match[0]}: {len(found)} runs have it")
         return format_table(found[0]["columns"], found[0]["rows"]) if kind else str(found[0])
 
     return _NOTICE + re.sub(
-        r"\{\{(?:(?P<all>provenance)|(?:(?P<kind>table) )?(?P<name>\w+)\.(?P<key>\w+))\}\}", fill, template
+        r"\{\{(?:(?P<all>provenance|commits)|(?:(?P<kind>table) )?(?P<name>\w+)\.(?P<key>\w+))\}\}", fill, template
     )
+
+
+def describe_commits(results: dict[str, list[dict[str, Any]]]) -> str:
+    """Return a sentence with the first and the last day on which results were measured, and their commits."""
+    runs = [run for each in results.values() for run in each]
+    dated = sorted((run for run in runs if run["date"][:4].isdigit()), key=lambda run: run["date"])
+    commits = dict.fromkeys(f"`{run['commit'][:8]}`" for run in dated)
+    others = [name for name, each in results.items() if any(run not in dated for run in each)]
+    words = f"Measured from {dated[0]['date'][:10]} to {dated[-1]['date'][:10]}, at commits {', '.join(commits)}"
+    return f"{words}; older: {', '.join(others)}." if others else f"{words}."
 
 
 def provenance_table(results: dict[str, list[dict[str, Any]]]) -> str:

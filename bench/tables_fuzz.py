@@ -40,6 +40,7 @@ def main() -> None:
     for name, outcome in {"read": "read", "rejected": "refused"}.items():
         note(name, f"{counts[outcome]:,}")
     note("files", f"{options.count:,}")
+    note("columns", "10,000")
     print(f"{options.count} files: {dict(counts)}, {time.perf_counter() - start:.0f} s")
 
 

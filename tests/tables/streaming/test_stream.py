@@ -15,9 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import creases
+import report_pages
 from creases._engines import start_engine
 from creases._engines._local import Serial
 from creases.errors import FileError, InputError
+from creases.show.report._table_model import write_model_report
 from creases.tables import CurveConfig, TableSplit, read_table
 from creases.tables._split.split import row_keys
 from creases.tables._streaming import passes
@@ -48,6 +50,10 @@ def test_the_model_is_that_of_the_table_in_memory(tmp_path, classes):
     assert stream.n_rows == memory.n_rows
     assert memory.n_rows["train"] > 7_000
     assert len(stream.data.train) == 4_200  # stages were chosen on a sample, coefficients fitted to all rows
+    n_train = f"{memory.n_rows['train']:,}"
+    assert f"other models in the scores were fitted to a sample of 4,200 of the {n_train} rows" in stream.notes[-1]
+    write_model_report(stream, tmp_path / "report.html", model_name="model", again="")
+    assert f"a sample of 4,200 of the {n_train} rows" in str(report_pages.read(tmp_path / "report.html"))
     assert stream.encoding.to_dict() == memory.encoding.to_dict()
     assert [step.stage for step in stream.steps] == [step.stage for step in memory.steps]
     np.testing.assert_allclose(stream.ranges, memory.ranges, rtol=0, atol=0)

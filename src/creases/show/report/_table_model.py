@@ -342,12 +342,14 @@ def _scores(model: TableModel, models: Sequence[Baseline]) -> Section:
         if is_tested
         else "the rows fitted: none is held out"
     )
+    n_sampled, n_fitted = len(data.train) + len(data.validation), model.scored.n_rows["train"]
+    same = "the same rows" if n_fitted <= n_sampled else f"a sample of {n_sampled:,} of the {n_fitted:,} rows fitted"
     return {
         "title": "Scores",
         "text": f"{name[0].upper()}{name[1:]} on {held}. " + " ".join(verdicts),
         "bars": bars,
         "note": f"On the rows fitted this model has {name} {format_score(models[0].train)}. The others are models of "
-        "scikit-learn, fitted to the same rows.",
+        f"scikit-learn, fitted to {same}.",
         "size": "full",
     }
 

@@ -245,6 +245,14 @@ def fit_curve_model(
     return replace(again, facts={**again.facts, "notes": notes, "scored": model})
 
 
+def _describe_sample(data: TableSplit, stream: StreamedTable) -> str:
+    """Say that the models in the scores beside one that was fitted to all rows were fitted to fewer."""
+    fitted = f"{len(data.train) + len(data.validation):,} of the {stream.n_train:,} rows"
+    return (
+        f"the other models in the scores were fitted to a sample of {fitted}, rare categories pooled as in this model"
+    )
+
+
 def _fit(
     data: TableSplit,
     config: CurveConfig,

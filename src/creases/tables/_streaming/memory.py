@@ -24,7 +24,7 @@ MAX_MEMORY = 4e9
 LIBRARIES = 300_000_000
 
 #: Bytes of a process that reads blocks, without a block; and of a fit to the sample, in this process.
-WORKER, SAMPLE = 260_000_000, 400_000_000
+WORKER, SAMPLE = 260_000_000, 650_000_000
 
 
 @dataclass(frozen=True)
