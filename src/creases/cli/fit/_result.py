@@ -138,7 +138,7 @@ def _parts(fit: Fit) -> Iterator[RenderableType]:
     yield ""
     yield "[bold]The model[/]"
     assert fit.model.data is not None
-    for line in describe_model(fit.model, X=fit.model.data.rows.X):
+    for line in describe_model(fit.model):
         yield escape(line)
     yield ""
     yield "[bold]What each stage brought[/] [dim](on held-out folds of the rows fitted)[/]"

@@ -21,7 +21,7 @@ from creases._typing import Floats, Ints
 from creases._validation import check_arguments, check_count
 from creases.errors import InputError
 from creases.show import _style as style
-from creases.tables import LevelGraph, NumberGraph, PairGraph, TableModel, fitted_rows, model_graphs
+from creases.tables import LevelGraph, NumberGraph, PairGraph, TableModel, model_graphs
 
 #: Ticks of an axis of months, weekdays or hours.
 CYCLE_TICKS = 8
@@ -396,7 +396,7 @@ def plot_curves(model: TableModel, *, max_terms: int = 12, columns: int = 3) -> 
     """
     check_count(max_terms, "max_terms")
     check_count(columns, "columns")
-    graphs = model_graphs(model, X=fitted_rows(model))[:max_terms]
+    graphs = model_graphs(model)[:max_terms]
     if not graphs:
         raise InputError("model", "have a column that changes its prediction", "a constant")
     columns = min(columns, len(graphs))

@@ -32,7 +32,6 @@ from creases.tables import (
     describe_model,
     describe_stage,
     describe_step,
-    fitted_rows,
     model_graphs,
 )
 
@@ -364,7 +363,7 @@ def _facts(model: RowModel) -> list[str]:
 
 def _words(model: TableModel) -> list[str]:
     """Return the model in words, and what each stage brought."""
-    opening, *lines = describe_model(model, X=fitted_rows(model))
+    opening, *lines = describe_model(model)
     words = card.table(("column", "what it adds"), [line.split(": ", 1) for line in lines])
     stages = card.table(("stages",), [(describe_stage(step, model.task),) for step in model.steps])
     return [card.paragraph(opening), words, _small_curves(model), stages]

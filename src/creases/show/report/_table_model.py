@@ -38,7 +38,6 @@ from creases.tables import (
     describe_model,
     describe_stage,
     explain_row,
-    fitted_rows,
     importance,
     load,
     model_graphs,
@@ -163,7 +162,7 @@ DPI = 190
 
 def words_section(model: TableModel) -> Section:
     """Return the model in words, a line for each column."""
-    opening, *lines = describe_model(model, X=fitted_rows(model), max_lines=MAX_LINES)
+    opening, *lines = describe_model(model)
     rows = [list(line.split(": ", 1)) for line in lines]
     return {
         "title": "In words",
@@ -233,7 +232,7 @@ def stage_section(model: TableModel) -> Section:
 
 
 def _graphs(model: TableModel) -> list[Graph]:
-    return model_graphs(model, X=fitted_rows(model))
+    return model_graphs(model)
 
 
 def draw_pair(graph: PairGraph) -> Figure:

@@ -35,7 +35,6 @@ from creases.tables import (
     TableModel,
     describe_model,
     fit_problem,
-    fitted_rows,
     load,
     model_graphs,
 )
@@ -89,11 +88,11 @@ class TableView:
     def table_json(self) -> dict[str, Any]:
         """Return the curves and planes, in the order of importance, and what the changes did."""
         model = self.model
-        graphs = model_graphs(model, X=fitted_rows(model))
+        graphs = model_graphs(model)
         columns = [graph for graph in graphs if not isinstance(graph, PairGraph)][:MAX_CURVES]
         charts = column_charts(columns)
         pairs = [graph for graph in graphs if isinstance(graph, PairGraph)][:MAX_PAIRS]
-        opening, *lines = describe_model(model, X=fitted_rows(model))
+        opening, *lines = describe_model(model)
         first = graphs[0] if graphs else None
         content = {
             "name": self.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,11 +12,19 @@ from creases._typing import Floats, Ints
 from creases.tables._stages.model import Curve
 from creases.tables._words.axes import feature_axis
 from creases.tables._words.column_text import Graph, column_graphs, level_values
-from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, ReadableModel, Terms, date_part, days_input, part_name
+from creases.tables._words.terms import (
+    NEGLIGIBLE,
+    ColumnTerm,
+    ReadableModel,
+    TermEffects,
+    Terms,
+    date_part,
+    days_input,
+    part_name,
+)
 
 if TYPE_CHECKING:
     from creases.network import Network
-    from creases.tables._model.table_model import TableModel
     from creases.tables._stages.model import Plane
 
 
@@ -188,7 +196,8 @@ def model_graphs(model: ReadableModel, *, X: Floats | None = None) -> list[Numbe
     model
         A model with curves, such as :func:`creases.fit_table` returns.
     X
-        (n, d) encoded rows by which importance is measured, and whose density pictures show.
+        (n, d) encoded rows by which effects are measured, and whose density pictures show; by default those that the
+        model was fitted to, if it has them.
 
     Returns
     -------
@@ -197,7 +206,8 @@ def model_graphs(model: ReadableModel, *, X: Floats | None = None) -> list[Numbe
         values are points: ten double the odds.
     """
     terms = Terms.from_model(model)
-    sizes = terms.importance(X)
+    sizes = TermEffects.from_model(model, terms, X).sizes
+    X = _fitted_rows(model) if X is None else X
     graphs: list[NumberGraph | LevelGraph] = []
     for term, size in zip(terms.columns, sizes, strict=False):
         if term.column.is_category or term.features[0].kind == "yes/no":
@@ -211,12 +221,13 @@ def model_graphs(model: ReadableModel, *, X: Floats | None = None) -> list[Numbe
     return [*graphs, *sorted(pairs, key=lambda pair: -pair.size)]
 
 
-def fitted_rows(model: TableModel) -> Floats | None:
+def _fitted_rows(model: ReadableModel) -> Floats | None:
     """Return the encoded rows (n, d) that a model was fitted to; None if it was loaded."""
-    if model.data is None:
+    data: Any = getattr(model, "data", None)
+    if data is None:
         return None
-    used = np.sort(np.concatenate(model.data.parts[:2]))
-    return np.asarray(np.repeat(model.data.rows.X[used], model.data.rows.count[used], axis=0))
+    used = np.sort(np.concatenate(data.parts[:2]))
+    return np.asarray(np.repeat(data.rows.X[used], data.rows.count[used], axis=0))
 
 
 def _varies(values: Floats, terms: Terms) -> bool:
