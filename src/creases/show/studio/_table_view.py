@@ -7,7 +7,6 @@ import re
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from math import log
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,8 @@ from creases.problems import Problem
 from creases.show._viewer import problem_json, to_json
 from creases.show._viewer._run import score_name
 from creases.show.report._curve_charts import column_charts, line_chart
-from creases.show.report._page import render_themes, run_without_growth
-from creases.show.report._table_model import DPI, draw_pair
+from creases.show.report._page import run_without_growth
+from creases.show.report._pair_pictures import pair_picture
 from creases.show.studio._exports import Export
 from creases.show.studio._limits import Limits, scratch_folder
 from creases.show.studio._problem_input import check_integer, check_real, check_text
@@ -112,8 +111,8 @@ class TableView:
         if bool(pair.first.levels) != bool(pair.second.levels):
             return {"columns": names, "chart": line_chart(pair)}
         if pair.name not in self._pictures:
-            self._pictures[pair.name] = render_themes(partial(draw_pair, pair), dpi=DPI)
-        return {"columns": names, "picture": {"title": pair.name, **self._pictures[pair.name]}}
+            self._pictures[pair.name] = pair_picture(pair)
+        return {"columns": names, "picture": self._pictures[pair.name]}
 
     # -- changes ------------------------------------------------------------------------------------------------------
 

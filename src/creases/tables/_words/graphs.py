@@ -78,6 +78,26 @@ class PairGraph:
         """The inputs of two numbers."""
         return int(self.first.inputs[0]), int(self.second.inputs[0])
 
+    def creases(self) -> list[Floats]:
+        """Return the lines, each of points (k, 2), at which the map of two numbers bends."""
+        plane, inputs = self._plane, self.inputs
+        knots = [plane.hinges.knots[j] for j in inputs]
+        even = [np.linspace(0, 1, len(each)) for each in knots]
+        lines: list[Floats] = []
+        for k in np.flatnonzero(plane.weights.any(axis=1)).tolist():
+            a, b, c = plane.hinges.weights[k]
+            a, b = (a, b) if plane.hinges.first[k] == inputs[0] else (b, a)
+            u = np.unique(np.concatenate([even[0], -(b * even[1] + c) / a]))
+            v = -(a * u + c) / b
+            inside = (u >= 0) & (u <= 1) & (v >= -1e-9) & (v <= 1 + 1e-9)
+            lines.append(np.stack([np.interp(u, even[0], knots[0]), np.interp(v, even[1], knots[1])], axis=1)[inside])
+        for axis, side in enumerate((self.first, self.second)):
+            for knot in side.knots[1:-1]:
+                line = np.stack([each[[0, -1]] for each in (self.first.knots, self.second.knots)], axis=1)
+                line[:, axis] = knot
+                lines.append(line)
+        return [line for line in lines if len(line) > 1]
+
     def network(self, output: int = 0) -> Network:
         """Return one output of the plane of two numbers, in the units of its values, as a network of all inputs."""
         from creases.tables._stages.module import to_module  # imports torch
