@@ -28,7 +28,11 @@ def _what_there_is(model: TableModel) -> str:
     if not model.function.planes and model.function.units is None:
         return "The curves are all there is: a prediction is their sum."
     X = model.data.problem.X[:ROWS]
-    gap = float(np.abs(np.asarray(model.network(X)) - model.outputs(X)).max(initial=0.0))
+    *hidden, (last, offset) = model.layers()
+    values = X
+    for weight, bias in hidden:
+        values = np.maximum(values @ weight.T + bias, 0.0)
+    gap = float(np.abs(values @ last.T + offset - model.outputs(X)).max(initial=0.0))
     return (
         "The curves, pairs and units are all there is: their sum is the network (compared on "
         f"{plural(len(X), 'row')}; largest difference {gap:.1g})."
