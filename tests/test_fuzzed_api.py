@@ -32,7 +32,7 @@ TOO_MUCH = {
 NO_CALLS = {
     "takes results of other functions": """
         animate_growth apply certify_model describe_model explain explain_row
-        find_changes fitted_rows gradient_descent measure
+        find_changes gradient_descent measure
         model_graphs plot_curves points_card squared_errors stack_networks unstack_network
         plot_compression plot_disagreement plot_gradients plot_growth
         plot_pieces plot_polytope plot_pruning plot_section plot_tracks

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from creases.tables._words.card import points_card
     from creases.tables._words.changes import RowChanges, find_changes
     from creases.tables._words.facts import certify_model
-    from creases.tables._words.graphs import LevelGraph, NumberGraph, PairGraph, fitted_rows, model_graphs
+    from creases.tables._words.graphs import LevelGraph, NumberGraph, PairGraph, model_graphs
     from creases.tables._words.model_text import describe_model
     from creases.tables._words.row_text import RowExplanation, explain_row
 
@@ -101,7 +101,6 @@ __all__ = [
     "find_changes",
     "fit_problem",
     "fit_table",
-    "fitted_rows",
     "grow_table",
     "importance",
     "interactions",
@@ -220,7 +219,6 @@ _HOMES = {
     "_words.graphs": (
         "LevelGraph",
         "NumberGraph",
-        "fitted_rows",
         "model_graphs",
         "PairGraph",
     ),

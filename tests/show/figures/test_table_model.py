@@ -7,7 +7,8 @@ import pytest
 from matplotlib.collections import LineCollection, TriMesh
 
 from creases.show import new_figure, plot_curves
-from creases.show._figures._table_model import LEVELS, date_ticks, plot_term
+from creases.show._figures._column_axes import date_ticks
+from creases.show._figures._table_model import LEVELS, plot_term
 from creases.tables import PairGraph, fit_table, model_graphs, parse_table
 from readable_models import make_model, random_model
 

@@ -7,7 +7,7 @@ import creases
 from creases.show._viewer import project_on_slice
 from creases.show.report._run_map import plot_run_map
 from creases.show.report._slices import choose_slices, multiply_slices, slices_json
-from creases.show.report._table_model import column_weights, find_columns
+from creases.show.report._table_columns import column_weights, find_columns
 from creases.tables import TableSplit, parse_table
 
 

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
-from creases.certify import monotone
+from creases.certify import monotone, output_range
+from creases.tables._stages.model import Plane
+from creases.tables._stages.pairs import PairHinges, Variable
 from creases.tables._words.facts import _is_shown_by_curve, certify_model
 from creases.tables._words.stability import measure_stability
 from creases.tables._words.terms import InputRanges, Terms
-from readable_models import make_model, random_model
+from readable_models import make_model, random_model, vars_of
 
 TEXT = "weight (lb),age,home,y\n" + "".join(
     f"{1600 + 100 * k},{k % 5},{['own', 'rent'][k % 2]},{k + 0.5}\n" for k in range(20)
@@ -101,3 +103,47 @@ def test_rows_that_can_change_are_shown_to_change():
         "90 % of 20 test rows keep their decision while every number changes by up to a tenth of a standard deviation "
         "(computed); for 10 % a change was found."
     )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_range_of_columns_that_act_together_is_that_of_the_network(seed):
+    model, problem = random_model(seed, 0, plane=True)
+    facts = facts_of(model, problem)
+    assert facts.is_exact
+    groups = [term.inputs for term in Terms.from_model(model).columns if term.column.is_category]
+    A = np.zeros((2 * len(groups), problem.X.shape[1]))
+    for k, inputs in enumerate(groups):
+        A[2 * k, inputs], A[2 * k + 1, inputs] = 1.0, -1.0
+    box = np.column_stack([problem.X.min(axis=0), problem.X.max(axis=0)])
+    searched = output_range(model.network, box, A=A, b=np.tile([1.0, -1.0], len(groups)), budget=20.0)
+    loose = 1e-6 * (facts.high - facts.low)
+    assert facts.low >= searched.low[0] - loose  # the search takes dates and missing values apart, which is more
+    assert facts.high <= searched.high[0] + loose
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_range_of_two_numbers_that_act_together_is_reached_and_never_exceeded(seed):
+    rng = np.random.default_rng(seed)
+    text = "a,b,home,y\n" + "".join(f"{k % 9},{k % 7},{'xyz'[k % 3]},{k + 0.5}\n" for k in range(63))
+    curves = {
+        "a": ([0, 3, 8], rng.normal(size=3)),
+        "b": ([0, 2, 6], rng.normal(size=3)),
+        "home=x": ([0, 1], [0, 1.0]),
+    }
+    model, problem = make_model(text, curves)
+    variables = Variable("number", 0, np.array([0])), Variable("number", 1, np.array([1]))
+    knots = {0: np.array([0.0, 2.0, 8.0]), 1: np.array([0.0, 5.0, 6.0])}
+    directions = np.array([[1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [1.0, -1.0], [0.5, 1.0]])
+    weights = np.column_stack([directions, -rng.uniform(-0.5, 1.5, 5)])
+    hinges = PairHinges(variables, knots, np.zeros(5, int), np.ones(5, int), weights)
+    plane = Plane((("a",), ("b",)), hinges, 3 * rng.normal(size=(5, 1)), {}, np.zeros(1))
+    model.function = type(model.function)(**{**vars_of(model.function), "planes": (plane,)})
+    facts = facts_of(model, problem)
+    assert facts.is_exact
+    grid = np.stack(np.meshgrid(np.linspace(0, 8, 321), np.linspace(0, 6, 241), [0.0, 1.0]), axis=-1).reshape(-1, 3)
+    X = np.zeros((len(grid), problem.X.shape[1]))
+    X[:, :2] = grid[:, :2]
+    X[:, problem.features.index("home=x")] = grid[:, 2]
+    seen = model.function.scores(X)[:, 0]
+    assert facts.low <= seen.min() <= facts.low + 0.02 * np.ptp(seen)
+    assert facts.high - 0.02 * np.ptp(seen) <= seen.max() <= facts.high

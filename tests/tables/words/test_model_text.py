@@ -183,15 +183,15 @@ def test_lines_come_in_the_order_of_importance_and_the_rest_is_summed_up():
     names = [f"c{k:02}" for k in range(14)]
     text = table(**{name: [0, 1, 2, 3, 5] for name in names}, y=[1.5, 2.5, 3.5])
     told = lines(text, {name: ([0, 5], [0, 5.0 * (k + 1)]) for k, name in enumerate(names)})
-    assert len(told) == 12
-    assert [line.split(":")[0] for line in told[1:11]] == names[:3:-1]
-    assert told[-1].startswith("4 smaller effects: at most")
+    assert len(told) == 14
+    assert [line.split(":")[0] for line in told[1:13]] == names[:1:-1]
+    assert told[-1].startswith("2 smaller effects: at most")
 
 
 def test_a_model_without_rows_is_ordered_by_what_it_stores():
     text = table(a=[0, 1, 2], b=[0, 1, 2], y=[1.5, 2.5, 3.5])
     model, _ = make_model(text, {"a": ([0, 2], [0, 2]), "b": ([0, 2], [0, 2])})
-    model.facts = {"importance": {"b": 1.0, "a": 0.5}}
+    model.facts = {"effects": {"b": [1.0, 0.0, 2.0], "a": [0.5, 0.0, 2.0]}}
     assert [line.split(":")[0] for line in describe_model(model)] == ["y", "b", "a"]
     del model.facts
     assert [line.split(":")[0] for line in describe_model(model)] == ["y", "a", "b"]

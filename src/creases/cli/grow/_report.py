@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
 from creases._text import format_number, plural
-from creases.cli._measures import measure_parts
+from creases.cli._sections import section_parts, write_text
 from creases.growth import Record
-from creases.tables import Baseline, Experiment, RunSettings, TableSplit, compare_with_linear, describe_step
+from creases.show.report import quality_sections
+from creases.tables import Baseline, Experiment, RunSettings, TableSplit, baseline_warnings, describe_step
 
 #: Growth steps whose reasons are printed; all are in the report's file.
 PRINTED = 12
-
-WIDTH = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,11 +113,7 @@ def parameters(report: Report) -> int:
 
 def text(report: Report) -> str:
     """Return the report as plain text, every growth step in full."""
-    console = Console(file=io.StringIO(), width=WIDTH, color_system=None, highlight=False)
-    for part in [*parts(report, max_reasons=0), "", "[bold]The growth steps in full[/]", *in_full(report)]:
-        console.print(part)
-    assert isinstance(console.file, io.StringIO)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"
+    return write_text([*parts(report, max_reasons=0), "", "[bold]The growth steps in full[/]", *in_full(report)])
 
 
 def parts(report: Report, *, max_reasons: int = PRINTED) -> Iterator[RenderableType]:
@@ -140,14 +134,13 @@ def parts(report: Report, *, max_reasons: int = PRINTED) -> Iterator[RenderableT
             yield from _reasons(report, max_reasons)
         yield ""
     yield _ending(report)
-    yield ""
-    yield _scores(report)
+    good = quality_sections(report.data, report.baselines)
+    yield from section_parts([{**section, "group": "Is it good?"} for section in good])
     yield f"[dim]{_fitted_rows(report)}[/]"
-    yield ""
-    yield from measure_parts(report.baselines, report.data, report.experiment.threshold)
-    if comparison := compare_with_linear(report.baselines, report.data):
+    for warning in baseline_warnings(report.baselines, report.data):
         yield ""
-        yield escape(comparison)
+        text = warning.render(lambda param, value: f"--{param.replace('_', '-')} {value}")
+        yield f"[bold yellow]Warning:[/] {escape(text)}"
 
 
 def _opening(report: Report) -> Iterator[RenderableType]:
@@ -287,31 +280,9 @@ def _growth_steps(numbers: Sequence[int]) -> str:
     return f"Growth step{'s' if len(numbers) > 1 else ''} {listing}"
 
 
-def _scores(report: Report) -> Table:
-    regression = report.data.problem.classes is None
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for head in (report.measure, "training", "validation", "test", *(["test RMSE"] if regression else [])):
-        table.add_column(head, justify="left" if head == report.measure else "right")
-    for k, baseline in enumerate(report.baselines):
-        name = baseline.name + (f" ({_most_frequent(report)})" if baseline.name == "most frequent class" else "")
-        if not k and report.experiment.best_epoch == 0:
-            name = "network (the linear model)"
-        cells = [name, *(f"{value:.3f}" for value in (baseline.train, baseline.validation, baseline.test))]
-        cells += [] if baseline.error is None else [format_number(baseline.error)]
-        table.add_row(*map(escape, cells), style=None if k else "bold")
-    return table
-
-
 def _fitted_rows(report: Report) -> str:
     """Return which models have seen the validation rows, so that their scores there say little."""
     history = report.experiment.history
     has_seen = bool(history.refit) or report.experiment.best_epoch == 0
     models = "The network and the other models were" if has_seen else "The other models were"
     return f"{models} fitted on training and validation rows."
-
-
-def _most_frequent(report: Report) -> str:
-    problem = report.data.problem
-    assert problem.classes is not None
-    constant = report.baselines[-1].predictions[0]  # the last is the constant
-    return problem.classes[int(constant)]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import date
-from typing import Any, Literal, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,65 +15,21 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.tri import Triangulation
 
 from creases._schema import any_of, instance
-from creases._text import format_change, format_number
-from creases._typing import Floats, Ints
+from creases._text import common_decimals, format_change, format_fixed, format_number
 from creases._validation import check_arguments, check_count
 from creases.errors import InputError
 from creases.show import _style as style
-from creases.tables import LevelGraph, NumberGraph, PairGraph, TableModel, fitted_rows, model_graphs
-
-#: Ticks of an axis of months, weekdays or hours.
-CYCLE_TICKS = 8
-
-
-class ColumnAxis(Protocol):
-    """What the axis of a number shows."""
-
-    @property
-    def knots(self) -> Floats: ...
-    @property
-    def place(self) -> Callable[[float], str]: ...
-    @property
-    def first_day(self) -> str: ...
-    @property
-    def cycle(self) -> tuple[float, ...]: ...
-    @property
-    def ticks(self) -> tuple[float, ...]: ...
-
-
-def axis_ticks(axis: ColumnAxis) -> list[tuple[float, str]]:
-    """Return where to label an axis of dates, times, intervals or words, and the labels; [] for any other number."""
-    if axis.ticks:
-        return [(value, axis.place(value)) for value in axis.ticks]
-    if axis.cycle:
-        some = axis.cycle[:: -(-len(axis.cycle) // CYCLE_TICKS)]
-        return [(value, axis.place(value)[:3].rstrip(":")) for value in some]
-    if axis.first_day:
-        return list(zip(*date_ticks(axis.first_day, float(axis.knots[0]), float(axis.knots[-1])), strict=True))
-    return []
-
-
-def date_ticks(first: str, low: float, high: float) -> tuple[list[float], list[str]]:
-    """Return days since the first date at which to label an axis of dates, and their labels.
-
-    Examples
-    --------
-    >>> date_ticks("1970-01-01", 0.0, 4383.0)
-    ([0.0, 1096.0, 2191.0, 3287.0, 4383.0], ['1970', '1973', '1976', '1979', '1982'])
-    """
-    start = np.datetime64(first[:10], "D")
-    ends = start + np.array([np.floor(low), np.ceil(high)]).astype("m8[D]")
-    unit: Literal["Y", "M", "D"] = "Y" if high - low > 900 else "M" if high - low > 70 else "D"
-    first_mark, last_mark = ends.astype(f"M8[{unit}]")
-    marks = np.arange(first_mark, last_mark + np.timedelta64(1, unit))
-    days = (marks.astype("M8[D]") - start).astype(float)
-    inside = (days >= low) & (days <= high)
-    marks, days = marks[inside], days[inside]
-    step = max(1, -(-len(marks) // 5))
-    dates: list[date] = marks.astype("M8[D]").tolist()
-    names = [day.strftime({"Y": "%Y", "M": "%b %Y", "D": "%d %b"}[unit]) for day in dates]
-    return days[::step].tolist(), names[::step]
-
+from creases.show._figures._column_axes import (
+    LEAST_RANGE,
+    ColumnAxis,
+    PairLines,
+    PairTable,
+    axis_ticks,
+    largest,
+    pair_label,
+    short_text,
+)
+from creases.tables import LevelGraph, NumberGraph, PairGraph, TableModel, model_graphs
 
 #: Values of a category that have a bar: those with the largest effects.
 LEVELS = 12
@@ -123,7 +78,8 @@ def term_height(graph: NumberGraph | LevelGraph | PairGraph) -> float:
     if isinstance(graph, LevelGraph):
         return max(1.5, 0.75 + 0.16 * min(len(graph.levels), LEVELS + 1))
     if isinstance(graph, PairGraph):
-        return 2.6
+        levels = max(len(graph.first.levels), len(graph.second.levels)) if graph.first.levels else 0
+        return max(2.6, 0.9 + 0.24 * min(levels, CELLS[0]))
     return 1.9
 
 
@@ -219,8 +175,8 @@ def _draw_levels(ax: Axes, graph: LevelGraph) -> None:
     ax.set_xlabel(value_label(graph))
 
 
-#: Values of a category that have a curve, or a row or column of a table: those with the largest effects.
-LINES, CELLS = 6, 10
+#: Values of a category that have a curve, and rows and columns of a table: those with the largest effects.
+LINES, CELLS = 6, (12, 6)
 
 #: Rows drawn on a map.
 ROWS = 400
@@ -235,17 +191,6 @@ def plot_pair(graph: PairGraph, ax: Axes) -> None:
         _draw_table(ax, graph)
     else:
         _draw_lines(ax, graph)
-
-
-def short_text(text: str, length: int) -> str:
-    """Return a text of at most so many letters; a longer one ends in an ellipsis."""
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
-
-
-def pair_label(graph: PairGraph, output: int) -> str:
-    """Return the label of a pair's values."""
-    of = f" for {short_text(graph.outputs[output], 18)}" if graph.unit == "points" else ""
-    return f"{graph.unit or short_text(graph.outputs[output], 20)}{of}"
 
 
 def _draw_map(ax: Axes, graph: PairGraph) -> None:
@@ -285,30 +230,10 @@ def _draw_map(ax: Axes, graph: PairGraph) -> None:
     style.add_colorbar(ax, mesh, pair_label(graph, k))
 
 
-class PairLines(NamedTuple):
-    """The graph of a number and a category as lines: of the output that varies most."""
-
-    number: Any  #: the column of numbers
-    category: Any
-    output: int
-    values: Floats  #: (levels, knots)
-
-    @classmethod
-    def from_graph(cls, graph: PairGraph) -> PairLines:
-        """Evaluate a graph at the knots of the number for each level of the category."""
-        number, category = (graph.first, graph.second) if graph.second.levels else (graph.second, graph.first)
-        knots, levels = number.knots, np.arange(len(category.levels))
-        x, level = np.tile(knots, len(levels)), np.repeat(levels, len(knots)).astype(np.float64)
-        every = graph(x, level) if category is graph.second else graph(level, x)
-        table = every.reshape(len(levels), len(knots), -1)
-        output = int(np.abs(table).max(axis=(0, 1)).argmax())
-        return cls(number, category, output, table[:, :, output])
-
-
 def _draw_lines(ax: Axes, graph: PairGraph) -> None:
     number, category, k, values = PairLines.from_graph(graph)
     knots = number.knots
-    shown = _largest(np.abs(values).max(axis=1), LINES)
+    shown = largest(np.abs(values).max(axis=1), LINES)
     ax.axhline(0.0, color=style.active_theme().quiet, linewidth=0.7, zorder=1)
     for n, row in enumerate(shown):
         name = short_text(category.levels[row], 18)
@@ -326,23 +251,19 @@ def _draw_lines(ax: Axes, graph: PairGraph) -> None:
 
 
 def _draw_table(ax: Axes, graph: PairGraph) -> None:
-    sizes = len(graph.first.levels), len(graph.second.levels)
-    a, b = (np.ravel(each) for each in np.meshgrid(np.arange(sizes[0]), np.arange(sizes[1]), indexing="ij"))
-    table = graph(a.astype(np.float64), b.astype(np.float64)).reshape(*sizes, -1)
-    k = int(np.abs(table).max(axis=(0, 1)).argmax())
-    values = table[:, :, k]
-    rows, columns = (_largest(np.abs(values).max(axis=1 - axis), CELLS) for axis in (0, 1))
-    values = values[np.ix_(rows, columns)].T  # the first column of the table runs along x
-    limit = float(np.abs(values).max()) or 1.0
+    table = PairTable.from_graph(graph, CELLS)
+    values, limit = table.values, float(np.abs(table.values).max()) or 1.0
     mesh = ax.imshow(values, cmap=style.value_colormap(), vmin=-limit, vmax=limit, aspect="auto", zorder=1)
-    ax.set_xticks(np.arange(len(rows)), [short_text(graph.first.levels[n], 10) for n in rows])
-    ax.set_yticks(np.arange(len(columns)), [short_text(graph.second.levels[n], 16) for n in columns])
-    if values.size <= CELLS * 4:
-        for (y, x), value in np.ndenumerate(values):
-            ax.text(x, y, format_change(value), ha="center", va="center", fontsize=7, color=_on(float(value) / limit))
-    ax.set_xlabel(short_text(graph.first.name, 36))
-    ax.set_ylabel(short_text(graph.second.name, 28))
-    style.add_colorbar(ax, mesh, pair_label(graph, k))
+    wide = max(4, 26 // values.shape[1])
+    ax.set_xticks(np.arange(values.shape[1]), [short_text(table.across.levels[n], wide) for n in table.columns])
+    ax.set_yticks(np.arange(len(values)), [short_text(table.down.levels[n], 16) for n in table.rows])
+    decimals = common_decimals(values.ravel().tolist(), 2)
+    for (y, x), value in np.ndenumerate(values):
+        text = format_fixed(value, decimals)
+        ax.text(x, y, text, ha="center", va="center", fontsize=6.5, color=_on(float(value) / limit))
+    ax.set_xlabel(f"{short_text(table.across.name, 36)}{f' ({table.note})' if table.note else ''}")
+    ax.set_ylabel(short_text(table.down.name, 28))
+    style.add_colorbar(ax, mesh, pair_label(graph, table.output))
 
 
 def _set_plane_ticks(axis: Axis, side: ColumnAxis) -> None:
@@ -358,16 +279,8 @@ def _on(share: float) -> Any:
     return style.readable_color(style.value_colormap()((share + 1) / 2)[:3])
 
 
-def _largest(sizes: Floats, most: int) -> Ints:
-    """Return the numbers of the largest sizes, in their order."""
-    return np.sort(np.argsort(-sizes, kind="stable")[:most])
-
-
 #: Width of a panel in inches.
 WIDTH = 3.3
-
-#: Share of the largest range of effects that the axis of every column spans at least, so that small effects look small.
-LEAST_RANGE = 0.25
 
 Graph = NumberGraph | LevelGraph | PairGraph
 
@@ -396,7 +309,7 @@ def plot_curves(model: TableModel, *, max_terms: int = 12, columns: int = 3) -> 
     """
     check_count(max_terms, "max_terms")
     check_count(columns, "columns")
-    graphs = model_graphs(model, X=fitted_rows(model))[:max_terms]
+    graphs = model_graphs(model)[:max_terms]
     if not graphs:
         raise InputError("model", "have a column that changes its prediction", "a constant")
     columns = min(columns, len(graphs))

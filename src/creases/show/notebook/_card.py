@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from math import isfinite
 from typing import Any
@@ -75,6 +75,15 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, limit: int = R
     more = len(rows) - limit
     note = paragraph(f"… and {more} more", faint=True) if more > 0 else ""
     return f"<table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>{note}"
+
+
+def section(content: Mapping[str, Any]) -> str:
+    """Return the sentences and the table of a report's section."""
+    parts = [paragraph(line) for line in content.get("text", "").split("\n") if line]
+    if "table" in content:
+        rows = content["table"]["rows"]
+        parts.append(table(content["table"]["columns"], rows, limit=len(rows)))
+    return "".join(parts)
 
 
 def _cell(value: Any) -> str:

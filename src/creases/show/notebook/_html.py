@@ -25,14 +25,12 @@ from creases.show._figures._table_model import plot_curves
 from creases.show._style import class_color
 from creases.show.notebook import _card as card
 from creases.show.notebook._card import draw, draw_figure
+from creases.show.report._quality import scores_section
+from creases.show.report._table_model import table_document
 from creases.tables import (
     GrownModel,
-    RowModel,
     TableModel,
-    describe_model,
-    describe_stage,
     describe_step,
-    fitted_rows,
     model_graphs,
 )
 
@@ -331,43 +329,30 @@ def estimator_html(estimator: Any) -> str:
         about.append(("classes", ", ".join(map(str, estimator.classes_))))
     if hasattr(estimator, "feature_names_in_"):
         about.append(("inputs", ", ".join(map(str, estimator.feature_names_in_))))
-    grown = [history_parts(estimator.history_)] if hasattr(estimator, "history_") else _words(estimator.model_)
+    grown = [history_parts(estimator.history_)] if hasattr(estimator, "history_") else _table_parts(estimator.model_)
     return card.card(title, card.facts(about), settings if changed else "", *grown)
 
 
 def table_html(model: TableModel) -> str:
-    """Return the model of a table: its columns, its scores beside simpler models, and the model in words."""
-    return card.card("Model of a table", *_facts(model), *_words(model))
+    """Return the model of a table: its scores beside simpler models, the model in words, its curves, its stages."""
+    return card.card("Model of a table", *_table_parts(model))
 
 
 def grown_html(model: GrownModel) -> str:
-    """Return a grown network of a table: its columns, its scores beside simpler models, and its history."""
-    history = model.history
-    return card.card("Grown network of a table", *_facts(model), *([] if history is None else [history_parts(history)]))
-
-
-def _facts(model: RowModel) -> list[str]:
-    """Return what a model predicts, from how many rows, and its scores."""
+    """Return a grown network of a table: what it predicts, its scores beside simpler models, and its history."""
     classes = "" if model.classes is None else f": {', '.join(model.classes)}"
-    about: list[tuple[str, Any]] = [("predicts", (model.target or "y") + classes)]
-    if model.data is not None:
-        data = model.data
-        rows = f"{len(data.train):,}, {len(data.validation):,}, {len(data.test):,}"
-        about += [("rows: training, validation, test", rows)]
-    about.append(("bends", str(model.network.n_units)))
-    has_scores = "scores" in model.facts or (model.data is not None and model.data.source is not None)
-    scores = model.scores if has_scores else None
-    measure = "R²" if model.classes is None else "accuracy"
-    table = "" if scores is None else card.table((measure, *scores.columns), list(scores.itertuples()))
-    return [card.beside(card.facts(about), table)]
+    about = [("predicts", (model.target or "y") + classes), ("bends", str(model.network.n_units))]
+    parts = [card.facts(about)]
+    if model.data is not None and model.data.source is not None:
+        parts.append(card.section(scores_section(model.data, model.baselines)))
+    return card.card("Grown network of a table", *parts, *([history_parts(model.history)] if model.history else []))
 
 
-def _words(model: TableModel) -> list[str]:
-    """Return the model in words, and what each stage brought."""
-    opening, *lines = describe_model(model, X=fitted_rows(model))
-    words = card.table(("column", "what it adds"), [line.split(": ", 1) for line in lines])
-    stages = card.table(("stages",), [(describe_stage(step, model.family),) for step in model.steps])
-    return [card.paragraph(opening), words, _small_curves(model), stages]
+def _table_parts(model: TableModel) -> list[str]:
+    """Return what is said of a model, with its most important curves."""
+    document = table_document(model)
+    *said, stages = map(card.section, document.summary)
+    return [card.paragraph(document.lead), *said, _small_curves(model), stages]
 
 
 def _small_curves(model: TableModel) -> str:

@@ -9,10 +9,11 @@ if TYPE_CHECKING:
     from creases.show.report._kinds import kind_of_result
     from creases.show.report._maps import write_map_report
     from creases.show.report._measures import MEASURES, format_number, measure_title, pair_rows, plot_measure
+    from creases.show.report._quality import quality_sections
     from creases.show.report._run_folder import write_growth_report
     from creases.show.report._run_map import plot_run_map
     from creases.show.report._slices import choose_slices
-    from creases.show.report._table_model import write_table_report
+    from creases.show.report._table_model import table_document, write_table_report
 
 __all__ = [
     "MEASURES",
@@ -23,6 +24,8 @@ __all__ = [
     "pair_rows",
     "plot_measure",
     "plot_run_map",
+    "quality_sections",
+    "table_document",
     "write_comparison_report",
     "write_growth_report",
     "write_map_report",
@@ -43,7 +46,11 @@ _HOMES = {
         "plot_measure",
     ),
     "_slices": ("choose_slices",),
-    "_table_model": ("write_table_report",),
+    "_quality": ("quality_sections",),
+    "_table_model": (
+        "table_document",
+        "write_table_report",
+    ),
 }
 __getattr__ = open_on_use(__name__, _HOMES)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from creases._text import format_change, format_value
 from creases._typing import Floats
-from creases.show._figures._table_model import LEAST_RANGE, ColumnAxis, PairLines, axis_ticks
+from creases.show._figures._column_axes import LEAST_RANGE, ColumnAxis, PairLines, axis_ticks
 from creases.tables import LevelGraph, NumberGraph, PairGraph
 
 #: Values of a category that have a bar, and of one in a pair that have a curve: those with the largest effects.

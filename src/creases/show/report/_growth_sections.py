@@ -19,7 +19,7 @@ from creases.show.report._hardest_samples import hardest_section
 from creases.show.report._network_sections import network_sections
 from creases.show.report._page import Section
 from creases.show.report._quality import confidence_sections, format_score, quality_sections
-from creases.show.report._table_model import column_weights
+from creases.show.report._table_columns import column_weights
 from creases.tables import Baseline, GrownModel, RowChanges, SavedRun, data_box, describe_step, find_changes
 
 if TYPE_CHECKING:

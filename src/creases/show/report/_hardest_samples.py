@@ -12,7 +12,7 @@ from creases._text import format_number
 from creases._typing import Floats
 from creases.problems import Problem
 from creases.show.report._page import Section
-from creases.show.report._table_model import find_columns
+from creases.show.report._table_columns import find_columns
 from creases.tables import TableSplit
 
 if TYPE_CHECKING:

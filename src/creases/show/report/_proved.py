@@ -29,7 +29,12 @@ def _what_there_is(model: TableModel) -> str:
         whole = "sum" if model.largest is None else "product"
         return f"The curves are all there is: a prediction is their {whole}."
     X = model.data.problem.X[:ROWS]
-    gap = float(np.abs(model.read_network(np.asarray(model.network(X))) - model.outputs(X)).max(initial=0.0))
+    *hidden, (last, offset) = model.layers()
+    values = X
+    for weight, bias in hidden:
+        values = np.maximum(values @ weight.T + bias, 0.0)
+    scores = values @ last.T + offset
+    gap = float(np.abs(model.read_network(scores) - model.outputs(X)).max(initial=0.0))
     return (
         "The curves, pairs and units are all there is: their sum is the network (compared on "
         f"{plural(len(X), 'row')}; largest difference {gap:.1g})."

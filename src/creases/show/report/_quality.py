@@ -30,11 +30,13 @@ PARTS = ("training", "validation", "test")
 
 
 def quality_sections(data: TableSplit, models: Sequence[Baseline]) -> list[Section]:
-    """Return the sections about the quality: scores, then the confusion matrix or the residuals on the test rows."""
-    predictions = models[0].predictions
-    if data.problem.classes is None:
-        return [_scores(data, models), _residuals(data, predictions)]
-    return [_scores(data, models), *_confusion(data, predictions)]
+    """Return the sections about the quality: scores, then the errors on the test rows."""
+    return [scores_section(data, models), *error_sections(data, models[0].predictions)]
+
+
+def error_sections(data: TableSplit, predictions: Any) -> list[Section]:
+    """Return the confusion matrix and the scores of each class, or the residuals, on the test rows."""
+    return [_residuals(data, predictions)] if data.problem.classes is None else _confusion(data, predictions)
 
 
 def confidence_sections(data: TableSplit, model: Baseline) -> list[Section]:
@@ -65,32 +67,63 @@ def format_score(value: float) -> str:
     return "–" if not np.isfinite(value) else f"{round(value, 3) + 0.0:.3f}"  # no negative zero
 
 
-def _scores(data: TableSplit, models: Sequence[Baseline]) -> Section:
-    regression, name = data.problem.classes is None, score_name(data.problem.task)
-    net, comparisons = models[0], compare_models(models, data)
-    verdict = " ".join(map(str, comparisons))
-    if better := [each.other for each in comparisons if each.verdict == "worse"]:
-        verdict += f" Consider using {' or '.join(better)} instead."
-    rows = [
-        [model.name, *map(format_score, (model.train, model.validation, model.test))]
-        + ([] if model.error is None else [format_number(model.error)])
-        for model in models
-    ]
-    unit = [f"test RMSE ({data.problem.target})" if data.problem.target else "test RMSE"] if regression else []
-    text = "Baselines are scikit-learn models fitted to the same training and validation rows."
-    summary, held = compare_with_linear(models, data), pluralize(len(data.test), "held-out test row")
+def scores_section(data: TableSplit, models: Sequence[Baseline], *, n_fitted: int = 0) -> Section:
+    """Return the scores of a model beside those of simpler ones, in several measures, and how they compare.
+
+    ``n_fitted`` are the rows that the model was fitted to, where those are more than the others got.
+    """
+    n_sampled = len(data.train) + len(data.validation)
+    same = "the same rows" if n_fitted <= n_sampled else f"a sample of {n_sampled:,} of the {n_fitted:,} rows fitted"
+    name, is_tested = score_name(data.problem.task), len(data.test) > 0
+    comparisons = compare_models(models, data)
+    sentences = list(map(str, comparisons))
+    if any(each.verdict == "worse" for each in comparisons):
+        sentences.append(f"To try: more rows, or {_other_way(models[0])}.")
+    sentences += filter(None, [compare_with_linear(models, data) if is_tested else ""])
+    held = f"{pluralize(len(data.test), 'test row')} that no model has seen"
+    where = held if is_tested else "the rows fitted: none is held out"
     bars = [
-        {"name": model.name, "share": max(0.0, model.test), "text": format_score(model.test), "main": model is net}
-        for model in models
+        {"name": _name_of(k, model), "share": max(0.0, score), "text": format_score(score), "main": not k}
+        for k, model in enumerate(models)
+        for score in [model.test if is_tested else model.train]
     ]
     return {
         "title": "Scores",
-        "text": f"{name[0].upper()}{name[1:]} on {held}. {verdict} {summary}".strip(),
+        "text": f"{name[0].upper()}{name[1:]} on {where}. {' '.join(sentences)}".strip(),
         "bars": bars,
-        "table": {"columns": [name, *PARTS, *unit], "rows": rows},
-        "note": text,
-        "size": "wide",
+        "table": _score_table(data, models),
+        "note": f"The others are models of scikit-learn, fitted to {same}.",
+        "size": "full",
     }
+
+
+def _other_way(model: Baseline) -> str:
+    """Return what to try instead of a model that another beats."""
+    grow = "creases grow, which grows units of many columns"
+    return grow if model.name == "curves" else "the better one of the other models"
+
+
+def _name_of(k: int, model: Baseline) -> str:
+    """Return what model k is called beside the others."""
+    return model.name if k else "this model"
+
+
+def _score_table(data: TableSplit, models: Sequence[Baseline]) -> Section:
+    """Return a row for each model: its score on each part of the rows, and further measures on the test rows."""
+    shown = [k for k, rows in enumerate(data.parts) if len(rows)]
+    more = ("balanced", "F1", "ROC AUC", "log loss") if data.problem.classes is not None else ("RMSE", "MAE")
+    rows = []
+    for k, model in enumerate(models):
+        scores, part = (model.train, model.validation, model.test), model.metrics
+        cells = [format_score(scores[each]) for each in shown]
+        if isinstance(part, ClassificationMetrics):
+            measures = (part.balanced_accuracy, part.f1_score, part.roc_auc, part.log_loss)
+            cells += ["–" if value is None else format_score(value) for value in measures]
+        elif part is not None:
+            cells += [format_number(part.rmse), format_number(part.mae)]
+        rows.append([_name_of(k, model), *cells])
+    heads = [PARTS[k] for k in shown] + (list(more) if models[0].metrics is not None else [])
+    return {"columns": [score_name(data.problem.task), *heads], "rows": rows}
 
 
 def _confusion(data: TableSplit, predictions: Ints) -> list[Section]:

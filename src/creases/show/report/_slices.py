@@ -15,7 +15,7 @@ from creases._typing import Floats
 from creases.errors import InputError
 from creases.regions.geometry import slice_through
 from creases.show._viewer._frames import line_frame, plane_frame, project_on_slice
-from creases.show.report._table_model import Category, column_weights, find_columns
+from creases.show.report._table_columns import Category, column_weights, find_columns
 from creases.tables import TableSplit, data_box
 
 if TYPE_CHECKING:

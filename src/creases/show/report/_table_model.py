@@ -1,52 +1,40 @@
-"""Reports of models of tables: is it good, what does it do, and what is certain about it, as one HTML file."""
+"""The document of a model of a table: is it good, what does it do, what is certain about it, in sections.
+
+Every voice renders these: reports and the studio's export as HTML, ``creases fit`` as text, notebooks as cards.
+"""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from creases._text import format_number, plural, short_names
 from creases._typing import Floats
 from creases.errors import FileError
-from creases.problems import Problem
-from creases.show._figures._table_model import plot_term, term_height
-from creases.show._style import new_figure
 from creases.show._viewer._run import score_name
 from creases.show.report._curve_charts import column_charts, line_chart
-from creases.show.report._page import Section, pluralize, render_themes, write_sections
+from creases.show.report._page import Section, pluralize, write_sections
+from creases.show.report._pair_pictures import pair_picture
 from creases.show.report._proved import proved_section
-from creases.show.report._quality import format_score, quality_sections
+from creases.show.report._quality import error_sections, format_score, scores_section
 from creases.tables import (
-    Baseline,
     FitSettings,
     LevelGraph,
     NumberGraph,
     PairGraph,
     RowExplanation,
     TableModel,
-    TableSplit,
-    compare_models,
     describe_model,
     describe_stage,
     explain_row,
-    fitted_rows,
-    importance,
     load,
     model_graphs,
 )
-
-if TYPE_CHECKING:
-    from creases.network import Network
-
 
 # Sections about rows of a model of curves: some predictions explained, and the largest errors.
 
@@ -151,31 +139,24 @@ def _losses(model: TableModel) -> Floats:
 
 Graph = NumberGraph | LevelGraph | PairGraph
 
-#: Columns that have a chart, and columns that have a line.
-MAX_CHARTS, MAX_LINES = 24, 16
-
-#: Pairs that have a picture, and inches of its width.
-MAX_PICTURES, WIDTH = 6, 3.4
-
-#: Pixels for an inch of a picture.
-DPI = 190
+#: Columns that have a chart, and pairs that have a picture.
+MAX_CHARTS, MAX_PICTURES = 24, 6
 
 
 def words_section(model: TableModel) -> Section:
     """Return the model in words, a line for each column."""
-    opening, *lines = describe_model(model, X=fitted_rows(model), max_lines=MAX_LINES)
+    opening, *lines = describe_model(model)
     rows = [list(line.split(": ", 1)) for line in lines]
     return {
         "title": "In words",
-        "text": opening[0].upper() + opening[1:],
+        "text": opening,
         "table": {"columns": ["", ""], "rows": rows},
         "size": "full",
     }
 
 
-def curve_sections(model: TableModel) -> list[Section]:
+def curve_sections(graphs: Sequence[NumberGraph | LevelGraph]) -> list[Section]:
     """Return the charts of what each column adds."""
-    graphs = [graph for graph in _graphs(model) if not isinstance(graph, PairGraph)]
     if not graphs:
         return []
     first = graphs[0]
@@ -192,24 +173,22 @@ def curve_sections(model: TableModel) -> list[Section]:
     return [section]
 
 
-def pair_sections(model: TableModel) -> list[Section]:
+def pair_sections(model: TableModel, pairs: Sequence[PairGraph]) -> list[Section]:
     """Return charts and pictures of what pairs of columns add together, and a word about units."""
-    pairs = [graph for graph in _graphs(model) if isinstance(graph, PairGraph)]
     sections: list[Section] = []
     if pairs:
-        text = (
-            "What two columns add together, beyond what each adds alone. Maps are exact: between the creases (lines) "
-            "the value is linear in both columns. Dots are rows."
-        )
         mixed = [pair for pair in pairs if bool(pair.first.levels) != bool(pair.second.levels)]
-        maps = [pair for pair in pairs if pair not in mixed][:MAX_PICTURES]
+        whole = [pair for pair in pairs if pair not in mixed]
+        text = "What two columns add together, beyond what each adds alone."
+        if any(not pair.first.levels for pair in whole):
+            text += " Maps are exact: between the creases (lines) the value is linear in both columns. Dots are rows."
         section: Section = {"title": "Pairs of columns", "text": text, "size": "full"}
         if mixed:
             section["charts"] = [line_chart(pair) for pair in mixed]
-        if maps:
-            section["pictures"] = [
-                {"title": pair.name, **render_themes(partial(draw_pair, pair), dpi=DPI)} for pair in maps
-            ]
+        if whole:
+            section["pictures"] = [pair_picture(pair) for pair in whole[:MAX_PICTURES]]
+        if len(whole) > MAX_PICTURES:
+            section["note"] = f"{pluralize(len(whole) - MAX_PICTURES, 'pair')} with smaller effects left out."
         sections.append(section)
     if model.units is not None:
         text = (
@@ -230,17 +209,6 @@ def stage_section(model: TableModel) -> Section:
         "stages before by more than a standard error.\n"
     )
     return {"title": "Stages", "text": text + lines, "size": "full"}
-
-
-def _graphs(model: TableModel) -> list[Graph]:
-    return model_graphs(model, X=fitted_rows(model))
-
-
-def draw_pair(graph: PairGraph) -> Figure:
-    """Draw what two columns add together, on a figure of its own."""
-    figure, (ax,) = new_figure(WIDTH, term_height(graph))
-    plot_term(graph, ax=ax)
-    return figure
 
 
 #: What a reader asks, in this order.
@@ -285,88 +253,81 @@ def write_model_report(model: TableModel, path: str | Path, *, model_name: str, 
         Commands or code that repeat the fit.
     """
     assert model.data is not None
-    models = model.baselines
+    graphs, document = model_graphs(model), table_document(model)
+    curves = [graph for graph in graphs if not isinstance(graph, PairGraph)]
+    pairs = [graph for graph in graphs if isinstance(graph, PairGraph)]
+    *said, grew = document.summary
     sections = [
-        *_group(GOOD, [_scores(model, models)]),
-        *_group(DOES, [words_section(model), *curve_sections(model), *pair_sections(model)]),
-        *_group(GREW, [stage_section(model)]),
+        *said,
+        *_group(DOES, [*curve_sections(curves), *pair_sections(model, pairs)]),
+        grew,
         *_group(ROWS, row_sections(model)),
-        *_group(WRONG, [*_errors(model, models), error_section(model)]),
+        *document.errors,
+        *_group(WRONG, [error_section(model)]),
         *_group(CERTAIN, [proved_section(model)]),
         *_group(USE, [_loading(model, model_name), {"title": "Reproduce it", "code": again}]),
     ]
-    title = model.data.problem.name
-    return write_sections(Path(path), title, _lead(model, models), [section for section in sections if section])
+    return write_sections(Path(path), model.data.problem.name, document.lead, sections)
+
+
+@dataclass(frozen=True)
+class Document:
+    """What is said of a model of a table in words and numbers, without charts."""
+
+    lead: str  #: what it predicts and how well, in a sentence
+    summary: list[Section]  #: whether it is good, what it does, what each stage brought
+    errors: list[Section]  #: where it is wrong on the test rows
+
+
+def table_document(model: TableModel) -> Document:
+    """Return what is said of a model of a table; a loaded one has no errors, and the scores that it remembers."""
+    data = model.scored.data
+    is_tested = data is not None and data.source is not None and len(data.test) > 0
+    summary = [
+        *_group(GOOD, [_scores(model)]),
+        *_group(DOES, [words_section(model)]),
+        *_group(GREW, [stage_section(model)]),
+    ]
+    errors = error_sections(data, model.baselines[0].predictions) if is_tested and data is not None else []
+    return Document(_lead(model), summary, _group(WRONG, errors))
 
 
 def _group(question: str, sections: Sequence[Section]) -> list[Section]:
     return [{**section, "group": question} for section in sections if section]
 
 
-def _lead(model: TableModel, models: Sequence[Baseline]) -> str:
-    """Return the answer to the first question in a sentence."""
-    others = ", ".join(f"{each.name} {format_score(each.test)}" for each in models[1:])
+def _lead(model: TableModel) -> str:
+    """Return what the model predicts and how well, in a sentence."""
     what = f"Predicts ‘{model.target}’" if model.target else "A model"
-    size = pluralize(model.function.n_bends, "bend")
-    columns = pluralize(len(set(model.columns)), "column")
-    if not len(model.scored.data.test):  # type: ignore[union-attr]
-        return (
-            f"{what} from {columns}, with {size}: {score_name(model.task)} {format_score(models[0].train)} on all rows."
-        )
-    return (
-        f"{what} from {columns}, with {size}: test {score_name(model.task)} {format_score(models[0].test)} ({others})."
-    )
+    columns, size = pluralize(len(set(model.columns)), "column"), pluralize(model.function.n_bends, "bend")
+    rows = f" of {pluralize(model.n_rows['train'], 'row')}" if model.data is not None else ""
+    about = f"{what} from {columns}{rows}, with {size}"
+    if not _has_scores(model):
+        return f"{about}."
+    scores, name = model.scores, score_name(model.task)
+    if not np.isfinite(scores["test"].iloc[0]):
+        return f"{about}: {name} {format_score(scores['train'].iloc[0])} on all rows."
+    others = ", ".join(f"{other} {format_score(score)}" for other, score in scores["test"].iloc[1:].items())
+    return f"{about}: test {name} {format_score(scores['test'].iloc[0])} ({others})."
 
 
-def _scores(model: TableModel, models: Sequence[Baseline]) -> Section:
+def _has_scores(model: TableModel) -> bool:
+    return "scores" in model.facts or (model.data is not None and model.data.source is not None)
+
+
+def _scores(model: TableModel) -> Section:
+    """Return the scores beside those of simpler models, and how they compare; of a loaded model as it stores them."""
     data = model.scored.data
-    assert data is not None
-    verdicts = [str(each) for each in compare_models(models, data)]
-    if any(text.startswith("Worse") for text in verdicts):
-        verdicts.append("To try: more rows, or creases grow, which grows units of many columns.")
-    name, is_tested = score_name(model.task), len(data.test) > 0
-    second = "RMSE" if model.classes is None else "log loss"
-    bars = [
-        {
-            "name": "this model" if not k else each.name,
-            "share": max(0.0, each.test if is_tested else each.train),
-            "text": f"{format_score(each.test)}, {second} {_second_score(each)}"
-            if is_tested
-            else format_score(each.train),
-            "main": not k,
+    if not _has_scores(model):
+        return {}
+    if data is None:
+        table = [[str(name), *map(format_score, row)] for name, row in model.scores.iterrows()]
+        return {
+            "title": "Scores",
+            "table": {"columns": [score_name(model.task), *model.scores.columns], "rows": table},
+            "size": "full",
         }
-        for k, each in enumerate(models)
-    ]
-    held = (
-        f"{pluralize(len(data.test), 'test row')} that no model has seen"
-        if is_tested
-        else "the rows fitted: none is held out"
-    )
-    n_sampled, n_fitted = len(data.train) + len(data.validation), model.scored.n_rows["train"]
-    same = "the same rows" if n_fitted <= n_sampled else f"a sample of {n_sampled:,} of the {n_fitted:,} rows fitted"
-    return {
-        "title": "Scores",
-        "text": f"{name[0].upper()}{name[1:]} on {held}. " + " ".join(verdicts),
-        "bars": bars,
-        "note": f"On the rows fitted this model has {name} {format_score(models[0].train)}. The others are models of "
-        f"scikit-learn, fitted to {same}.",
-        "size": "full",
-    }
-
-
-def _second_score(model: Baseline) -> str:
-    value = model.error if model.error is not None else getattr(model.metrics, "log_loss", None)
-    return "–" if value is None else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _errors(model: TableModel, models: Sequence[Baseline]) -> list[Section]:
-    """Return the residuals or the confusion matrix on the test rows."""
-    data = model.scored.data
-    assert data is not None
-    if not len(data.test):
-        return []
-    sections = quality_sections(data, models)[1:2]  # of many classes there is no confusion matrix
-    return [section | ({"charts": section["charts"][:1]} if "charts" in section else {}) for section in sections]
+    return scores_section(data, model.baselines, n_fitted=model.scored.n_rows["train"])
 
 
 def _loading(model: TableModel, name: str) -> Section:
@@ -378,91 +339,3 @@ def _loading(model: TableModel, name: str) -> Section:
 
 def _commands(settings: FitSettings, name: str) -> str:
     return f"{settings.command(name)}\n{shlex.join(['creases', 'report', name, '--out', 'report.html'])}"
-
-
-# The columns of a table behind the inputs of its network: numbers, and categories of several 0-1 inputs.
-
-
-@dataclass(frozen=True, eq=False)
-class Category:
-    """A column of categories: some inputs of 0 and 1, or one input with two values."""
-
-    name: str
-    inputs: tuple[int, ...]  #: positions of its k inputs
-    levels: tuple[str, ...]  #: its L categories
-    codes: Floats  #: (L, k) values of the inputs in each category
-    counts: tuple[int, ...]  #: rows in each category
-
-    @property
-    def most_frequent(self) -> int:
-        """Number of the most frequent category."""
-        return int(np.argmax(self.counts))
-
-    def level_of(self, x: Floats) -> str:
-        """Return the category of an input (d,)."""
-        return self.levels[int(np.abs(self.codes - x[list(self.inputs)]).sum(axis=1).argmin())]
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """The columns of a table: positions of numeric inputs, and categories."""
-
-    numeric: tuple[int, ...]
-    categories: tuple[Category, ...]
-
-
-def find_columns(problem: Problem) -> Columns:
-    r"""Return the numeric and the categorical columns of a problem.
-
-    Inputs named ``column=category`` that hold 0 and 1 are one column of categories; an input with at most two
-    different values is a column of two categories.
-
-    Examples
-    --------
-    >>> from creases.tables import parse_table
-    >>> table = "size,color,kind\n1,red,a\n2,blue,b\n3,red,a\n4,red,b\n"
-    >>> found = find_columns(parse_table(table))
-    >>> found.numeric, [(column.name, column.levels, column.counts) for column in found.categories]
-    ((0,), [('color', ('blue', 'red'), (1, 3))])
-    """
-    groups: dict[str, list[int]] = defaultdict(list)
-    numeric: list[int] = []
-    categories: dict[int, Category] = {}
-    for position, name in enumerate(problem.features):
-        column, separator, _ = name.partition("=")
-        values = np.unique(problem.X[:, position])
-        if separator and set(values.tolist()) <= {0.0, 1.0}:
-            groups[column].append(position)
-        elif len(values) <= 2:
-            counts = tuple(int((problem.X[:, position] == value).sum()) for value in values)
-            levels = tuple(f"{value:g}" for value in values)
-            categories[position] = Category(name, (position,), levels, values[:, None], counts)
-        else:
-            numeric.append(position)
-    for column, inputs in groups.items():
-        categories[inputs[0]] = _one_hot(problem, column, inputs)
-    return Columns(tuple(numeric), tuple(categories[position] for position in sorted(categories)))
-
-
-def column_weights(net: Network, data: TableSplit) -> dict[str, float]:
-    """Return the importance of each column at the training rows, largest first: see :func:`creases.tables.importance`.
-
-    That is the mean size of the coefficient times the standard deviation of the column.
-    """
-    problem = data.problem
-    found = importance(
-        net, problem.X[data.train], names=problem.features, classes=problem.classes, target=problem.target or None
-    )
-    return dict(zip(found.columns, found.values.tolist(), strict=True))
-
-
-def _one_hot(problem: Problem, column: str, inputs: list[int]) -> Category:
-    levels = [problem.features[position].partition("=")[2] for position in inputs]
-    kind = next((one.kind for one in problem.encoding.inputs if one.name == column), None) if problem.encoding else None
-    no = kind.words[0] if kind is not None and kind.words else f"not {levels[0]}"  # yes/no columns have one input
-    codes, counts = np.eye(len(inputs)), problem.X[:, inputs].sum(axis=0).astype(int).tolist()
-    rest = int((problem.X[:, inputs].sum(axis=1) == 0).sum())
-    if rest:  # rows in none of the categories that have an input
-        levels, counts = [*levels, no if len(levels) == 1 else "other"], [*counts, rest]
-        codes = np.concatenate([codes, np.zeros((1, len(inputs)))])
-    return Category(column, tuple(inputs), tuple(levels), codes, tuple(counts))

@@ -7,7 +7,6 @@ import re
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from math import log
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,8 @@ from creases.problems import Problem
 from creases.show._viewer import problem_json, to_json
 from creases.show._viewer._run import score_name
 from creases.show.report._curve_charts import column_charts, line_chart
-from creases.show.report._page import render_themes, run_without_growth
-from creases.show.report._table_model import DPI, draw_pair
+from creases.show.report._page import run_without_growth
+from creases.show.report._pair_pictures import pair_picture
 from creases.show.studio._exports import Export
 from creases.show.studio._limits import Limits, scratch_folder
 from creases.show.studio._problem_input import check_integer, check_real, check_text
@@ -35,7 +34,6 @@ from creases.tables import (
     TableModel,
     describe_model,
     fit_problem,
-    fitted_rows,
     load,
     model_graphs,
 )
@@ -89,11 +87,11 @@ class TableView:
     def table_json(self) -> dict[str, Any]:
         """Return the curves and planes, in the order of importance, and what the changes did."""
         model = self.model
-        graphs = model_graphs(model, X=fitted_rows(model))
+        graphs = model_graphs(model)
         columns = [graph for graph in graphs if not isinstance(graph, PairGraph)][:MAX_CURVES]
         charts = column_charts(columns)
         pairs = [graph for graph in graphs if isinstance(graph, PairGraph)][:MAX_PAIRS]
-        opening, *lines = describe_model(model, X=fitted_rows(model))
+        opening, *lines = describe_model(model)
         first = graphs[0] if graphs else None
         content = {
             "name": self.name,
@@ -113,8 +111,8 @@ class TableView:
         if bool(pair.first.levels) != bool(pair.second.levels):
             return {"columns": names, "chart": line_chart(pair)}
         if pair.name not in self._pictures:
-            self._pictures[pair.name] = render_themes(partial(draw_pair, pair), dpi=DPI)
-        return {"columns": names, "picture": {"title": pair.name, **self._pictures[pair.name]}}
+            self._pictures[pair.name] = pair_picture(pair)
+        return {"columns": names, "picture": self._pictures[pair.name]}
 
     # -- changes ------------------------------------------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ class CurveEstimator(TableEstimator):
 
     def summary(self) -> str:
         """Return the model in words: what each column adds, and what each stage of the fit brought."""
-        lines = describe_model(self.model_, X=self.model_.data.rows.X if self.model_.data is not None else None)
+        lines = describe_model(self.model_)
         return "\n".join([*lines, "", *(describe_stage(step, self.model_.family) for step in self.model_.steps)])
 
 

@@ -290,6 +290,7 @@ def _fit(
         threshold = best_threshold(held.scores[:, 0], data, held.rows, held.weight, threshold)
     facts: dict[str, Any] = {} if stream is None else {"rows": {"train": stream.n_train, "test": stream.n_test}}
     notes = [_describe_family(function, config, data.has_exposure), data.rows.describe_copies()]
+    notes += [] if stream is None else [_describe_sample(data, stream)]
     facts |= {"notes": [note for note in notes if note]} if any(notes) else {}
     return TableModel(
         function=function,

@@ -56,6 +56,7 @@ def _make_table_model(description: dict[str, Any], encoding: TableEncoding | Non
     function = CurveModel.from_dict(description["parts"])
     model = TableModel(function=function, **_shared(description, encoding, folder))
     _check_inputs(model, len(function.features))
+    _check_effects(model, description["effects"])
     return model
 
 
@@ -82,7 +83,7 @@ def _shared(description: dict[str, Any], encoding: TableEncoding | None, folder:
     """Return what every model has, by name."""
     trained, classes, target = description["trained_with"], description["classes"], description["target"]
     labels = description.get("labels")
-    facts = {name: description[name] for name in ("scores", "importance", "rows", "notes") if name in description}
+    facts = {name: description[name] for name in ("scores", "effects", "rows", "notes") if name in description}
     return {
         "features": _as_names(description["inputs"], "inputs"),
         "classes": None if classes is None else _as_names(classes, "classes"),
@@ -95,6 +96,15 @@ def _shared(description: dict[str, Any], encoding: TableEncoding | None, folder:
         "labels": None if labels is None else np.asarray(labels),
         "facts": {"folder": folder} | facts,
     }
+
+
+def _check_effects(model: TableModel, effects: Any) -> None:
+    """Refuse effects that are not of the model's parts, each with a size and a range."""
+    names = model.terms().parts
+    if not isinstance(effects, dict) or sorted(effects) != sorted(names):
+        raise ValueError(f"effects must be those of {', '.join(names)}")
+    values = np.asarray([effects[name] for name in names], np.float64)
+    check_entries({"effects": values}, "the model", effects=finite(len(names), 3))
 
 
 def _check_inputs(model: RowModel, inside: int) -> None:

@@ -178,7 +178,7 @@ class FitSettings(TableSettings):
         if self.find_files() is not None:
             return self.load_split().problem
         problem = self._read()
-        if not self.is_file:
+        if not self.is_file or problem.wider is None:
             return problem
         from creases.tables._fit.doubtful_columns import settle_columns  # imports scipy
 

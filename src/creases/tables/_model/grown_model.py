@@ -41,7 +41,6 @@ class GrownModel(RowModel):
     """
 
     title: ClassVar[str] = "grown network"
-    max_explained: ClassVar[int] = 200  # each takes longer
 
     function: Network  #: of encoded rows, in the table's own units; with classes, it has a logit for each
     regions: Mapping[str, int] = field(default_factory=dict)  #: rows trained on, by pattern

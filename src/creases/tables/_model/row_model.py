@@ -176,17 +176,6 @@ def explain_rows(model: RowModel, X: Floats) -> pd.DataFrame:
     return pd.DataFrame(np.stack(values, axis=1), columns=pd.MultiIndex.from_tuples(keys))
 
 
-def mean_sizes(model: RowModel, X: Floats, count: Ints) -> dict[str, float]:
-    """Return the mean absolute part of each column, each plane and the units, the largest first.
-
-    ``count`` (n,) is how often each row of X (n, d) occurs.
-    """
-    some = np.linspace(0, len(X) - 1, min(len(X), model.max_explained)).astype(np.int64)
-    _, *parts = column_parts(model, X[some]).items()
-    sizes = {name: float(np.average(np.abs(part).mean(axis=1), weights=count[some])) for name, part in parts}
-    return dict(sorted(sizes.items(), key=lambda item: -item[1]))
-
-
 def _unused_name(name: str, used: list[str]) -> str:
     while name in used:  # a column may have this name
         name += "'"
@@ -206,7 +195,6 @@ class RowModel(ABC):
     """
 
     title: ClassVar[str]  #: what it is called beside other models
-    max_explained: ClassVar[int]  #: rows that the importance of a column is the mean over, at most
 
     features: tuple[str, ...]  #: names of the d encoded inputs
     classes: tuple[str, ...] | None  #: names of the classes; None for a regression
@@ -220,7 +208,7 @@ class RowModel(ABC):
     data: TableSplit | None = None  #: the rows, split into those trained on and those to test with; None if loaded
     facts: Mapping[str, Any] = field(
         default_factory=dict
-    )  #: of a model that was loaded: scores, importance, its folder; of a table larger than memory: its rows; notes
+    )  #: of a model that was loaded: scores, effects, its folder; of a table larger than memory: its rows; notes
 
     # -- what differs -------------------------------------------------------------------------------------------------
 
@@ -398,11 +386,18 @@ class RowModel(ABC):
     @cached_property
     def importance(self) -> Mapping[str, float]:
         """The mean absolute part of each column, each plane and the units over the rows trained on, largest first."""
-        if "importance" in self.facts:
-            return dict(self.facts["importance"])
-        data = self._rows
-        used = np.sort(np.concatenate(data.parts[:2]))
-        return mean_sizes(self, data.rows.X[used], data.rows.count[used])
+        return {name: size for name, (size, _, _) in self._effects.items()}
+
+    @cached_property
+    def _effects(self) -> Mapping[str, list[float]]:
+        """Size, least and largest effect of each part on the scores of the rows trained on, the largest first."""
+        from creases.tables._words.terms import TermEffects
+
+        if "effects" in self.facts:
+            return dict(self.facts["effects"])
+        assert self._rows is not None  # or it refuses
+        terms = self.terms()
+        return TermEffects.from_model(self, terms).to_dict(terms)
 
     @cached_property
     def baselines(self) -> list[Baseline]:
@@ -529,7 +524,7 @@ class RowModel(ABC):
 
     def without_rows(self) -> Self:
         """Return the same model without the rows that it was fitted to; it keeps its importance."""
-        return replace(self, data=None, facts={**self.facts, "importance": self.importance})
+        return replace(self, data=None, facts={**self.facts, "effects": self._effects})
 
     def __repr__(self) -> str:
         kind = "regression" if self.classes is None else f"{len(self.classes)} classes"

@@ -190,7 +190,6 @@ class TableModel(RowModel):
     """
 
     title: ClassVar[str] = "curves"
-    max_explained: ClassVar[int] = 20_000
 
     function: CurveModel  #: of encoded rows, in the table's own units
 
@@ -252,8 +251,8 @@ class TableModel(RowModel):
         return to_layers(self.function)
 
     def describe(self) -> dict[str, Any]:
-        """Return the importance of the columns and all parts of the sum, as plain data for JSON."""
-        return {"kind": "curves", "importance": self.importance, "parts": self.function.to_dict()}
+        """Return the effects of the columns and all parts of the sum, as plain data for JSON."""
+        return {"kind": "curves", "effects": self._effects, "parts": self.function.to_dict()}
 
     def write_files(self, folder: Path) -> None:
         """Write the predictions of the model and of simpler ones, which reports compare."""
@@ -275,6 +274,11 @@ class TableModel(RowModel):
         from creases.tables._words.terms import Terms
 
         return Terms.from_model(self)
+
+    def __str__(self) -> str:
+        from creases.tables._words.model_text import describe_model
+
+        return "\n".join(describe_model(self))
 
     def edit(
         self,

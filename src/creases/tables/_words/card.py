@@ -14,15 +14,7 @@ from creases.tables._words.column_text import column_graphs, level_values
 from creases.tables._words.curves import choose_places
 from creases.tables._words.model_text import opening_text
 from creases.tables._words.points import probability
-from creases.tables._words.terms import (
-    NEGLIGIBLE,
-    POINTS,
-    ColumnTerm,
-    ReadableModel,
-    Terms,
-    term_sizes,
-    training_rows,
-)
+from creases.tables._words.terms import NEGLIGIBLE, POINTS, ColumnTerm, ReadableModel, TermEffects, Terms
 
 #: Letters of a line, lines of two pages, and places of a plane's columns.
 WIDTH, LENGTH, PLACES = 100, 120, 6
@@ -91,8 +83,7 @@ def points_card(model: ReadableModel, *, X: Floats | None = None) -> PointsCard:
         (n, d) encoded rows by which entries are ordered; by default those that the model was trained on.
     """
     terms = Terms.from_model(model)
-    X = training_rows(model) if X is None else X
-    sizes = term_sizes(model, terms, X)
+    sizes = TermEffects.from_model(model, terms, X).sizes
     ranked = sorted(range(len(terms.names)), key=lambda k: -sizes[k])
     entries: list[CardEntry] = []
     for k in ranked:

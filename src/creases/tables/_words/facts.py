@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 
 from creases._text import format_percent, format_value
 from creases._typing import Floats
+from creases.tables._stages.pairs import PairHinges
 from creases.tables._words.column_text import level_values
 from creases.tables._words.points import probability
 from creases.tables._words.stability import Stability, measure_stability
@@ -17,6 +19,9 @@ from creases.tables._words.terms import ColumnTerm, InputRanges, ReadableModel, 
 
 #: Ends of a sum are widened by this share: more than its rounding.
 ROUNDING = 1e-12
+
+#: Points at which creases of columns that act together meet, up to which all are evaluated.
+MEETING_POINTS = 200_000
 
 Direction = Literal["rising", "falling"]
 
@@ -174,8 +179,8 @@ def _piece_slopes(values: Floats, knots: Floats) -> Floats:
 
 def _prove_range(terms: Terms, model: Any, ranges: InputRanges, budget: float) -> tuple[float, float, bool]:
     """Return the least and largest prediction, categories having one value, and whether both are reached."""
-    if not terms.model.planes and terms.model.units is None:
-        return _sum_ranges(terms, ranges)
+    if terms.model.units is None and (ends := _sum_ranges(terms, ranges)) is not None:
+        return (*_as_prediction(terms, ends), True)
     from creases.certify import output_range  # imports torch
 
     groups = [term.inputs for term in terms.columns if term.column.is_category]
@@ -189,24 +194,132 @@ def _prove_range(terms: Terms, model: Any, ranges: InputRanges, budget: float) -
     return (*_as_prediction(terms, terms.to_points(ends[:, None])), bool(found.exact[k]))
 
 
-def _sum_ranges(terms: Terms, ranges: InputRanges) -> tuple[float, float, bool]:
-    """Return the range of a sum of curves: each column is at its own best, dates being days of the calendar."""
+def _sum_ranges(terms: Terms, ranges: InputRanges) -> Floats | None:
+    """Return the ends (2, m) of a sum of curves and planes: columns that act together are at their best together.
+
+    A sum that is straight between creases has its ends where creases meet, and there are few such points as long as no
+    more than two numbers act together; otherwise None.
+    """
     ends = np.repeat(terms.intercept[None], 2, axis=0)
-    x = ranges.low.copy()
-    for term in terms.columns:
-        values = [terms.missing(term)] if term.indicator is not None else []
-        if term.column.is_category or term.features[0].kind == "yes/no":
-            values += level_values(terms, term).values()
-        elif term.column.kind.date is not None:
-            dates = np.concatenate([x[None, term.number_inputs], date_options(term, x, ranges)[1]])
-            values += [terms.at(term, dict(zip(term.number_inputs, row, strict=True))) for row in dates.tolist()]
+    for group, planes in _groups(terms):
+        if len(group) == 1:
+            values = _column_values(terms, group[0], ranges)
+        elif (X := _meeting_points(terms, group, planes, ranges)) is not None:
+            kept = [terms.columns.index(term) for term in group] + [len(terms.columns) + k for k in planes]
+            values = terms.contributions(X)[:, kept].sum(axis=1)
         else:
-            j = int(term.inputs[0])
-            knots = np.clip(terms.curve_values(j)[0], ranges.low[j], ranges.high[j])
-            values += [terms.at(term, {j: knot}) for knot in [ranges.low[j], ranges.high[j], *knots]]
-        table = np.stack([value for value in values if value is not None])
-        ends += np.stack([table.min(axis=0), table.max(axis=0)])
-    return (*_as_prediction(terms, ends), True)
+            return None
+        ends += np.stack([values.min(axis=0), values.max(axis=0)])
+    return ends
+
+
+def _groups(terms: Terms) -> list[tuple[list[ColumnTerm], list[int]]]:
+    """Return the columns that planes connect, and the numbers of these planes; a column that acts alone has none."""
+    column_of = {feature.name: k for k, term in enumerate(terms.columns) for feature in term.features}
+    root = list(range(len(terms.columns)))
+    pairs = [[column_of[names[0]] for names in plane.features] for plane in terms.model.planes]
+    for first, second in pairs:
+        root = [root[first] if each == root[second] else each for each in root]
+    return [
+        (
+            [term for k, term in enumerate(terms.columns) if root[k] == group],
+            [n for n, (first, _) in enumerate(pairs) if root[first] == group],
+        )
+        for group in dict.fromkeys(root)
+    ]
+
+
+def _column_values(terms: Terms, term: ColumnTerm, ranges: InputRanges) -> Floats:
+    """Return what a column that acts alone adds, (n, m), where it can be least or largest."""
+    x = ranges.low.copy()
+    values = [terms.missing(term)] if term.indicator is not None else []
+    if term.column.is_category or term.features[0].kind == "yes/no":
+        values += level_values(terms, term).values()
+    elif term.column.kind.date is not None:
+        dates = np.concatenate([x[None, term.number_inputs], date_options(term, x, ranges)[1]])
+        values += [terms.at(term, dict(zip(term.number_inputs, row, strict=True))) for row in dates.tolist()]
+    else:
+        j = int(term.inputs[0])
+        knots = np.clip(terms.curve_values(j)[0], ranges.low[j], ranges.high[j])
+        values += [terms.at(term, {j: knot}) for knot in [ranges.low[j], ranges.high[j], *knots]]
+    return np.stack([value for value in values if value is not None])
+
+
+def _meeting_points(
+    terms: Terms, group: Sequence[ColumnTerm], planes: Sequence[int], ranges: InputRanges
+) -> Floats | None:
+    """Return encoded rows (n, d), 0 in other columns, at which a group's creases meet; None if they would be many."""
+    numbers = [term for term in group if term.numbers]
+    others = [term for term in group if not term.numbers]
+    if len(numbers) > 2 or any(term.column.kind.date is not None or term.indicator is not None for term in numbers):
+        return None
+    hinges = [terms.model.planes[k].hinges for k in planes]
+    inputs = [int(term.inputs[0]) for term in numbers]
+    knots = {j: _bends_along(terms, j, hinges, planes, ranges) for j in inputs}
+    points = np.array(list(product(*knots.values())), np.float64)  # (n, numbers); one empty point of none
+    if len(inputs) == 2:
+        points = np.concatenate([points, *(_crossings(each, inputs, knots) for each in hinges)])
+    options = [_options(terms, term) for term in others]
+    if len(points) * np.prod([len(each) for each in options]) > MEETING_POINTS:
+        return None
+    X = np.zeros((len(points), len(ranges.low)))
+    X[:, inputs] = np.clip(points, ranges.low[inputs], ranges.high[inputs])
+    for term, levels in zip(others, options, strict=True):
+        X = np.repeat(X, len(levels), axis=0)
+        X[:, term.inputs] = np.tile(levels, (len(X) // len(levels), 1))
+    return X
+
+
+def _options(terms: Terms, term: ColumnTerm) -> Floats:
+    """Return the inputs (n, k) of a category's or yes/no column's values."""
+    if term.column.is_category:
+        return np.eye(len(term.inputs))
+    known = [[value] + [0.0] * (len(term.inputs) - 1) for value in (0.0, 1.0)]
+    return np.array(known + ([[term.column.means[0], 1.0]] if term.indicator is not None else []))
+
+
+def _bends_along(
+    terms: Terms, j: int, hinges: Sequence[PairHinges], planes: Sequence[int], ranges: InputRanges
+) -> Floats:
+    """Return where the curve of input j and planes bend along it alone, and the ends of its range."""
+    places = [terms.curve_values(j)[0], np.array([ranges.low[j], ranges.high[j]])]
+    for k, each in zip(planes, hinges, strict=True):
+        if j not in each.knots:
+            continue
+        margins = terms.model.planes[k].margins
+        places += [each.knots[j], *([margins[j].knots] if j in margins else [])]
+        for first, second, (a, b, c) in zip(each.first, each.second, each.weights, strict=True):
+            slope, other = (a, b) if first == j else (b, a) if second == j else (0.0, 0.0)
+            if slope:  # with a level, which is 0 or 1
+                u = np.array([-c / slope, -(other + c) / slope])
+                places.append(np.interp(u, np.linspace(0, 1, len(each.knots[j])), each.knots[j]))
+    return np.unique(np.clip(np.concatenate(places), ranges.low[j], ranges.high[j]))
+
+
+def _crossings(hinges: PairHinges, inputs: Sequence[int], knots: Mapping[int, Floats]) -> Floats:
+    """Return points (n, 2) where hinges of two numbers meet each other, and where they meet knots of either."""
+    if set(hinges.knots) != set(inputs):
+        return np.zeros((0, 2))
+    places = [hinges.knots[j] for j in inputs]
+    even = [np.linspace(0, 1, len(each)) for each in places]
+    is_first = (hinges.first == inputs[0])[:, None]
+    weights = np.where(is_first, hinges.weights, hinges.weights[:, [1, 0, 2]])
+    a, b, c = weights.T
+    points = []
+    for k, j in enumerate(inputs):  # along the knots of one number
+        along, across = (a, b) if k == 0 else (b, a)
+        u = np.interp(knots[j], places[k], even[k])
+        v = np.clip(-(along * u[:, None] + c) / across, 0, 1)
+        x = np.repeat(knots[j][:, None], len(c), axis=1)
+        y = np.interp(v, even[1 - k], places[1 - k])
+        points.append(np.stack([x, y] if k == 0 else [y, x], axis=-1).reshape(-1, 2))
+    i, k = np.triu_indices(len(c), 1)
+    det = a[i] * b[k] - a[k] * b[i]
+    i, k, det = i[det != 0], k[det != 0], det[det != 0]
+    u, v = (b[i] * c[k] - b[k] * c[i]) / det, (a[k] * c[i] - a[i] * c[k]) / det
+    inside = (u >= 0) & (u <= 1) & (v >= 0) & (v <= 1)
+    meet = np.stack([np.interp(u[inside], even[0], places[0]), np.interp(v[inside], even[1], places[1])], axis=-1)
+    return np.concatenate([*points, meet])
 
 
 def _as_prediction(terms: Terms, ends: Floats) -> tuple[float, float]:

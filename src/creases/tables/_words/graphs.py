@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,11 +12,19 @@ from creases._typing import Floats, Ints
 from creases.tables._stages.model import Curve
 from creases.tables._words.axes import feature_axis
 from creases.tables._words.column_text import Graph, column_graphs, level_values
-from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, ReadableModel, Terms, date_part, days_input, part_name
+from creases.tables._words.terms import (
+    NEGLIGIBLE,
+    ColumnTerm,
+    ReadableModel,
+    TermEffects,
+    Terms,
+    date_part,
+    days_input,
+    part_name,
+)
 
 if TYPE_CHECKING:
     from creases.network import Network
-    from creases.tables._model.table_model import TableModel
     from creases.tables._stages.model import Plane
 
 
@@ -69,6 +77,26 @@ class PairGraph:
     def inputs(self) -> tuple[int, int]:
         """The inputs of two numbers."""
         return int(self.first.inputs[0]), int(self.second.inputs[0])
+
+    def creases(self) -> list[Floats]:
+        """Return the lines, each of points (k, 2), at which the map of two numbers bends."""
+        plane, inputs = self._plane, self.inputs
+        knots = [plane.hinges.knots[j] for j in inputs]
+        even = [np.linspace(0, 1, len(each)) for each in knots]
+        lines: list[Floats] = []
+        for k in np.flatnonzero(plane.weights.any(axis=1)).tolist():
+            a, b, c = plane.hinges.weights[k]
+            a, b = (a, b) if plane.hinges.first[k] == inputs[0] else (b, a)
+            u = np.unique(np.concatenate([even[0], -(b * even[1] + c) / a]))
+            v = -(a * u + c) / b
+            inside = (u >= 0) & (u <= 1) & (v >= -1e-9) & (v <= 1 + 1e-9)
+            lines.append(np.stack([np.interp(u, even[0], knots[0]), np.interp(v, even[1], knots[1])], axis=1)[inside])
+        for axis, side in enumerate((self.first, self.second)):
+            for knot in side.knots[1:-1]:
+                line = np.stack([each[[0, -1]] for each in (self.first.knots, self.second.knots)], axis=1)
+                line[:, axis] = knot
+                lines.append(line)
+        return [line for line in lines if len(line) > 1]
 
     def network(self, output: int = 0) -> Network:
         """Return one output of the plane of two numbers, in the units of its values, as a network of all inputs."""
@@ -188,7 +216,8 @@ def model_graphs(model: ReadableModel, *, X: Floats | None = None) -> list[Numbe
     model
         A model with curves, such as :func:`creases.fit_table` returns.
     X
-        (n, d) encoded rows by which importance is measured, and whose density pictures show.
+        (n, d) encoded rows by which effects are measured, and whose density pictures show; by default those that the
+        model was fitted to, if it has them.
 
     Returns
     -------
@@ -197,7 +226,8 @@ def model_graphs(model: ReadableModel, *, X: Floats | None = None) -> list[Numbe
         values are points: ten double the odds.
     """
     terms = Terms.from_model(model)
-    sizes = terms.importance(X)
+    sizes = TermEffects.from_model(model, terms, X).sizes
+    X = _fitted_rows(model) if X is None else X
     graphs: list[NumberGraph | LevelGraph] = []
     for term, size in zip(terms.columns, sizes, strict=False):
         if term.column.is_category or term.features[0].kind == "yes/no":
@@ -211,12 +241,13 @@ def model_graphs(model: ReadableModel, *, X: Floats | None = None) -> list[Numbe
     return [*graphs, *sorted(pairs, key=lambda pair: -pair.size)]
 
 
-def fitted_rows(model: TableModel) -> Floats | None:
+def _fitted_rows(model: ReadableModel) -> Floats | None:
     """Return the encoded rows (n, d) that a model was fitted to; None if it was loaded."""
-    if model.data is None:
+    data: Any = getattr(model, "data", None)
+    if data is None:
         return None
-    used = np.sort(np.concatenate(model.data.parts[:2]))
-    return np.asarray(np.repeat(model.data.rows.X[used], model.data.rows.count[used], axis=0))
+    used = np.sort(np.concatenate(data.parts[:2]))
+    return np.asarray(np.repeat(data.rows.X[used], data.rows.count[used], axis=0))
 
 
 def _varies(values: Floats, terms: Terms) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,12 +18,11 @@ from creases.tables._words.points import probability
 from creases.tables._words.terms import (
     NEGLIGIBLE,
     ReadableModel,
+    TermEffects,
     Terms,
     factor_text,
     part_name,
     plain_name,
-    term_sizes,
-    training_rows,
 )
 
 if TYPE_CHECKING:
@@ -140,21 +139,21 @@ def _reason_text(terms: Terms, reason: Reason, there: str) -> str:
 
 
 #: Columns and planes that have a line of their own.
-LINES = 10
+LINES = 12
 
 
-def describe_model(model: ReadableModel, *, X: Floats | None = None, max_lines: int = LINES) -> list[str]:
+def describe_model(model: ReadableModel, *, X: Floats | None = None) -> list[str]:
     """Return a model of curves as lines of text, the most important column first.
+
+    The same lines are printed for the model, and stand in its reports, in notebooks and in the studio.
 
     Parameters
     ----------
     model
         A model with curves, such as :func:`creases.fit_table` returns.
     X
-        (n, d) encoded rows by which importance is measured; by default those that the model was trained on, and
-        without them the ranges of the curves.
-    max_lines
-        Columns, planes and units that have a line each; the rest is summed up in one.
+        (n, d) encoded rows by which effects are measured; by default those that the model was fitted to, which a
+        loaded model remembers.
 
     Returns
     -------
@@ -166,14 +165,14 @@ def describe_model(model: ReadableModel, *, X: Floats | None = None, max_lines: 
         then what became of equal rows in the split, and whether the model was fitted again to all rows.
     """
     terms = Terms.from_model(model)
-    X = training_rows(model) if X is None else X
-    sizes = term_sizes(model, terms, X)
-    lines = [(size, name, text) for size, name, text in zip(sizes, terms.names, _term_texts(terms, X), strict=True)]
+    effects = TermEffects.from_model(model, terms, X)
+    sizes, texts = effects.sizes, _term_texts(terms, effects)
+    lines = [(size, name, text) for size, name, text in zip(sizes, terms.names, texts, strict=True)]
     lines = [line for line in lines if line[2] and (line[0] > NEGLIGIBLE * sizes.max(initial=0.0) or not line[0])]
     lines.sort(key=lambda line: -line[0])
     kinds = {term.name: f" ({term.column.kind.kind})" for term in terms.columns if term.column.kind.is_reading}
-    texts = [f"{name}{kinds.get(name, '')}: {text}" for _, name, text in lines[:max_lines]]
-    rest = lines[max_lines:]
+    texts = [f"{name}{kinds.get(name, '')}: {text}" for _, name, text in lines[:LINES]]
+    rest = lines[LINES:]
     if rest:
         size = max(float(size) for size, _, _ in rest)
         largest = factor_text(size) if terms.is_factor else f"{format_value(size, 2)}{terms.unit}"
@@ -204,21 +203,17 @@ def opening_text(terms: Terms) -> str:
     return f"{shares} for the average row; each column adds points to classes, and 10 points double the odds of one:"
 
 
-def _term_texts(terms: Terms, X: Floats | None) -> list[str]:
+def _term_texts(terms: Terms, effects: TermEffects) -> list[str]:
     """Return each term in words; "" for what is constant."""
     texts = [column_text(terms, term) for term in terms.columns]
     rest = len(terms.names) - len(texts)
-    if not rest:
-        return texts
-    if X is None:
+    if effects.ranges is None:
         return texts + ["beyond what each adds alone"] * rest
-    parts = terms.contributions(X)[:, len(texts) :]
-    return texts + [_range_text(parts[:, k], terms) for k in range(rest)]
+    return texts + [_range_text(*each, terms) for each in effects.ranges[len(texts) :].tolist()]
 
 
-def _range_text(values: Floats, terms: Terms) -> str:
-    """Return by how much a term moves the prediction at most, for rows (n, m): ``up to ±0.8``."""
-    low, high = float(values.min()), float(values.max())
+def _range_text(low: float, high: float, terms: Terms) -> str:
+    """Return from where to where a term moves predictions: ``up to ±0.8``."""
     if not high > low:
         return ""
     if not terms.is_factor and max(-low, high) <= 1.25 * min(-low, high):
@@ -232,6 +227,8 @@ def _range_text(values: Floats, terms: Terms) -> str:
 @dataclass(frozen=True, eq=False)
 class NetworkTerms(Terms):
     """The columns of a grown network: each adds its integrated gradients on the way from the mean row."""
+
+    most_rows: ClassVar[int] = 200  # each takes longer
 
     model: Any  #: a ``GrownModel``
 
@@ -250,6 +247,11 @@ class NetworkTerms(Terms):
     def names(self) -> tuple[str, ...]:
         """What the terms are called: the columns."""
         return tuple(term.name for term in self.columns)
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """What the terms are called where a model stores them: the table's columns."""
+        return tuple(term.column.name for term in self.columns)
 
     @cached_property
     def intercept(self) -> Floats:

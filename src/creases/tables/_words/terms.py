@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, expm1, log
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +103,8 @@ class Terms:
     above their mean: ten points double the odds.
     """
 
+    most_rows: ClassVar[int] = 20_000  #: that sizes of effects are means over
+
     model: CurveModel
     encoding: TableEncoding
     classes: tuple[str, ...] | None
@@ -192,6 +194,11 @@ class Terms:
         unit = next((c.kind.unit for c in self.encoding.columns if c.use == "target"), "")
         return f" {unit}" if unit else ""
 
+    @property
+    def scale(self) -> float:
+        """What one unit of the model's scores is in the units of the terms."""
+        return 1.0 if self.classes is None else POINTS
+
     @cached_property
     def intercept(self) -> Floats:
         """(m,) The prediction for the average row: where all terms are 0."""
@@ -277,12 +284,58 @@ class Terms:
         """Return whether a column of numbers can move the odds of a class by more than a million to one."""
         return self.classes is not None and bool(self.spans[self.columns.index(term)] > DECISIVE)
 
-    def importance(self, X: Floats | None) -> Floats:
-        """Return how much each term matters, (t,): its mean size over rows X (n, d), or without rows by its range."""
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """What the terms are called where a model stores them: the table's columns, planes and units."""
+        names = [term.column.name for term in self.columns]
+        for name in [*(plane.name for plane in self.model.planes), *(["units"] if self.model.units else [])]:
+            while name in names:  # a column may have this name
+                name += "'"
+            names.append(name)
+        return tuple(names)
+
+
+@dataclass(frozen=True, eq=False)
+class TermEffects:
+    """What each term of a model does to the predictions of the rows that it was fitted to, in the units of the terms.
+
+    Every text and picture takes the order of the terms and their ranges from here, so that they agree.
+    """
+
+    sizes: Floats  #: (t,) mean absolute effect; of several classes that of the one moved most
+    ranges: Floats | None  #: (t, 2) least and largest effect on any class; None if no rows are known
+
+    @classmethod
+    def from_rows(cls, terms: Terms, X: Floats, count: Floats | Ints | None = None) -> TermEffects:
+        """Return the effects on encoded rows X (n, d), each of which occurs ``count`` (n,) times."""
+        effects = terms.contributions(X)
+        sizes = np.average(np.abs(effects).max(axis=2), axis=0, weights=count)
+        return cls(sizes, np.stack([effects.min(axis=(0, 2)), effects.max(axis=(0, 2))], axis=1))
+
+    @classmethod
+    def from_model(cls, model: Any, terms: Terms, X: Floats | None = None) -> TermEffects:
+        """Return the effects on rows X, or on those that the model was fitted to, which it has or remembers.
+
+        Without any, the size of a column is a quarter of its range.
+        """
         if X is not None:
-            return np.asarray(np.abs(self.contributions(X)).max(axis=2).mean(axis=0))
-        rest = len(self.names) - len(self.columns)
-        return np.concatenate([self.spans / 4, np.zeros(rest)])
+            return cls.from_rows(terms, X)
+        if (stored := getattr(model, "facts", {}).get("effects")) is not None:
+            values = np.array([stored[name] for name in terms.parts]).reshape(-1, 3) * terms.scale
+            return cls(values[:, 0], values[:, 1:])
+        data: Any = getattr(model, "data", None)
+        if data is None:
+            return cls(np.concatenate([terms.spans / 4, np.zeros(len(terms.names) - len(terms.columns))]), None)
+        used = np.sort(np.concatenate(data.parts[:2]))
+        used = used[np.linspace(0, len(used) - 1, min(len(used), terms.most_rows)).astype(np.int64)]
+        return cls.from_rows(terms, data.rows.X[used], data.rows.count[used])
+
+    def to_dict(self, terms: Terms) -> dict[str, list[float]]:
+        """Return size, least and largest effect on the scores by the name of each part, the largest first."""
+        assert self.ranges is not None
+        table = np.column_stack([self.sizes, self.ranges]) / terms.scale
+        order = np.argsort(-self.sizes, kind="stable")
+        return {terms.parts[k]: table[k].tolist() for k in order}
 
 
 def factor_text(value: float) -> str:
@@ -302,17 +355,6 @@ def training_rows(model: ReadableModel) -> Floats | None:
     """Return the encoded rows (n, d) that a model was trained on; None if it was loaded without them."""
     data: Any = getattr(model, "data", None)
     return None if data is None else data.rows.X[np.sort(np.concatenate(data.parts[:2]))]
-
-
-def term_sizes(model: ReadableModel, terms: Terms, X: Floats | None) -> Floats:
-    """Return how much each term of a model matters, (t,): over rows X (n, d), or as a model without rows stores it."""
-    facts: Any = getattr(model, "facts", {})
-    if X is not None or "importance" not in facts:
-        return terms.importance(X)
-    stored = dict(facts["importance"])
-    names = [term.column.name for term in terms.columns] + [plane.name for plane in terms.model.planes] + ["units"]
-    sizes = [float(stored.get(name, 0.0)) for name in names[: len(terms.names)]]
-    return np.array(sizes) * (POINTS if terms.classes is not None else 1.0)
 
 
 def plain_name(name: str) -> str:
