@@ -19,6 +19,10 @@ GAP_POWER = 1.5
 ROWS_PER_LINE = 4
 
 
+#: Where an input begins and ends that comes again; None for one that does not.
+Circle = tuple[float, float] | None
+
+
 class Basis(Protocol):
     """Functions of encoded rows whose weighted sum is a model; lines come first, then hinges of single features."""
 
@@ -47,6 +51,9 @@ class CurveBasis:
 
     A feature is clipped to its first and last knot and scaled to [0, 1]. The lines are standardized; mean and
     regression line of a hinge or ramp are taken out, so that lines and bends are penalized apart.
+
+    A circle (month, weekday, hour) ends where it begins, and so do all of its functions: its line rises to the middle
+    and falls again, and what a hinge or ramp is at the end is taken out evenly over the circle.
     """
 
     knots: tuple[Floats, ...]  #: of each feature: rising, at least two
@@ -57,6 +64,7 @@ class CurveBasis:
     deviation: Floats  #: (d,)
     bend_mean: Floats  #: (h,) of hinges and ramps
     bend_slope: Floats  #: (h,) of their regression lines on the standardized feature
+    is_circle: Bools  #: (d,) whether the last knot is the first one again
     is_wide: bool = False  #: whether there is a line for every few rows
 
     @classmethod
@@ -69,21 +77,25 @@ class CurveBasis:
         *,
         ramps: Mapping[int, Floats] | None = None,
         lines: Ints | None = None,
+        is_circle: Bools | None = None,
     ) -> CurveBasis:
         """Return the basis of knots and ramps, by feature, centred on rows X (n, d) with weights (n,)."""
         d = X.shape[1]
+        is_circle = np.zeros(d, bool) if is_circle is None else is_circle
         places = tuple((ramps or {}).get(j, np.zeros((0, 2))) for j in range(d))
         h = sum(len(each) - 2 for each in knots) + sum(map(len, places))
         every = np.arange(d) if lines is None else lines
         is_wide = ROWS_PER_LINE * d > len(X)
-        raw = cls(tuple(knots), places, groups, every, np.zeros(d), np.ones(d), np.zeros(h), np.zeros(h), is_wide)
+        zero, one = np.zeros(d), np.ones(d)
+        raw = cls(tuple(knots), places, groups, every, zero, one, np.zeros(h), np.zeros(h), is_circle, is_wide)
         share = weight / weight.sum()
         U = raw.scale(X)
-        mean = share @ U
-        deviation = np.sqrt(share @ (U - mean) ** 2)
+        V = raw._lines(U)
+        mean = share @ V
+        deviation = np.sqrt(share @ (V - mean) ** 2)
         deviation[deviation < 1e-9] = 1.0
         bends = raw._bends(U)
-        slope = np.einsum("n,nh,nh->h", share, ((U - mean) / deviation)[:, raw.feature_of_bend], bends)
+        slope = np.einsum("n,nh,nh->h", share, ((V - mean) / deviation)[:, raw.feature_of_bend], bends)
         return replace(raw, mean=mean, deviation=deviation, bend_mean=share @ bends, bend_slope=slope)
 
     @property
@@ -169,12 +181,24 @@ class CurveBasis:
         ramps -= self._edges[:, 0]
         ramps /= self._edges[:, 1] - self._edges[:, 0]
         np.clip(ramps, 0.0, 1.0, out=ramps)
+        round_ = np.flatnonzero(self._ends)
+        result[:, round_] -= self._ends[round_] * U[:, self.feature_of_bend[round_]]
         return result
+
+    @cached_property
+    def _ends(self) -> Floats:
+        """(h,) What hinges and ramps of circles are at the end, where they are to be 0 again; 0 for others."""
+        ends = np.append(1.0 - self._places, np.ones(len(self._edges)))
+        return np.where(self.is_circle[self.feature_of_bend], ends, 0.0)
+
+    def _lines(self, U: Floats) -> Floats:
+        """Return the lines (n, d) of scaled features (n, d): of a circle up to its middle and down again."""
+        return np.where(self.is_circle, 1.0 - np.abs(2.0 * U - 1.0), U) if self.is_circle.any() else U
 
     def __call__(self, X: Floats) -> Floats:
         """Return lines, hinges and ramps (n, p) at rows X (n, d)."""
         U = self.scale(X)
-        Z = (U - self.mean) / self.deviation
+        Z = (self._lines(U) - self.mean) / self.deviation
         bends = self._bends(U)
         slopes = Z[:, self.feature_of_bend]
         slopes *= self.bend_slope
@@ -186,7 +210,8 @@ class CurveBasis:
         """Return the functions (n, q) of feature j, in their order, at its values x (n,)."""
         own = self.feature_of_bend == j
         u = np.clip((x - self.low[j]) / self.span[j], 0.0, 1.0)[:, None]
-        z = (u - self.mean[j]) / self.deviation[j]
+        line = 1.0 - np.abs(2.0 * u - 1.0) if self.is_circle[j] else u
+        z = (line - self.mean[j]) / self.deviation[j]
         ramps = self._edges[own[self.n_hinges :]].T
         bends = np.hstack(
             [
@@ -194,7 +219,7 @@ class CurveBasis:
                 np.clip((u - ramps[0]) / (ramps[1] - ramps[0]), 0.0, 1.0),
             ]
         )
-        bends -= self.bend_mean[own] + z * self.bend_slope[own]
+        bends -= self._ends[own] * u + self.bend_mean[own] + z * self.bend_slope[own]
         return np.hstack([z, bends]) if j in self.lines else bends
 
     def slopes_of(self, j: int, knots: Floats) -> Floats:
@@ -207,7 +232,8 @@ class CurveBasis:
 
     def all_knots(self, j: int) -> Floats:
         """Return the knots (k,) between which all functions of feature j are straight, rising."""
-        return np.unique(np.append(self.knots[j], self.ramps[j]))
+        middle = [self.low[j] + self.span[j] / 2] if self.is_circle[j] and j in self.lines else []
+        return np.unique(np.concatenate([self.knots[j], self.ramps[j].reshape(-1), middle]))
 
 
 # Where the curve of a column may bend: at quantiles, beside frequent values, and at round numbers where possible.
@@ -269,6 +295,11 @@ def quantile_knots(x: Floats, n_pieces: int, copies: Floats | None = None) -> Fl
     cumulative = np.cumsum(rest)
     shares = np.linspace(0, 1, max(n_pieces + 1 - len(frequent), 2))[1:-1]
     return np.asarray(values[np.unique(np.concatenate([np.searchsorted(cumulative, shares * cumulative[-1]), beside]))])
+
+
+def close_circle(knots: Floats, circle: Circle) -> Floats:
+    """Return knots (k,) with the two ends of a circle; those of other inputs as they are."""
+    return knots if circle is None else np.unique([circle[0], *knots.clip(*circle).tolist(), circle[1]])
 
 
 def round_between(x: float, low: float, high: float) -> float:

@@ -106,7 +106,7 @@ def _planes(fit: Fit, inputs: Inputs, scale: Floats) -> list[Plane]:
         at += len(pair.first)
         margins, shift = _functions(basis.curves, -margin @ weights, inputs)
         names = [tuple(inputs.names[j] for j in variable.features) for variable in pair.variables]
-        by_input = {j: margins[j] for j in pair.knots}
+        by_input = {j: margins[j] for j in pair.features.tolist()}
         result.append(Plane((names[0], names[1]), pair, weights, by_input, shift - offset @ weights))
     return result
 
