@@ -66,8 +66,9 @@ class ColumnEncoding:
         return self.n_frequent + bool(self.rare)
 
     def places(self, missing: str) -> dict[str, int]:
-        """Return the input of each frequent value of a category, by number; others have ``n_frequent``."""
+        """Return the input of each value of a category, by number: that of rare ones is ``n_frequent``."""
         place = {level: k for k, level in enumerate(level for level in self.levels if level not in self.rare)}
+        place |= dict.fromkeys(self.rare, self.n_frequent)
         return place | ({"": place.get(self.common, len(place))} if missing == "mean" else {})
 
     def to_dict(self) -> dict[str, Any]:
@@ -287,6 +288,14 @@ class TableEncoding:
         columns = [column for column in self.columns if column.kind.left_out and column.use == "left out"]
         more = f" and {len(columns) - MAX_NAMED:,} more" if len(columns) > MAX_NAMED else ""
         named = [f"{each.name!r} ({each.kind.kind}: {each.kind.note})" for each in columns[:MAX_NAMED]]
+        return ", ".join(named) + more
+
+    @property
+    def pooled(self) -> str:
+        """The categories whose rare values share an effect, each with how many and an example; "" if there are none."""
+        columns = [column for column in self.inputs if column.rare]
+        more = f" and {len(columns) - MAX_NAMED:,} more" if len(columns) > MAX_NAMED else ""
+        named = [f"{plural(len(each.rare), 'rare value')} of {each.name!r}" for each in columns[:MAX_NAMED]]
         return ", ".join(named) + more
 
     @property

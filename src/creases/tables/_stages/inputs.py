@@ -34,6 +34,8 @@ class Inputs:
     groups: Ints  #: (d,) number of the categorical column that an input is a level of; -1 for others
     shapes: tuple[Shape, ...]  #: (d,) what the curve of an input must be; "" for any
     circles: tuple[Circle, ...]  #: (d,) where a month, weekday or hour begins and ends; None for others
+    gaps: tuple[Ints, ...]  #: (d,) the inputs that are 1 where an input is missing, or a code
+    fills: Floats  #: (d,) what an input is where it is missing
 
     @classmethod
     def from_table(
@@ -54,6 +56,7 @@ class Inputs:
             is_numeric = tuple(not np.isin(x, (0.0, 1.0)).all() for x in X.T)
             columns, groups, owners = np.arange(d), np.full(d, -1), tuple(names)
             circles: tuple[Circle, ...] = (None,) * d
+            gaps, fills = tuple(np.zeros(0, np.int64) for _ in names), np.zeros(d)
         else:
             index = {column.name: k for k, column in enumerate(encoding.inputs)}
             is_numeric = tuple(feature.is_numeric for feature in encoding.features)
@@ -61,8 +64,9 @@ class Inputs:
             columns = np.array([index[name] for name in owners], np.int64)
             groups = np.where([feature.kind == "category" for feature in encoding.features], columns, -1)
             circles = tuple(feature.circle for feature in encoding.features)
+            gaps, fills = _find_gaps(encoding)
         chosen = _shapes(shapes, names, owners, is_numeric, circles, n_scores)
-        return cls(tuple(names), is_numeric, columns, groups, chosen, circles)
+        return cls(tuple(names), is_numeric, columns, groups, chosen, circles, gaps, fills)
 
     @property
     def may_mix(self) -> Bools:
@@ -88,6 +92,19 @@ class Inputs:
         """The columns as planes take them."""
         variables, may_pair = group_features(self.is_numeric, self.columns, self.groups, self.circles), self.may_pair
         return [each for each in variables if may_pair[each.features].all()]
+
+
+def _find_gaps(encoding: TableEncoding) -> tuple[tuple[Ints, ...], Floats]:
+    """Return for each feature those that are 1 where it is missing or a code, and what it is there (d,)."""
+    features = encoding.features
+    means = {column.name: list(column.means) for column in encoding.inputs}
+    gaps, fills = [], np.zeros(len(features))
+    for j, feature in enumerate(features):
+        is_own = [other.column == feature.column and other.kind == "missing" for other in features]
+        has_gaps = feature.kind not in ("category", "missing")
+        gaps.append(np.flatnonzero(is_own) if has_gaps else np.zeros(0, np.int64))
+        fills[j] = means[feature.column].pop(0) if has_gaps else 0.0
+    return tuple(gaps), fills
 
 
 def _shapes(

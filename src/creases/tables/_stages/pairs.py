@@ -390,7 +390,7 @@ def _purify(F: Floats, root: Floats, curves: CurveBasis, pair: PairHinges, X: Fl
 
     F (n, p) are the curves' functions at rows X (n, d) times the roots (n, 1) of the rows' weights.
     """
-    columns = np.flatnonzero(np.isin(curves.feature, pair.features))
+    columns = np.flatnonzero(np.isin(curves.feature, curves.with_gaps(pair.features)))
     A = np.hstack([root, F[:, columns]])
     Z = pair(X) * root
     gram = A.T @ A

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -140,7 +141,7 @@ def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> C
     if not rough:
         return None
     lines = np.union1d(curves.lines, rough)
-    options = {"ramps": ramps, "lines": lines, "is_circle": curves.is_circle}
+    options: dict[str, Any] = {"ramps": ramps, "lines": lines, "is_circle": curves.is_circle, "gaps": curves.gaps}
     return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, **options)
 
 
@@ -255,7 +256,8 @@ def _curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools, lines: Ints | None 
                 each = np.array([each[0], each[0] + 1.0])
         knots.append(each)
     is_circle = np.array([circle is not None for circle in inputs.circles])
-    return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, lines=lines, is_circle=is_circle)
+    options: dict[str, Any] = {"lines": lines, "is_circle": is_circle, "gaps": inputs.gaps}
+    return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, **options)
 
 
 def choose(judged: Sequence[Candidate], held: Sequence[Rows]) -> Candidate:
