@@ -15,7 +15,7 @@ from creases.tables._stages.rows import Rows
 
 def lines(X: np.ndarray, weight: np.ndarray) -> CurveBasis:
     knots = [np.array([x.min(), x.max()]) for x in X.T]
-    return CurveBasis.from_rows(X, weight, knots, np.zeros(X.shape[1], int))  # one column's: they share a penalty
+    return CurveBasis.from_rows(X, weight, knots, np.full(X.shape[1], -1))  # lines of numbers share a penalty
 
 
 def fit_penalized(basis: CurveBasis, rows: Rows, shapes: Sequence[Shape] = ()) -> Fit:

@@ -118,7 +118,7 @@ def test_dates_are_told_as_dates():
 def test_months_weekdays_and_trend_of_a_date_are_told_apart():
     days = [f"{year}-{month:02}-{day:02}" for year in (2020, 2021) for month in range(1, 13) for day in (3, 17, 28)]
     curves = {
-        "sold month": ([1, 7, 12], [-1, 2, -1]),
+        "sold month": ([1, 1.5, 7.5, 13], [-0.9, -1, 2, -0.9]),
         "sold weekday": ([0, 6], [0.5, -0.5]),
         "sold days since 2020-01-03": ([0, 725], [0, 7.25]),
     }

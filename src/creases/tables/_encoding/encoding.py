@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from creases._schema import BOOL, COUNT, NAMES, STRING, check_entries, choice, expect, is_number, optional
 from creases._text import plural
 from creases._typing import Floats, Ints, Task
-from creases.errors import FileError, InputError
+from creases.errors import ColumnWarning, FileError, InputError
 from creases.tables._encoding import transformer as _transformer
 from creases.tables._encoding.transformer import LARGEST
 from creases.tables._reading import numbers
@@ -65,8 +66,9 @@ class ColumnEncoding:
         return self.n_frequent + bool(self.rare)
 
     def places(self, missing: str) -> dict[str, int]:
-        """Return the input of each frequent value of a category, by number; others have ``n_frequent``."""
+        """Return the input of each value of a category, by number: that of rare ones is ``n_frequent``."""
         place = {level: k for k, level in enumerate(level for level in self.levels if level not in self.rare)}
+        place |= dict.fromkeys(self.rare, self.n_frequent)
         return place | ({"": place.get(self.common, len(place))} if missing == "mean" else {})
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,7 +89,7 @@ class ColumnEncoding:
             value["note"],
             value["left_out"],
             None if number is None else NumberFormat(**number),
-            None if date is None else DateFormat(date["format"], date["first"], as_tuple(date["parts"], "parts")),
+            None if date is None else DateFormat(**{**date, "parts": as_tuple(date["parts"], "parts")}),
             None if words is None else _as_pair(words),
             read_notation(value["notation"]),
         )
@@ -138,6 +140,7 @@ def _check_kind(kind: ColumnKind, where: str) -> None:
         known_parts = NAMES.allows(parts) and 0 < len(parts) == len(set(parts) & set(dates.PARTS))
         expect(known_parts, f"{where} has the parts of dates {parts}")
         expect(date.fromisoformat(first).isoformat() == first, f"{where} begins on the day {first!r}")
+        check_entries(kind.date, where, whole_months=BOOL)
     if kind.number is not None:
         unit = kind.number.unit
         known = replace(kind.number, unit="") in numbers.FORMATS and isinstance(unit, str)
@@ -195,6 +198,12 @@ class Feature:
     kind: Literal["number", "yes/no", "date", "category", "missing"]  #: "missing" is 1 where the cell is missing
     level: str = ""  #: of a category: its value; "" for a missing value or the pooled rare ones
     unit: str = ""  #: of numbers, if known
+    part: str = ""  #: of a date: year, month, weekday, hour or days; of a time of day: hour
+
+    @property
+    def circle(self) -> tuple[float, float] | None:
+        """Where a month, weekday or hour begins and ends, which is the same place; None for what is no circle."""
+        return dates.CIRCLES.get(self.part)
 
     @property
     def is_numeric(self) -> bool:
@@ -208,6 +217,13 @@ class EncodedRows:
 
     X: Floats  #: (n, d)
     notes: tuple[str, ...]  #: what was unusual about them: unknown categories, new missing values
+    unread: tuple[str, ...] = ()  #: those of the notes on cells that could not be read
+
+    def warn(self) -> Floats:
+        """Return the rows as numbers, with a :class:`creases.errors.ColumnWarning` of cells that were not readable."""
+        for note in self.unread:
+            warnings.warn(note, ColumnWarning, stacklevel=3)
+        return self.X
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,6 +291,14 @@ class TableEncoding:
         return ", ".join(named) + more
 
     @property
+    def pooled(self) -> str:
+        """The categories whose rare values share an effect, each with how many and an example; "" if there are none."""
+        columns = [column for column in self.inputs if column.rare]
+        more = f" and {len(columns) - MAX_NAMED:,} more" if len(columns) > MAX_NAMED else ""
+        named = [f"{plural(len(each.rare), 'rare value')} of {each.name!r}" for each in columns[:MAX_NAMED]]
+        return ", ".join(named) + more
+
+    @property
     def doubtful(self) -> dict[str, str]:
         """What to know of columns that are used and look like IDs, by their names."""
         return {
@@ -296,11 +320,11 @@ class TableEncoding:
         if kind.date is not None:
             units = {"days": "days", "hour": "h"}
             names = zip(kind.date.names(name), kind.date.parts, strict=True)
-            result = [Feature(feature, name, "date", unit=units.get(part, "")) for feature, part in names]
+            result = [Feature(feature, name, "date", unit=units.get(part, ""), part=part) for feature, part in names]
         elif kind.kind == "yes/no":
             result = [Feature(f"{name}={kind.words[1]}" if kind.words else name, name, "yes/no")]
         else:
-            result = [Feature(name, name, "number", unit=kind.unit)]
+            result = [Feature(name, name, "number", unit=kind.unit, part="hour" if kind.kind == "time" else "")]
         if column.n_missing and self.missing == "indicate":
             result.append(Feature(f"{name} is missing", name, "missing"))
         return result
@@ -323,8 +347,10 @@ class TableEncoding:
         chosen = [by_name[column.name] for column in self.inputs]
         check_finite(chosen, [column.kind for column in self.inputs])
         pairs = zip(self.inputs, chosen, strict=True)
-        notes = [str(note) for column, raw in pairs for note in find_unusual(column, raw)]
-        return EncodedRows(_transformer.encode(self.inputs, chosen, self.missing), tuple(notes))
+        notes = [note for column, raw in pairs for note in find_unusual(column, raw)]
+        unread = tuple(str(note) for note in notes if note.what not in ("unknown", "missing"))
+        X = _transformer.encode(self.inputs, chosen, self.missing)
+        return EncodedRows(X, tuple(map(str, notes)), unread)
 
     def describe(self) -> pd.DataFrame:
         """Return a table of the columns: name, kind, use, missing values, note."""

@@ -59,8 +59,8 @@ def encode_column(column: ColumnEncoding, raw: Column, missing: str) -> Floats:
 
 def _encode_category(column: ColumnEncoding, texts: Sequence[str], missing: str) -> Floats:
     place = column.places(missing)
-    codes = np.array([place.get(text, column.n_frequent) for text in texts], np.int64)
-    result: Floats = np.eye(column.n_frequent + 1, column.n_levels)[codes]  # an unknown value is 0 in all, or pooled
+    codes = np.array([place.get(text, column.n_levels) for text in texts], np.int64)
+    result: Floats = np.eye(column.n_levels + 1, column.n_levels)[codes]  # an unknown value is 0 in all
     return result
 
 
@@ -128,8 +128,6 @@ def fit_category(counts: Counter[str], missing: str, most: int, *, n_others: int
         counts[common] += counts.pop("", 0)
     levels = sorted(level for level, count in counts.items() if count)
     rare = tuple(level for level in _rare_levels(levels, counts, _least_rows(n), most) if level != common)
-    if n_others and not rare:  # values that were not counted are pooled with the rarest of the others
-        rare = tuple(sorted((each for each in levels if each not in ("", common)), key=lambda each: counts[each])[:1])
     return {"n_missing": gaps, "levels": tuple(levels), "rare": rare, "common": common}
 
 

@@ -200,7 +200,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             import pandas as pd
 
             X = pd.DataFrame(np.asarray(X), columns=self._column_names)
-        return self._encoding.transform(X).X
+        return self._encoding.transform(X).warn()
 
     def _split(
         self,

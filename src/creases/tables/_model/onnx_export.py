@@ -67,10 +67,10 @@ def _encode_category(graph: _Graph, column: ColumnEncoding, missing: str) -> str
         domain="ai.onnx.ml",
         keys_strings=list(place),
         values_int64s=list(place.values()),
-        default_int64=column.n_frequent,
+        default_int64=column.n_levels,
     )
     flat = graph.add("Reshape", [codes, graph.constant(np.array([-1]))])
-    return graph.add("Gather", [graph.constant(np.eye(column.n_frequent + 1, column.n_levels)), flat], axis=0)
+    return graph.add("Gather", [graph.constant(np.eye(column.n_levels + 1, column.n_levels)), flat], axis=0)
 
 
 def _encode_numbers(graph: _Graph, column: ColumnEncoding, missing: str) -> list[str]:

@@ -324,8 +324,11 @@ class RowModel(ABC):
         return encoding.transform(rows, header=header)
 
     def predict(self, rows: Any) -> NDArray[Any]:
-        """Return the class (n,) of each row, of the type that the table has, or the values (n,), (n, m) of several."""
-        return self._decide(self.outputs(self.encode(rows).X))
+        """Return the class (n,) of each row, of the type that the table has, or the values (n,), (n, m) of several.
+
+        Cells that cannot be read count as missing; a :class:`creases.errors.ColumnWarning` names them.
+        """
+        return self._decide(self.outputs(self.encode(rows).warn()))
 
     def classes_of(self, X: Floats) -> Ints:
         """Return the numbers (n,) of the predicted classes of encoded rows X (n, d)."""
@@ -335,7 +338,7 @@ class RowModel(ABC):
         """Return the probability (n, n_classes) of each class, in the order of ``classes``."""
         if self.classes is None:
             raise InputError("rows", "be of a table with classes", "a regression", "predict returns values")
-        return probabilities(self.outputs(self.encode(rows).X))
+        return probabilities(self.outputs(self.encode(rows).warn()))
 
     def explain(self, rows: Any) -> RowExplanations:
         """Return why rows get their predictions: what each column adds, in words and as a table.
@@ -349,7 +352,7 @@ class RowModel(ABC):
         """
         from creases.tables._words.row_text import RowExplanations
 
-        return RowExplanations(self, self.encode(rows).X)
+        return RowExplanations(self, self.encode(rows).warn())
 
     def changes(
         self,

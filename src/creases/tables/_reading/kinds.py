@@ -55,6 +55,7 @@ YES_NO = (
 _ID_NAME = re.compile(
     r"(?i)(?:^|[^a-z])(?:ids?|uuid|guid|key|index|idx|nr|no|row ?names?|row)$|^unnamed: \d+$|^column 0$"
 )
+_CODE_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:ids?|uuid|guid|zip|plz|(?:\w*[ _-])?code)$|(?:zip|post|postal)code$")
 _ID_ENDING = re.compile(r"[a-z](?:Id|ID)$")
 _UNREAD = re.compile(r"(; )?[\d,]+ cells? read as missing, such as .*", re.DOTALL)
 _UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]\s*$")
@@ -177,8 +178,11 @@ def detect_kind(column: Column, *, wanted: bool = False, is_target: bool = False
     if column.is_date and (dates := find_dates(column)) is not None:
         return _date_kind(column, dates)
     if not column.is_text:
-        return _number_kind(column, None, column.values, wanted=wanted)
+        names = None if is_target else _name_kind(column, None, column.values)
+        return names or _number_kind(column, None, column.values, wanted=wanted)
     numbers = find_format(column, commas=commas)
+    if numbers is not None and not is_target and (names := _name_kind(column, *numbers)) is not None:
+        return names
     if numbers is not None and not _has_flaws(column, numbers[1]):
         return _number_kind(column, *numbers, wanted=wanted)
     if (words := _yes_no_words(column)) is not None:
@@ -301,6 +305,23 @@ def _number_kind(column: Column, form: NumberFormat | None, numbers: Floats, *, 
     if form.unit:
         kind = "share" if form.unit == "%" else "number" if form.unit in SIGNS else "quantity"
     return ColumnKind(name, kind, "; ".join(filter(None, notes)), number=form)
+
+
+def _name_kind(column: Column, form: NumberFormat | None, numbers: Floats) -> ColumnKind | None:
+    """Return the kind of whole numbers that are names, such as zip codes, and come again; None if they are numbers.
+
+    Their column is called so, or they begin with zeros and have as many digits each.
+    """
+    present = numbers[~np.isnan(numbers)]
+    n_levels = len(np.unique(present))
+    if n_levels <= MAX_LEVELS or 2 * n_levels > len(present) or (present != np.round(present)).any():
+        return None
+    texts = column.present.tolist() if column.is_text else [""]
+    if all(map(str.isdecimal, texts)) and len({*map(len, texts)}) == 1 and any(text[0] == "0" for text in texts):
+        return ColumnKind(column.name, "category", "numbers that begin with zeros: names")
+    if _CODE_NAME.search(column.name) or _ID_ENDING.search(column.name):
+        return ColumnKind(column.name, "category", "numbers that are names: by its name", number=form or NumberFormat())
+    return None
 
 
 def _id_reason(column: Column, numbers: Floats) -> str:

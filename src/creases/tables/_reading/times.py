@@ -294,6 +294,9 @@ PARTS = ("year", "month", "weekday", "hour", "days")
 #: Parts that come again after so many days: what does not come again in a table is said by its days already.
 CYCLES = {"month": 366.0, "weekday": 7.0, "hour": 1.0}
 
+#: Where these begin and end: a circle, whose end is its beginning. Months have fractions unless a table has few days.
+CIRCLES = {"month": (1.0, 13.0), "weekday": (0.0, 7.0), "hour": (0.0, 24.0)}
+
 #: Days of the month, such as first and last, up to which a table has dates of months: their weekdays say nothing.
 FEW_DAYS = 2
 
@@ -305,6 +308,7 @@ class DateFormat:
     format: str = ISO  #: of pandas
     first: str = ""  #: the earliest day of the table, ISO 8601
     parts: tuple[str, ...] = (*CYCLES, "days")
+    whole_months: bool = False  #: whether all days of a month are one: the table has dates of months
 
     @property
     def is_months(self) -> bool:
@@ -325,30 +329,53 @@ class DateFormat:
         return tuple(f"{column} {f'days since {self.first}' if part == 'days' else part}" for part in self.parts)
 
     def parse(self, column: Column) -> NDArray[Any]:
-        """Return the moments (n,) of a column as datetime64[us], NaT for what is missing or no date."""
+        """Return the moments (n,) of a column as datetime64[us], NaT for what is missing or no date.
+
+        Cells that are not written as the table writes dates are read in any other way that gives them one meaning:
+        25/12/2020 is Christmas, 3/4/2020 may be two days.
+        """
         if column.is_date:
             return column.values
-        texts = column.values if column.is_text else [None] * len(column.values)
-        return _moments(list(texts), self.format)
+        texts = column.values if column.is_text else np.full(len(column.values), None, object)
+        moments = _moments(texts.tolist(), self.format)
+        unread = np.flatnonzero(np.isnat(moments) & (texts != None))  # noqa: E711
+        for form in FORMATS if len(unread) else ():
+            found = _moments(texts[unread].tolist(), form)
+            clear = np.isnat(_moments(texts[unread].tolist(), _swap_days(form))) | (_swap_days(form) == form)
+            read = ~np.isnat(found) & clear
+            moments[unread[read]] = found[read]
+            unread = unread[~read]
+        return moments
 
     def numbers(self, moments: NDArray[Any]) -> Floats:
-        """Return the numbers (n, parts) of moments (n,); weekdays count from 0 for Monday, days have fractions."""
-        import pandas as pd
+        """Return the numbers (n, parts) of moments (n,); weekdays count from 0 for Monday.
 
-        series = pd.Series(moments)
-        days = (series - pd.Timestamp(self.first)) / pd.Timedelta(days=1)
-        values = {
-            "year": series.dt.year,
-            "month": series.dt.month,
-            "weekday": series.dt.day_of_week,
-            "hour": series.dt.hour,
-            "days": days,
-        }
-        return np.stack([values[part].to_numpy(np.float64) for part in self.parts], axis=1)
+        The others have fractions: half past nine is 9.5 hours, the middle of May 5.5 months, unless months are whole.
+        Just before midnight, and before the new year, a number is just below the end of its circle.
+        """
+        known = ~np.isnat(moments)
+        values = date_numbers(moments[known].astype("datetime64[us]"), self.first, whole_months=self.whole_months)
+        result = np.full((len(moments), len(self.parts)), np.nan)
+        result[known] = np.stack([values[part] for part in self.parts], axis=1)
+        return result
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         return asdict(self) | {"parts": list(self.parts)}
+
+
+def date_numbers(moments: NDArray[Any], first: str, *, whole_months: bool) -> dict[str, Floats]:
+    """Return all numbers that dates (n,) can become, by part, and the day of the month."""
+    months, dates = moments.astype("M8[M]"), moments.astype("M8[D]")
+    into_month = (moments - months) / ((months + 1).astype("M8[D]") - months.astype("M8[D]")).astype("m8[us]")
+    return {
+        "year": moments.astype("M8[Y]").astype(np.float64) + 1970,
+        "month": months.astype(np.int64) % 12 + 1.0 + (0.0 if whole_months else into_month),
+        "weekday": (dates.astype(np.int64) + 3) % 7.0,  # day 0 was a Thursday
+        "hour": (moments - dates) / np.timedelta64(1, "h"),
+        "day": (dates - months).astype("m8[D]").astype(np.float64) + 1,
+        "days": (moments - np.datetime64(first, "us")) / np.timedelta64(1, "D"),
+    }
 
 
 def find_dates(column: Column) -> DateFormat | None:
@@ -367,16 +394,22 @@ def find_dates(column: Column) -> DateFormat | None:
     moments = DateFormat(form).parse(column)
     present = moments[~np.isnat(moments)]
     first = str(present.min().astype("datetime64[D]"))
-    draft = DateFormat(form, first)
-    ranges = dict(zip(draft.parts, np.ptp(draft.numbers(present), axis=0).tolist(), strict=True))
-    dates = present.astype("datetime64[D]")
-    few = len(np.unique(dates - dates.astype("datetime64[M]"))) <= FEW_DAYS
+    numbers = date_numbers(present.astype("datetime64[us]"), first, whole_months=True)
+    ranges = {part: float(np.ptp(values)) for part, values in numbers.items()}
+    few = len(np.unique(numbers["day"])) <= FEW_DAYS
     cyclic = [
         part
         for part, cycle in CYCLES.items()
         if ranges[part] > 0 and ranges["days"] > cycle and not (part == "weekday" and few)
     ]
-    return DateFormat(form, first, (*cyclic, "days"))
+    return DateFormat(form, first, (*cyclic, "days"), few)
+
+
+def _swap_days(form: str) -> str:
+    """Return a format with day and month in the other order, where tables write both: 1/2/2020, 1-2-2020."""
+    if not re.match(r"%[md][/-]%[md]", form):
+        return form
+    return form[:1] + form[4] + form[2:4] + form[1] + form[5:]
 
 
 def is_day_first_unclear(column: Column, form: DateFormat) -> bool:
@@ -410,7 +443,7 @@ def _moments(texts: Sequence[str | None], form: str) -> NDArray[Any]:
         texts, form = [_first_day(text, form) for text in texts], ISO
     series: pd.Series[Any] = pd.Series(texts, dtype=object)
     moments = pd.to_datetime(series, format=form, errors="coerce", utc=True)
-    return np.asarray(moments.dt.tz_localize(None).to_numpy(), "datetime64[us]")
+    return np.array(moments.dt.tz_localize(None).to_numpy(), "datetime64[us]")
 
 
 def _first_day(text: str | None, form: str) -> str | None:

@@ -18,6 +18,13 @@ GAP_POWER = 1.5
 #: Rows for each line of a table that is not wide.
 ROWS_PER_LINE = 4
 
+#: Penalty of the squared effect of a level: so many times that of a standardized line, before rows choose it.
+LEVEL = 0.1
+
+
+#: Where an input begins and ends that comes again; None for one that does not.
+Circle = tuple[float, float] | None
+
 
 class Basis(Protocol):
     """Functions of encoded rows whose weighted sum is a model; lines come first, then hinges of single features."""
@@ -47,6 +54,12 @@ class CurveBasis:
 
     A feature is clipped to its first and last knot and scaled to [0, 1]. The lines are standardized; mean and
     regression line of a hinge or ramp are taken out, so that lines and bends are penalized apart.
+
+    Levels of a category share a penalty that shrinks their effects alike, however many rows each has; so do missing
+    values and codes. A row in which a number is missing is one of its own level: the functions of the number are 0.
+
+    A circle (month, weekday, hour) ends where it begins, and so do all of its functions: its line rises to the middle
+    and falls again, and what a hinge or ramp is at the end is taken out evenly over the circle.
     """
 
     knots: tuple[Floats, ...]  #: of each feature: rising, at least two
@@ -57,6 +70,8 @@ class CurveBasis:
     deviation: Floats  #: (d,)
     bend_mean: Floats  #: (h,) of hinges and ramps
     bend_slope: Floats  #: (h,) of their regression lines on the standardized feature
+    is_circle: Bools  #: (d,) whether the last knot is the first one again
+    gaps: tuple[Ints, ...]  #: of each feature: those that are 1 where it is missing, or a code
     is_wide: bool = False  #: whether there is a line for every few rows
 
     @classmethod
@@ -69,22 +84,31 @@ class CurveBasis:
         *,
         ramps: Mapping[int, Floats] | None = None,
         lines: Ints | None = None,
+        is_circle: Bools | None = None,
+        gaps: Sequence[Ints] | None = None,
     ) -> CurveBasis:
         """Return the basis of knots and ramps, by feature, centred on rows X (n, d) with weights (n,)."""
         d = X.shape[1]
+        is_circle = np.zeros(d, bool) if is_circle is None else is_circle
+        gaps = tuple(np.zeros(0, np.int64) for _ in range(d)) if gaps is None else tuple(gaps)
         places = tuple((ramps or {}).get(j, np.zeros((0, 2))) for j in range(d))
         h = sum(len(each) - 2 for each in knots) + sum(map(len, places))
         every = np.arange(d) if lines is None else lines
         is_wide = ROWS_PER_LINE * d > len(X)
-        raw = cls(tuple(knots), places, groups, every, np.zeros(d), np.ones(d), np.zeros(h), np.zeros(h), is_wide)
-        share = weight / weight.sum()
+        zero, one = np.zeros(d), np.ones(d)
+        raw = cls(tuple(knots), places, groups, every, zero, one, np.zeros(h), np.zeros(h), is_circle, gaps, is_wide)
+        known = 1.0 - raw._missing(X)
+        share = weight[:, None] * known
+        share /= share.sum(axis=0).clip(1e-300)
         U = raw.scale(X)
-        mean = share @ U
-        deviation = np.sqrt(share @ (U - mean) ** 2)
+        V = raw._lines(U)
+        mean = (share * V).sum(axis=0)
+        deviation = np.sqrt((share * (V - mean) ** 2).sum(axis=0))
         deviation[deviation < 1e-9] = 1.0
-        bends = raw._bends(U)
-        slope = np.einsum("n,nh,nh->h", share, ((U - mean) / deviation)[:, raw.feature_of_bend], bends)
-        return replace(raw, mean=mean, deviation=deviation, bend_mean=share @ bends, bend_slope=slope)
+        bends, own = raw._bends(U), raw.feature_of_bend
+        slope = np.einsum("nh,nh,nh->h", share[:, own], ((V - mean) / deviation)[:, own], bends)
+        bend_mean = (share[:, own] * bends).sum(axis=0)
+        return replace(raw, mean=mean, deviation=deviation, bend_mean=bend_mean, bend_slope=slope)
 
     @property
     def curves(self) -> CurveBasis:
@@ -129,14 +153,34 @@ class CurveBasis:
         return np.concatenate([(each - low) / span for each, low, span in pairs] or [np.zeros((0, 2))])
 
     @cached_property
+    def gap_features(self) -> Ints:
+        """The features that are 1 where others are missing, or a code, rising."""
+        return np.unique(np.concatenate([*self.gaps, np.zeros(0, np.int64)])).astype(np.int64)
+
+    def with_gaps(self, features: Ints) -> Ints:
+        """Return features and those that are 1 where one of them is missing, rising."""
+        return np.unique(np.concatenate([features, *(self.gaps[j] for j in features.tolist())]))
+
+    def _missing(self, X: Floats) -> Floats:
+        """Return 1 where each feature (n, d) is missing, else 0."""
+        result = np.zeros(X.shape)
+        for j, gaps in enumerate(self.gaps):
+            if len(gaps):
+                result[:, j] = X[:, gaps].max(axis=1)
+        return result
+
+    @cached_property
     def blocks(self) -> Ints:
-        """(p,) Lines of numbers share a penalty, levels of a category share one, as do bends of a feature.
+        """(p,) Lines of numbers share a penalty, levels of a category share one, as do missing values and codes.
+
+        The bends of a feature have one too.
 
         Where there is a line for every few rows, each has a penalty of its own, so that it can vanish. Hinges and ramps
         of a feature have different penalties: a jump does not make the rest of a curve rough.
         """
         groups = self.groups[self.lines]
-        owners = np.where(groups < 0, self.lines if self.is_wide else 0, len(self.knots) + groups)
+        owners = np.where(groups < 0, self.lines if self.is_wide else 0, len(self.knots) + groups + 1)
+        owners[np.isin(self.lines, self.gap_features)] = len(self.knots)
         lines = np.unique(owners, return_inverse=True)[1]
         kind = np.arange(len(self.feature_of_bend)) >= self.n_hinges
         _, bends = np.unique(self.feature_of_bend + kind * len(self.knots), return_inverse=True)
@@ -144,12 +188,15 @@ class CurveBasis:
 
     @cached_property
     def penalty(self) -> Floats:
-        """(p,) A hinge's grows with the distance between its neighbours: curves bend more where there are more rows.
+        """(p,) That of a level is of its effect: one with few rows is shrunk more.
+
+        A hinge's grows with the distance between its neighbours: curves bend more where there are more rows.
 
         With the square, slopes would count on the scale on which knots are evenly spaced; the power was chosen by
         measurement.
         """
-        result = [np.ones(len(self.lines))]
+        is_level = (self.groups[self.lines] >= 0) | np.isin(self.lines, self.gap_features)
+        result = [np.where(is_level, LEVEL / self.deviation[self.lines] ** 2, 1.0)]
         for each in self.knots:
             if len(each) > 2:
                 gaps = ((each[2:] - each[:-2]) / (each[-1] - each[0])) ** GAP_POWER
@@ -169,24 +216,40 @@ class CurveBasis:
         ramps -= self._edges[:, 0]
         ramps /= self._edges[:, 1] - self._edges[:, 0]
         np.clip(ramps, 0.0, 1.0, out=ramps)
+        round_ = np.flatnonzero(self._ends)
+        result[:, round_] -= self._ends[round_] * U[:, self.feature_of_bend[round_]]
         return result
+
+    @cached_property
+    def _ends(self) -> Floats:
+        """(h,) What hinges and ramps of circles are at the end, where they are to be 0 again; 0 for others."""
+        ends = np.append(1.0 - self._places, np.ones(len(self._edges)))
+        return np.where(self.is_circle[self.feature_of_bend], ends, 0.0)
+
+    def _lines(self, U: Floats) -> Floats:
+        """Return the lines (n, d) of scaled features (n, d): of a circle up to its middle and down again."""
+        return np.where(self.is_circle, 1.0 - np.abs(2.0 * U - 1.0), U) if self.is_circle.any() else U
 
     def __call__(self, X: Floats) -> Floats:
         """Return lines, hinges and ramps (n, p) at rows X (n, d)."""
         U = self.scale(X)
-        Z = (U - self.mean) / self.deviation
+        Z = (self._lines(U) - self.mean) / self.deviation
         bends = self._bends(U)
         slopes = Z[:, self.feature_of_bend]
         slopes *= self.bend_slope
         slopes += self.bend_mean
         bends -= slopes
-        return np.hstack([Z[:, self.lines], bends])
+        result = np.hstack([Z[:, self.lines], bends])
+        if len(self.gap_features):
+            result *= 1.0 - self._missing(X)[:, self.feature]
+        return result
 
     def functions_of(self, j: int, x: Floats) -> Floats:
         """Return the functions (n, q) of feature j, in their order, at its values x (n,)."""
         own = self.feature_of_bend == j
         u = np.clip((x - self.low[j]) / self.span[j], 0.0, 1.0)[:, None]
-        z = (u - self.mean[j]) / self.deviation[j]
+        line = 1.0 - np.abs(2.0 * u - 1.0) if self.is_circle[j] else u
+        z = (line - self.mean[j]) / self.deviation[j]
         ramps = self._edges[own[self.n_hinges :]].T
         bends = np.hstack(
             [
@@ -194,7 +257,7 @@ class CurveBasis:
                 np.clip((u - ramps[0]) / (ramps[1] - ramps[0]), 0.0, 1.0),
             ]
         )
-        bends -= self.bend_mean[own] + z * self.bend_slope[own]
+        bends -= self._ends[own] * u + self.bend_mean[own] + z * self.bend_slope[own]
         return np.hstack([z, bends]) if j in self.lines else bends
 
     def slopes_of(self, j: int, knots: Floats) -> Floats:
@@ -207,7 +270,8 @@ class CurveBasis:
 
     def all_knots(self, j: int) -> Floats:
         """Return the knots (k,) between which all functions of feature j are straight, rising."""
-        return np.unique(np.append(self.knots[j], self.ramps[j]))
+        middle = [self.low[j] + self.span[j] / 2] if self.is_circle[j] and j in self.lines else []
+        return np.unique(np.concatenate([self.knots[j], self.ramps[j].reshape(-1), middle]))
 
 
 # Where the curve of a column may bend: at quantiles, beside frequent values, and at round numbers where possible.
@@ -269,6 +333,11 @@ def quantile_knots(x: Floats, n_pieces: int, copies: Floats | None = None) -> Fl
     cumulative = np.cumsum(rest)
     shares = np.linspace(0, 1, max(n_pieces + 1 - len(frequent), 2))[1:-1]
     return np.asarray(values[np.unique(np.concatenate([np.searchsorted(cumulative, shares * cumulative[-1]), beside]))])
+
+
+def close_circle(knots: Floats, circle: Circle) -> Floats:
+    """Return knots (k,) with the two ends of a circle; those of other inputs as they are."""
+    return knots if circle is None else np.unique([circle[0], *knots.clip(*circle).tolist(), circle[1]])
 
 
 def round_between(x: float, low: float, high: float) -> float:

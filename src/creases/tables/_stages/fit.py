@@ -60,6 +60,7 @@ def parts_of_fit(
         intercept = intercept + mean
         values, errors = scale * (function.values - mean), scale * _errors(dense, j, function.knots)
         curves[name] = Curve(name, function.knots, values, errors, inputs.is_numeric[j])
+    curves = _center_levels(curves, inputs)
     intercept = center + scale * intercept
     planes, at = [], len(basis.penalty)
     for plane in _planes(fit, inputs, scale):
@@ -76,14 +77,35 @@ def parts_of_fit(
     return intercept, curves, tuple(planes), units
 
 
+def _center_levels(curves: dict[str, Curve], inputs: Inputs) -> dict[str, Curve]:
+    """Return curves of which those of a category's levels are 0 for rows of other levels, with the same sum.
+
+    What a level adds is its effect, the mean over all rows is 0, and a value that the table did not have adds nothing.
+    """
+    result = dict(curves)
+    for group in np.unique(inputs.groups[inputs.groups >= 0]):
+        names = [inputs.names[j] for j in np.flatnonzero(inputs.groups == group)]
+        rest = np.sum([curves[name].values[0] for name in names], axis=0)
+        for name in names:
+            effect = curves[name].values[1] - curves[name].values[0] + rest
+            result[name] = replace(curves[name], values=np.stack([np.zeros_like(effect), effect]))
+    return result
+
+
 def _functions(basis: CurveBasis, weights: Floats, inputs: Inputs) -> tuple[list[PiecewiseLinear], Floats]:
     """Return a sum (p, m) of a basis' functions as functions of each input that start at 0, and their constant (m,)."""
-    functions, constant = [], np.zeros(weights.shape[1])
+    functions, constant, steps = [], np.zeros(weights.shape[1]), {}
     for j in range(len(basis.knots)):
         knots = basis.all_knots(j)
         values = basis.functions_of(j, knots) @ weights[basis.feature == j]
         constant = constant + values[0]
         functions.append(PiecewiseLinear(knots, values - values[0], not inputs.is_numeric[j]))
+        fill = basis.functions_of(j, inputs.fills[j : j + 1])[0] @ weights[basis.feature == j]
+        for gap in basis.gaps[j].tolist():  # where an input is missing its functions are 0
+            steps[gap] = steps.get(gap, 0.0) + fill
+    for gap, step in steps.items():
+        values = functions[gap].values - np.array([[0.0], [1.0]]) * step
+        functions[gap] = replace(functions[gap], values=values)
     return functions, constant
 
 
@@ -106,7 +128,7 @@ def _planes(fit: Fit, inputs: Inputs, scale: Floats) -> list[Plane]:
         at += len(pair.first)
         margins, shift = _functions(basis.curves, -margin @ weights, inputs)
         names = [tuple(inputs.names[j] for j in variable.features) for variable in pair.variables]
-        by_input = {j: margins[j] for j in pair.knots}
+        by_input = {j: margins[j] for j in basis.curves.with_gaps(pair.features).tolist()}
         result.append(Plane((names[0], names[1]), pair, weights, by_input, shift - offset @ weights))
     return result
 
@@ -120,7 +142,7 @@ def _purify_units(fit: Fit, rows: Rows) -> tuple[Fit, Floats]:
     n_units = len(basis.biases)
     root = np.sqrt(rows.weight / rows.weight.sum())[:, None]
     F = basis(rows.X) * root
-    own = np.flatnonzero(np.isin(curves.feature, np.flatnonzero(basis.weights.any(axis=0))))
+    own = np.flatnonzero(np.isin(curves.feature, curves.with_gaps(np.flatnonzero(basis.weights.any(axis=0)))))
     A = np.hstack([root, F[:, own]])
     gram = A.T @ A
     gram[np.diag_indices_from(gram)] += 1e-6 * np.trace(gram) / len(gram)
@@ -138,7 +160,8 @@ def _units(fit: Fit, taken: Floats, inputs: Inputs, scale: Floats) -> Units | No
         return None
     outputs = fit.weights[-len(basis.biases) :] / basis.deviation[:, None] * scale
     functions, shift = _functions(basis.curves, -taken * scale, inputs)
-    margins = {j: functions[j] for j in np.unique(basis.curves.feature[taken.any(axis=1)]).tolist()}
+    own = basis.curves.with_gaps(np.unique(basis.curves.feature[taken.any(axis=1)]))
+    margins = {j: functions[j] for j in own.tolist()}
     reasons = tuple(
         replace(reason, errors=tuple((np.array(reason.errors) * scale).tolist()) if reason.errors else ())
         for reason in basis.reasons

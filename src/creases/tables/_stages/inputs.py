@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
 from creases.errors import InputError
+from creases.tables._stages.basis import Circle
 from creases.tables._stages.pairs import Variable, group_features
 from creases.tables._stages.penalized import Shape
 
@@ -31,6 +33,9 @@ class Inputs:
     columns: Ints  #: (d,) the table's column of each input
     groups: Ints  #: (d,) number of the categorical column that an input is a level of; -1 for others
     shapes: tuple[Shape, ...]  #: (d,) what the curve of an input must be; "" for any
+    circles: tuple[Circle, ...]  #: (d,) where a month, weekday or hour begins and ends; None for others
+    gaps: tuple[Ints, ...]  #: (d,) the inputs that are 1 where an input is missing, or a code
+    fills: Floats  #: (d,) what an input is where it is missing
 
     @classmethod
     def from_table(
@@ -50,19 +55,29 @@ class Inputs:
         if encoding is None:
             is_numeric = tuple(not np.isin(x, (0.0, 1.0)).all() for x in X.T)
             columns, groups, owners = np.arange(d), np.full(d, -1), tuple(names)
+            circles: tuple[Circle, ...] = (None,) * d
+            gaps, fills = tuple(np.zeros(0, np.int64) for _ in names), np.zeros(d)
         else:
             index = {column.name: k for k, column in enumerate(encoding.inputs)}
             is_numeric = tuple(feature.is_numeric for feature in encoding.features)
             owners = tuple(feature.column for feature in encoding.features)
             columns = np.array([index[name] for name in owners], np.int64)
             groups = np.where([feature.kind == "category" for feature in encoding.features], columns, -1)
-        chosen = _shapes(shapes, names, owners, is_numeric, n_scores)
-        return cls(tuple(names), is_numeric, columns, groups, chosen)
+            circles = tuple(feature.circle for feature in encoding.features)
+            gaps, fills = _find_gaps(encoding)
+        chosen = _shapes(shapes, names, owners, is_numeric, circles, n_scores)
+        return cls(tuple(names), is_numeric, columns, groups, chosen, circles, gaps, fills)
 
     @property
     def may_mix(self) -> Bools:
-        """(d,) Which inputs units may read: not those whose curves have a shape, which they could spoil."""
-        return np.array([not shape for shape in self.shapes]) & self.may_pair
+        """(d,) Which inputs units may read: not those whose curves have a shape, which they could spoil.
+
+        Nor circles: a unit, straight along each input, would tear them open.
+        """
+        is_free = np.array(
+            [not shape and circle is None for shape, circle in zip(self.shapes, self.circles, strict=True)]
+        )
+        return is_free & self.may_pair
 
     @property
     def may_pair(self) -> Bools:
@@ -77,18 +92,44 @@ class Inputs:
     @property
     def variables(self) -> list[Variable]:
         """The columns as planes take them."""
-        variables, may_pair = group_features(self.is_numeric, self.columns, self.groups), self.may_pair
+        variables, may_pair = group_features(self.is_numeric, self.columns, self.groups, self.circles), self.may_pair
         return [each for each in variables if may_pair[each.features].all()]
 
 
+def _find_gaps(encoding: TableEncoding) -> tuple[tuple[Ints, ...], Floats]:
+    """Return for each feature those that are 1 where it is missing or a code, and what it is there (d,)."""
+    features = encoding.features
+    means = {column.name: list(column.means) for column in encoding.inputs}
+    gaps, fills = [], np.zeros(len(features))
+    for j, feature in enumerate(features):
+        is_own = [other.column == feature.column and other.kind == "missing" for other in features]
+        has_gaps = feature.kind not in ("category", "missing")
+        gaps.append(np.flatnonzero(is_own) if has_gaps else np.zeros(0, np.int64))
+        fills[j] = means[feature.column].pop(0) if has_gaps else 0.0
+    return tuple(gaps), fills
+
+
 def _shapes(
-    shapes: Any, names: Sequence[str], owners: Sequence[str], is_numeric: Sequence[bool], n_scores: int
+    shapes: Any,
+    names: Sequence[str],
+    owners: Sequence[str],
+    is_numeric: Sequence[bool],
+    circles: Sequence[Circle],
+    n_scores: int,
 ) -> tuple[Shape, ...]:
     if not isinstance(shapes, Mapping | None):
         raise InputError("shapes", 'be a mapping such as {"age": "rising"}', type(shapes).__name__)
     chosen: list[Any] = [""] * len(names)
     for name, shape in (shapes or {}).items():
-        places = [j for j in range(len(names)) if name in (owners[j], names[j]) and is_numeric[j]]
+        meant = [j for j in range(len(names)) if name in (owners[j], names[j])]
+        if not meant:
+            near = get_close_matches(str(name), [*dict.fromkeys(owners)], n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"its columns are {', '.join(dict.fromkeys(owners))}"
+            raise InputError("shapes", "name columns of the table", repr(name), hint)
+        places = [j for j in meant if is_numeric[j] and circles[j] is None]
+        if not places and any(circles[j] for j in meant):
+            hint = "the curve of a month, weekday or time of day begins where it ends"
+            raise InputError("shapes", "name columns that are no circles", repr(name), hint)
         if not places:
             raise InputError("shapes", "name columns of numbers", repr(name), "a category has no shape")
         if shape not in SHAPES:

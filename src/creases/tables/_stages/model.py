@@ -13,7 +13,7 @@ import numpy as np
 from creases._schema import check_entries, expect, finite
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.tables._stages.basis import PiecewiseLinear, add_functions, spread_changes, spread_evenly
+from creases.tables._stages.basis import Circle, PiecewiseLinear, add_functions, spread_changes, spread_evenly
 from creases.tables._stages.families import Link, apply_link, parse_family
 from creases.tables._stages.pairs import PairHinges, Variable
 
@@ -174,7 +174,7 @@ class CurveModel:
     def n_bends(self) -> int:
         """Knots within the ranges of inputs, hinges of planes, and units."""
         knots = {(j, float(q)) for j, curve in enumerate(self.curves.values()) for q in curve.bends}
-        spreads = [each.hinges.knots.items() for each in self.planes]
+        spreads: list[Any] = [each.hinges.knots.items() for each in self.planes]
         spreads += [dict(enumerate(self.units.knots)).items()] if self.units else []
         knots |= {(j, float(q)) for spread in spreads for j, each in spread for q in each[1:-1]}
         n_units = len(self.units.biases) if self.units else 0
@@ -243,8 +243,9 @@ def to_layers(model: CurveModel) -> list[Layer]:
     least = constant + sum((each.values.min(axis=0) - each.values[0] for each in sums), np.zeros_like(constant)) - 1.0
     read, bias, out = [curves.T], [constant - least], [np.eye(len(constant))]
     for plane in model.planes:
-        read.append(first.hinges(plane.hinges.input_weights(len(model.features)), plane.hinges.knots))
-        bias.append(plane.hinges.weights[:, 2])
+        weights, base = first.pair(plane.hinges)
+        read.append(weights)
+        bias.append(plane.hinges.weights[:, 2] + base)
         out.append(plane.weights.T)
     if model.units:
         read.append(first.hinges(model.units.weights, dict(enumerate(model.units.knots))))
@@ -269,13 +270,13 @@ class _FirstLayer:
 
     def __init__(self, model: CurveModel, sums: list[PiecewiseLinear]) -> None:
         knots: list[set[float]] = [set(each.knots[each.changes.any(axis=1)].tolist()) for each in sums]
-        spreads: list[Mapping[int, Floats]] = [plane.hinges.knots for plane in model.planes]
+        for hinges in [plane.hinges for plane in model.planes]:
+            for key in [*hinges.knots, *hinges.folds]:
+                places, changes = hinges.changes(key)
+                knots[hinges.feature_of(key)] |= set(places[changes != 0].tolist())
         if model.units:
-            read = np.abs(model.units.weights).max(axis=0, initial=0.0) > 0
-            spreads.append({j: each for j, each in enumerate(model.units.knots) if read[j]})
-        for spread in spreads:
-            for j, each in spread.items():
-                knots[j] |= set(each.tolist())
+            for j in np.flatnonzero(model.units.weights.any(axis=0)).tolist():
+                knots[j] |= set(model.units.knots[j].tolist())
         self._d = len(sums)
         self._units = [(j, q) for j, each in enumerate(knots) for q in sorted(each)] or [(0, 0.0)]
         self._place = {unit: k for k, unit in enumerate(self._units)}
@@ -294,6 +295,16 @@ class _FirstLayer:
         for q, change in zip(knots.tolist(), changes, strict=True):
             if change.any():
                 weights[self._place[j, q]] += change
+
+    def pair(self, hinges: PairHinges) -> Layer:
+        """Return weights (h, units) of this layer and constants (h,) of the hinges of a pair."""
+        result, constant = np.zeros((len(self), len(hinges.first))), np.zeros(len(hinges.first))
+        for key in [*hinges.knots, *hinges.folds]:
+            weights = hinges.weights_of(key)
+            places, changes = hinges.changes(key)
+            self.add(result, hinges.feature_of(key), places, changes[:, None] * weights)
+            constant += weights * (hinges.fold(key).values[0, 0] if key < 0 else 0.0)
+        return result.T, constant
 
     def hinges(self, weights: Floats, knots: Mapping[int, Floats]) -> Floats:
         """Return weights (h, d) of inputs spread over [0, 1] as weights (h, units) of this layer."""
@@ -370,8 +381,9 @@ def _plane_to_dict(plane: Plane) -> dict[str, Any]:
     hinges = plane.hinges
     return {
         "features": [list(each) for each in plane.features],
-        "variables": [_plain(each, "kind", "column", "features") for each in hinges.variables],
+        "variables": [_plain(each, "kind", "column", "features", "circle") for each in hinges.variables],
         "knots": {str(j): each.tolist() for j, each in hinges.knots.items()},
+        "folds": {str(key): list(fold) for key, fold in hinges.folds.items()},
         **_plain(hinges, "first", "second"),
         "hinges": hinges.weights.tolist(),
         "weights": plane.weights.tolist(),
@@ -451,7 +463,7 @@ def _curve(stored: Mapping[str, Any], m: int) -> Curve:
 
 def _plane(stored: Mapping[str, Any], d: int, m: int) -> Plane:
     variables = [
-        Variable(each["kind"], int(each["column"]), np.array(each["features"], np.int64))
+        Variable(each["kind"], int(each["column"]), np.array(each["features"], np.int64), _circle(each["circle"]))
         for each in stored["variables"]
     ]
     expect(len(variables) == 2 and len(stored["features"]) == 2, "a plane has two columns")
@@ -459,12 +471,25 @@ def _plane(stored: Mapping[str, Any], d: int, m: int) -> Plane:
     h = len(weights)
     knots = {int(j): _rising(each) for j, each in stored["knots"].items()}
     first, second = (np.array(stored[name], np.int64) for name in ("first", "second"))
-    inside = set(first.tolist()) | set(second.tolist()) | {j for each in variables for j in each.features.tolist()}
-    expect(len(first) == len(second) == h and inside <= set(knots) <= set(range(d)), "a plane reads other inputs")
+    folds = {int(key): (int(j), float(place)) for key, (j, place) in stored["folds"].items()}
+    owners = {j for each in variables for j in each.features.tolist()}
+    round_ = {j for each in variables if each.circle is not None for j in each.features.tolist()}
+    inside = {*first.tolist(), *second.tolist()} <= {*knots, *folds} and set(knots) == owners - round_
+    expect(len(first) == len(second) == h and inside and owners <= set(range(d)), "a plane reads other inputs")
+    expect(all(key < 0 and j in round_ for key, (j, _) in folds.items()), "a plane folds an input that is no circle")
     margins = _margins(stored["margins"], d, m)
-    hinges = PairHinges((variables[0], variables[1]), knots, first, second, _array(stored["hinges"], "hinges", h, 3))
+    table = _array(stored["hinges"], "hinges", h, 3)
+    hinges = PairHinges((variables[0], variables[1]), knots, first, second, table, folds)
     names = [tuple(str(name) for name in each) for each in stored["features"]]
     return Plane((names[0], names[1]), hinges, weights, margins, _array(stored["constant"], "constant", m))
+
+
+def _circle(stored: Any) -> Circle:
+    """Return where a circle begins and ends."""
+    if stored is None:
+        return None
+    low, high = _rising(stored).tolist()
+    return float(low), float(high)
 
 
 def _units(stored: Mapping[str, Any], d: int, m: int) -> Units:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
-from creases.tables._stages.basis import Basis, CurveBasis, spread_evenly, spread_knots
+from creases.tables._stages.basis import (
+    Basis,
+    Circle,
+    CurveBasis,
+    PiecewiseLinear,
+    spread_changes,
+    spread_evenly,
+    spread_knots,
+)
 from creases.tables._stages.rows import Rows
 
 if TYPE_CHECKING:
@@ -43,6 +51,9 @@ ROWS_PER_HINGE, SATURATED, MAX_FINER = 20, 0.5, 3
 #: Bends of a level's own curve at least and at most.
 LEVEL_BENDS = (3, 20)
 
+#: Hats of a level's own curve of a circle at most: months, weekdays, every second hour.
+MOST_HATS = 12
+
 
 @dataclass(frozen=True, eq=False)
 class Variable:
@@ -51,14 +62,18 @@ class Variable:
     kind: Literal["number", "yes/no", "category"]
     column: int  #: the column of the table; its parts have no planes with each other
     features: Ints  #: what encodes it
+    circle: Circle = None  #: where a month, weekday or hour begins and ends
 
 
-def group_features(is_numeric: Sequence[bool], columns: Ints, groups: Ints) -> list[Variable]:
+def group_features(
+    is_numeric: Sequence[bool], columns: Ints, groups: Ints, circles: Sequence[Circle]
+) -> list[Variable]:
     """Return the variables of encoded features: levels of a category are one."""
     variables = []
     for j, numeric in enumerate(is_numeric):
         if groups[j] < 0:
-            variables.append(Variable("number" if numeric else "yes/no", int(columns[j]), np.array([j])))
+            kind: Literal["number", "yes/no"] = "number" if numeric else "yes/no"
+            variables.append(Variable(kind, int(columns[j]), np.array([j]), circles[j]))
         elif j == np.flatnonzero(groups == groups[j])[0]:
             variables.append(Variable("category", int(columns[j]), np.flatnonzero(groups == groups[j])))
     return variables
@@ -107,14 +122,16 @@ class PairHinges:
     """Hinges ``relu(a u + b v + c)`` of two variables, their features spread evenly over [0, 1] by a few pieces.
 
     Two numbers have hinges along both diagonals, whose sums approximate products; a number and a category have a curve
-    for each level, which is 0 for the others; two categories have one hinge for two levels together.
+    for each level, which is 0 for the others; two categories have one hinge for two levels together. A circle is read
+    by its folds, which rise from 0 to 1 over half of it and fall over the other half: no hinge tears it open.
     """
 
     variables: tuple[Variable, Variable]
-    knots: dict[int, Floats]  #: of each feature's transform: rising
-    first: Ints  #: (h,) the first feature of each hinge
+    knots: dict[int, Floats]  #: of each feature's transform, or of a fold: rising
+    first: Ints  #: (h,) the first feature, or fold, of each hinge
     second: Ints  #: (h,)
     weights: Floats  #: (h, 3): a, b, c
+    folds: dict[int, tuple[int, float]] = field(default_factory=dict)  #: by a negative number: feature, and its place 1
 
     @classmethod
     def from_rows(
@@ -130,13 +147,19 @@ class PairHinges:
         """Return the hinges of two variables on rows X (n, d) with copies (n,); two numbers may have finer ones."""
         if second.kind == "number" and first.kind != "number":
             first, second = second, first
-        knots = {}
+        knots, folds = {}, {}
         for variable in (first, second):
             for j in variable.features.tolist():
-                knots[j] = spread_knots(X[:, j], copies, curves.knots[j]) if variable.kind == "number" else np.zeros(1)
-        raw = cls((first, second), knots, np.zeros(0, int), np.zeros(0, int), np.zeros((0, 3)))
+                if variable.circle is None:
+                    is_number = variable.kind == "number"
+                    knots[j] = spread_knots(X[:, j], copies, curves.knots[j]) if is_number else np.zeros(1)
+        raw = cls((first, second), knots, np.zeros(0, int), np.zeros(0, int), np.zeros((0, 3)), folds)
         if second.kind == "number":
-            hinges = _diagonals(raw.spread(X), int(first.features[0]), int(second.features[0]), is_fine)
+            keys = [_fold_circle(raw, each, (0.0, 0.25)) or each.features.tolist() for each in (first, second)]
+            U = raw.spread(X)
+            hinges = [hinge for i in keys[0] for j in keys[1] for hinge in _diagonals(U, i, j, is_fine)]
+        elif first.kind == "number" and first.circle is not None:
+            hinges = _level_circles(X, copies, raw, first, second.features.tolist())
         elif first.kind == "number":
             hinges = _level_curves(X, copies, raw.spread(X), int(first.features[0]), second.features.tolist())
         else:
@@ -147,18 +170,42 @@ class PairHinges:
                 if min(X[:, i] * X[:, j] @ copies, (1 - X[:, i]) * X[:, j] @ copies) >= CELL_ROWS
             ]
         table = np.array(hinges).reshape(-1, 5)
-        return cls((first, second), knots, table[:, 0].astype(int), table[:, 1].astype(int), table[:, 2:])
+        return replace(raw, first=table[:, 0].astype(int), second=table[:, 1].astype(int), weights=table[:, 2:])
+
+    @property
+    def features(self) -> Ints:
+        """The features of both variables."""
+        return np.concatenate([each.features for each in self.variables])
+
+    def feature_of(self, key: int) -> int:
+        """Return the feature that hinges read by a number of ``first`` and ``second``: itself, or that of a fold."""
+        return self.folds[key][0] if key < 0 else key
 
     def spread(self, X: Floats) -> dict[int, Floats]:
-        """Return the transformed features, each (n,)."""
-        return {j: spread_evenly(X[:, j], knots) for j, knots in self.knots.items()}
+        """Return the transformed features and folds, each (n,)."""
+        whole = {j: spread_evenly(X[:, j], knots) for j, knots in self.knots.items()}
+        return whole | {key: self.fold(key)(X[:, j])[:, 0] for key, (j, _) in self.folds.items()}
 
-    def input_weights(self, d: int) -> Floats:
-        """Return the weights (h, d) of all spread inputs."""
-        result = np.zeros((len(self.first), d))
-        np.add.at(result, (np.arange(len(result)), self.first), self.weights[:, 0])
-        np.add.at(result, (np.arange(len(result)), self.second), self.weights[:, 1])
-        return result
+    def fold(self, key: int) -> PiecewiseLinear:
+        """Return a fold of a circle: 1 at its place, falling on both sides to 0 half the circle away."""
+        j, place = self.folds[key]
+        low, high = next(each.circle for each in self.variables if j in each.features and each.circle is not None)
+        half = (high - low) / 2
+        far = place + half if place < low + half else place - half
+        knots = np.unique([low, place, far, high])
+        distance = np.abs(knots - place)
+        return PiecewiseLinear(knots, 1 - np.minimum(distance, 2 * half - distance)[:, None] / half)
+
+    def changes(self, key: int) -> tuple[Floats, Floats]:
+        """Return knots (k,) and changes of slope (k,) of a transform or fold; a sum of them, from 0, is its values."""
+        if key < 0:
+            fold = self.fold(key)
+            return fold.knots, fold.changes[:, 0]
+        return self.knots[key], spread_changes(self.knots[key])
+
+    def weights_of(self, key: int) -> Floats:
+        """Return the weights (h,) of hinges that read a feature or fold."""
+        return np.asarray(self.weights[:, 0] * (self.first == key) + self.weights[:, 1] * (self.second == key))
 
     def __call__(self, X: Floats) -> Floats:
         """Return the hinges (n, h) at rows X (n, d)."""
@@ -178,11 +225,11 @@ class PairHinges:
         ends = spread_evenly(knots, self.knots[j])
         slopes = np.diff(ends) / np.diff(knots)
         if self.variables[1].kind == "number":
-            directions = np.unique(self.weights[:, :2], axis=0)
+            kinds = np.column_stack([self.weights[:, :2], self.second if is_first else self.first])
             families = []
-            for a, b in directions.tolist():
+            for a, b, key in np.unique(kinds, axis=0).tolist():  # folds of a circle are at different places
                 own, other = (a, b) if is_first else (b, a)
-                is_member = (self.weights[:, :2] == (a, b)).all(axis=1)
+                is_member = (kinds == (a, b, key)).all(axis=1)
                 reach = np.sort([0.0, other])
                 spans = np.sort(own * np.stack([ends[:-1], ends[1:]], axis=1), axis=1) + reach
                 patterns = [
@@ -200,7 +247,9 @@ class PairHinges:
 
     def select(self, kept: Ints) -> PairHinges:
         """Return these with only some of the hinges, by number."""
-        return PairHinges(self.variables, self.knots, self.first[kept], self.second[kept], self.weights[kept])
+        first, second = self.first[kept], self.second[kept]
+        folds = {key: fold for key, fold in self.folds.items() if key in first or key in second}
+        return replace(self, first=first, second=second, weights=self.weights[kept], folds=folds)
 
 
 def _active(is_member: Bools, places: Floats, low: float, high: float) -> Floats:
@@ -221,6 +270,35 @@ def _diagonals(U: dict[int, Floats], i: int, j: int, is_fine: bool) -> list[tupl
     for a, b in directions:
         places = np.unique(np.quantile(a * U[i] + b * U[j], np.linspace(0, 1, n_bends + 2)[1:-1]).round(2))
         hinges += [(i, j, a, b, -place) for place in places.tolist()]
+    return hinges
+
+
+def _fold_circle(pair: PairHinges, variable: Variable, places: Sequence[float]) -> list[int]:
+    """Return the numbers of new folds of a variable at places, as fractions of its circle; none if it is no circle."""
+    if variable.circle is None:
+        return []
+    low, high = variable.circle
+    keys = []
+    for place in places:
+        keys.append(-1 - len(pair.folds))
+        pair.folds[keys[-1]] = (int(variable.features[0]), low + (high - low) * place)
+    return keys
+
+
+def _level_circles(
+    X: Floats, copies: Floats, pair: PairHinges, circle: Variable, levels: list[int]
+) -> list[tuple[float, ...]]:
+    """Return a hat at even steps of a circle for each level that has rows, 0 for rows of other levels."""
+    assert circle.circle is not None
+    hinges: list[tuple[float, ...]] = []
+    most = int(min(MOST_HATS, circle.circle[1] - circle.circle[0]))
+    keys = {count: _fold_circle(pair, circle, [k / count for k in range(count)]) for count in (most, LEVEL_BENDS[0])}
+    for level in levels:
+        n_rows = min(float(copies[X[:, level] > 0.5].sum()), float(copies[X[:, level] <= 0.5].sum()))
+        if n_rows < CURVE_ROWS:
+            continue
+        count = most if n_rows >= BEND_ROWS * most else LEVEL_BENDS[0]
+        hinges += [(key, level, 1.0, 1.0, 2.0 / count - 2.0) for key in keys[count]]
     return hinges
 
 
@@ -312,7 +390,7 @@ def _purify(F: Floats, root: Floats, curves: CurveBasis, pair: PairHinges, X: Fl
 
     F (n, p) are the curves' functions at rows X (n, d) times the roots (n, 1) of the rows' weights.
     """
-    columns = np.flatnonzero(np.isin(curves.feature, [*pair.knots]))
+    columns = np.flatnonzero(np.isin(curves.feature, curves.with_gaps(pair.features)))
     A = np.hstack([root, F[:, columns]])
     Z = pair(X) * root
     gram = A.T @ A

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -63,13 +64,14 @@ def eliminate(fit: Fit, rows: Rows) -> Bools:
 def _needed_lines(basis: Basis, chosen: Ints) -> Bools:
     """Return whether each of the chosen functions (q, q), by row, needs each other: the lines of what it reads.
 
-    Levels of a category stay together: each needs itself.
+    Levels of a category stay together: each needs itself. Bends of a circle do not need its line, which bends too.
     """
     curves = basis.curves
-    readers = [np.array([j]) for j in curves.feature]
+    is_round = curves.is_circle[curves.feature] & (np.arange(len(curves.feature)) >= len(curves.lines))
+    readers = [np.array([] if rounded else [j], np.int64) for j, rounded in zip(curves.feature, is_round, strict=True)]
     planes = basis.base if isinstance(basis, UnitBasis) else basis
     if isinstance(planes, PlaneBasis):
-        readers += [np.array([*pair.knots]) for pair in planes.pairs for _ in pair.first]
+        readers += [curves.with_gaps(pair.features) for pair in planes.pairs for _ in pair.first]
     readers += [np.zeros(0, np.int64)] * (len(basis.penalty) - len(readers))
     line = np.where(chosen < len(curves.lines), curves.lines[np.minimum(chosen, len(curves.lines) - 1)], -1)
     needs = np.stack([np.isin(line, readers[k]) for k in chosen.tolist()])
@@ -89,7 +91,7 @@ def _live_functions(basis: Basis, effective: Floats) -> Bools:
     planes, at = basis.base if isinstance(basis, UnitBasis) else basis, len(curves.penalty)
     if isinstance(planes, PlaneBasis):
         for pair in planes.pairs:
-            read += [np.array([*pair.knots])] if mask[at : at + len(pair.first)].any() else []
+            read += [curves.with_gaps(pair.features)] if mask[at : at + len(pair.first)].any() else []
             at += len(pair.first)
     mask[:n_lines] |= np.isin(curves.lines, np.concatenate(read))
     if not mask[:n_lines].any():
@@ -132,7 +134,8 @@ def _select_curves(curves: CurveBasis, rows: Rows, mask: Bools, *, keep_knots: b
         knots.append(np.concatenate([dense[:1], inner, dense[-1:]]))
         ramps[j] = curves.ramps[j][bends[n_hinges:][features[n_hinges:] == j]]
     lines = curves.lines[mask[:n_lines]]
-    return CurveBasis.from_rows(rows.X, rows.weight, knots, curves.groups, ramps=ramps, lines=lines)
+    options: dict[str, Any] = {"ramps": ramps, "lines": lines, "is_circle": curves.is_circle, "gaps": curves.gaps}
+    return CurveBasis.from_rows(rows.X, rows.weight, knots, curves.groups, **options)
 
 
 def select_functions(basis: Basis, rows: Rows, mask: Bools) -> Basis:

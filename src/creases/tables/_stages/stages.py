@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from creases.tables._stages.basis import (
     Basis,
     CurveBasis,
     clip_outliers,
+    close_circle,
     find_ramps,
     is_rough,
     quantile_knots,
@@ -131,7 +133,7 @@ def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> C
         if not inputs.is_numeric[j] or shape == "straight" or not is_rough(X[:, j], residuals, copies):
             continue
         x = clip_outliers(rows.X[:, j], rows.copies)
-        knots[j] = quantile_knots(x, n_pieces, rows.copies)
+        knots[j] = close_circle(quantile_knots(x, n_pieces, rows.copies), inputs.circles[j])
         if not shape:
             places = find_ramps(X[:, j].clip(x.min(), x.max()), residuals, copies)
             ramps[j] = places[(np.diff(places, axis=1)[:, 0] > 0)]
@@ -139,7 +141,8 @@ def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> C
     if not rough:
         return None
     lines = np.union1d(curves.lines, rough)
-    return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, ramps=ramps, lines=lines)
+    options: dict[str, Any] = {"ramps": ramps, "lines": lines, "is_circle": curves.is_circle, "gaps": curves.gaps}
+    return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, **options)
 
 
 def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidate) -> list[Candidate]:
@@ -248,10 +251,13 @@ def _curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools, lines: Ints | None 
         if numeric:
             x = clip_outliers(rows.X[:, j], rows.copies)
             each = quantile_knots(x, n_pieces, rows.copies) if is_bent[j] else np.array([x.min(), x.max()])
+            each = close_circle(each if is_bent[j] else x[:0], inputs.circles[j]) if inputs.circles[j] else each
             if each[0] == each[-1]:
                 each = np.array([each[0], each[0] + 1.0])
         knots.append(each)
-    return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, lines=lines)
+    is_circle = np.array([circle is not None for circle in inputs.circles])
+    options: dict[str, Any] = {"lines": lines, "is_circle": is_circle, "gaps": inputs.gaps}
+    return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, **options)
 
 
 def choose(judged: Sequence[Candidate], held: Sequence[Rows]) -> Candidate:

@@ -15,7 +15,6 @@ from creases._text import format_value
 from creases._typing import Floats
 from creases.tables._encoding.encoding import Feature, TableEncoding
 from creases.tables._reading.numbers import Notation
-from creases.tables._words.terms import date_part
 
 #: Days of a month and a year, on average.
 MONTH, YEAR = 30.4375, 365.25
@@ -94,18 +93,19 @@ def _digits(low: float, high: float) -> int:
 def _date_axis(feature: Feature, encoding: TableEncoding, knots: Floats) -> Axis:
     """Return the axis of a part of a date."""
     column = next(column for column in encoding.inputs if column.name == feature.column)
-    part = date_part(feature, encoding)
+    part = feature.part
     if part == "year":
         return Axis(lambda x: f"{x:.0f}", 1.0, "year", "until", "after", "in")
     if part == "month":
-        cycle = tuple(float(k) for k in range(1, 13) if knots[0] <= k <= knots[-1])
-        return Axis(lambda x: calendar.month_name[round(x)], 1.0, "month", "until", "after", "in", cycle)
+        middle = 0.0 if column.kind.date is not None and column.kind.date.whole_months else 0.5
+        cycle = tuple(k + middle for k in range(1, 13))
+        return Axis(lambda x: calendar.month_name[(int(x) - 1) % 12 + 1], 1.0, "month", "until", "after", "in", cycle)
     if part == "weekday":
-        cycle = tuple(float(k) for k in range(7) if knots[0] <= k <= knots[-1])
-        return Axis(lambda x: calendar.day_name[round(x)], 1.0, "day", "until", "after", "on", cycle)
+        cycle = tuple(float(k) for k in range(7))
+        return Axis(lambda x: calendar.day_name[round(x) % 7], 1.0, "day", "until", "after", "on", cycle)
     if part == "hour":
-        cycle = tuple(float(k) for k in range(24) if knots[0] <= k <= knots[-1])
-        return Axis(lambda x: f"{int(x)}:{round(60 * (x % 1)):02d}", 1.0, "hour", "until", "after", "at", cycle)
+        cycle = tuple(float(k) for k in range(24))
+        return Axis(lambda x: f"{int(x) % 24}:{int(60 * (x % 1)):02d}", 1.0, "hour", "until", "after", "at", cycle)
     assert column.kind.date is not None
     axis = days_axis(column.kind.date.first, float(knots[-1] - knots[0]))
     return replace(axis, place=column.kind.date.write, at="in") if column.kind.date.is_months else axis

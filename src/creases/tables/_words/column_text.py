@@ -14,7 +14,7 @@ from creases._typing import Floats
 from creases.tables._reading.kinds import ColumnKind
 from creases.tables._words.axes import Axis, date_text, feature_axis, number_axis
 from creases.tables._words.curves import NEAR, choose_places, curve_text
-from creases.tables._words.terms import ColumnTerm, InputRanges, Terms, date_options, date_part, days_input
+from creases.tables._words.terms import ColumnTerm, InputRanges, Terms, date_options, days_input
 
 #: Values of a category that are named, those with the largest and those with the least effect.
 HIGHEST, LOWEST = 4, 3
@@ -77,7 +77,7 @@ def column_graphs(terms: Terms, term: ColumnTerm) -> list[Graph]:
     for j, feature in term.numbers:
         knots, values = terms.curve_values(j)
         axis = feature_axis(feature, terms.encoding, knots)
-        graphs[date_part(feature, terms.encoding)] = Graph(date_part(feature, terms.encoding), axis, knots, values)
+        graphs[feature.part] = Graph(feature.part, axis, knots, values)
     trend = graphs.pop("days")
     return [Graph("trend", trend.axis, trend.knots, trend.values), *graphs.values()]
 

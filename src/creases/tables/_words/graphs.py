@@ -12,16 +12,7 @@ from creases._typing import Floats, Ints
 from creases.tables._stages.model import Curve
 from creases.tables._words.axes import feature_axis
 from creases.tables._words.column_text import Graph, column_graphs, level_values
-from creases.tables._words.terms import (
-    NEGLIGIBLE,
-    ColumnTerm,
-    ReadableModel,
-    TermEffects,
-    Terms,
-    date_part,
-    days_input,
-    part_name,
-)
+from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, ReadableModel, TermEffects, Terms, days_input, part_name
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -133,7 +124,7 @@ def _side(terms: Terms, plane: Plane, names: tuple[str, ...]) -> Side:
         return Side(name, inputs, _levels(term, inputs), np.zeros(0), str)
     knots = _knots(plane, int(inputs[0]))
     date, axis = term.column.kind.date, feature_axis(feature, terms.encoding, knots)
-    first = date.first if date is not None and date_part(feature, terms.encoding) == "days" else ""
+    first = date.first if date is not None and feature.part == "days" else ""
     return Side(name, inputs, (), knots, axis.place, first, axis.cycle, axis.ticks)
 
 
@@ -150,6 +141,8 @@ def _levels(term: ColumnTerm, inputs: Ints) -> tuple[str, ...]:
 def _knots(plane: Plane, j: int) -> Floats:
     """Return where a plane can bend along input j alone: its knots, those of the margin, and hinges with levels."""
     hinges = plane.hinges
+    if j not in hinges.knots:
+        return _fold_knots(plane, j)
     knots = hinges.knots[j]
     places = [knots, plane.margins[j].knots] if j in plane.margins else [knots]
     if any(variable.kind != "number" for variable in hinges.variables):  # the other is a level, 0 or 1
@@ -159,6 +152,21 @@ def _knots(plane: Plane, j: int) -> Floats:
                 places.append(np.interp([u], np.linspace(0, 1, len(knots)), knots))
     every = np.unique(np.concatenate(places))
     return np.asarray(every[(every >= knots[0]) & (every <= knots[-1])])
+
+
+def _fold_knots(plane: Plane, j: int) -> Floats:
+    """Return where a plane can bend along a circle: the knots of its margin, of folds, and hats of levels."""
+    hinges = plane.hinges
+    places = [plane.margins[j].knots] if j in plane.margins else []
+    for key, c in zip(hinges.first.tolist(), hinges.weights[:, 2].tolist(), strict=True):
+        if key in hinges.folds and hinges.folds[key][0] == j:
+            fold = hinges.fold(key)
+            places.append(fold.knots)
+            low, span = fold.knots[0], fold.knots[-1] - fold.knots[0]
+            if -2 < c < -1:  # a hat of a level, half as wide on each side
+                sides = hinges.folds[key][1] + np.array([-1, 1]) * (2 + c) * span / 2
+                places.append(low + (sides - low) % span)
+    return np.unique(np.concatenate(places))
 
 
 def _row_values(side: Side, X: Floats) -> Floats:

@@ -186,7 +186,8 @@ def _column_notes(model: ReadableModel) -> list[str]:
     if encoding is None:
         return []
     cautions = [f"caution: {text}" for text in encoding.doubtful.values()]
-    return [*cautions, *([f"left out: {encoding.ignored}"] if encoding.ignored else [])]
+    pooled = [f"one effect for each of: {encoding.pooled}"] if encoding.pooled else []
+    return [*cautions, *pooled, *([f"left out: {encoding.ignored}"] if encoding.ignored else [])]
 
 
 def opening_text(terms: Terms) -> str:

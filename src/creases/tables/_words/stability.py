@@ -10,6 +10,7 @@ import numpy as np
 from creases._text import format_value
 from creases._typing import Bools, Floats
 from creases.tables._stages.basis import PiecewiseLinear
+from creases.tables._stages.pairs import PairHinges
 from creases.tables._words.goals import other_classes
 from creases.tables._words.terms import InputRanges, Terms
 
@@ -88,7 +89,7 @@ def _lowest_change(terms: Terms, X: Floats, low: Floats, high: Floats, d: Floats
         total += np.where(moves, values.min(axis=1) - own, 0.0)
         corner[:, j] = np.where(moves, places[np.arange(len(X)), values.argmin(axis=1)], X[:, j])
     for plane in terms.model.planes:
-        ends = [plane.hinges.spread(end) for end in (low, high)]
+        ends = _spread_ranges(plane.hinges, low, high)
         sides = zip(plane.hinges.first.tolist(), plane.hinges.second.tolist(), plane.hinges.weights, strict=True)
         effects = terms.to_points(plane.weights) @ d
         own = plane.hinges(X)
@@ -108,6 +109,17 @@ def _lowest_change(terms: Terms, X: Floats, low: Floats, high: Floats, d: Floats
         total += _least(effects, own, np.maximum(least, 0), np.maximum(most, 0)).sum(axis=1)
         total += _least_margins(terms, d, units.margins, X, low, high)
     return total, corner
+
+
+def _spread_ranges(hinges: PairHinges, low: Floats, high: Floats) -> list[dict[int, Floats]]:
+    """Return the least and the largest values of what hinges read in boxes from low to high (n, d)."""
+    ends = [hinges.spread(end) for end in (low, high)]
+    for key, (j, _) in hinges.folds.items():
+        fold = hinges.fold(key)
+        inner = [fold(np.clip(knot, low[:, j], high[:, j]))[:, 0] for knot in fold.knots]
+        every = np.stack([ends[0][key], ends[1][key], *inner])
+        ends[0][key], ends[1][key] = every.min(axis=0), every.max(axis=0)
+    return ends
 
 
 def _least_margins(

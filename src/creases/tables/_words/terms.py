@@ -16,7 +16,7 @@ from creases._text import format_change, format_value, plural, short_names
 from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.tables._encoding.encoding import ColumnEncoding, Feature, TableEncoding, number_encoding
-from creases.tables._reading.times import CYCLES, FEW_DAYS
+from creases.tables._reading.times import CYCLES, FEW_DAYS, date_numbers
 from creases.tables._stages.families import apply_link
 from creases.tables._stages.model import CurveModel
 
@@ -365,16 +365,9 @@ def plain_name(name: str) -> str:
 
 def part_name(feature: Feature, terms: Terms) -> str:
     """Return what an input is called: by its column, a part of a date that recurs with its part (``month of sold``)."""
-    if feature.kind != "date" or date_part(feature, terms.encoding) == "days":
+    if feature.kind != "date" or feature.part == "days":
         return plain_name(feature.column)
-    return f"{date_part(feature, terms.encoding)} of {plain_name(feature.column)}"
-
-
-def date_part(feature: Feature, encoding: TableEncoding) -> str:
-    """Return which part of a date an input is: year, month, weekday, hour or days."""
-    column = next(column for column in encoding.inputs if column.name == feature.column)
-    date: Any = column.kind.date
-    return str(date.parts[date.names(column.name).index(feature.name)])
+    return f"{feature.part} of {plain_name(feature.column)}"
 
 
 # What the inputs of a model are in the rows it was trained on: ranges, spreads, whole numbers, days.
@@ -467,7 +460,7 @@ def date_options(term: ColumnTerm, x: Floats, ranges: InputRanges) -> tuple[Floa
     allowed = np.ones(len(days), bool)
     for name in ("month",) if ranges.month_days else ("month", "weekday"):
         if name not in date.parts and ranges.high[j] - ranges.low[j] > CYCLES[name]:
-            allowed &= parts[name] == own[name]
+            allowed &= np.floor(parts[name]) == np.floor(own[name])
     if ranges.month_days:
         allowed &= np.isin(parts["day"], sorted(ranges.month_days))
     table = np.stack([parts[name] for name in date.parts], axis=1)[allowed]
@@ -476,13 +469,7 @@ def date_options(term: ColumnTerm, x: Floats, ranges: InputRanges) -> tuple[Floa
 
 def _parts(term: ColumnTerm, days: Floats) -> dict[str, Floats]:
     """Return the parts of dates, days since the first one (n,), as the encoding computes them, and the day of month."""
-    moments = _moments(term, days)
-    months, dates = moments.astype("M8[M]"), moments.astype("M8[D]")
-    numbers = {
-        "year": moments.astype("M8[Y]").astype(int) + 1970,
-        "month": months.astype(int) % 12 + 1,
-        "weekday": (dates.astype(int) + 3) % 7,  # day 0 was a Thursday
-        "hour": (moments - dates).astype("m8[h]").astype(int),
-        "day": (dates - months).astype("m8[D]").astype(int) + 1,
-    }
-    return {name: values.astype(np.float64) for name, values in numbers.items()} | {"days": days}
+    date = term.column.kind.date
+    assert date is not None
+    moments = _moments(term, days).astype("M8[us]")
+    return date_numbers(moments, date.first, whole_months=date.whole_months) | {"days": days}

@@ -1,0 +1,84 @@
+"""Many levels, missing values and codes: shrunk by what all of them say, each an effect of its own."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import creases
+from creases.tables import describe_model
+
+
+def accuracy(model, table):
+    return float((model.predict(table) == table["y"]).mean())
+
+
+def by_level(n_levels, n_rows, seed, deviation):
+    """Return rows whose odds depend on the level of a column, by a normal effect."""
+    rng = np.random.default_rng(seed)
+    effect = rng.normal(0, deviation, n_levels)
+    level = np.repeat(np.arange(n_levels), n_rows)
+    rng.shuffle(level)
+    y = rng.random(len(level)) < 1 / (1 + np.exp(-effect[level]))
+    return pd.DataFrame({"zip": 10_007 + 13 * level, "y": np.where(y, "yes", "no")}), effect[level] > 0
+
+
+@pytest.fixture(scope="module")
+def zips():
+    table, best = by_level(100, 25, seed=1, deviation=1.7)
+    test = np.arange(len(table)) % 5 == 0
+    return creases.fit_table(table[~test], "y", test_fraction=0.0), table[test], best[test]
+
+
+def test_zip_codes_are_names_each_with_an_effect(zips):
+    """A curve over their numbers would say nothing: it gave .60 where the levels give .77."""
+    model, test, best = zips
+    assert model.encoding.kinds["zip"] == "category"
+    assert len(model.features) == 100
+    reachable = float((np.where(best, "yes", "no") == test["y"]).mean())
+    assert accuracy(model, test) > reachable - 0.03
+
+
+def test_a_level_of_few_rows_is_shrunk_more():
+    """One row of a level says little: its effect is a small part of its share's log-odds."""
+    table = by_level(100, 25, seed=1, deviation=1.7)[0]
+    rare = pd.DataFrame({"zip": [99_999] * 3, "y": ["yes"] * 3})
+    fit = creases.fit_table(pd.concat([table, rare]), "y", test_fraction=0.0)
+    effect = {name: float(curve.values[1, 0]) for name, curve in fit.curves.items()}
+    assert 0 < effect["zip=99999"] < max(effect.values()) / 2
+
+
+def test_an_unseen_level_adds_nothing(zips):
+    """It gets the mean of the column: over the rows that the model was fitted to its effects sum to 0."""
+    model, _, _ = zips
+    unseen = model.explain([{"zip": 12_345}]).parts.iloc[0]
+    assert unseen["zip"] == 0
+    X = model.data.rows.X[model.data.parts[0]]
+    weight = model.data.rows.weight[model.data.parts[0]]
+    parts = sum(curve(X[:, j]) for j, curve in enumerate(model.curves.values()))
+    assert float(weight @ parts[:, 0]) / weight.sum() == pytest.approx(0, abs=1e-6)
+
+
+def test_what_is_pooled_is_said():
+    """Values in one or two of many rows share an effect."""
+    rng = np.random.default_rng(0)
+    town = [*rng.choice(["Ulm", "Bonn", "Rom"], 200), "A", "B"]
+    table = pd.DataFrame({"town": town, "x": rng.normal(size=202)})
+    table["y"] = table["x"] + rng.normal(size=202)
+    model = creases.fit_table(table, "y")
+    assert "one effect for each of: 2 rare values of 'town'" in describe_model(model)
+
+
+def test_missing_values_that_say_nothing_add_nothing():
+    """47 of 1,000 rows lack a skewed number and are like all others; their effect was tens of points."""
+    rng = np.random.default_rng(5)
+    charge = rng.exponential(1.0, 1000) ** 2
+    chance = 1 / (1 + np.exp(-2.5 * np.log(charge + 0.05) - 1))
+    y = rng.random(1000) < chance
+    hidden = rng.permutation(1000)[:47]
+    table = pd.DataFrame({"charge": charge, "age": rng.normal(40, 9, 1000), "y": np.where(y, "stay", "churn")})
+    table.loc[hidden, "charge"] = np.nan
+    model = creases.fit_table(table, "y", test_fraction=0.0)
+    part = float(model.explain([{"charge": None, "age": 40}]).parts["charge"].iloc[0])
+    share = y[hidden].mean()
+    apart = np.log(share / (1 - share)) - float(model.function.intercept[0])
+    assert abs(part) < max(0.4, abs(apart))
