@@ -1,15 +1,19 @@
 """The public surface as users and their tools meet it: typed, picklable, quick to import, without the reproduction."""
 
+import importlib
 import inspect
 import pickle
 import subprocess
 import sys
 import zipfile
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
+import torch
 
 import creases
+from creases._text import OneLine
 
 ROOT = Path(__file__).parents[1]
 
@@ -75,3 +79,36 @@ def test_the_wheel_has_no_reproduction_in_it(tmp_path):
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name == "creases/py.typed" for name in names)
     assert not [name for name in names if "reproduc" in name or "/results/" in name]
+
+
+def _public_results():
+    """Data classes behind all doors that hold arrays or long lists, but for options and running states."""
+    doors = [creases.__name__ + "." + ".".join(path.parent.relative_to(ROOT / "src/creases").parts)
+             for path in sorted((ROOT / "src/creases").glob("[a-z]*/**/__init__.py"))]  # fmt: skip
+    doors = [door for door in doors if "._" not in door and ".cli" not in door]
+    for door in doors:
+        module = importlib.import_module(door)
+        for name in getattr(module, "__all__", ()):
+            kind = getattr(module, name)
+            if (
+                inspect.isclass(kind)
+                and is_dataclass(kind)
+                and not name.endswith(("Config", "Settings", "State", "Evidence"))
+            ) and any(
+                word in str(each.type) for each in fields(kind) for word in ("Floats", "Ints", "NDArray", "Tensor")
+            ):
+                yield kind
+
+
+def test_every_result_with_arrays_prints_in_one_line():
+    for kind in set(_public_results()):
+        is_own = issubclass(kind, OneLine) or "def __repr__" in "".join(
+            inspect.getsource(base) for base in kind.__mro__[:-1]
+        )
+        assert is_own, f"print({kind.__name__}(...)) writes out every number: derive it from OneLine"
+    cell = creases.cell(
+        torch.nn.Sequential(torch.nn.Linear(2, 40), torch.nn.ReLU(), torch.nn.Linear(40, 2)), [0.0, 0.0]
+    )
+    assert str(cell) == repr(cell)
+    assert "\n" not in repr(cell)
+    assert len(repr(cell)) < 250

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from creases._compiled import jit, jit_internal
 from creases._engines import Engine, choose_engine, map_in_order, open_engine
+from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases._validation import check_box, check_count, check_points, check_vector
 from creases.errors import InputError
@@ -25,8 +26,8 @@ TILE = 16
 TASK_TILES = 32
 
 
-@dataclass(frozen=True, eq=False)
-class SafetyMap:
+@dataclass(frozen=True, eq=False, repr=False)
+class SafetyMap(OneLine):
     """The distance to the decision boundary on a plane, as :func:`safety_map` returns it.
 
     Exact within the slice: the nearest change of decision among the inputs of the plane. Off the plane a nearer one may

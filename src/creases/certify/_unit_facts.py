@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from creases._program import incoming_weights, outgoing_weights
 from creases._schema import any_of, instance, optional
+from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases._validation import check_arguments, check_box, check_numbers
 from creases.certify._bounds import unit_bounds
@@ -30,8 +31,8 @@ class UnitSide(IntEnum):
     UNDECIDED = 3  #: the bounds do not decide
 
 
-@dataclass(frozen=True, eq=False)
-class UnitFacts:
+@dataclass(frozen=True, eq=False, repr=False)
+class UnitFacts(OneLine):
     """Facts about all units of a network; -1 and NaN where they do not apply (choices, layers that are not dense)."""
 
     side: Ints  #: (n,) over the box: ``UnitSide``, OFF or ON everywhere, BOTH sides occur, or UNDECIDED by the bounds

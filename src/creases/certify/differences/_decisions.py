@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases._validation import check_box, check_number
 from creases.certify._exact import exact_outputs
@@ -30,8 +31,8 @@ SAMPLES, SEGMENTS = 2000, 400
 CHECKS = 3
 
 
-@dataclass(frozen=True, eq=False)
-class DecisionComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class DecisionComparison(OneLine):
     """Whether two networks decide alike everywhere in a box.
 
     ``"same"`` is proved, ``"different"`` has a ``witness``, ``"unknown"`` is neither.

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from creases._program import Step
-from creases._text import plural
+from creases._text import OneLine, plural
 from creases._typing import Floats
 from creases.certify._bounds import output_bounds
 from creases.certify.proofs import Proof
@@ -237,8 +237,8 @@ def _count(net: Any) -> str:
 # -- answers ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Verdict:
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdict(OneLine):
     """Whether a property holds everywhere: proved, refuted by an input, or not known when the budget is over."""
 
     status: Literal["holds", "violated", "unknown"]

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
-from creases._text import plural
+from creases._text import OneLine, plural
 from creases.errors import InputError
 from creases.regions import LinePartition
 from creases.show import _style as style
@@ -39,8 +39,8 @@ _LABELS = {
 MAX_NUMBERED = 24
 
 
-@dataclass(frozen=True, eq=False)
-class GrowthView:
+@dataclass(frozen=True, eq=False, repr=False)
+class GrowthView(OneLine):
     """A network of one or two inputs before and after growth, with its data, to draw above the curves."""
 
     before: PlanePartition | LinePartition | None  #: before the first growth step

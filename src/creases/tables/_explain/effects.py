@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases._schema import INTEGER, STRING, any_of, optional, sequence
+from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases._validation import check_arguments
 from creases.errors import InputError
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 FLAT = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class NumberEffect:
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberEffect(OneLine):
     """The outputs as functions of a column of numbers, all others left as they are; :func:`effects` returns it.
 
     The curve of row i (its individual conditional expectation) has the knots ``starts[i]`` to ``starts[i + 1]`` and is
@@ -103,8 +104,8 @@ class NumberEffect:
         return {"column": self.column, "outputs": list(self.outputs), **mean}
 
 
-@dataclass(frozen=True, eq=False)
-class CategoryEffect:
+@dataclass(frozen=True, eq=False, repr=False)
+class CategoryEffect(OneLine):
     """The outputs for each category of a column, all others left as they are; :func:`effects` returns it."""
 
     column: str

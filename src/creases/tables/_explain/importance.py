@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases._schema import INTEGER, optional, sequence
-from creases._text import format_number
+from creases._text import OneLine, format_number
 from creases._typing import Floats, Ints
 from creases._validation import check_arguments, check_count, check_seed
 from creases.network import NetworkLike
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 BLOCK = 50_000
 
 
-@dataclass(frozen=True, eq=False)
-class Importance:
+@dataclass(frozen=True, eq=False, repr=False)
+class Importance(OneLine):
     """How much each column matters, as :func:`importance` returns it; largest first."""
 
     columns: tuple[str, ...]  #: (c,)

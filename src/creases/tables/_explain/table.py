@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from creases._schema import optional, sequence
+from creases._text import OneLine
 from creases._typing import Floats
 from creases._validation import check_arguments, check_choice, check_finite, check_index, check_numbers, check_points
 from creases.errors import InputError
@@ -186,8 +187,8 @@ def find_column(table: Table, column: str | int) -> Column:
 _UNIT = re.compile(r"^(.*\S)\s+[(\[]([^()\[\]]+)[)\]]$")  # petal length (cm)
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
+@dataclass(frozen=True, eq=False, repr=False)
+class Columns(OneLine):
     """The columns of a table, as :meth:`from_data` finds them: what a change of a row may look like.
 
     Examples

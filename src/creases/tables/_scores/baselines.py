@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._text import format_number, plural
+from creases._text import OneLine, format_number, plural
 from creases._typing import Bools, Floats, Ints
 from creases.problems import Problem
 from creases.tables._model.row_model import decide, probabilities
@@ -37,8 +37,8 @@ BOOSTING = "HistGradientBoosting"
 CONSTANT = ("most frequent class", "mean of the target")
 
 
-@dataclass(frozen=True, eq=False)
-class Baseline:
+@dataclass(frozen=True, eq=False, repr=False)
+class Baseline(OneLine):
     """A model with its score on each part of the data: accuracy, or R^2."""
 
     name: str

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._text import OneLine
 from creases._typing import Bools, Floats, Ints, Task
 from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
 from creases.errors import InputError
@@ -167,8 +168,8 @@ _PARTS = ("train", "validation", "test")
 MIN_ROWS = 10
 
 
-@dataclass(frozen=True, eq=False)
-class TableSplit:
+@dataclass(frozen=True, eq=False, repr=False)
+class TableSplit(OneLine):
     """The rows of a table in three parts, and the scaling that those of the first two give.
 
     Equal rows are merged, and are in the same part unless their copies are dealt (see ``UniqueRows.deals_copies``).

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases.tables._stages.model import Curve
 from creases.tables._words.axes import feature_axis
@@ -43,8 +44,8 @@ class Side:
             X[np.arange(len(X)), self.inputs[values.astype(np.int64)]] = 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class PairGraph:
+@dataclass(frozen=True, eq=False, repr=False)
+class PairGraph(OneLine):
     """What two columns add together beyond what each adds alone."""
 
     name: str
@@ -179,8 +180,8 @@ def _flat(curve: Curve) -> Curve:
     return replace(curve, knots=ends, values=np.zeros((2, 1)), errors=np.zeros((2, 1)))
 
 
-@dataclass(frozen=True, eq=False)
-class NumberGraph:
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberGraph(OneLine):
     """What a number, or a part of a date, adds to the prediction: straight between knots, constant beyond them."""
 
     name: str  #: the column, of a date with its part
@@ -201,8 +202,8 @@ class NumberGraph:
     rows: Floats  #: (n,) values of the rows
 
 
-@dataclass(frozen=True, eq=False)
-class LevelGraph:
+@dataclass(frozen=True, eq=False, repr=False)
+class LevelGraph(OneLine):
     """What each value of a category adds, largest first."""
 
     name: str

@@ -9,6 +9,7 @@ from math import ceil, prod, sqrt
 import torch
 from torch import Tensor, nn
 
+from creases._text import OneLine
 from creases.errors import InputError
 from creases.growth._objective import Loss
 from creases.growth.integrations import _ranks as ranks
@@ -38,8 +39,8 @@ class ConsumerSums:
         return [self.inputs, self.moves, self.goal, self.pairs, self.cross]
 
 
-@dataclass(eq=False)
-class Statistics:
+@dataclass(eq=False, repr=False)
+class Statistics(OneLine):
     """Sums over samples at a place, which add up: ``a + b``.
 
     They do not depend on the batches, the order of samples, or the loss's reduction. d is the number of weights of one

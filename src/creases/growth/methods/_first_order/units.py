@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from creases._text import OneLine
 from creases.errors import InputError
 from creases.growth._proposal import Proposal
 from creases.growth.integrations import _ranks as ranks
@@ -20,8 +21,8 @@ from creases.network import Place, widen
 from creases.network.surgery import Link, output_tensors, without_side_effects
 
 
-@dataclass(frozen=True, eq=False)
-class NewUnits:
+@dataclass(frozen=True, eq=False, repr=False)
+class NewUnits(OneLine):
     """New units, strongest first, before their size and sign are chosen."""
 
     alpha: Tensor  #: (d, k) incoming weights, the bias last; alpha' S alpha = diag(values)
