@@ -11,7 +11,7 @@ import time
 import numpy as np
 import torch
 
-from creases._typing import Bools, Floats
+from creases._typing import Bools, Floats, Ints
 from creases.certify._nearest.best import Best
 from creases.certify._nearest.question import Goal, Question
 from creases.certify.proofs._format import Leaf, Tree
@@ -33,7 +33,7 @@ TINY = 1e-290
 
 def has_few_columns(question: Question) -> bool:
     """Whether a question is made for boxes: few columns may change, none to whole numbers, in a small network."""
-    is_small = sum(question.net.sizes) <= MAX_VALUES
+    is_small = sum(question.net.sizes) <= MAX_VALUES and all(step.op != "interpolate" for step in question.net.steps)
     return is_small and 0 < int(question.columns.sum()) <= MAX_COLUMNS and not question.integer.any()
 
 
@@ -115,9 +115,9 @@ def _is_safe(question: Question, goal: Goal, rows: torch.Tensor, boxes: Floats, 
     return safe
 
 
-def _halve(question: Question, record: TreeRecord, boxes: Floats, numbers: Floats) -> tuple[Floats, Floats]:
+def _halve(question: Question, record: TreeRecord, boxes: Floats, numbers: Ints) -> tuple[Floats, Ints]:
     """Return the halves of boxes (b, n, 2) along their widest sides, and their numbers in the record."""
-    halves, children = np.repeat(boxes, 2, axis=0), []
+    halves, children = np.repeat(boxes, 2, axis=0), list[int]()
     widths = np.ptp(boxes, axis=2) * question.weights * question.columns
     for i, (number, axis) in enumerate(zip(numbers.tolist(), widths.argmax(axis=1).tolist(), strict=True)):
         middle = float(boxes[i, axis].mean())
