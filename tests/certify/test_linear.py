@@ -101,3 +101,13 @@ def test_networks_without_bends_without_weights_and_with_constants_have_bounds_e
 def test_a_box_that_does_not_fit_is_refused() -> None:
     with pytest.raises(InputError, match=r"box must be \(lo, hi\), or 2 pairs"):
         output_bounds(creases.read([([[1.0, -2.0]], [0.5])]), [(0, 1)])
+
+
+def test_values_that_are_single_numbers_are_bounded() -> None:
+    class Largest(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.stack([x[:, 0], 2 * x[:, 1]], dim=1).amax(dim=1, keepdim=True)
+
+    low, high = output_bounds(creases.read(Largest(), (2,)), [(-1.0, 1.0), (0.0, 0.25)])
+    assert low[0] <= 0.0
+    assert high[0] == pytest.approx(1.0)

@@ -127,7 +127,7 @@ def test_few_inputs_are_proved_by_boxes_of_the_ball(norm: Any) -> None:
     net = make_two_inputs(24)
     rng = np.random.default_rng(24)
     x = rng.uniform(-1, 1, 2)
-    change = nearest(net, x, norm=norm)
+    change = nearest(net, x, norm=norm, budget=600)
     assert change.proved
     assert change.proof is not None
     assert all(isinstance(node, Leaf) or node.kind == "input" for node in change.proof.proofs[0].tree)
@@ -144,7 +144,7 @@ def test_choices_of_few_columns_have_a_proof_by_boxes() -> None:
     torch.manual_seed(1)
     pool = [nn.Unflatten(1, (1, 8)), nn.MaxPool1d(2), nn.Flatten()]
     net = creases.read(nn.Sequential(nn.Linear(2, 8), *pool, nn.Linear(4, 2)).double(), (2,))
-    change = nearest(net, [0.25, -0.5], norm="linf")
+    change = nearest(net, [0.25, -0.5], norm="linf", budget=600)
     assert change.proved
     assert change.proof is not None, change.proof_note
     assert check_proof(change.proof, net)

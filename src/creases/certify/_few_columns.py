@@ -11,7 +11,7 @@ import time
 import numpy as np
 import torch
 
-from creases._typing import Bools, Floats
+from creases._typing import Bools, Floats, Ints
 from creases.certify._nearest.best import Best
 from creases.certify._nearest.question import Goal, Question
 from creases.certify.proofs._format import Leaf, Tree
@@ -21,13 +21,20 @@ from creases.certify.propagation._linear import LinearBounds
 #: The most columns that may change, the most boxes of a goal, and how many are bounded at a time.
 MAX_COLUMNS, MAX_BOXES, BATCH = 3, 8_000, 256
 
+#: The most values of a network, of which each box needs bounds.
+MAX_VALUES = 2**12
+
 #: A row is below 0 if it is so by this share of its terms: far beyond rounding, so that other bounds show it too.
 ROOM = 1e-11
 
+#: More than products lose by underflow.
+TINY = 1e-290
+
 
 def has_few_columns(question: Question) -> bool:
-    """Whether a question is made for boxes: few columns may change, and none is a whole number."""
-    return 0 < int(question.columns.sum()) <= MAX_COLUMNS and not question.integer.any()
+    """Whether a question is made for boxes: few columns may change, none to whole numbers, in a small network."""
+    is_small = sum(question.net.sizes) <= MAX_VALUES and all(step.op != "interpolate" for step in question.net.steps)
+    return is_small and 0 < int(question.columns.sum()) <= MAX_COLUMNS and not question.integer.any()
 
 
 def exclude_ball(question: Question, best: Best, radius: float, until: float) -> tuple[Tree, ...] | None:
@@ -35,6 +42,8 @@ def exclude_ball(question: Question, best: Best, radius: float, until: float) ->
 
     Inputs that reach a goal are offered on the way, and end the search.
     """
+    if not radius > 0:
+        return None
     trees: list[Tree] = []
     for goal in question.goals:
         tree = _exclude(question, goal, best, radius, until)
@@ -48,7 +57,7 @@ def _exclude(question: Question, goal: Goal, best: Best, radius: float, until: f
     record, rows = TreeRecord(), torch.from_numpy(goal.G)
     reach = radius / question.weights
     low, high = np.maximum(question.low, question.x - reach), np.minimum(question.high, question.x + reach)
-    spare = 2.0**-50 * (np.abs(question.x) + reach) * question.columns
+    spare = (2.0**-50 * (np.abs(question.x) + reach) + TINY) * question.columns
     boxes, numbers = np.stack([low - spare, high + spare], axis=1)[None], np.zeros(1, int)
     while len(boxes):
         if len(record) > MAX_BOXES or time.perf_counter() >= until:
@@ -79,7 +88,7 @@ def _offer_middles(question: Question, goal: Goal, best: Best, boxes: Floats, ra
 def _is_outside(question: Question, boxes: Floats, radius: float) -> Bools:
     """Return which boxes (b, n, 2) have no input within the radius, by more than rounding."""
     away = np.maximum(np.maximum(boxes[:, :, 0] - question.x, question.x - boxes[:, :, 1]), 0.0) * question.weights
-    return np.array([question.length(part) > radius * (1 + 1e-9) for part in away], bool)
+    return np.array([question.length(part / radius) > 1 + 1e-9 for part in away], bool)  # no square over- or underflows
 
 
 def _is_safe(question: Question, goal: Goal, rows: torch.Tensor, boxes: Floats, radius: float) -> Bools:
@@ -95,18 +104,20 @@ def _is_safe(question: Question, goal: Goal, rows: torch.Tensor, boxes: Floats, 
     inward = np.where(G > 0, high <= question.x, low >= question.x)  # grows towards x: bounded by the box
     rest = np.where(inward, 0.0, G)
     slopes = np.abs(rest) / question.weights
-    steep = {"l1": slopes.max(axis=2), "l2": np.sqrt((slopes**2).sum(axis=2)), "linf": slopes.sum(axis=2)}
+    most = slopes.max(axis=2)
+    shares = slopes / np.where(most > 0, most, 1.0)[..., None]
+    steep = {"l1": most, "l2": most * np.sqrt((shares**2).sum(axis=2)), "linf": slopes.sum(axis=2)}[question.norm]
     terms = np.where(inward, np.maximum(G * low, G * high), rest * question.x)
-    by_ball = c + terms.sum(axis=2) + radius * steep[question.norm]
+    by_ball = c + terms.sum(axis=2) + radius * steep + TINY
     size = np.abs(c) + (np.abs(G) * np.maximum(np.abs(low), np.abs(high))).sum(axis=2)
-    size = size + np.abs(goal.g) + radius * steep[question.norm]
+    size = size + np.abs(goal.g) + radius * steep
     safe: Bools = (np.minimum(by_box, by_ball) + goal.g < -ROOM * size).any(axis=1)
     return safe
 
 
-def _halve(question: Question, record: TreeRecord, boxes: Floats, numbers: Floats) -> tuple[Floats, Floats]:
+def _halve(question: Question, record: TreeRecord, boxes: Floats, numbers: Ints) -> tuple[Floats, Ints]:
     """Return the halves of boxes (b, n, 2) along their widest sides, and their numbers in the record."""
-    halves, children = np.repeat(boxes, 2, axis=0), []
+    halves, children = np.repeat(boxes, 2, axis=0), list[int]()
     widths = np.ptp(boxes, axis=2) * question.weights * question.columns
     for i, (number, axis) in enumerate(zip(numbers.tolist(), widths.argmax(axis=1).tolist(), strict=True)):
         middle = float(boxes[i, axis].mean())

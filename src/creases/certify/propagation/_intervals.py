@@ -281,6 +281,6 @@ def linear_error(step: Step, sizes: Sequence[Tensor], terms: int) -> Tensor:
     """Bound the rounding error (b, *shape) of a linear part that adds up so many products of inputs of some sizes."""
     total = step.linear_magnitude(sizes)
     if step.op == "interpolate":  # torch rounds its weights: an absolute error, whatever they are
-        peak = sum((size.flatten(1).amax(1) for size in sizes), total.new_zeros(()))
+        peak = sum((size.reshape(len(size), -1).amax(1) for size in sizes), total.new_zeros(()))
         total = total + prod(step.shape) * peak.reshape(-1, *[1] * (total.ndim - 1))
     return gamma(terms) * total + underflow(step, sizes)

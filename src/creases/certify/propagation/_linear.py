@@ -106,7 +106,7 @@ class LinearBounds:
         total = torch.zeros(len(self.center), dtype=torch.int64)
         for i, interval in self.entering.items():
             is_open = interval.straddles_zero if self.net.steps[i].op == "relu" else self.leads[i] > 0
-            total += is_open.flatten(1).sum(1)
+            total += _flat(is_open, 1).sum(1)
         return total
 
     def _forward(self, boxes: Tensor) -> Interval:
@@ -196,7 +196,7 @@ class LinearBounds:
                 continue
             step = self.net.steps[i]
             if i + 1 in errors:
-                error = error + _dot(G.flatten(2).abs(), errors[i + 1])
+                error = error + _dot(_flat(G, 2).abs(), errors[i + 1])
             back, more, lost = self._bend_terms(i, G) if step.is_bend else self._affine_terms(i, G)
             if more is not None:
                 constant, size = constant + more, size + more.abs()
@@ -204,14 +204,14 @@ class LinearBounds:
                 error = error + lost
             for v, part in zip(step.inputs, back, strict=True):
                 coefficients[v] = coefficients[v] + part if v in coefficients else part
-        G = coefficients.get(0, rows.new_zeros(boxes, k, *self.net.input_shape)).flatten(2)
+        G = _flat(coefficients.get(0, rows.new_zeros(boxes, k, *self.net.input_shape)), 2)
         return G, add_up(constant, (1 + gamma(2 * value + 1)) * error + gamma(value + 1) * size)  # sums over steps
 
     def _affine_terms(self, i: int, G: Tensor) -> tuple[list[Tensor], Tensor | None, Tensor | None]:
         """Return coefficients of a step's inputs, what is added to the constant, and what rounding adds to that."""
         step = self.net.steps[i]
         back = transpose_step(step, [self.net.shapes[v] for v in step.inputs], G)
-        return back, None if step.offset is None else G.flatten(2) @ step.offset.expand(step.shape).flatten(), None
+        return back, None if step.offset is None else _flat(G, 2) @ step.offset.expand(step.shape).flatten(), None
 
     def _bend_terms(self, i: int, G: Tensor) -> tuple[list[Tensor], Tensor | None, Tensor | None]:
         """As ``_affine_terms``, for a bend."""
@@ -219,11 +219,11 @@ class LinearBounds:
         if step.op == "relu" and (step.leak is None or bool((step.leak <= 1).all())):
             (above, intercept), (below, _) = self._lines(i)
             up = G.clamp(min=0)
-            more = _dot(up.flatten(2), intercept.flatten(1))
+            more = _dot(_flat(up, 2), _flat(intercept, 1))
             lines = torch.addcmul(G * below[:, None], up, (above - below)[:, None])
             return [lines], more, gamma(n) * more + UNDERFLOW
         back, terms = self.bend_back(i, G)
-        terms = terms.flatten(2)
+        terms = _flat(terms, 2)
         return back, terms.sum(2), gamma(n) * terms.abs().sum(2) + UNDERFLOW
 
     def _lines(self, i: int) -> tuple[Line, Line]:
@@ -254,7 +254,7 @@ class LinearBounds:
                     error = error + linear_error(step, [self.values[u].size for u in step.inputs], terms)
                 if step.offset is not None:
                     error = error + gamma(size[0].numel()) * step.offset.abs()
-            self._errors.append(error.flatten(1))
+            self._errors.append(_flat(error, 1))
         return self._without_movements(last)
 
     def _without_movements(self, last: int) -> dict[int, Tensor]:
@@ -278,6 +278,11 @@ class LinearBounds:
         )
         up, down = G.clamp(min=0), G.clamp(max=0)
         return [up * above + down * below], up * above_intercept + down * below_intercept
+
+
+def _flat(values: Tensor, first: int) -> Tensor:
+    """Return a tensor with the dimensions from the first on as one; a single number is one entry."""
+    return values.reshape(*values.shape[:first], prod(values.shape[first:]))
 
 
 def _dot(rows: Tensor, x: Tensor) -> Tensor:

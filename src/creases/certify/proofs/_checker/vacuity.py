@@ -93,7 +93,7 @@ def _near_zero(low: Any, high: Any) -> Fraction:
 
 def _solve(region: Region) -> str:
     """Decide by a linear program whose answer is checked in fractions: a point inside, or multipliers."""
-    from scipy.optimize import LinearConstraint, linprog, milp
+    from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
     root = region.root
     A, b = np.array([[float(v) for v in row] for row in region.A]), np.array([float(v) for v in region.b])
@@ -106,9 +106,9 @@ def _solve(region: Region) -> str:
         return "unknown"
     if region.integer:
         whole = np.array([j in region.integer for j in range(A.shape[1])], int)
-        bounds = np.array([[-np.inf if a is None else a, np.inf if z is None else z] for a, z in ends]).T
+        low, high = np.array([[-np.inf if a is None else a, np.inf if z is None else z] for a, z in ends]).T
         found: Any = milp(
-            cost[:-1], integrality=whole, bounds=tuple(bounds), constraints=LinearConstraint(A, -np.inf, b)
+            cost[:-1], integrality=whole, bounds=Bounds(low, high), constraints=LinearConstraint(A, -np.inf, b)
         )
         x = to_fractions([] if found.x is None else np.where(whole, np.round(found.x), found.x).tolist())
     else:
