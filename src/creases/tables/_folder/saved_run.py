@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -82,7 +83,7 @@ def load_run(folder: Path) -> SavedRun:
         raise FileError(f"{folder} holds no network yet; resume the run: {resume}")
     for snapshot in snapshots:
         _check_network(snapshot, data, folder)
-    if history.ended and (folder / RunFile.DESCRIPTION).exists():
+    if history.ended and os.path.lexists(folder / RunFile.DESCRIPTION):
         _check_model(snapshots[-1], data, folder)
     return SavedRun(settings, data, history, tuple(snapshots), settings.digest())
 
