@@ -125,8 +125,8 @@ def _check_network(snapshot: Snapshot, data: TableSplit, folder: Path) -> None:
 def _load_history(folder: Path) -> History:
     """Return the history at the end; of a run in progress or interrupted, that of the last checkpoint."""
     path, checkpoint = folder / RunFile.HISTORY, folder / RunFile.CHECKPOINT
-    histories = [History.load(path)] if path.exists() else []
-    if checkpoint.exists():
+    histories = [History.load(path)] if os.path.lexists(path) else []
+    if os.path.lexists(checkpoint):
         try:
             histories.append(History.from_json(load_checkpoint(checkpoint)["history"]))
         except KeyError:
