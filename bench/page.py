@@ -1,6 +1,7 @@
 """Write pages of figures from templates and the stored results: ``python bench/page.py``.
 
-``bench/benchmarks.md`` becomes ``docs/benchmarks.md``, ``bench/scale.md`` becomes ``docs/concepts/scale.md``.
+``bench/benchmarks.md`` becomes ``docs/benchmarks.md``, ``bench/scale.md`` becomes ``docs/concepts/scale.md``; in
+``docs/attacks.md`` the tables between comments are written again.
 
 In the template ``{{NAME.KEY}}`` is a number of ``bench/results/NAME.json``, ``{{table NAME.KEY}}`` a table of it, and
 ``{{provenance}}`` says how every result was measured, ``{{commits}}`` from which commits they are. The template itself
@@ -21,6 +22,9 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 #: Every template with its page.
 PAGES = {TEMPLATE: PAGE, Path(__file__).with_name("scale.md"): ROOT / "docs" / "concepts" / "scale.md"}
 
+#: A page with stored tables between ``<!-- table NAME.KEY -->`` and ``<!-- end of table -->``.
+ATTACKS = ROOT / "docs" / "attacks.md"
+
 _NOTICE = "<!-- Written by make benchmarks-page from a template in bench and bench/results; edit those. -->\n\n"
 
 
@@ -39,6 +43,19 @@ def render(template: str, results: dict[str, list[dict[str, Any]]]) -> str:
     return _NOTICE + re.sub(
         r"\{\{(?:(?P<all>provenance|commits)|(?:(?P<kind>table) )?(?P<name>\w+)\.(?P<key>\w+))\}\}", fill, template
     )
+
+
+def renew_tables(page: str, results: dict[str, list[dict[str, Any]]]) -> str:
+    """Return a page whose tables between comments are the stored ones, each with the run that it is of."""
+
+    def fill(match: re.Match[str]) -> str:
+        run = next(run for run in results[match["name"]] if match["key"] in run["tables"])
+        table = run["tables"][match["key"]]
+        words = f"`{run['command']}` at commit `{run['commit'][:8]}`, {run['date'][:10]}, {run['machine']}."
+        return f"{match['head']}\n{format_table(table['columns'], table['rows'])}\n\n{words}\n{match['end']}"
+
+    parts = r"(?P<head><!-- table (?P<name>\w+)\.(?P<key>\w+) -->)\n.*?(?P<end><!-- end of table -->)"
+    return re.sub(parts, fill, page, flags=re.DOTALL)
 
 
 def describe_commits(results: dict[str, list[dict[str, Any]]]) -> str:
@@ -76,6 +93,7 @@ def format_table(columns: list[str], rows: list[list[str]]) -> str:
 def main() -> None:
     for template, page in PAGES.items():
         page.write_text(render(template.read_text(encoding="utf-8"), read_results()), encoding="utf-8")
+    ATTACKS.write_text(renew_tables(ATTACKS.read_text(encoding="utf-8"), read_results()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,13 @@ def test_a_page_is_rendered_from_its_template_and_the_stored_results(template):
     assert page.PAGES[template].read_text(encoding="utf-8") == rendered, "write it again: make benchmarks-page"
 
 
+def test_the_table_of_faults_is_the_stored_one_and_has_no_wrong_cell():
+    text = page.ATTACKS.read_text(encoding="utf-8")
+    assert page.renew_tables(text, RESULTS) == text, "write it again: make benchmarks-page"
+    assert page.renew_tables("<!-- table faults.commands -->\nold\n<!-- end of table -->", RESULTS) in text
+    assert RESULTS["faults"][0]["numbers"]["wrong"] == "0"
+
+
 @pytest.mark.parametrize("template", page.PAGES, ids=lambda path: path.name)
 def test_a_template_has_no_figures_of_its_own(template):
     prose = re.sub(r"\{\{.*?\}\}", "", template.read_text(encoding="utf-8"))

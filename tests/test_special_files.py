@@ -74,6 +74,28 @@ def test_a_folder_with_a_pipe_is_refused_in_words_and_not_waited_for(name, tmp_p
         creases.load(tmp_path / "run")
 
 
+@pytest.mark.parametrize("name", ["model.json", "encoding.json"])
+def test_a_folder_with_a_link_to_nothing_is_refused(name, tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": X[:, 0] + X[:, 1]})
+    creases.fit_table(frame, target="y").save(tmp_path / "run")
+    (tmp_path / "run" / name).unlink()
+    (tmp_path / "run" / name).symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileError, match=name):
+        creases.load(tmp_path / "run")
+
+
+def test_a_table_behind_a_link_is_read_by_the_name_of_the_link(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2)).round(3)
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": X[:, 0] + X[:, 1]})
+    frame.to_csv(tmp_path / "8f3a", index=False)
+    (tmp_path / "table.csv").symlink_to(tmp_path / "8f3a")
+    command = [sys.executable, "-m", "creases", "fit", str(tmp_path / "table.csv"), "--target", "y"]
+    ran = subprocess.run([*command, "--out", str(tmp_path / "run")], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "60 rows of table.csv" in ran.stdout
+
+
 def test_a_proof_that_unpacks_to_gigabytes_is_refused_while_it_is_unpacked(tmp_path):
     path = tmp_path / "bomb.json.gz"
     with gzip.open(path, "wb", compresslevel=9) as file:

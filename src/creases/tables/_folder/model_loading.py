@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from itertools import zip_longest
 from pathlib import Path
@@ -171,7 +172,7 @@ def _as_names(values: Any, what: str) -> tuple[str, ...]:
 def _load_encoding(folder: Path) -> TableEncoding | None:
     """Return how the table was encoded; None for a built-in problem, whose folder has no such file."""
     path = folder / names.RunFile.ENCODING
-    if not path.exists():
+    if not os.path.lexists(path):  # a link to nothing is no folder without one
         return None
     encoding = _load_json(path, folder)
     try:

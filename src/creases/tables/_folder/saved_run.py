@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -82,7 +83,7 @@ def load_run(folder: Path) -> SavedRun:
         raise FileError(f"{folder} holds no network yet; resume the run: {resume}")
     for snapshot in snapshots:
         _check_network(snapshot, data, folder)
-    if history.ended and (folder / RunFile.DESCRIPTION).exists():
+    if history.ended and os.path.lexists(folder / RunFile.DESCRIPTION):
         _check_model(snapshots[-1], data, folder)
     return SavedRun(settings, data, history, tuple(snapshots), settings.digest())
 
@@ -124,8 +125,8 @@ def _check_network(snapshot: Snapshot, data: TableSplit, folder: Path) -> None:
 def _load_history(folder: Path) -> History:
     """Return the history at the end; of a run in progress or interrupted, that of the last checkpoint."""
     path, checkpoint = folder / RunFile.HISTORY, folder / RunFile.CHECKPOINT
-    histories = [History.load(path)] if path.exists() else []
-    if checkpoint.exists():
+    histories = [History.load(path)] if os.path.lexists(path) else []
+    if os.path.lexists(checkpoint):
         try:
             histories.append(History.from_json(load_checkpoint(checkpoint)["history"]))
         except KeyError:

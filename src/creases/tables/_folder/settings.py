@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import os
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -305,7 +306,7 @@ def resolve_data(data: str) -> str:
     """Return the absolute path of a file, a folder or a pattern of files, or the name of a built-in problem."""
     path = Path(data).expanduser()
     if path.is_file():
-        return str(path.resolve())
+        return os.path.abspath(path)  # of a link its own name, which says what it is
     if glob.has_magic(data):
         return str(path.absolute())
     if path.is_dir() and ("/" in data or data.replace("-", "_") not in names()):

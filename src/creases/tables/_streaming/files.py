@@ -276,7 +276,7 @@ def _check_files(paths: list[Path], base: str, header: bool | None, pattern: str
     files = sorted({str(path.resolve()) for path in paths if path.is_file()})
     if not files:
         raise FileError(f"there are no tables in {pattern or base}" if base else f"no file matches {pattern}")
-    forms = {FORMATS.get(Path(path).suffix.lower(), "") for path in files}
+    forms = {FORMATS.get(path.suffix.lower(), "") for path in paths if path.is_file()}  # of a link by its own name
     if forms == {""} or len(forms) > 1:
         expected = "be Parquet, CSV or Feather files, all of one kind"
         raise InputError("data", expected, ", ".join(sorted({Path(path).suffix for path in files})) or "others")
