@@ -62,7 +62,7 @@ def test_a_network_is_better_worse_or_level_by_the_standard_error_of_the_differe
     right = birds.data.problem.y
     models = [Baseline(name, y, 1.0, 1.0, 0.5, None) for name, y in (("net", 1 - right), ("line", right))]
     assert "Worse than line on the test rows" in scores_section(birds.data, models)["text"]
-    assert "Consider using line instead." in scores_section(birds.data, models)["text"]
+    assert "To try: more rows, or the better one of the other models." in scores_section(birds.data, models)["text"]
     assert "Better than net on the test rows" in scores_section(birds.data, models[::-1])["text"]
     level = scores_section(birds.data, [models[1], models[1]])["text"]
     assert "Level with line on the test rows (difference 0.000 ± 0.000 in accuracy)." in level
