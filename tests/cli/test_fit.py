@@ -35,12 +35,12 @@ def test_the_scores_come_first_then_the_model_then_the_stages(run, trees, tmp_pa
     assert result.exit_code == 0, result.output
     said = result.stdout
     marks = [
-        "fitted",
-        "The model",
-        "age: ",
-        "What each stage brought",
-        "linear: squared error",
+        "Is it good?",
         "Ridge on the test rows",
+        "What does it do?",
+        "age: ",
+        "What did each stage bring?",
+        "linear: squared error",
     ]
     places = [said.index(mark) for mark in marks]
     assert places == sorted(places)

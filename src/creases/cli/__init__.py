@@ -33,16 +33,22 @@ COMMANDS = {
         "Explain a row's prediction, or a network's decision at one input.",
     ),
     "verify": ("creases.cli.verify:verify_property", "Prove a property of a network, or find a counterexample."),
-    "check": ("creases.cli.check:check_proof_file", "Check a proof about a network with code that no search uses."),
+    "check": (
+        "creases.cli.check:check_proof_file",
+        "Check a stored proof about a network, by code that shares nothing with the search.",
+    ),
     "compare": ("creases.cli.compare:compare_networks", "Compare the decisions and coefficients of networks."),
     "spline": (
         "creases.cli.spline:fit_spline",
         "Fit a curve by the best piecewise-linear function.",
     ),
     "prune": ("creases.cli.prune:prune_model", "Shrink a network and keep its function or its accuracy."),
-    "report": ("creases.cli.report:write_report", "Write a result as a single HTML page."),
-    "animate": ("creases.cli.animate:animate_run", "Turn a growth run into a GIF or MP4."),
-    "studio": ("creases.cli.studio:open_studio", "Watch and steer growth in the browser."),
+    "report": ("creases.cli.report:write_report", "Write what a command found as a single HTML page."),
+    "animate": ("creases.cli.animate:animate_run", "Turn a run of creases grow into a GIF or MP4."),
+    "studio": (
+        "creases.cli.studio:open_studio",
+        "See and change the model of a table, or steer growth, in the browser.",
+    ),
     "problems": ("creases.cli.problems:list_problems", "List the built-in data sets."),
     "demo": ("creases.cli.demo:run_demo", "Grow a small network, map its regions and draw them."),
 }

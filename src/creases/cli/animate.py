@@ -68,7 +68,7 @@ def animate_run(
     theme: Annotated[Paper, typer.Option(metavar="NAME", help="light or dark.")] = Paper.light,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
-    """Turn a growth run into a GIF or MP4.
+    """Turn a run of creases grow into a GIF or MP4.
 
     Shows the regions, the decision boundary, the data and each new crease. Growth steps are held a little longer, with
     the reason below the map.

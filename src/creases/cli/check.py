@@ -66,7 +66,7 @@ def check_proof_file(
     input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
-    """Check a proof about a network with code that no search uses.
+    """Check a stored proof about a network, by code that shares nothing with the search.
 
     Everything is checked in arithmetic that rounding cannot break: points in fractions, bounds in float64 with a limit
     of every rounding, and in fractions where that does not decide. The network means its function of real numbers, with

@@ -57,7 +57,7 @@ def write_report(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
-    """Write a result as a single HTML page.
+    """Write what a command found as a single HTML page.
 
     The page opens in any browser, without a server or an internet connection. For a growth run it shows the regions,
     a timeline, the reason for every unit, learning curves, the hardest rows and how to load the network.

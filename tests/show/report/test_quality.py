@@ -9,7 +9,7 @@ from sklearn.metrics import precision_recall_fscore_support
 
 import creases
 from creases.show.report._effects import _category_chart, _chart, _number_chart
-from creases.show.report._quality import _scores, confidence_sections, quality_sections
+from creases.show.report._quality import confidence_sections, quality_sections, scores_section
 from creases.tables import Baseline, TableSplit, baselines, effects, parse_table
 from creases.tables._scores.baselines import score_outputs
 
@@ -61,10 +61,10 @@ def test_the_scores_of_a_class_are_its_precision_recall_and_their_mean(birds):
 def test_a_network_is_better_worse_or_level_by_the_standard_error_of_the_difference(birds):
     right = birds.data.problem.y
     models = [Baseline(name, y, 1.0, 1.0, 0.5, None) for name, y in (("net", 1 - right), ("line", right))]
-    assert "Worse than line on the test rows" in _scores(birds.data, models)["text"]
-    assert "Consider using line instead." in _scores(birds.data, models)["text"]
-    assert "Better than net on the test rows" in _scores(birds.data, models[::-1])["text"]
-    level = _scores(birds.data, [models[1], models[1]])["text"]
+    assert "Worse than line on the test rows" in scores_section(birds.data, models)["text"]
+    assert "To try: more rows, or the better one of the other models." in scores_section(birds.data, models)["text"]
+    assert "Better than net on the test rows" in scores_section(birds.data, models[::-1])["text"]
+    level = scores_section(birds.data, [models[1], models[1]])["text"]
     assert "Level with line on the test rows (difference 0.000 ± 0.000 in accuracy)." in level
     assert "instead" not in level
 

@@ -26,7 +26,7 @@ from creases.show._style import class_color
 from creases.show.notebook import _card as card
 from creases.show.notebook._card import draw, draw_figure
 from creases.show.report._quality import scores_section
-from creases.show.report._table_model import table_document
+from creases.show.report._table_model import table_document, words_section
 from creases.tables import (
     GrownModel,
     TableModel,
@@ -345,6 +345,7 @@ def grown_html(model: GrownModel) -> str:
     parts = [card.facts(about)]
     if model.data is not None and model.data.source is not None:
         parts.append(card.section(scores_section(model.data, model.baselines)))
+    parts.append(card.section(words_section(model)))
     return card.card("Grown network of a table", *parts, *([history_parts(model.history)] if model.history else []))
 
 

@@ -23,7 +23,7 @@ from creases.show.report._growth import write_run_report
 from creases.show.report._maps import write_partition_report
 from creases.show.report._network_sections import network_sections
 from creases.show.report._page import Section, format_float, format_integer, render_themes, write_sections
-from creases.show.report._table_model import write_model_report, write_table_report
+from creases.show.report._table_model import words_section, write_model_report, write_table_report
 from creases.tables import GrownModel, SavedRun, TableModel, describe_step
 
 # Pages without a viewer: a history alone, an estimator, a network of many inputs.
@@ -56,9 +56,10 @@ def write_history_page(history: History, out: Path, *, estimator: Any = None) ->
     text = history.explain() if estimator is None else estimator.summary().rpartition("\n\n")[0]  # the table is above
     sections: list[Section] = [
         {"title": "Overview", "text": " ".join(ends), "table": {"columns": ["", ""], "rows": rows}},
+        *([] if estimator is None else [words_section(estimator.model_)]),
         {"title": "Curves", "picture": picture, "note": "Each mark above a curve is a growth step.", "size": "wide"},
         *([{"title": "Growth steps", "table": _ledger(history)}] if history.records else []),
-        {"title": "In words", "text": text, "size": "full"},
+        {"title": "How it grew", "text": text, "size": "full"},
     ]
     name = "Growth" if estimator is None else type(estimator).__name__
     title = f"{name}: {plural(len(history.records), 'growth step')}"

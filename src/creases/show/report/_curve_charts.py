@@ -50,6 +50,8 @@ def line_chart(graph: PairGraph) -> dict[str, Any]:
         for n, row in enumerate(shown.tolist())
     ]
     of = f", for {graph.outputs[k]}" if len(graph.outputs) > 1 else ""
+    if len(shown) < len(values):
+        of += f" (those {len(shown)} of {len(values)} {category.name} with the largest effects)"
     return {
         "title": graph.name + of,
         "x": {"name": number.name, **_ticks(number)},

@@ -23,10 +23,10 @@ from creases.tables import PairGraph
 CELLS = (14, 7)
 
 #: Pixels of a letter, of a line of text and of a whole picture's width.
-LETTER, LINE, WIDTH = 6.4, 17, 420
+LETTER, LINE, WIDTH = 6.4, 17, 340
 
 #: Pixels of a map, its samples along each side, and rows drawn on it.
-MAP, SAMPLES, ROWS = (300, 230), (150, 115), 400
+MAP, SAMPLES, ROWS = (226, 180), (150, 120), 400
 
 #: Share of a class's color that the largest effect has.
 STRENGTH = 0.75
@@ -43,8 +43,8 @@ def _table(graph: PairGraph, theme: Theme) -> str:
     """Return a cell for each two values, with its number; the category with more values runs down."""
     table = PairTable.from_graph(graph, CELLS)
     rows, columns = table.values.shape
-    names = [short_text(table.down.levels[n], 20) for n in table.rows]
-    left = LETTER * max(map(len, [*names, short_text(table.down.name, 20)])) + 10
+    names = [short_text(table.down.levels[n], 16) for n in table.rows]
+    left = LETTER * max(map(len, [*names, short_text(table.down.name, 16)])) + 10
     width = (WIDTH - left) / columns
     heads = [_wrap(table.across.levels[n], int(width / LETTER)) for n in table.columns]
     top = 2 * LINE + 6 + LINE * max(map(len, heads))
@@ -53,7 +53,7 @@ def _table(graph: PairGraph, theme: Theme) -> str:
     decimals = common_decimals(table.values.ravel().tolist(), 2)
     parts = [_text(0, 13, f"{graph.name}, {pair_label(graph, table.output)}", theme.ink, "start", weight=600)]
     parts.append(_text(left, 13 + LINE, short_text(table.across.name, 40), theme.quiet, "start"))
-    parts.append(_text(0, top - 6, short_text(table.down.name, 20), theme.quiet, "start"))
+    parts.append(_text(0, top - 6, short_text(table.down.name, 16), theme.quiet, "start"))
     for x, lines in enumerate(heads):
         for k, line in enumerate(reversed(lines)):
             parts.append(_text(left + (x + 0.5) * width, top - 6 - k * LINE, line, theme.ink))

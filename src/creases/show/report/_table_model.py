@@ -24,6 +24,7 @@ from creases.show.report._proved import proved_section
 from creases.show.report._quality import error_sections, format_score, scores_section
 from creases.tables import (
     FitSettings,
+    GrownModel,
     LevelGraph,
     NumberGraph,
     PairGraph,
@@ -143,7 +144,7 @@ Graph = NumberGraph | LevelGraph | PairGraph
 MAX_CHARTS, MAX_PICTURES = 24, 6
 
 
-def words_section(model: TableModel) -> Section:
+def words_section(model: TableModel | GrownModel) -> Section:
     """Return the model in words, a line for each column."""
     opening, *lines = describe_model(model)
     rows = [list(line.split(": ", 1)) for line in lines]

@@ -538,5 +538,10 @@ class RowModel(ABC):
         name, inputs = type(self).__name__, plural(len(self.features), "input")
         return f"<{name} of {self.target or 'classes'}: {inputs}{read}, {kind}{notes}>"
 
+    def __str__(self) -> str:
+        from creases.tables._words.model_text import describe_model
+
+        return "\n".join(describe_model(self))
+
     def _repr_html_(self) -> str:
         return to_html(self)

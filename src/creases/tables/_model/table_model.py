@@ -275,11 +275,6 @@ class TableModel(RowModel):
 
         return Terms.from_model(self)
 
-    def __str__(self) -> str:
-        from creases.tables._words.model_text import describe_model
-
-        return "\n".join(describe_model(self))
-
     def edit(
         self,
         rows: Any = None,

@@ -134,9 +134,9 @@ def compare_with_linear(scores: Sequence[Baseline], data: TableSplit) -> str:
     right, other = ((model.predictions == data.problem.y)[data.test] for model in (net, linear))
     gained, lost = int((right & ~other).sum()), int((other & ~right).sum())
     if gained == lost == 0:
-        return f"On the {len(data.test)} test rows the network makes the same errors as {linear.name}."
+        return f"On the {len(data.test)} test rows this model makes the same errors as {linear.name}."
     return (
-        f"On the {len(data.test)} test rows the network corrects {plural(gained, 'error')} of {linear.name} and makes "
+        f"On the {len(data.test)} test rows this model corrects {plural(gained, 'error')} of {linear.name} and makes "
         f"{plural(lost, 'new error')}."
     )
 

@@ -143,14 +143,14 @@ LINES = 12
 
 
 def describe_model(model: ReadableModel, *, X: Floats | None = None) -> list[str]:
-    """Return a model of curves as lines of text, the most important column first.
+    """Return a model of a table as lines of text, the most important column first.
 
     The same lines are printed for the model, and stand in its reports, in notebooks and in the studio.
 
     Parameters
     ----------
     model
-        A model with curves, such as :func:`creases.fit_table` returns.
+        A model of a table; of a grown network each line says from where to where a column moves predictions.
     X
         (n, d) encoded rows by which effects are measured; by default those that the model was fitted to, which a
         loaded model remembers.
@@ -164,7 +164,7 @@ def describe_model(model: ReadableModel, *, X: Floats | None = None) -> list[str
         Last come columns that look like an ID and are used, and those that are left out, with the reason;
         then what became of equal rows in the split, and whether the model was fitted again to all rows.
     """
-    terms = Terms.from_model(model)
+    terms: Terms = model.terms()
     effects = TermEffects.from_model(model, terms, X)
     sizes, texts = effects.sizes, _term_texts(terms, effects)
     lines = [(size, name, text) for size, name, text in zip(sizes, terms.names, texts, strict=True)]
@@ -177,7 +177,8 @@ def describe_model(model: ReadableModel, *, X: Floats | None = None) -> list[str
         size = max(float(size) for size, _, _ in rest)
         largest = factor_text(size) if terms.is_factor else f"{format_value(size, 2)}{terms.unit}"
         texts.append(f"{plural(len(rest), 'smaller effect')}: at most {largest} on average")
-    return [opening_text(terms), *texts, *unit_texts(terms), *_column_notes(model), *getattr(model, "notes", ())]
+    grown = unit_texts(terms) if terms.has_curves else []
+    return [opening_text(terms), *texts, *grown, *_column_notes(model), *getattr(model, "notes", ())]
 
 
 def _column_notes(model: ReadableModel) -> list[str]:
@@ -206,10 +207,10 @@ def opening_text(terms: Terms) -> str:
 
 def _term_texts(terms: Terms, effects: TermEffects) -> list[str]:
     """Return each term in words; "" for what is constant."""
-    texts = [column_text(terms, term) for term in terms.columns]
+    texts = [column_text(terms, term) for term in terms.columns] if terms.has_curves else []
     rest = len(terms.names) - len(texts)
     if effects.ranges is None:
-        return texts + ["beyond what each adds alone"] * rest
+        return texts + ["beyond what each adds alone" if terms.has_curves else ""] * rest
     return texts + [_range_text(*each, terms) for each in effects.ranges[len(texts) :].tolist()]
 
 
@@ -230,6 +231,7 @@ class NetworkTerms(Terms):
     """The columns of a grown network: each adds its integrated gradients on the way from the mean row."""
 
     most_rows: ClassVar[int] = 200  # each takes longer
+    has_curves: ClassVar[bool] = False
 
     model: Any  #: a ``GrownModel``
 

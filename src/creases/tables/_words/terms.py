@@ -55,6 +55,7 @@ class ReadableModel(Protocol):
     def target(self) -> str: ...
     @property
     def threshold(self) -> float: ...
+    def terms(self) -> Terms: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +105,7 @@ class Terms:
     """
 
     most_rows: ClassVar[int] = 20_000  #: that sizes of effects are means over
+    has_curves: ClassVar[bool] = True  #: whether a curve says what each column adds
 
     model: CurveModel
     encoding: TableEncoding
