@@ -49,8 +49,9 @@ def test_the_report_of_an_estimator_is_that_of_its_table(homes: pd.DataFrame, re
 
 
 def test_only_parameters_that_act_are_taken() -> None:
-    assert set(TableRegressor().get_params()) == {"shapes", "kinds", "ensemble", "random_state"}
-    assert set(TableClassifier().get_params()) == set(TableRegressor().get_params()) | {"class_weight", "threshold"}
+    shared = {"shapes", "kinds", "ensemble", "random_state"}
+    assert set(TableRegressor().get_params()) == shared | {"family"}
+    assert set(TableClassifier().get_params()) == shared | {"class_weight", "threshold"}
     with pytest.raises(TypeError, match="budget"):
         TableRegressor(budget=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="shapes"):

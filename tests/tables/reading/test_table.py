@@ -94,7 +94,8 @@ def test_a_first_row_of_numbers_and_text_needs_a_word(table):
         ("1 2 3 4", "regression"),
         ("0.5 1 0.5 1", "regression"),
         (" ".join(map(str, list(range(21)) * 3)), "regression"),
-        (" ".join(map(str, list(range(20)) * 2)), "classification"),
+        (" ".join(map(str, list(range(20)) * 2)), "regression"),  # counts
+        (" ".join(map(str, list(range(-1, 19)) * 2)), "classification"),
     ],
 )
 def test_the_task_is_told_from_the_target(table, values, task):

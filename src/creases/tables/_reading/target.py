@@ -51,7 +51,7 @@ def encode_target(
 
 
 def describe_choice(column: Column, classes: tuple[str, ...] | None) -> str:
-    """Say that a column of few whole numbers was taken for counts, and how to change that; "" for other columns."""
+    """Say that a column of few whole numbers is read as counts, and how to change that; "" for other columns."""
     levels = column.levels()
     if classes is not None or column.is_text or len(levels) > MAX_LEVELS:
         return ""

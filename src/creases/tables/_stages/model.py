@@ -151,7 +151,7 @@ class CurveModel:
     planes: tuple[Plane, ...] = ()
     units: Units | None = None
     steps: tuple[Step, ...] = ()  #: what each stage brought
-    family: str = "normal"  #: of numbers, by name: see :func:`parse_family`
+    family: str = "normal"  #: of numbers, by name: see :func:`parse_family`; "classes" of classes
     largest: float = inf  #: the largest prediction, under a logarithmic link
 
     @property
@@ -427,10 +427,11 @@ def _model(stored: Mapping[str, Any]) -> CurveModel:
 def _family(stored: Mapping[str, Any]) -> tuple[str, float]:
     family, largest = stored["family"], stored["largest"]
     expect(isinstance(family, str), "the family is no name")
-    try:
-        parse_family(family)
-    except InputError as error:
-        raise ValueError(str(error)) from None
+    if not stored["n_classes"]:
+        try:
+            parse_family(family)
+        except InputError as error:
+            raise ValueError(str(error)) from None
     return family, inf if largest is None else float(_array([largest], "largest", 1)[0])
 
 
