@@ -132,6 +132,20 @@ def test_a_bar_goes_where_it_is_dragged_and_the_others_stay(page, column):
     np.testing.assert_allclose(odds[1] - odds[0], expected, atol=1e-6)
 
 
+def test_cards_and_bars_stay_where_they_are_when_the_order_of_importance_changes(page):
+    def order(table):
+        return [(curve["column"], curve.get("levels")) for curve in table["curves"]]
+
+    before = show(page)
+    largest, last = before["curves"][0], curve_of(before, "town")
+    edit(page, "level", column="town", level=last["levels"][-1], y=300)
+    line = next(one for one in largest["chart"]["series"] if one["kind"] == "line")
+    table = edit(page, "move", input=largest["input"], knot=0, x=line["x"][0], y=0.1)
+    assert order(table) == order(before)
+    sizes = [curve["size"] for curve in table["curves"]]
+    assert sizes != sorted(sizes, reverse=True)
+
+
 def test_a_knot_and_a_bar_of_three_classes_go_where_they_are_dragged():
     page = Page()
     third = np.where(LOANS.town == "Kiel", "late", np.where(LOANS.age > 50, "yes", "no"))

@@ -57,6 +57,7 @@ class TableView:
         self._models = [model]
         self._labels: list[str] = []  #: what each change did
         self._pictures: dict[str, dict[str, str]] = {}  #: of planes, by name: no change moves a plane
+        self._first = model_graphs(model)  #: as they were before the changes
         assert model.data is not None
         self._data, self._judges = model.data, split_judges(model.data)
         self._scores = [_after(replace(model, data=self._judges).edit().scores)]  #: after each number of changes
@@ -94,9 +95,8 @@ class TableView:
         return {**to_json(content), "measure": score_name(self.model.task), "moments": [], "table": self.table_json()}
 
     def table_json(self) -> dict[str, Any]:
-        """Return the curves and planes, in the order of importance, and what the changes did."""
-        model = self.model
-        graphs = model_graphs(model)
+        """Return the curves and planes, in the order of importance before the changes, and what these did."""
+        model, graphs = self.model, self._graphs()
         columns = [graph for graph in graphs if not isinstance(graph, PairGraph)][:MAX_CURVES]
         charts = column_charts(columns)
         pairs = [graph for graph in graphs if isinstance(graph, PairGraph)][:MAX_PAIRS]
@@ -113,6 +113,19 @@ class TableView:
             "effect": self._effect_json(),
         }
         return dict(to_json(content))
+
+    def _graphs(self) -> list[NumberGraph | LevelGraph | PairGraph]:
+        """Return what columns and planes add, each where it was at first: no change moves what is being dragged."""
+        places = {_key(graph): k for k, graph in enumerate(self._first)}
+        graphs = sorted(model_graphs(self.model), key=lambda graph: places.get(_key(graph), len(places)))
+        return [self._sort_levels(graph) if isinstance(graph, LevelGraph) else graph for graph in graphs]
+
+    def _sort_levels(self, graph: LevelGraph) -> LevelGraph:
+        first = next((each for each in self._first if _key(each) == _key(graph)), graph)
+        assert isinstance(first, LevelGraph)
+        order = [graph.levels.index(level) for level in first.levels]
+        arrays = {"values": graph.values[order], "errors": graph.errors[order], "counts": graph.counts[order]}
+        return replace(graph, levels=first.levels, **arrays)
 
     def _plane_json(self, pair: PairGraph) -> dict[str, Any]:
         self._sign()
@@ -161,9 +174,7 @@ class TableView:
 
     def _move_level(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         column, level = (check_text(request.get(name), name, 1000) for name in ("column", "level"))
-        graphs = [
-            graph for graph in model_graphs(self.model) if isinstance(graph, LevelGraph) and graph.column == column
-        ]
+        graphs = [graph for graph in self._graphs() if isinstance(graph, LevelGraph) and graph.column == column]
         knots = _level_knots(self.model, column)
         if not graphs or level not in knots or level not in graphs[0].levels:
             raise RequestError(f"the model has no bar of {level!r} in {column!r}; reload the page")
@@ -268,12 +279,15 @@ class TableView:
             return Export(f"{stem}{suffix}", media, make(self.model, folder, stem))
 
 
+def _key(graph: NumberGraph | LevelGraph | PairGraph) -> tuple[bool, str]:
+    return isinstance(graph, PairGraph), graph.name
+
+
 def _curve_json(graph: NumberGraph | LevelGraph, chart: dict[str, Any]) -> dict[str, Any]:
     content = {"column": graph.column, "outputs": list(graph.outputs), "size": graph.size, "chart": chart}
     if isinstance(graph, NumberGraph):
         return content | {"input": graph.input}
-    counts = [f" ({count:,})" for count in graph.counts] or [""] * len(graph.levels)
-    by_label = {level + count: level for level, count in zip(graph.levels, counts, strict=True)}
+    by_label = {f"{level} ({count:,})": level for level, count in zip(graph.levels, graph.counts, strict=True)}
     levels = [by_label[bar["name"]] for bar in chart["levels"]]
     left = [level for level in graph.levels if level not in levels]
     return content | {"input": "", "levels": levels, "left_out": left[:MAX_NAMES]}
