@@ -129,7 +129,7 @@ def test_a_bar_goes_where_it_is_dragged_and_the_others_stay(page, column):
     view = page.controller._table
     odds = [np.log(model.predict_proba(LOANS)[:, 1] / model.predict_proba(LOANS)[:, 0]) for model in view._models]
     expected = np.where(LOANS[column] == level, -12.5 / 10 * np.log(2), 0.0)
-    np.testing.assert_allclose(odds[1] - odds[0], expected, atol=1e-6)
+    np.testing.assert_allclose(odds[1] - odds[0], expected, atol=1e-5)  # the page gets six digits
 
 
 def test_cards_and_bars_stay_where_they_are_when_the_order_of_importance_changes(page):

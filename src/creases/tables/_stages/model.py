@@ -428,7 +428,8 @@ def _family(stored: Mapping[str, Any]) -> tuple[str, float]:
     family, largest = stored["family"], stored["largest"]
     expect(isinstance(family, str), "the family is no name")
     try:
-        parse_family(family)
+        if not stored["n_classes"]:
+            parse_family(family)
     except InputError as error:
         raise ValueError(str(error)) from None
     return family, inf if largest is None else float(_array([largest], "largest", 1)[0])
