@@ -2,9 +2,10 @@
 
 import { useRef, useState } from "preact/hooks";
 import { Chart, type Place } from "./Chart";
+import { classColor } from "./colors";
 import { useDrag } from "./drag";
 import { placeKnot, roundStep, roundTo, withKnot } from "./knots";
-import { ask, busy, number } from "./state";
+import { ask, busy, dark, number } from "./state";
 import type { ChartData, ColumnCurve } from "./types";
 
 /** Room above and below a curve to drag its knots into, as a share of its height. */
@@ -56,6 +57,7 @@ export function CurveEditor({ column, input, outputs, chart }: ColumnCurve & { c
       key={`${output}/${knot}`}
       class={picked?.knot === knot && picked.output === output ? "handle picked" : "handle"}
       cx={place.x(x)} cy={place.y(y)} r={5.5} tabIndex={0} role="button"
+      style={outputs.length > 1 ? { "--accent": classColor(output, dark.value) } : undefined}
       aria-label={`Knot of ${column} at ${number(x, 5)}: ${number(y)}${outputs.length > 1 ? ` for ${outputs[output]}` : ""}. Arrow keys move it, Delete removes it.`}
       onPointerDown={(event) => {
         event.currentTarget.setPointerCapture(event.pointerId);
