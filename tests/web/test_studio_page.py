@@ -203,6 +203,9 @@ def test_a_bad_table_is_refused_in_place_and_a_good_one_taken(wide, tmp_path):
     rows = "".join(f"{k / 20},{(k % 7) / 7},{'u' if k % 7 > 3 else 'v'}\n" for k in range(60))
     good = {"name": "good.csv", "mimeType": "text/csv", "buffer": f"left,right,what\n{rows}".encode()}
     page.set_input_files("input[type=file]", good)
+    page.locator(".cards .card").first.wait_for()  # its curves, without being asked
+    assert re.search("good: 60 rows, predicting what", page.locator("main").inner_text())
+    page.get_by_role("button", name="Grow a network instead").click()
     page.get_by_role("application", name=re.compile("left and right")).wait_for()
     assert not refused.is_visible()
 

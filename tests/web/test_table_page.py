@@ -88,15 +88,76 @@ def test_dragging_a_knot_changes_the_scores_and_undo_returns(wide):
     assert "→" not in wide.page.locator(".scoreboard").inner_text()
     drag(wide, card(wide, "temperature").locator(".handle").nth(3), 0, 30)
     wide.page.locator(".effect").wait_for()
-    fitted, test, *_ = scores(wide)
+    held, fitted, *_ = scores(wide)
+    assert held[1] < held[0]
     assert fitted[1] < fitted[0]
-    assert test[1] < test[0]
     assert "→" in wide.page.locator(".scoreboard").inner_text()
-    assert re.search(r"\d+ rows of 400 predicted otherwise", wide.page.locator("main").inner_text())
+    assert re.search(r"\d+ rows of 3\d\d predicted otherwise", wide.page.locator("main").inner_text())
     assert curve.inner_html() != before
     undo(wide)
     assert wide.page.locator(".effect").count() == 0
     assert curve.locator("path").last.get_attribute("d") in before
+
+
+def test_the_problem_named_is_the_table_that_was_opened(wide):
+    panel = wide.page.locator("section").filter(has=wide.page.get_by_role("heading", name="Problem"))
+    assert re.search(r"days: 400 rows, predicting rides", panel.inner_text())
+    assert "Disc and ring" not in panel.inner_text()
+
+
+def test_test_scores_are_closed_again_after_each_change(wide):
+    def shown() -> bool:
+        return wide.page.get_by_text("Test rows (").is_visible()
+
+    wide.page.get_by_role("button", name="Flatten weekend").click()
+    wide.until("document.querySelectorAll('.changes li').length === 1")
+    assert not shown()
+    assert "test" not in wide.page.locator(".scoreboard").inner_text().lower()
+    wide.page.get_by_text("Test scores, for the end").click()
+    assert shown()
+    assert wide.page.get_by_text("invite tuning on them").is_visible()
+    handles = card(wide, "temperature").locator(".handle")
+    handles.nth(2).focus()
+    wide.page.keyboard.press("ArrowUp")
+    wide.until("document.querySelectorAll('.changes li').length === 2")
+    assert not shown()
+
+
+def test_a_bar_is_dragged_and_moved_by_keys(wide):
+    grip = wide.page.get_by_role("slider", name="weekend, yes")
+    before = float(grip.get_attribute("aria-valuenow"))
+    drag(wide, grip, 25, 0)
+    wide.until("document.querySelectorAll('.changes li').length === 1")
+    after = float(grip.get_attribute("aria-valuenow"))
+    assert after > before
+    assert "for yes" in wide.page.locator(".changes").inner_text()
+    grip.focus()
+    wide.page.keyboard.press("ArrowLeft")
+    wide.until("document.querySelectorAll('.changes li').length === 2")
+    assert float(grip.get_attribute("aria-valuenow")) < after
+
+
+def test_on_a_phone_the_effect_and_undo_stay_in_view_while_a_knot_is_dragged(visit, studio):
+    one = visit("390")
+    one.page.goto(studio.address)
+    one.page.locator(".cards .card").first.wait_for()
+    bar = one.page.get_by_role("region", name="Effect of the changes")
+    handle = card(one, "temperature").locator(".handle").nth(3)
+    handle.scroll_into_view_if_needed()
+    box = handle.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    one.page.mouse.move(x, y)
+    one.page.mouse.down()
+    one.page.mouse.move(x, y + 20)
+    assert re.search(r"temperature at [\d.]+: ", bar.inner_text())
+    one.page.mouse.up()
+    one.until("document.querySelectorAll('.changes li').length === 1")
+    assert re.search(r"Held-out R2? ?.*→", bar.inner_text().replace("²", "2"))
+    place = bar.bounding_box()
+    assert place["y"] + place["height"] <= 844
+    assert place["y"] > y
+    bar.get_by_role("button", name="Undo").click()
+    one.until("document.querySelectorAll('.changes li').length === 0")
 
 
 def test_the_keyboard_moves_and_removes_knots(wide):

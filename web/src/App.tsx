@@ -2,7 +2,7 @@
 
 import { About } from "./About";
 import { Card } from "./Card";
-import { ChangePanel } from "./ChangePanel";
+import { ChangeBar, ChangePanel } from "./ChangePanel";
 import { Curves } from "./Curves";
 import { draft } from "./draft";
 import { MethodPanel } from "./MethodPanel";
@@ -16,7 +16,7 @@ import { Contents, GroupTitle, Sections } from "./Sections";
 import { SlicePanel } from "./SlicePanel";
 import { StepList } from "./StepList";
 import { TablePage } from "./TablePage";
-import { busy, connected, dark, errors, frame, run, source, status, turnTheme, unit, untrained } from "./state";
+import { busy, connected, dark, errors, frame, opening, run, source, status, turnTheme, unit, untrained } from "./state";
 import { Timeline } from "./Timeline";
 
 export function App() {
@@ -24,7 +24,7 @@ export function App() {
   const { live } = source.value;
   const all = run.value;
   const grows = live ? !untrained.value : (all !== null && all.epochs.epoch.length > 0);
-  const viewed = live || !!all?.moments.length;
+  const viewed = live ? !!all || !opening.value : !!all?.moments.length;
   const group = live ? undefined : all?.sections.find((section) => section.viewer)?.group;
   return (
     <>
@@ -38,10 +38,12 @@ export function App() {
       {!live && <Contents />}
       {!live && <Sections part="before" />}
       {group && <GroupTitle title={group} />}
+      {live && !all && opening.value && <p class="loading" role="status">Opening {opening.value}…</p>}
       {live && all?.table && (
         <main class="studio table">
-          <aside class="left" aria-label="Changes and data"><ChangePanel table={all.table} /><ProblemPanel /></aside>
+          <aside class="left" aria-label="Changes and data"><ChangePanel table={all.table} measure={all.measure} /><ProblemPanel /></aside>
           <TablePage table={all.table} />
+          <ChangeBar table={all.table} measure={all.measure} />
         </main>
       )}
       {viewed && !all?.table && <main class={!live ? "report" : draft.value.kind === "draw" ? "studio drawing" : "studio"}>

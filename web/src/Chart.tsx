@@ -34,7 +34,7 @@ export function Chart({ title, x, y, series, diagonal, label, low: flat, childre
         {ticks(low, high, 4).map((value) => (
           <g key={`y${value}`}>
             <line class="grid" x1={LEFT} x2={W - RIGHT} y1={place.y(value)} y2={place.y(value)} />
-            <text x={LEFT - 6} y={place.y(value) + 4} text-anchor="end">{tick(value, 4)}</text>
+            <text x={LEFT - (children ? 12 : 6)} y={place.y(value) + 4} text-anchor="end">{tick(value, 4)}</text>
           </g>
         ))}
         {x.ticks

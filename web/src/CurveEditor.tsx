@@ -2,8 +2,10 @@
 
 import { useRef, useState } from "preact/hooks";
 import { Chart, type Place } from "./Chart";
+import { classColor } from "./colors";
+import { useDrag } from "./drag";
 import { placeKnot, roundStep, roundTo, withKnot } from "./knots";
-import { ask, busy, number } from "./state";
+import { ask, busy, dark, number } from "./state";
 import type { ChartData, ColumnCurve } from "./types";
 
 /** Room above and below a curve to drag its knots into, as a share of its height. */
@@ -12,7 +14,7 @@ const ROOM = 0.2;
 type Held = { knot: number; output: number; x: number; y: number };
 
 export function CurveEditor({ column, input, outputs, chart }: ColumnCurve & { chart: ChartData }) {
-  const [held, hold] = useState<Held | null>(null);
+  const { held, take, move: moveHeld, release, cancel } = useDrag<Held>(chart, ({ x, y, output }) => `${column} at ${number(x, 5)}${outputs.length > 1 ? `, ${outputs[output]}` : ""}: ${number(y)}`);
   const [picked, pick] = useState<{ knot: number; output: number } | null>(null);
   const drawing = useRef<SVGGElement>(null);
   const curves = chart.series.filter((one) => one.kind === "line");
@@ -24,7 +26,9 @@ export function CurveEditor({ column, input, outputs, chart }: ColumnCurve & { c
   const send = (change: Record<string, unknown>) => ask({ do: "edit", input, ...change }, "Changing the model…", "table");
   const move = ({ knot, output, x, y }: Held) => {
     const { x: xs, y: ys } = curves[output];
-    if (x !== xs[knot] || y !== ys[knot]) send({ change: "move", knot, output, x, y });
+    const moved = x !== xs[knot] || y !== ys[knot];
+    if (moved) send({ change: "move", knot, output, x, y });
+    return moved;
   };
   const at = (event: PointerEvent, place: Place, knot: number, output: number): Held => {
     const box = drawing.current!.ownerSVGElement!;
@@ -53,15 +57,16 @@ export function CurveEditor({ column, input, outputs, chart }: ColumnCurve & { c
       key={`${output}/${knot}`}
       class={picked?.knot === knot && picked.output === output ? "handle picked" : "handle"}
       cx={place.x(x)} cy={place.y(y)} r={5.5} tabIndex={0} role="button"
+      style={outputs.length > 1 ? { "--accent": classColor(output, dark.value) } : undefined}
       aria-label={`Knot of ${column} at ${number(x, 5)}: ${number(y)}${outputs.length > 1 ? ` for ${outputs[output]}` : ""}. Arrow keys move it, Delete removes it.`}
       onPointerDown={(event) => {
         event.currentTarget.setPointerCapture(event.pointerId);
         pick({ knot, output });
-        hold({ knot, output, x, y });
+        take({ knot, output, x, y });
       }}
-      onPointerMove={(event) => held && hold(at(event, place, knot, output))}
-      onPointerUp={() => (held && move(held), hold(null))}
-      onPointerCancel={() => hold(null)}
+      onPointerMove={(event) => moveHeld(() => at(event, place, knot, output))}
+      onPointerUp={() => release(move)}
+      onPointerCancel={cancel}
       onKeyDown={(event) => press(event, knot, output)}
       onFocus={() => pick({ knot, output })}
     />
@@ -69,7 +74,7 @@ export function CurveEditor({ column, input, outputs, chart }: ColumnCurve & { c
   const shown = held ?? (picked && curves[picked.output]?.x[picked.knot] !== undefined ? { ...picked, x: curves[picked.output].x[picked.knot], y: curves[picked.output].y[picked.knot] } : null);
   return (
     <div class="editor">
-      <Chart {...chart} title={undefined} label={`Curve of ${column}`} series={series.map((one) => ({ ...one, marks: false }))} y={{ ...chart.y, range }}>
+      <Chart {...chart} title={undefined} label={`Curve of ${column}`} series={series.map((one) => ({ ...one, marks: false, name: undefined }))} y={{ ...chart.y, range }}>
         {(place) => (
           <g ref={drawing}>
             {curves.map((curve, output) => curve.x.map((x, k) => (held && held.knot === k && held.output === output ? handle(place, k, output, held.x, held.y) : handle(place, k, output, x, curve.y[k]))))}

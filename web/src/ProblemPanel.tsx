@@ -6,6 +6,7 @@ import { brush, change, draft, drawn, editing, type Kind } from "./draft";
 import { loadModel, ModelFile } from "./ModelFile";
 import { resetPlane } from "./SlicePanel";
 import { ask, busy, choices, count, dark, errors, run, say } from "./state";
+import type { Problem, TableColumn } from "./types";
 
 const KINDS: [Kind, string][] = [["builtin", "Built-in"], ["csv", "Table"], ["formula", "Formula"], ["draw", "Draw"], ["model", "Model"]];
 
@@ -14,7 +15,26 @@ const LARGEST = 20e6;
 
 const table = signal<{ name: string; text: string } | null>(null);
 
+/** What the page shows is named first; beside the model of a table that was not uploaded here, other problems are behind a disclosure. */
 export function ProblemPanel() {
+  const isTable = !!run.value?.table, uploaded = draft.value.kind === "csv" && !!table.value;
+  return (
+    <section aria-labelledby="problem-title">
+      <h2 id="problem-title">{!isTable && <b class="number">1</b>} Problem</h2>
+      {isTable && <Shown problem={run.value!.problem} />}
+      {isTable && !uploaded
+        ? <><Columns columns={run.value!.problem.columns ?? []} /><details><summary>Open something else</summary><Sources /></details></>
+        : <Sources />}
+    </section>
+  );
+}
+
+/** The table that the model shown was fitted to. */
+function Shown({ problem }: { problem: Problem }) {
+  return <p class="shown-table"><b>{problem.name}</b>: {count(problem.rows ?? problem.X.length, "row")}, predicting <b>{problem.target}</b>{problem.classes && ` (${problem.classes.join(", ")})`}</p>;
+}
+
+function Sources() {
   const { kind } = draft.value;
   const choose = (to: Kind) => {
     say("problem", "");
@@ -23,8 +43,7 @@ export function ProblemPanel() {
     if (to === "builtin") propose();
   };
   return (
-    <section aria-labelledby="problem-title">
-      <h2 id="problem-title"><b class="number">1</b> Problem</h2>
+    <>
       <div class="tabs" role="tablist" aria-label="Data source">
         {KINDS.map(([key, label]) => (
           <button key={key} role="tab" id={`tab-${key}`} aria-selected={kind === key} aria-controls="problem-part" onClick={() => choose(key)}>
@@ -40,7 +59,7 @@ export function ProblemPanel() {
         {kind === "model" && <ModelFile />}
         <p class="error" role="alert">{errors.value.problem}</p>
       </div>
-    </section>
+    </>
   );
 }
 
@@ -82,6 +101,13 @@ function fit(): void {
   if (problem) ask({ do: "fit", problem }, "Fitting curves…", "problem");
 }
 
+/** Show the table again after its settings changed: as curves, or, where a network is to grow, as points. */
+function refresh(): void {
+  if (!table.value) return;
+  if (run.value?.table || !run.value?.problem.columns) fit();
+  else propose();
+}
+
 function Builtin() {
   return (
     <label>
@@ -105,8 +131,9 @@ function Table() {
     if (file.size > LARGEST) {
       return say("problem", `${file.name} has ${Math.round(file.size / 1e6)} MB; the limit is ${LARGEST / 1e6} MB. For larger tables, run: creases grow FILE`);
     }
+    if (table.value && table.value.name !== file.name) change({ target: "" });
     table.value = { name: file.name, text: await file.text() };
-    propose();
+    fit();
   };
   return (
     <>
@@ -117,14 +144,18 @@ function Table() {
       <Target />
       <label>
         Missing values
-        <select value={draft.value.missing} onChange={(event) => (change({ missing: event.currentTarget.value }), table.value && propose())}>
+        <select value={draft.value.missing} onChange={(event) => (change({ missing: event.currentTarget.value }), refresh())}>
           <option value="indicate">Add an indicator column</option>
           <option value="error">Stop with an error</option>
           <option value="drop">Drop rows with missing values</option>
           <option value="mean">Fill with the column mean</option>
         </select>
       </label>
-      <div class="row"><button class="main" disabled={!table.value || !!busy.value} onClick={fit} title="A curve for each column, to read and change by hand">Fit curves</button></div>
+      <div class="row">
+        {run.value?.table
+          ? <button disabled={!table.value || !!busy.value} onClick={propose} title="A network that grows by units, shown on slices of the table">Grow a network instead</button>
+          : <button class="main" disabled={!table.value || !!busy.value} onClick={fit} title="A curve for each column, to read and change by hand">Fit curves</button>}
+      </div>
     </>
   );
 }
@@ -132,7 +163,7 @@ function Table() {
 /** What to predict: a column of the table, once it was read. */
 function Target() {
   const columns = (table.value && run.value?.problem.columns) || [];
-  const choose = (target: string) => (change({ target }), table.value && propose());
+  const choose = (target: string) => (change({ target }), refresh());
   if (!columns.length)
     return (
       <label>
@@ -148,22 +179,29 @@ function Target() {
           {columns.map(({ column }) => <option key={column} value={column}>{column}</option>)}
         </select>
       </label>
-      <details open>
-        <summary>{count(columns.length, "column")}</summary>
-        <table class="columns">
-          <thead><tr><th scope="col">Column</th><th scope="col">Kind</th><th scope="col">Role</th></tr></thead>
-          <tbody>
-            {columns.map(({ column, kind, use, missing, note }) => (
-              <tr key={column} class={use === "input" ? "" : use === "target" ? "target" : "unused"} title={note}>
-                <td>{column}</td>
-                <td>{kind}{missing ? `, ${missing} missing` : ""}</td>
-                <td>{use}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </details>
+      <Columns columns={columns} open />
     </>
+  );
+}
+
+function Columns({ columns, open = false }: { columns: TableColumn[]; open?: boolean }) {
+  if (!columns.length) return null;
+  return (
+    <details open={open}>
+      <summary>{count(columns.length, "column")}</summary>
+      <table class="columns">
+        <thead><tr><th scope="col">Column</th><th scope="col">Kind</th><th scope="col">Role</th></tr></thead>
+        <tbody>
+          {columns.map(({ column, kind, use, missing, note }) => (
+            <tr key={column} class={use === "input" ? "" : use === "target" ? "target" : "unused"} title={note}>
+              <td>{column}</td>
+              <td>{kind}{missing ? `, ${missing} missing` : ""}</td>
+              <td>{use}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
   );
 }
 

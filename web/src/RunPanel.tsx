@@ -5,7 +5,8 @@ import { draft, editing } from "./draft";
 import { ExportPanel } from "./ExportPanel";
 import { problemMessage } from "./ProblemPanel";
 import { chosenPlane } from "./SlicePanel";
-import { ask, busy, connected, errors, notice, run, say, source, STARTING, status, working } from "./state";
+import { ask, busy, connected, errors, notice, run, say, source, STARTING, status } from "./state";
+import { StillWorking } from "./StillWorking";
 
 const STATES = { idle: "Ready.", running: "Training and growing…", paused: "Paused.", ended: "Finished." };
 
@@ -42,12 +43,7 @@ export function RunPanel() {
         <button onClick={() => send("undo")} disabled={!begun || !run.value?.records.some((record) => record.pays)} title="Undo the last growth step">Undo</button>
       </div>
       <p class="state" role="status">{busy.value || notice.value || (state === "running" && run.value?.phase) || STATES[state]}</p>
-      {working.value > 0 && (
-        <div class="row">
-          <span class="quiet">Still at work, for {working.value} s.</span>
-          <button onClick={() => send("stop")} title="Stop this work; the run is lost">Stop</button>
-        </div>
-      )}
+      <StillWorking />
       <p class="error" role="alert">{errors.value.run}</p>
       <ExportPanel />
     </section>

@@ -27,14 +27,14 @@ export function Scoreboard() {
   );
 }
 
-/** The size of a model of a table, and its test score before and after the changes. */
+/** The size of a model of a table, and its score on held-out rows before and after the changes. */
 function TableScores({ table, measure }: { table: TableModel; measure: string }) {
-  const test = table.effect.scores.find(({ part }) => part === "test");
+  const held = table.effect.scores.find(({ part }) => part === "held-out");
   const values: [string, string][] = [
     ["Curves", String(table.curves.length)],
     ["Planes", String(table.planes.length)],
     ["Changes", String(table.changes.length)],
   ];
-  if (test) values.push([`Test ${measure}`, table.changes.length ? `${number(test.before, 4)} → ${number(test.after, 4)}` : number(test.before, 4)]);
+  if (held) values.push([`Held-out ${measure}`, table.changes.length ? `${number(held.before, 4)} → ${number(held.after, 4)}` : number(held.before, 4)]);
   return <dl class="scoreboard" aria-label="Model">{values.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
 }

@@ -3,7 +3,7 @@
 import { batch } from "@preact/signals";
 import { fromAddress } from "./address";
 import { readFrame, type Frame } from "./frame";
-import { busy, choices, connected, errors, EXPORTING, following, frame, moment, notice, run, say, slice, STARTING, status, working, type Source } from "./state";
+import { busy, choices, connected, errors, EXPORTING, following, frame, moment, notice, opening, run, say, slice, STARTING, status, working, type Source } from "./state";
 import type { Epochs } from "./types";
 
 /** Number of frames kept; older ones are requested again. */
@@ -82,6 +82,7 @@ export function connect(fresh: () => void): Source {
       const stay = again && !following.value && moment.value < message.run.moments.length;
       const before = run.value;
       batch(() => {
+        opening.value = "";
         run.value = message.run;
         if (message.run.moments.length || busy.value !== STARTING) busy.value = ""; // a problem may arrive after Start was pressed
         if (again && before) return void (moment.value = stay ? moment.value : Math.max(0, message.run.moments.length - 1));
@@ -95,6 +96,7 @@ export function connect(fresh: () => void): Source {
       again = false;
     } else if (message.type === "session") {
       again = !message.fresh;
+      opening.value = message.opening;
       keep("session", message.session);
       choices.value = message.choices;
       if (!message.fresh) return;
@@ -130,7 +132,7 @@ export function connect(fresh: () => void): Source {
 
   const receiveError = ({ where, message, moment = -1, slice = 0 }: { where: string; message: string; moment?: number; slice?: number }) => {
     if (where !== "plane") {
-      busy.value = "";
+      busy.value = opening.value = "";
       return say(where, message);
     }
     const key = `${moment}/${slice}`; // nobody waits for frames of an earlier run

@@ -98,16 +98,20 @@ export type Section = {
   note?: string;
 };
 
-/** What a column adds to the prediction; the curve of an input can be changed by hand, one without an input cannot. */
-export type ColumnCurve = { column: string; input: string; outputs: string[]; size: number; chart: ChartData | LevelsData };
+/** What a column adds to the prediction; the curve of an input can be changed by hand, one without an input cannot. Bars have the levels that
+ * they stand for; those left out have none. */
+export type ColumnCurve = { column: string; input: string; outputs: string[]; size: number; chart: ChartData | LevelsData; levels?: string[]; left_out?: string[] };
 
-/** What two columns add together: curves, or a picture of a map. */
-export type ColumnPlane = { columns: [string, string]; chart?: ChartData; picture?: { title: string; light: string; dark: string } };
+/** What two columns add together: curves, without those of the levels left out, or a picture of a map. */
+export type ColumnPlane = { columns: [string, string]; chart?: ChartData; left_out?: string[]; picture?: { title: string; light: string; dark: string } };
+
+/** Scores before and after the changes: of rows held out (neither fitted nor tested with), rows fitted, and test rows. */
+export type PartScore = { part: "held-out" | "train" | "test" | "test_rmse"; rows: number | null; before: number; after: number | null };
 
 /** What all changes of a model do together: of classes, rows decided otherwise; of values, by how much they move. */
 export type Effect = {
-  scores: { part: string; before: number; after: number | null }[];
-  rows: number;
+  scores: PartScore[];
+  rows: number; // all but the test rows, as in what follows
   flips: number | null;
   righted?: number; // rows that are right after the changes only
   wronged?: number;

@@ -85,8 +85,89 @@ def test_a_knot_goes_where_it_is_dragged_and_the_scores_follow(page):
     view = page.controller._table
     first, now = view._models[0], view.model
     changed = first.predict(LOANS) != now.predict(LOANS)
+    changed[view._judges.test] = False
     assert effect["flips"] == changed.sum()
     assert [one["row"] for one in effect["examples"]] == np.flatnonzero(changed)[:6].tolist()
+
+
+def test_changes_are_judged_by_rows_that_were_not_fitted_and_are_no_test_rows(page):
+    view = page.controller._table
+    fitted, held, test = view._judges.train, view._judges.validation, view._judges.test
+    assert np.array_equal(fitted, view.model.data.train)
+    assert sorted([*held, *test]) == view.model.data.test.tolist()
+    assert abs(len(held) - len(test)) <= 1
+    table = edit(page, "flatten", column="income (EUR)")
+    assert [score["part"] for score in table["effect"]["scores"]] == ["held-out", "train", "test"]
+    truth, rows = LOANS.paid.to_numpy(), {"held-out": held, "train": fitted, "test": test}
+    for score in table["effect"]["scores"]:
+        part = rows[score["part"]]
+        assert score["rows"] == len(part)
+        for model, value in ((view._models[0], score["before"]), (view.model, score["after"])):
+            assert value == pytest.approx((model.predict(LOANS)[part] == truth[part]).mean())
+    assert table["effect"]["rows"] == len(fitted) + len(held)
+    shown = {one["row"] for one in table["effect"]["examples"]}
+    assert shown
+    assert not shown & set(test)
+
+
+def test_both_halves_of_the_rows_kept_aside_have_the_same_share_of_each_class(page):
+    data = page.controller._table._judges
+    shares = [(LOANS.paid.to_numpy()[rows] == "yes").sum() for rows in (data.validation, data.test)]
+    assert abs(shares[0] - shares[1]) <= 1
+
+
+@pytest.mark.parametrize("column", ["town", "sold"])
+def test_a_bar_goes_where_it_is_dragged_and_the_others_stay(page, column):
+    curve = curve_of(show(page), column)
+    bars = dict(zip(curve["levels"], [bar["values"][0] for bar in curve["chart"]["levels"]], strict=True))
+    level = next(iter(bars))
+    table = edit(page, "level", column=column, level=level, y=bars[level] - 12.5)
+    after = curve_of(table, column)
+    moved = dict(zip(after["levels"], [bar["values"][0] for bar in after["chart"]["levels"]], strict=True))
+    assert moved == pytest.approx(bars | {level: bars[level] - 12.5}, rel=1e-4, abs=1e-4)
+    assert table["changes"] == [f"{column}: {bars[level] - 12.5:+.3g} for {level}"]
+    view = page.controller._table
+    odds = [np.log(model.predict_proba(LOANS)[:, 1] / model.predict_proba(LOANS)[:, 0]) for model in view._models]
+    expected = np.where(LOANS[column] == level, -12.5 / 10 * np.log(2), 0.0)
+    np.testing.assert_allclose(odds[1] - odds[0], expected, atol=1e-5)  # the page gets six digits
+
+
+def test_cards_and_bars_stay_where_they_are_when_the_order_of_importance_changes(page):
+    def order(table):
+        return [(curve["column"], curve.get("levels")) for curve in table["curves"]]
+
+    before = show(page)
+    largest, last = before["curves"][0], curve_of(before, "town")
+    edit(page, "level", column="town", level=last["levels"][-1], y=300)
+    line = next(one for one in largest["chart"]["series"] if one["kind"] == "line")
+    table = edit(page, "move", input=largest["input"], knot=0, x=line["x"][0], y=0.1)
+    assert order(table) == order(before)
+    sizes = [curve["size"] for curve in table["curves"]]
+    assert sizes != sorted(sizes, reverse=True)
+
+
+def test_a_knot_and_a_bar_of_three_classes_go_where_they_are_dragged():
+    page = Page()
+    third = np.where(LOANS.town == "Kiel", "late", np.where(LOANS.age > 50, "yes", "no"))
+    page.send("fit", problem=spec(LOANS.assign(paid=third)))
+    line = [one for one in curve_of(show(page), "age")["chart"]["series"] if one["kind"] == "line"][2]
+    table = edit(page, "move", input="age", knot=0, output=2, x=line["x"][0], y=line["y"][0] + 20)
+    moved = [one for one in curve_of(table, "age")["chart"]["series"] if one["kind"] == "line"][2]
+    assert moved["y"][0] == pytest.approx(line["y"][0] + 20, rel=1e-4)
+    curve = curve_of(table, "town")
+    bar = curve["chart"]["levels"][0]["values"]
+    table = edit(page, "level", column="town", level=curve["levels"][0], output=1, y=bar[1] - 7)
+    assert curve_of(table, "town")["chart"]["levels"][0]["values"][1] == pytest.approx(bar[1] - 7, rel=1e-3)
+
+
+def test_levels_without_a_bar_are_named():
+    page = Page()
+    towns = np.array([f"town {k:02}" for k in range(20)])[rng.integers(0, 20, 600)]
+    price = np.array([int(town[-2:]) for town in towns]) * 5.0 + rng.normal(0, 1, 600)
+    page.send("fit", problem=spec(pd.DataFrame({"town": towns, "price": price}), "price"))
+    curve = curve_of(show(page), "town")
+    assert len(curve["left_out"]) > 0
+    assert sorted(curve["levels"] + curve["left_out"]) == sorted(set(towns))
 
 
 def test_undo_returns_to_the_model_before(page):
@@ -124,6 +205,9 @@ def test_a_forbidden_plane_is_gone(page):
         ({"change": "move", "input": "height", "knot": 0, "x": 1, "y": 1}, "no curve of 'height'"),
         ({"change": "move", "input": "income (EUR)", "knot": 99, "x": 1, "y": 1}, "Knot must"),
         ({"change": "move", "input": "income (EUR)", "knot": 0, "x": "left", "y": 1}, "X must"),
+        ({"change": "level", "column": "height", "level": "Ulm", "y": 1}, "no bar of 'Ulm' in 'height'"),
+        ({"change": "level", "column": "town", "level": "Rome", "y": 1}, "no bar of 'Rome' in 'town'"),
+        ({"change": "level", "column": "town", "level": "Ulm", "y": "up"}, "Value must"),
         ({"change": "flatten", "column": "height"}, "name columns of the model"),
         ({"change": "forbid", "columns": ["age"]}, "two columns"),
         ({"change": "forbid", "columns": ["age", "height"]}, "pairs of columns"),
@@ -176,7 +260,7 @@ def test_a_regression_says_by_how_much_predictions_move():
     page.send("fit", problem=spec(LOANS.assign(paid=LOANS.age * 2.0 + LOANS["income (EUR)"]), "paid"))
     table = edit(page, "flatten", column="age")
     assert table["effect"]["flips"] is None
-    assert table["effect"]["moved"] > 0.9 * N
+    assert table["effect"]["moved"] > 0.9 * table["effect"]["rows"]
     assert {score["part"] for score in table["effect"]["scores"]} >= {"train", "test"}
 
 

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -164,7 +165,9 @@ class Session:
             closing.add_done_callback(lambda task: task.exception())
         self._page = socket
         shows = self._has_run or bool(self._folder)
-        await self._send_json({"type": "session", "session": self.id, "fresh": not shows, "choices": choices()})
+        opening = "" if self._has_run or not self._folder else Path(self._folder).resolve().name
+        message = {"type": "session", "session": self.id, "fresh": not shows, "opening": opening}
+        await self._send_json(message | {"choices": choices()})
         if shows:
             await self._ask('{"do": "hello"}')
         else:

@@ -32,6 +32,7 @@ from creases.tables import (
     NumberGraph,
     PairGraph,
     TableModel,
+    TableSplit,
     describe_model,
     fit_problem,
     load,
@@ -40,6 +41,9 @@ from creases.tables import (
 
 #: Columns with a chart, pairs with a picture, rows that are listed, and rows whose cells the page gets.
 MAX_CURVES, MAX_PAIRS, MAX_ROWS, MAX_SENT = 40, 12, 6, 200
+
+#: Values of a category without a bar or a curve that are named.
+MAX_NAMES = 30
 
 #: Points of one unit of log-odds: ten points double the odds.
 POINTS = 10 / log(2)
@@ -53,14 +57,20 @@ class TableView:
         self._models = [model]
         self._labels: list[str] = []  #: what each change did
         self._pictures: dict[str, dict[str, str]] = {}  #: of planes, by name: no change moves a plane
-        self._scores = {0: _scores(model)}  #: by number of changes
+        self._first = model_graphs(model)  #: as they were before the changes
+        assert model.data is not None
+        self._data, self._judges = model.data, split_judges(model.data)
+        self._scores = [_after(replace(model, data=self._judges).edit().scores)]  #: after each number of changes
 
     @classmethod
     def from_folder(cls, folder: str, limits: Limits, sign: Callable[[], None]) -> TableView:
         """Open a folder of ``creases fit``, whose data file is read again."""
-        data = FitSettings.load(Path(folder)).load_split()  # a folder of creases grow is refused
+        settings = FitSettings.load(Path(folder))  # a folder of creases grow is refused
+        data = settings.load_split()
         model = load(folder)
         assert isinstance(model, TableModel)
+        if settings.config.refit:
+            data = data.without_test()
         return cls(replace(model, data=data), Path(folder).resolve().name, limits, sign)
 
     @classmethod
@@ -85,9 +95,8 @@ class TableView:
         return {**to_json(content), "measure": score_name(self.model.task), "moments": [], "table": self.table_json()}
 
     def table_json(self) -> dict[str, Any]:
-        """Return the curves and planes, in the order of importance, and what the changes did."""
-        model = self.model
-        graphs = model_graphs(model)
+        """Return the curves and planes, in the order of importance before the changes, and what these did."""
+        model, graphs = self.model, self._graphs()
         columns = [graph for graph in graphs if not isinstance(graph, PairGraph)][:MAX_CURVES]
         charts = column_charts(columns)
         pairs = [graph for graph in graphs if isinstance(graph, PairGraph)][:MAX_PAIRS]
@@ -105,11 +114,27 @@ class TableView:
         }
         return dict(to_json(content))
 
+    def _graphs(self) -> list[NumberGraph | LevelGraph | PairGraph]:
+        """Return what columns and planes add, each where it was at first: no change moves what is being dragged."""
+        places = {_key(graph): k for k, graph in enumerate(self._first)}
+        graphs = sorted(model_graphs(self.model), key=lambda graph: places.get(_key(graph), len(places)))
+        return [self._sort_levels(graph) if isinstance(graph, LevelGraph) else graph for graph in graphs]
+
+    def _sort_levels(self, graph: LevelGraph) -> LevelGraph:
+        first = next((each for each in self._first if _key(each) == _key(graph)), graph)
+        assert isinstance(first, LevelGraph)
+        order = [graph.levels.index(level) for level in first.levels]
+        arrays = {"values": graph.values[order], "errors": graph.errors[order], "counts": graph.counts[order]}
+        return replace(graph, levels=first.levels, **arrays)
+
     def _plane_json(self, pair: PairGraph) -> dict[str, Any]:
         self._sign()
         names = [self.model.columns[int(side.inputs[0])] for side in (pair.first, pair.second)]
         if bool(pair.first.levels) != bool(pair.second.levels):
-            return {"columns": names, "chart": line_chart(pair)}
+            chart = line_chart(pair)
+            drawn = {series["name"] for series in chart["series"]}
+            left = [level for level in pair.first.levels or pair.second.levels if level not in drawn]
+            return {"columns": names, "chart": chart, "left_out": left[:MAX_NAMES]}
         if pair.name not in self._pictures:
             self._pictures[pair.name] = pair_picture(pair)
         return {"columns": names, "picture": self._pictures[pair.name]}
@@ -124,29 +149,43 @@ class TableView:
         if len(self._labels) >= self._limits.marks:
             raise RequestError(f"{self._limits.marks} changes are the limit of the studio; save the model and open it")
         options, label = _CHANGES[kind](self, request)
-        changed = self.model.edit(**options)
-        self._models.append(changed.model)
+        changed = replace(self.model, data=self._judges).edit(**options)
+        self._models.append(replace(changed.model, data=self._data))
         self._labels.append(label)
-        self._scores[len(self._labels)] = _after(changed.scores)
+        self._scores.append(_after(changed.scores))
 
     def undo(self) -> None:
         """Take back the last change."""
         if not self._labels:
             raise RequestError("there is no change to undo")
-        self._models.pop()
-        self._labels.pop()
+        for past in (self._models, self._labels, self._scores):
+            past.pop()
 
     def _move(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         name, k, output = self._knot(request)
         curve = self.model.curves[name]
         x = check_real(request.get("x"), "x", -1e300, 1e300)
-        y = check_real(request.get("y"), "y", -1e300, 1e300)
+        y = check_real(request.get("y"), "value", -1e300, 1e300)
         before = float(curve.knots[k])
-        values = curve.values[k].copy()
-        values[output] += (y - self._displayed(values)[output]) / (1.0 if self.model.classes is None else POINTS)
+        values = self._raise(curve.values[k], output, y - self._displayed(curve.values[k])[output])
         place = f"{before:.6g}" if x == before else f"{x:.6g} instead of {before:.6g}"
         label = f"{name}: {y:+.3g} at {place}"
         return {"move": {name: {before: (x, tuple(values))}}}, label
+
+    def _move_level(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+        column, level = (check_text(request.get(name), name, 1000) for name in ("column", "level"))
+        graphs = [graph for graph in self._graphs() if isinstance(graph, LevelGraph) and graph.column == column]
+        knots = _level_knots(self.model, column)
+        if not graphs or level not in knots or level not in graphs[0].levels:
+            raise RequestError(f"the model has no bar of {level!r} in {column!r}; reload the page")
+        output = check_integer(request.get("output", 0), "output", 0, len(graphs[0].outputs) - 1)
+        y = check_real(request.get("y"), "value", -1e300, 1e300)
+        name, knot = knots[level]
+        shown = float(graphs[0].values[graphs[0].levels.index(level), output])
+        before = self.model.curves[name](np.array([knot]))[0]
+        return {
+            "move": {name: {knot: (knot, tuple(self._raise(before, output, y - shown)))}}
+        }, f"{column}: {y:+.3g} for {level}"
 
     def _remove(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         name, k, _ = self._knot(request)
@@ -173,6 +212,16 @@ class TableView:
         knot = check_integer(request.get("knot"), "knot", 0, len(curve.knots) - 1)
         return name, knot, check_integer(request.get("output", 0), "output", 0, curve.values.shape[1] - 1)
 
+    def _raise(self, values: Floats, output: int, change: float) -> Floats:
+        """Return values of a curve (m,) that are drawn higher by a change for an output.
+
+        Several classes are drawn above their mean: that of the output rises more than it is drawn to.
+        """
+        raised = values.copy()
+        scale = 1.0 if self.model.classes is None else POINTS * (1 - 1 / len(values) if len(values) > 1 else 1.0)
+        raised[output] += change / scale
+        return raised
+
     def _displayed(self, values: Floats) -> Floats:
         """Return values of a curve (m,) as they are drawn: with classes as points, of several above their mean."""
         if self.model.classes is None:
@@ -180,32 +229,41 @@ class TableView:
         return POINTS * (values if len(values) == 1 else values - values.mean())
 
     def _effect_json(self) -> dict[str, Any]:
-        """Return what all changes do together: scores before and after, rows that are decided otherwise."""
+        """Return what all changes do together: scores before and after, rows that are decided otherwise.
+
+        The test rows only have scores: which of them a change mends is not told.
+        """
         first, last, problem = self._models[0], self.model, self.model.problem
+        counts = _count_rows(self._judges)
         scores = [
-            {"part": part, "before": before, "after": self._scores[len(self._labels)].get(part)}
-            for part, before in self._scores[0].items()
-        ]
-        moved = np.abs(last.outputs(problem.X) - first.outputs(problem.X)).max(axis=1)
-        effect: dict[str, Any] = {"scores": scores, "rows": len(problem.X), "flips": None, "examples": []}
-        if first.classes is None:
-            return effect | {
-                "moved": int((moved > 1e-9 * max(1.0, np.ptp(problem.y))).sum()),
-                "most": float(moved.max()),
+            {
+                "part": part,
+                "rows": counts.get(part),
+                "before": self._scores[0][part],
+                "after": self._scores[-1].get(part),
             }
-        before, after = (each.classes_of(problem.X) for each in (first, last))
-        rows = np.flatnonzero(before != after)
+            for part in _PARTS.values()
+            if part in self._scores[0]
+        ]
+        rows = np.setdiff1d(np.arange(len(problem.X)), self._judges.test)
+        X, y = problem.X[rows], problem.y[rows]
+        effect: dict[str, Any] = {"scores": scores, "rows": len(rows), "flips": None, "examples": []}
+        if first.classes is None:
+            moved = np.abs(last.outputs(X) - first.outputs(X)).max(axis=1)
+            return effect | {"moved": int((moved > 1e-9 * max(1.0, np.ptp(y))).sum()), "most": float(moved.max())}
+        before, after = (each.classes_of(X) for each in (first, last))
+        changed = np.flatnonzero(before != after)
         examples = [
             {
-                "row": int(row if problem.rows is None else problem.rows[row]),
-                "before": first.classes[before[row]],
-                "after": first.classes[after[row]],
-                "truth": first.classes[int(problem.y[row])],
+                "row": int(rows[k] if problem.rows is None else problem.rows[rows[k]]),
+                "before": first.classes[before[k]],
+                "after": first.classes[after[k]],
+                "truth": first.classes[int(y[k])],
             }
-            for row in rows[:MAX_ROWS]
+            for k in changed[:MAX_ROWS].tolist()
         ]
-        right = int((after[rows] == problem.y[rows]).sum()), int((before[rows] == problem.y[rows]).sum())
-        return effect | {"flips": len(rows), "righted": right[0], "wronged": right[1], "examples": examples}
+        right = int((after == y)[changed].sum()), int((before == y)[changed].sum())
+        return effect | {"flips": len(changed), "righted": right[0], "wronged": right[1], "examples": examples}
 
     # -- files --------------------------------------------------------------------------------------------------------
 
@@ -221,18 +279,55 @@ class TableView:
             return Export(f"{stem}{suffix}", media, make(self.model, folder, stem))
 
 
+def _key(graph: NumberGraph | LevelGraph | PairGraph) -> tuple[bool, str]:
+    return isinstance(graph, PairGraph), graph.name
+
+
 def _curve_json(graph: NumberGraph | LevelGraph, chart: dict[str, Any]) -> dict[str, Any]:
-    knots = graph.input if isinstance(graph, NumberGraph) else ""
-    return {"column": graph.column, "input": knots, "outputs": list(graph.outputs), "size": graph.size, "chart": chart}
+    content = {"column": graph.column, "outputs": list(graph.outputs), "size": graph.size, "chart": chart}
+    if isinstance(graph, NumberGraph):
+        return content | {"input": graph.input}
+    by_label = {f"{level} ({count:,})": level for level, count in zip(graph.levels, graph.counts, strict=True)}
+    levels = [by_label[bar["name"]] for bar in chart["levels"]]
+    left = [level for level in graph.levels if level not in levels]
+    return content | {"input": "", "levels": levels, "left_out": left[:MAX_NAMES]}
 
 
-def _scores(model: TableModel) -> dict[str, float]:
-    return _after(model.edit().scores)
+def _level_knots(model: TableModel, column: str) -> dict[str, tuple[str, float]]:
+    """Return the values of a category or yes/no column, by name: the input and the knot where each has its value."""
+    term = next((term for term in model.terms().columns if term.column.name == column), None)
+    if term is None:
+        return {}
+    if term.column.is_category:
+        return {term.level_name(feature): (feature.name, 1.0) for feature in term.features}
+    no, yes = term.column.kind.words or ("0", "1")
+    name = term.features[0].name
+    missing = {} if term.indicator is None else {"missing": (model.features[term.indicator], 1.0)}
+    return {yes: (name, 1.0), no: (name, 0.0)} | missing
+
+
+#: By the name in a model's scores: what the studio calls a part of the rows, in the order of the page.
+_PARTS = {"validation": "held-out", "train": "train", "test": "test", "test_rmse": "test_rmse"}
+
+
+def split_judges(data: TableSplit) -> TableSplit:
+    """Return the split with half of the rows that no model was fitted to as validation rows, which judge changes.
+
+    A test counts once. The rows are dealt in the order of the target, so that both halves are alike.
+    """
+    train, validation, test = data.parts
+    order = test[np.argsort(data.rows.y[test, 0], kind="stable")]
+    fitted = np.sort(np.concatenate([train, validation]))
+    return replace(data, parts=(fitted, np.sort(order[::2]), np.sort(order[1::2])))
+
+
+def _count_rows(data: TableSplit) -> dict[str, int]:
+    return {"held-out": len(data.validation), "train": len(data.train), "test": len(data.test)}
 
 
 def _after(scores: Any) -> dict[str, float]:
     """Return the scores after a change on each part of the rows, except those that are not a number."""
-    return {str(part): float(value) for part, value in scores["after"].items() if np.isfinite(value)}
+    return {_PARTS[str(part)]: float(value) for part, value in scores["after"].items() if np.isfinite(value)}
 
 
 def _zip_model(model: TableModel, folder: Path, stem: str) -> bytes:
@@ -257,6 +352,7 @@ def _to_report(model: TableModel, folder: Path, stem: str) -> bytes:
 
 _CHANGES: Mapping[str, Callable[[TableView, Mapping[str, Any]], tuple[dict[str, Any], str]]] = {
     "move": TableView._move,
+    "level": TableView._move_level,
     "remove": TableView._remove,
     "flatten": TableView._flatten,
     "forbid": TableView._forbid,

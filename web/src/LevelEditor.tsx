@@ -1,0 +1,69 @@
+/** The bars of a category with their ends as handles: drag one, or move it by the arrow keys. */
+
+import { useState } from "preact/hooks";
+import { classColor } from "./colors";
+import { useDrag } from "./drag";
+import { roundStep, roundTo } from "./knots";
+import { Levels } from "./Levels";
+import { ask, dark, number } from "./state";
+import type { ColumnCurve, LevelsData } from "./types";
+
+/** How far bars can be dragged, in lengths of the longest. */
+const ROOM = 1.3;
+
+type Held = { row: number; output: number; y: number };
+
+export function LevelEditor({ column, outputs, levels = [], chart }: ColumnCurve & { chart: LevelsData }) {
+  const several = outputs.length > 1;
+  const label = ({ row, output, y }: Held) => `${levels[row]}${several ? `, ${outputs[output]}` : ""}: ${number(y)}`;
+  const { held, take, move, release, cancel } = useDrag<Held>(chart, label);
+  const [picked, pick] = useState<{ row: number; output: number } | null>(null);
+  const limit = ROOM * chart.limit, step = roundStep(2 * limit);
+  const value = (row: number, output: number) => (held?.row === row && held.output === output ? held.y : chart.levels[row].values[output]);
+  const bars = chart.levels.map((bar, row) =>
+    held?.row !== row ? bar : { ...bar, error: undefined, text: several ? "" : number(held.y), values: bar.values.map((_, output) => value(row, output)) });
+
+  const send = ({ row, output, y }: Held) => {
+    const moved = y !== chart.levels[row].values[output];
+    if (moved) ask({ do: "edit", change: "level", column, level: levels[row], output, y }, "Changing the model…", "table");
+    return moved;
+  };
+  const at = (event: PointerEvent, row: number, output: number): Held => {
+    const { left, width } = (event.currentTarget as Element).parentElement!.getBoundingClientRect();
+    const share = Math.max(0, Math.min(1, (event.clientX - left) / (width || 1)));
+    return { row, output, y: roundTo((2 * share - 1) * limit, step) };
+  };
+  const press = (event: KeyboardEvent, row: number, output: number) => {
+    const right = ({ ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 } as Record<string, number>)[event.key];
+    if (!right) return;
+    event.preventDefault();
+    send({ row, output, y: roundTo(value(row, output) + right * 5 * step, step) });
+  };
+  const handle = (row: number, output: number, left: string) => (
+    <div
+      key={`grip${output}`}
+      class={`grip${several ? " dot" : ""}${picked?.row === row && picked.output === output ? " picked" : ""}`}
+      style={several ? { left, background: classColor(output, dark.value) } : { left }}
+      tabIndex={0} role="slider" aria-orientation="horizontal"
+      aria-label={`${column}, ${levels[row]}${several ? `, ${outputs[output]}` : ""}`}
+      aria-valuenow={value(row, output)} aria-valuemin={-limit} aria-valuemax={limit}
+      onPointerDown={(event) => {
+        event.currentTarget.setPointerCapture(event.pointerId);
+        pick({ row, output });
+        take({ row, output, y: chart.levels[row].values[output] });
+      }}
+      onPointerMove={(event) => move(() => at(event, row, output))}
+      onPointerUp={() => release(send)}
+      onPointerCancel={cancel}
+      onKeyDown={(event) => press(event, row, output)}
+      onFocus={() => pick({ row, output })}
+    />
+  );
+  const shown = held ?? (picked && chart.levels[picked.row] ? { ...picked, y: value(picked.row, picked.output) } : null);
+  return (
+    <div class="editor">
+      <Levels {...chart} title="" levels={bars} limit={limit}>{handle}</Levels>
+      <p class="quiet knot-tools">{shown ? label(shown) : `Drag ${several ? "a dot" : "the end of a bar"} to change its value.`}</p>
+    </div>
+  );
+}
