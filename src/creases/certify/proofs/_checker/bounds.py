@@ -55,7 +55,8 @@ class Bounds:
         """Compute bounds over a node, none of them wider than its parent's."""
         bounds = cls(machine, node, exact, parent=parent)
         low, high = node.box(exact)
-        is_apart = node.ball is not None and node.ball.is_apart(node.low, node.high)
+        has_new_box = parent is None or node.low is not parent.node.low or node.high is not parent.node.high
+        is_apart = has_new_box and node.ball is not None and node.ball.is_apart(node.low, node.high)
         bounds.is_empty = is_apart or bool((low > high).any()) or (parent is not None and parent.is_empty)
         bounds._add_value(low, high)
         for i, step in enumerate(machine.steps):
