@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
 
 from creases._typing import Floats
 from creases.certify._boxes.chain import Stage
@@ -18,8 +19,9 @@ def exact_outputs(stages: Sequence[Stage], x: Floats) -> list[Fraction]:
     """Return the outputs (m,) at a point (n,) in real arithmetic."""
     values, bits = _integers(x)
     for stage in stages:
-        rows, columns = np.nonzero(stage.W)
-        W, more = _integers(stage.W[rows, columns])
+        sparse = coo_array(stage.W)
+        rows, columns = sparse.row, sparse.col
+        W, more = _integers(sparse.data)
         b, own = _integers(stage.b)
         bits += more
         if bits < own:

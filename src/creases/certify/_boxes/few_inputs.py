@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from creases._typing import Bools, Floats, Ints
-from creases.certify._boxes.chain import Stage
+from creases.certify._boxes.chain import Stage, merge_mirrors
 from creases.certify._boxes.search import Answer, CaseLike, TreeLog, is_inside
 from creases.certify.propagation._rounding import UNDERFLOW, UNIT, gamma
 
@@ -114,6 +114,7 @@ class _Search:
         cases: Sequence[CaseLike],
         keep_tree: bool,
     ) -> None:
+        stages = stages if keep_tree else merge_mirrors(stages)  # a proof is about the network as it is
         self.stages, self.cases = stages, cases
         self.parts = [_Part.of(stage.W) for stage in stages]
         self.is_bent = [bool((stage.leak != 1).any()) for stage in stages]
@@ -172,6 +173,7 @@ class _Search:
         above, below = rows.above + shift.above, rows.below + shift.below  # (rows, p, n + 1)
         error = gamma(above.shape[2] + 4) * (np.abs(rows.above) + np.abs(shift.above)).sum(axis=2)
         upper = above[:, :, -1] + np.abs(above[:, :, :-1]).sum(axis=2) + error + UNDERFLOW
+        middle = above[:, :, -1] + below[:, :, -1]
         still, by = is_open.copy(), np.zeros(len(boxes), np.int64)
         for case, (start, end) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
             row = start + upper[start:end].argmin(axis=0)
@@ -181,8 +183,8 @@ class _Search:
                 for i in np.flatnonzero(closed):
                     self.trees.rows[case][int(nodes[i])] = int(row[i])
             outputs = min(start + len(self.cases[case].b), end - 1)  # rows of inputs alone never close at their limit
-            worst = outputs + upper[outputs:end].argmin(axis=0)
-            by = np.where(still[:, case], worst, by)
+            lowest = outputs + middle[outputs:end].argmin(axis=0)  # that which may be negative over the whole box
+            by = np.where(still[:, case], lowest, by)
         index = np.arange(len(boxes))
         slope, spread = above[by, index, :-1], np.abs(above - below)[by, index, :-1]
         violation = self._violation(boxes, slope, np.asarray(still.any(axis=1)))
