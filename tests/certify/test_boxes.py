@@ -17,8 +17,7 @@ import creases
 from creases.certify._boxes import few_inputs
 from creases.certify._boxes import search as search_module
 from creases.certify._boxes.chain import read_chain, read_stages
-from creases.certify._boxes.exact import exact_outputs
-from creases.certify._boxes.search import is_inside, search_cases
+from creases.certify._boxes.search import exact_outputs, is_inside, search_cases
 from creases.certify.proofs import check_proof
 from creases.certify.properties import Case, Property, _case_search, verify
 from creases.network import Network
