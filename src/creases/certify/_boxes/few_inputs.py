@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -108,6 +109,24 @@ def search_part(
     return _Search(stages, cases, keep_tree).run(nodes, until, SMALL_SHARE if is_small else SHARE)
 
 
+@lru_cache(maxsize=1)
+def _prepare(
+    stages: tuple[Stage, ...], keep_tree: bool
+) -> tuple[Sequence[Stage], list[_Part], list[bool], dict[int, _Fold]]:
+    """Return stages that are searched, their linear parts, which have bends, and which are bounded with the next one.
+
+    A proof is about stages as they are, each bounded for itself. Parts of a search in turn ask for the same.
+    """
+    chosen = stages if keep_tree else merge_mirrors(stages)
+    is_bent = [bool((stage.leak != 1).any()) for stage in chosen]
+    folds = {
+        k: _Fold(*pair)
+        for k, pair in enumerate(pairwise(chosen))
+        if not keep_tree and is_bent[k] and not is_bent[k + 1] and _Fold.is_small(*pair)
+    }
+    return chosen, [_Part.of(stage.W) for stage in chosen], is_bent, folds
+
+
 class _Search:
     def __init__(
         self,
@@ -115,15 +134,8 @@ class _Search:
         cases: Sequence[CaseLike],
         keep_tree: bool,
     ) -> None:
-        stages = stages if keep_tree else merge_mirrors(stages)  # a proof is about the network as it is
-        self.stages, self.cases = stages, cases
-        self.parts = [_Part.of(stage.W) for stage in stages]
-        self.is_bent = [bool((stage.leak != 1).any()) for stage in stages]
-        self.folds = {
-            k: _Fold(*pair)
-            for k, pair in enumerate(pairwise(stages))
-            if not keep_tree and self.is_bent[k] and not self.is_bent[k + 1] and _Fold.is_small(*pair)
-        }
+        self.cases = cases
+        self.stages, self.parts, self.is_bent, self.folds = _prepare(tuple(stages), keep_tree)
         m = len(stages[-1].b)
         C = np.vstack([part for case in cases for part in (np.zeros((len(case.b), m)), -case.C)])
         self.D = np.vstack([part for case in cases for part in (-case.A, -case.D)]) + 0.0
@@ -132,7 +144,7 @@ class _Search:
         self.starts = np.cumsum([0, *(len(case.b) + len(case.d) for case in cases)])
         self.margin = 1e-9 * (1 + float(np.abs(self.e).max(initial=0.0))) if keep_tree else 0.0
         self.trees, self.keep_tree = TreeLog(len(cases)), keep_tree
-        numbers = sum(len(stage.b) for stage in stages) * (stages[0].W.shape[1] + 1)
+        numbers = sum(len(stage.b) for stage in self.stages) * (stages[0].W.shape[1] + 1)
         self.batch = int(np.clip(BATCH_SIZE // max(1, numbers), 1, MAX_BATCH))
         self.checks, self.done = 0, 0
 
