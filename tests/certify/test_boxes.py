@@ -17,8 +17,7 @@ import creases
 from creases.certify._boxes import few_inputs
 from creases.certify._boxes import search as search_module
 from creases.certify._boxes.chain import read_chain, read_stages
-from creases.certify._boxes.exact import exact_outputs
-from creases.certify._boxes.search import is_inside, search_cases
+from creases.certify._boxes.search import exact_outputs, is_inside, search_cases
 from creases.certify.proofs import check_proof
 from creases.certify.properties import Case, Property, _case_search, verify
 from creases.network import Network
@@ -148,13 +147,48 @@ def test_bounds_carried_forwards_contain_all_values_at_any_scale() -> None:
         center = scale * rng.normal(size=(8, 2))
         for width in (1e-16, 1e-3, 1.0):
             boxes = np.stack([center - width * scale, center + width * scale], axis=2)
-            x = few_inputs._box_functions(boxes)
-            for stage, part in zip(search.stages, search.parts, strict=True):
-                x = few_inputs._bend(part.apply(x, stage.b), stage.leak)
+            x = search._carry(few_inputs._box_functions(boxes))
             for box, below, above in zip(boxes, x.below[0], x.above[0], strict=True):
                 low, high = below[-1] - np.abs(below[:-1]).sum(), above[-1] + np.abs(above[:-1]).sum()
                 for point in (box[:, 0], box[:, 1], rng.uniform(*box.T)):
                     assert Fraction(low) <= exact_value(net, point) <= Fraction(high)
+
+
+def test_bounds_of_lattices_contain_their_values_and_mirrors_change_no_value() -> None:
+    rng = np.random.default_rng(0)
+    for size, n in ((1, 1), (2, 2)):
+        net = lattice(rng, size, n)
+        stages = read_stages(net)
+        assert stages is not None
+        search = few_inputs._Search(stages, [limit_case(np.array([[-1.0, 1.0]] * n), 0.0)], False)
+        units, left = (sum(int((stage.leak != 1).sum()) for stage in each) for each in (stages, search.stages))
+        assert left == units // 4  # one for each smallest or largest of two
+        assert search.folds
+        for width in (1e-12, 0.1, 1.0):
+            center = rng.normal(size=(16, n))
+            boxes = np.stack([center - width, center + width], axis=2)
+            x = search._carry(few_inputs._box_functions(boxes))
+            for box, below, above in zip(boxes, x.below[0], x.above[0], strict=True):
+                low, high = below[-1] - np.abs(below[:-1]).sum(), above[-1] + np.abs(above[:-1]).sum()
+                for point in (box[:, 0], box[:, 1], rng.uniform(*box.T)):
+                    value = exact_value(net, point)
+                    assert exact_outputs(search.stages, point) == [value]
+                    assert Fraction(low) <= value <= Fraction(high)
+
+
+def test_boxes_that_satisfy_one_row_of_a_case_are_split_for_another() -> None:
+    # x0 >= 1/2 and |x1| >= 3/2: the first row is true of half the box, the second of none of it
+    net = creases.read(
+        [(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.zeros(3)), ([[1, 0, 0], [0, 1, 1]], np.zeros(2))]
+    ).to(torch.float64)
+    box, none = np.array([[0.0, 1.0], [-1.0, 1.0]]), np.zeros((0, 2))
+    case = Case(box, none, np.zeros(0), -np.eye(2), np.zeros((2, 2)), np.array([-0.5, -1.01]))
+    chain, stages = read_chain(net), read_stages(net)
+    assert chain is not None
+    assert stages is not None
+    for answer in (search_cases(chain, [case], np.inf), few_inputs.search_cases(stages, [case], np.inf)):
+        assert answer.is_open == [False]
+        assert answer.boxes < 20
 
 
 def test_exact_outputs_are_those_of_fractions() -> None:

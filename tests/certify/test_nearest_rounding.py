@@ -15,7 +15,7 @@ from torch import nn
 import creases
 from creases.certify import nearest
 from creases.certify._exact import exact_outputs
-from creases.certify._nearest.exact import distance_above, exact_margin
+from creases.certify._nearest.best import distance_above, exact_margin
 from creases.certify._nearest.layers import read_layers
 from creases.certify._nearest.projection import project
 from creases.certify._nearest.rounding import Rounding

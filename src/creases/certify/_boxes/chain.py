@@ -7,26 +7,32 @@ weights are those of the network, and the real function is the same.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from creases._program import Step
-from creases._typing import Floats
+from creases._typing import Floats, Ints
 from creases.network import Network
 
-#: The most weights of all stages, with their padding.
-MAX_WEIGHTS = 2**24
+#: The most weights of all stages, with their padding; and the most entries of one matrix.
+MAX_WEIGHTS, MAX_ENTRIES = 2**24, 2**26
+
+#: Matrices of more entries are sparse.
+DENSE_ENTRIES = 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
     """Entries ``h = z`` where ``z > 0``, else ``leak z``, with ``z = W h' + b`` of the stage before."""
 
-    W: Floats  #: (m, n)
+    W: Any  #: (m, n) an array, sparse if it is large
     b: Floats  #: (m,)
     leak: Floats  #: (m,); 1: affine
 
@@ -69,6 +75,59 @@ def pad_stages(stages: list[Stage]) -> Chain | None:
     return Chain(tuple(stages), np.array(widths), W, b, leak)
 
 
+def merge_mirrors(stages: Sequence[Stage]) -> list[Stage]:
+    """Return stages of the same function without ``relu(-z)`` where there is ``relu(z)``: it is ``relu(z) - z``.
+
+    Lattices of linear functions are made of such pairs, ``max(a, b) = (a + b) / 2 + |a - b| / 2``. Bounded each for
+    itself they lose that ``relu(z) - relu(-z)`` is z. Weights must be so short that no product is rounded.
+    """
+    merged = list(stages)
+    for k in range(len(merged) - 1):
+        stage, after = merged[k], merged[k + 1]
+        if (stage.leak != 0).any():
+            continue
+        kept, mirrors = _mirror_pairs(stage)
+        W, V = csr_array(stage.W), csr_array(after.W)
+        out, short = V[:, mirrors], W[kept]
+        if not len(kept) or not all(map(_is_short, (V.data, short.data, stage.b[kept]))):
+            continue
+        V = V.tolil()
+        V[:, kept] = V[:, kept] + out
+        V[:, mirrors] = 0
+        V = V.tocsr()
+        bent = np.flatnonzero(np.abs(V).sum(axis=0) > 0)
+        n = W.shape[1]
+        rows = csr_array(vstack([W[bent], eye_array(n)]))
+        b, leak = np.append(stage.b[bent], np.zeros(n)), np.append(np.zeros(len(bent)), np.ones(n))
+        merged[k] = Stage(rows, b, leak)
+        more = csr_array(hstack([V[:, bent], -(out @ short)]))
+        merged[k + 1] = Stage(more, after.b - out @ stage.b[kept], after.leak)
+    return merged
+
+
+def _mirror_pairs(stage: Stage) -> tuple[Ints, Ints]:
+    """Return units, and for each the one that what enters it is the negative of."""
+    W = csr_array(stage.W)
+    W.sort_indices()
+    waiting: dict[tuple[bytes, bytes], int] = {}
+    kept, mirrors = [], []
+    for i, constant in enumerate(stage.b.tolist()):
+        part = slice(W.indptr[i], W.indptr[i + 1])
+        columns, weights = W.indices[part].tobytes(), np.append(W.data[part], constant) + 0.0
+        other = waiting.pop((columns, weights.tobytes()), None)
+        if other is None:
+            waiting[columns, (0.0 - weights).tobytes()] = i
+        else:
+            kept.append(other)
+            mirrors.append(i)
+    return np.array(kept, np.int64), np.array(mirrors, np.int64)
+
+
+def _is_short(values: Floats) -> bool:
+    """Whether sums of up to a million products of two such numbers are exact."""
+    return bool((np.abs(values) <= 2.0**6).all() and (values * 2.0**10 == np.round(values * 2.0**10)).all())
+
+
 #: Operations whose matrices have weights of the network, 0 and 1 as their entries.
 _OPERATIONS = ("linear", "conv", "scale", "add", "matmul", "reshape", "permute", "gather", "concat", "pad", "relu")
 
@@ -78,7 +137,7 @@ def read_stages(net: Network) -> list[Stage] | None:
 
     A value that only a later stage needs is carried through the stages in between.
     """
-    if any(step.op not in _OPERATIONS for step in net.steps) or sum(net.sizes) ** 2 > MAX_WEIGHTS:
+    if any(step.op not in _OPERATIONS for step in net.steps) or _largest_matrix(net) > MAX_ENTRIES:
         return None
     parts = _read_parts(net)
     last = [max((other.level for other in parts if k in other.W), default=0) for k in range(len(parts))]
@@ -91,7 +150,7 @@ def read_stages(net: Network) -> list[Stage] | None:
         rows = [_block_row(parts, k, state) for k in new] + [_block_row(parts, k, state, carry=True) for k in carried]
         b = [parts[k].b for k in new] + [np.zeros(len(parts[k].b)) for k in carried]
         leak = [parts[k].leak for k in new] + [np.ones(len(parts[k].b)) for k in carried]
-        stages.append(Stage(np.concatenate(rows), np.concatenate(b), np.concatenate(leak)))
+        stages.append(Stage(_join(rows, 0), np.concatenate(b), np.concatenate(leak)))
         state = [*new, *carried]
     return stages or None
 
@@ -101,7 +160,7 @@ class _Part:
     """A part of a stage: entries ``h = z`` where ``z > 0``, else ``leak z``, with ``z`` affine in parts before it."""
 
     level: int  #: of its stage; 0 for the input
-    W: dict[int, Floats]  #: by the number of the other part
+    W: dict[int, Any]  #: by the number of the other part
     b: Floats  #: (m,)
     leak: Floats  #: (m,)
     has_offset: bool = False
@@ -129,7 +188,7 @@ def _read_parts(net: Network) -> list[_Part]:
         elif step.op == "add" and step.options["signs"] == [1] and can_extend and not parts[k].has_offset:
             parts[k].b, parts[k].has_offset = _offset(step), True
         else:
-            W: dict[int, Floats] = {}
+            W: dict[int, Any] = {}
             for source, matrix in zip(sources, _matrices(step, net), strict=True):
                 W[source] = W[source] + matrix if source in W else matrix
             level = 1 + max(parts[source].level for source in sources)
@@ -142,9 +201,30 @@ def _read_parts(net: Network) -> list[_Part]:
     return parts
 
 
-def _matrices(step: Step, net: Network) -> list[Floats]:
+def _largest_matrix(net: Network) -> int:
+    """Return the most entries of a matrix of a step, or of what it is computed with."""
+    most = 0
+    for step in net.steps:
+        if step.op != "relu":
+            sizes = [prod(_shape(net, value)) for value in step.inputs]
+            most = max(most, *(n * (prod(step.shape) if _is_plain(step) else max(n, prod(step.shape))) for n in sizes))
+    return most
+
+
+def _shape(net: Network, value: int) -> tuple[int, ...]:
+    return net.input_shape if value == 0 else net.steps[value - 1].shape
+
+
+def _is_plain(step: Step) -> bool:
+    """Whether the matrix of a step is its weight."""
+    return step.op == "linear" and len(step.shape) == 1
+
+
+def _matrices(step: Step, net: Network) -> list[Any]:
     """Return the matrix of an affine step for each of its inputs, flattened."""
-    shapes = [net.input_shape if value == 0 else net.steps[value - 1].shape for value in step.inputs]
+    if _is_plain(step):
+        return [_thin(step.tensors["weight"].double().numpy())]
+    shapes = [_shape(net, value) for value in step.inputs]
     found = []
     for k, shape in enumerate(shapes):
         n = prod(shape)
@@ -153,8 +233,13 @@ def _matrices(step: Step, net: Network) -> list[Floats]:
             for j, other in enumerate(shapes)
         ]
         with torch.no_grad():
-            found.append(np.ascontiguousarray(step.linear(units).reshape(n, -1).numpy().T))
+            found.append(_thin(np.ascontiguousarray(step.linear(units).reshape(n, -1).numpy().T)))
     return found
+
+
+def _thin(W: Floats) -> Any:
+    """Return a matrix, sparse if it is large."""
+    return W if W.size <= DENSE_ENTRIES else csr_array(W)
 
 
 def _offset(step: Step) -> Floats:
@@ -163,7 +248,7 @@ def _offset(step: Step) -> Floats:
     return step.offset.double().expand(step.shape).reshape(-1).numpy().copy()
 
 
-def _block_row(parts: list[_Part], k: int, state: list[int], *, carry: bool = False) -> Floats:
+def _block_row(parts: list[_Part], k: int, state: list[int], *, carry: bool = False) -> Any:
     """Return the rows of a stage that compute a part, or carry it, from the parts of the stage before."""
     m = len(parts[k].b)
     blocks = []
@@ -173,4 +258,13 @@ def _block_row(parts: list[_Part], k: int, state: list[int], *, carry: bool = Fa
             blocks.append(np.eye(m) if source == k else np.zeros((m, size)))
         else:
             blocks.append(parts[k].W.get(source, np.zeros((m, size))))
-    return np.concatenate(blocks, axis=1)
+    return _join(blocks, 1)
+
+
+def _join(blocks: list[Any], axis: int) -> Any:
+    """Return matrices below or beside each other, sparse if one is."""
+    if len(blocks) == 1:
+        return blocks[0]
+    if all(isinstance(block, np.ndarray) for block in blocks):
+        return np.concatenate(blocks, axis=axis)
+    return csr_array(vstack(blocks) if axis == 0 else hstack(blocks))

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from creases._typing import Bools, Floats, Ints
-from creases.certify._boxes.chain import Stage
+from creases.certify._boxes.chain import Stage, merge_mirrors
 from creases.certify._boxes.search import Answer, CaseLike, TreeLog, is_inside
 from creases.certify.propagation._intervals import UNDERFLOW, UNIT, gamma
 
@@ -107,6 +109,24 @@ def search_part(
     return _Search(stages, cases, keep_tree).run(nodes, until, SMALL_SHARE if is_small else SHARE)
 
 
+@lru_cache(maxsize=1)
+def _prepare(
+    stages: tuple[Stage, ...], keep_tree: bool
+) -> tuple[Sequence[Stage], list[_Part], list[bool], dict[int, _Fold]]:
+    """Return stages that are searched, their linear parts, which have bends, and which are bounded with the next one.
+
+    A proof is about stages as they are, each bounded for itself. Parts of a search in turn ask for the same.
+    """
+    chosen = stages if keep_tree else merge_mirrors(stages)
+    is_bent = [bool((stage.leak != 1).any()) for stage in chosen]
+    folds = {
+        k: _Fold(*pair)
+        for k, pair in enumerate(pairwise(chosen))
+        if not keep_tree and is_bent[k] and not is_bent[k + 1] and _Fold.is_small(*pair)
+    }
+    return chosen, [_Part.of(stage.W) for stage in chosen], is_bent, folds
+
+
 class _Search:
     def __init__(
         self,
@@ -114,9 +134,8 @@ class _Search:
         cases: Sequence[CaseLike],
         keep_tree: bool,
     ) -> None:
-        self.stages, self.cases = stages, cases
-        self.parts = [_Part.of(stage.W) for stage in stages]
-        self.is_bent = [bool((stage.leak != 1).any()) for stage in stages]
+        self.cases = cases
+        self.stages, self.parts, self.is_bent, self.folds = _prepare(tuple(stages), keep_tree)
         m = len(stages[-1].b)
         C = np.vstack([part for case in cases for part in (np.zeros((len(case.b), m)), -case.C)])
         self.D = np.vstack([part for case in cases for part in (-case.A, -case.D)]) + 0.0
@@ -125,7 +144,7 @@ class _Search:
         self.starts = np.cumsum([0, *(len(case.b) + len(case.d) for case in cases)])
         self.margin = 1e-9 * (1 + float(np.abs(self.e).max(initial=0.0))) if keep_tree else 0.0
         self.trees, self.keep_tree = TreeLog(len(cases)), keep_tree
-        numbers = sum(len(stage.b) for stage in stages) * (stages[0].W.shape[1] + 1)
+        numbers = sum(len(stage.b) for stage in self.stages) * (stages[0].W.shape[1] + 1)
         self.batch = int(np.clip(BATCH_SIZE // max(1, numbers), 1, MAX_BATCH))
         self.checks, self.done = 0, 0
 
@@ -161,17 +180,26 @@ class _Search:
         box = np.ascontiguousarray(self.cases[0].box, np.float64)
         return Boxes(box[None], np.ones((1, len(self.cases)), bool), np.zeros(1, np.int64))
 
+    def _carry(self, x: _Affine) -> _Affine:
+        """Return the outputs as functions of u, given the inputs."""
+        k = 0
+        while k < len(self.stages):
+            if k in self.folds:
+                x, k = self.folds[k].apply(x), k + 2
+                continue
+            x = self.parts[k].apply(x, self.stages[k].b)
+            x, k = _bend(x, self.stages[k].leak) if self.is_bent[k] else x, k + 1
+        return x
+
     def _bound(self, boxes: Floats, is_open: Bools, nodes: Ints) -> tuple[Bools, Ints, Floats | None]:
         """Return which cases (p, cases) are open in boxes (p, n, 2), the inputs to split (p,), and a violation."""
         inputs = _box_functions(boxes)
-        x = inputs
-        for stage, part, bent in zip(self.stages, self.parts, self.is_bent, strict=True):
-            x = part.apply(x, stage.b)
-            x = _bend(x, stage.leak) if bent else x
+        x = self._carry(inputs)
         rows, shift = self.rows.apply(x, self.e), self.of_inputs.apply(inputs, np.zeros(len(self.e)))
         above, below = rows.above + shift.above, rows.below + shift.below  # (rows, p, n + 1)
         error = gamma(above.shape[2] + 4) * (np.abs(rows.above) + np.abs(shift.above)).sum(axis=2)
         upper = above[:, :, -1] + np.abs(above[:, :, :-1]).sum(axis=2) + error + UNDERFLOW
+        middle = above[:, :, -1] + below[:, :, -1]
         still, by = is_open.copy(), np.zeros(len(boxes), np.int64)
         for case, (start, end) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
             row = start + upper[start:end].argmin(axis=0)
@@ -181,8 +209,8 @@ class _Search:
                 for i in np.flatnonzero(closed):
                     self.trees.rows[case][int(nodes[i])] = int(row[i])
             outputs = min(start + len(self.cases[case].b), end - 1)  # rows of inputs alone never close at their limit
-            worst = outputs + upper[outputs:end].argmin(axis=0)
-            by = np.where(still[:, case], worst, by)
+            lowest = outputs + middle[outputs:end].argmin(axis=0)  # that which may be negative over the whole box
+            by = np.where(still[:, case], lowest, by)
         index = np.arange(len(boxes))
         slope, spread = above[by, index, :-1], np.abs(above - below)[by, index, :-1]
         violation = self._violation(boxes, slope, np.asarray(still.any(axis=1)))
@@ -222,12 +250,20 @@ def _box_functions(boxes: Floats) -> _Affine:
     return _Affine(x, x)
 
 
-def _bend(z: _Affine, leak: Floats) -> _Affine:
-    """Return what leaves units (m, p, n + 1): a chord above and a line through 0 below where the side is not known."""
-    size = np.abs(z.above).sum(axis=2), np.abs(z.below).sum(axis=2)  # (m, p)
+class _Lines(NamedTuple):
+    """Lines around units in boxes (m, p): ``below z <= h <= above z + over``."""
+
+    below: Floats
+    above: Floats
+    over: Floats
+    is_on: Bools
+
+
+def _lines(z: _Affine, leak: Floats) -> _Lines:
+    """Return a chord above and a line through 0 below units (m, p, n + 1) whose side is not known, else their own."""
     slack = gamma(z.above.shape[2] + 2)
-    high = z.above[:, :, -1] + np.abs(z.above[:, :, :-1]).sum(axis=2) + slack * size[0]
-    low = z.below[:, :, -1] - np.abs(z.below[:, :, :-1]).sum(axis=2) - slack * size[1]
+    high = z.above[:, :, -1] + np.abs(z.above[:, :, :-1]).sum(axis=2) + slack * np.abs(z.above).sum(axis=2)
+    low = z.below[:, :, -1] - np.abs(z.below[:, :, :-1]).sum(axis=2) - slack * np.abs(z.below).sum(axis=2)
     a = leak[:, None]
     is_on = (low >= 0) | (a == 1)
     is_open = ~is_on & (high > 0)
@@ -236,11 +272,72 @@ def _bend(z: _Affine, leak: Floats) -> _Affine:
     over = np.where(is_open, np.maximum((a - chord) * low, (1.0 - chord) * high), 0.0)
     over = np.where(is_open, over * (1 + 16 * UNIT) + UNDERFLOW, 0.0)
     tangent = np.where(is_open, np.where(101.0 * high >= -100.0 * low, 1.0, a), chord)
-    above, below = z.above * chord[:, :, None], z.below * tangent[:, :, None]
-    rounds = ~is_on & (chord != 0.0)  # else products are exact
-    above[:, :, -1] += over + rounds * (4 * UNIT * (size[0] + over) + UNDERFLOW)
+    return _Lines(tangent, chord, over, is_on)
+
+
+def _bend(z: _Affine, leak: Floats) -> _Affine:
+    """Return what leaves units (m, p, n + 1)."""
+    size = np.abs(z.above).sum(axis=2), np.abs(z.below).sum(axis=2)  # (m, p)
+    lines = _lines(z, leak)
+    above, below = z.above * lines.above[:, :, None], z.below * lines.below[:, :, None]
+    rounds = ~lines.is_on & (lines.above != 0.0)  # else products are exact
+    above[:, :, -1] += lines.over + rounds * (4 * UNIT * (size[0] + lines.over) + UNDERFLOW)
     below[:, :, -1] -= rounds * (4 * UNIT * size[1] + UNDERFLOW)
     return _Affine(below, above)
+
+
+class _Fold:
+    """Units and the sparse affine stage after them, bounded by what enters the units: ``V h + c``, h of ``W x + b``.
+
+    With a line for each unit the stage is affine in x, and coefficients of one entry of x are added before its own
+    bounds are used: ``a - relu(a - b)`` is about ``(1 - s) a + s b``.
+    """
+
+    def __init__(self, stage: Stage, after: Stage) -> None:
+        W, V = csr_array(stage.W), csr_array(after.W)
+        self.enter, self.b, self.leak, self.c = _Part.of(W), stage.b, stage.leak, after.b
+        rows, units = V.nonzero()
+        weights = np.asarray(V[rows, units]).ravel()
+        counts = np.diff(W.indptr)[units]
+        term = np.repeat(np.arange(len(units)), counts)  # of V for each product of an entry of V and one of W
+        place = np.repeat(W.indptr[units] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        entries, entry = np.unique(rows[term] * W.shape[1] + W.indices[place], return_inverse=True)
+        products, shape = weights[term] * W.data[place], (len(entries), W.shape[0])
+        of_unit = (entry, units[term])
+        self.up, self.down = (
+            csr_array((np.where(chosen, products, 0.0), of_unit), shape)
+            for chosen in (weights[term] > 0, weights[term] < 0)
+        )
+        self.columns = entries % W.shape[1]
+        index = np.arange(len(entries))
+        self.sums = csr_array((np.ones(len(entries)), (entries // W.shape[1], index)), (V.shape[0], len(entries)))
+        self.plus, self.minus = V.maximum(0).tocsr(), V.minimum(0).tocsr()
+        self.sizes = np.bincount(entry, np.abs(products), len(entries))
+        self.terms = int(np.bincount(rows[term], minlength=1).max()) + int(np.diff(V.indptr).max(initial=0))
+
+    @staticmethod
+    def is_small(stage: Stage, after: Stage) -> bool:
+        """Whether there are about as many products as weights."""
+        W, V = csr_array(stage.W), csr_array(after.W)
+        return int(np.diff(V.tocsc().indptr) @ np.diff(W.indptr)) <= 2 * (W.nnz + V.nnz)
+
+    def apply(self, x: _Affine) -> _Affine:
+        """Return what the stage gives."""
+        lines = _lines(self.enter.apply(x, self.b), self.leak)
+        b, size = self.b[:, None], np.maximum(np.abs(x.below).sum(axis=2), np.abs(x.above).sum(axis=2))
+        over = lines.above * b + lines.over
+        largest = self.plus @ (np.abs(b) + lines.over) - self.minus @ (np.abs(b) + lines.over)
+        total = self.sums @ (self.sizes[:, None] * size[self.columns]) + largest + np.abs(self.c)[:, None]
+        error = gamma(self.terms + x.above.shape[2] + 8) * total + UNDERFLOW
+        ends = []
+        for up, down, sign in ((lines.above, lines.below, 1.0), (lines.below, lines.above, -1.0)):
+            G = (self.up @ up + self.down @ down)[:, :, None]
+            part = np.where(sign * G > 0, x.above[self.columns], x.below[self.columns]) * G
+            y = (self.sums @ part.reshape(len(part), -1)).reshape(-1, *part.shape[1:])
+            at = (over, lines.below * b) if sign > 0 else (lines.below * b, over)
+            y[:, :, -1] += self.plus @ at[0] + self.minus @ at[1] + self.c[:, None] + sign * error
+            ends.append(y)
+        return _Affine(ends[1], ends[0])
 
 
 def _axes(boxes: Floats, effect: Floats) -> Ints:

@@ -238,8 +238,22 @@ def _steepness(net: Stages, work: Work, row: Floats, of_inputs: Floats, most: Fl
 
 
 @jit_internal
+def _row_value(rows: Rows, r: int, x: Floats, y: Floats) -> float:
+    """Return a row at a point with outputs y."""
+    total = rows.e[r]
+    for i in range(rows.C.shape[1]):
+        total += rows.C[r, i] * y[i]
+    for j in range(rows.D.shape[1]):
+        total += rows.D[r, j] * x[j]
+    return total
+
+
+@jit_internal
 def _largest_case(net: Stages, rows: Rows, work: Work, x: Floats) -> float:
-    """Return the largest over cases of the smallest row at a point: not negative, up to rounding, in a violation."""
+    """Return the largest over cases of the smallest row at a point: not negative, up to rounding, in a violation.
+
+    The outputs are left in ``work.g``.
+    """
     for j in range(net.widths[0]):
         work.g[j] = x[j]
     for k in range(len(net.widths) - 1):
@@ -254,38 +268,45 @@ def _largest_case(net: Stages, rows: Rows, work: Work, x: Floats) -> float:
     for case in range(len(rows.starts) - 1):
         least = np.inf
         for r in range(rows.starts[case], rows.starts[case + 1]):
-            total = rows.e[r]
-            for i in range(rows.C.shape[1]):
-                total += rows.C[r, i] * work.g[i]
-            for j in range(rows.D.shape[1]):
-                total += rows.D[r, j] * x[j]
-            least = min(least, total)
+            least = min(least, _row_value(rows, r, x, work.g))
         best = max(best, least)
     return best
 
 
 @jit_internal
-def _largest_row(net: Stages, rows: Rows, work: Work, case: int, corner: Floats) -> tuple[float, int, int]:
-    """Return the smallest upper bound of a case's rows, its row, and the row to split by; set the bound's corner.
+def _largest_row(net: Stages, rows: Rows, work: Work, case: int, corner: Floats) -> tuple[float, int]:
+    """Return the smallest upper bound of a case's rows and its row; set the corner that has this bound.
 
-    Stops at a row that is negative over the whole box. Rows of inputs are not split by: at their limit they never
-    become negative, however narrow the box is.
+    Stops at a row that is negative over the whole box.
     """
     stages, least, worst = len(net.widths) - 1, np.inf, -1
-    lowest, by = np.inf, -1
     for r in range(rows.starts[case], rows.starts[case + 1]):
         for i in range(net.widths[stages]):
             work.g[i] = rows.C[r, i]
         value = _upper(net, work, stages - 1, rows.e[r], rows.D[r])
-        if r >= rows.starts[case] + rows.inputs[case] and value < lowest:
-            lowest, by = value, r
         if value < least:
             least, worst = value, r
             for j in range(net.widths[0]):
                 corner[j] = work.box[j, 1] if work.g[j] > 0.0 else work.box[j, 0]
         if value < -rows.margin:
             break
-    return least, worst, (by if by >= 0 else worst)
+    return least, worst
+
+
+@jit_internal
+def _lowest_row(rows: Rows, case: int, x: Floats, y: Floats) -> int:
+    """Return the row of a case that is least at a point with outputs y: that which may be negative over a whole box.
+
+    Rows of inputs are left out where there are others: at their limit they never become negative, however narrow a box
+    is.
+    """
+    least, lowest = np.inf, -1
+    first = rows.starts[case] + rows.inputs[case]
+    for r in range(first if first < rows.starts[case + 1] else rows.starts[case], rows.starts[case + 1]):
+        value = _row_value(rows, r, x, y)
+        if value < least:
+            least, lowest = value, r
+    return lowest
 
 
 @jit_internal
@@ -338,11 +359,11 @@ def search_boxes(
         _copy(stack.low[count], work.low)
         _copy(stack.high[count], work.high)
         _bound_units(net, work)
-        row, top, left = -1, -np.inf, 0
+        widest, top, left = -1, -np.inf, 0
         for case in range(cases):
             still[case] = stack.is_open[count, case]
             if still[case]:
-                value, worst, by = _largest_row(net, rows, work, case, corner)
+                value, worst = _largest_row(net, rows, work, case, corner)
                 if value < -rows.margin:
                     still[case] = 0
                     if is_logged:
@@ -350,7 +371,7 @@ def search_boxes(
                 else:
                     left += 1
                     if value > top:
-                        top, row = value, by
+                        top, widest = value, case
                         for j in range(n):
                             x[j] = corner[j]
         axis = -1
@@ -364,6 +385,7 @@ def search_boxes(
                     best = value
                     for j in range(n):
                         point[j] = x[j]
+            row = _lowest_row(rows, widest, x, work.g)
             for j in range(n):
                 corner[j] = 0.0
             axis = _widest(net, rows, work, row, corner)

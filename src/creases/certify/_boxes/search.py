@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from scipy.sparse import coo_array
 
 from creases._typing import Floats, Ints
 from creases.certify._boxes.attack import climb
-from creases.certify._boxes.chain import Chain, Stage
-from creases.certify._boxes.exact import dot, exact_outputs
+from creases.certify._boxes.chain import Chain, Stage, read_chain
+from creases.certify.proofs._format import Leaf, Multipliers, Split
 from creases.certify.propagation._intervals import gamma
+from creases.network import read
 
 if TYPE_CHECKING:
     from creases.certify._boxes.kernel import Log, Rows, Stack, Stages, Work
@@ -342,3 +346,98 @@ def _log(limit: int, cases: int) -> Log:
 
     node, axis, child = (np.full(limit, -1) for _ in range(3))
     return Log(node, axis, np.zeros(limit), child, np.full((limit, cases), -1))
+
+
+# -- exact values, proofs, compilation --------------------------------------------------------------------------------
+
+
+def exact_outputs(stages: Sequence[Stage], x: Floats) -> list[Fraction]:
+    """Return the outputs (m,) at a point (n,) in real arithmetic."""
+    values, bits = _integers(x)
+    for stage in stages:
+        sparse = coo_array(stage.W)
+        rows, columns = sparse.row, sparse.col
+        W, more = _integers(sparse.data)
+        b, own = _integers(stage.b)
+        bits += more
+        if bits < own:
+            values, bits = values << (own - bits), own
+        products = W * values[columns]
+        values = b << (bits - own)
+        np.add.at(values, rows, products)
+        bent = stage.leak != 1
+        if bent.any():
+            leak, more = _integers(np.where(bent, stage.leak, 1.0))
+            values, bits = np.where(values > 0, values << more, values * leak), bits + more
+    return [Fraction(int(value), 1 << bits) for value in values]
+
+
+def _integers(values: Floats) -> tuple[Any, int]:
+    """Return integers (object array) and a number of bits: the values are the integers over two to that power."""
+    ratios = [value.as_integer_ratio() for value in values.ravel().tolist()]
+    bits = max((denominator.bit_length() - 1 for _, denominator in ratios), default=0)
+    out = np.empty(len(ratios), object)
+    out[:] = [numerator << (bits - denominator.bit_length() + 1) for numerator, denominator in ratios]
+    return out.reshape(values.shape), bits
+
+
+def dot(row: Floats, values: list[Fraction]) -> Fraction:
+    """Return the exact product of a row (n,) of floats and fractions (n,)."""
+    return sum((Fraction(a) * v for a, v in zip(row.tolist(), values, strict=True) if a), Fraction(0))
+
+
+def case_trees(
+    log: TreeLog, cases: Sequence[CaseLike], is_open: Sequence[bool]
+) -> list[tuple[Split | Leaf, ...] | None]:
+    """Return for each case the tree that proves that it is empty; None for those that are open."""
+    trees: list[tuple[Split | Leaf, ...] | None] = []
+    first = 0
+    for number, case in enumerate(cases):
+        trees.append(None if is_open[number] else _tree(log, number, first, len(case.b)))
+        first += len(case.b) + len(case.d)
+    return trees
+
+
+def _tree(log: TreeLog, case: int, first_row: int, input_rows: int) -> tuple[Split | Leaf, ...]:
+    """Return the nodes of one case in preorder; the first of its rows limit the inputs."""
+    nodes: list[Split | Leaf] = []
+    stack = [0]
+    while stack:
+        node = stack.pop()
+        row = log.rows[case].get(node)
+        if row is None:
+            axis, at, child = log.splits[node]
+            nodes.append(Split("input", axis, at))
+            stack += [child + 1, child]
+        elif row - first_row < input_rows:
+            nodes.append(Leaf("empty", Multipliers(domain={row - first_row: 1.0})))
+        else:
+            nodes.append(Leaf("bounds"))
+    return tuple(nodes)
+
+
+def compile_search(announce: Callable[[], None]) -> bool:
+    """Load the compiled search, or compile it, which takes seconds once on a machine; return whether it did.
+
+    Parameters
+    ----------
+    announce
+        Called before kernels are compiled; not where numba's cache holds them.
+    """
+    from creases._compiled import has_compiled, is_cached
+    from creases.certify._boxes import kernel
+
+    if not is_cached(kernel):
+        announce()
+    _search_once()
+    return has_compiled(kernel)
+
+
+@cache
+def _search_once() -> None:
+    """Search a small network: numba compiles on first use."""
+    chain = read_chain(read([([[1.0]], [0.0]), ([[1.0]], [0.0])]))
+    assert chain is not None
+    one, none = np.ones((1, 1)), np.zeros((1, 1))
+    case = SimpleNamespace(box=np.array([[0.0, 1.0]]), A=one[:0], b=np.zeros(0), C=-one, D=none, d=np.array([-2.0]))
+    search_cases(chain, [case], until=0.0)

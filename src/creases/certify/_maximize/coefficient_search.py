@@ -10,10 +10,10 @@ import numpy as np
 from creases._typing import Floats, Progress
 from creases.certify._maximize.dense import DenseForm
 from creases.certify._maximize.domain import Domain
-from creases.certify._maximize.extreme import Limits
 from creases.certify._maximize.gradients import coefficient_bounds
 from creases.certify._maximize.multipliers import bound_sum
 from creases.certify._maximize.nodes import FREE, ON, Nodes
+from creases.certify._maximize.queue_search import Limits
 from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.triangle import Triangle
 from creases.certify._maximize.values import coefficient_above, exact_coefficient, exact_sign_sum

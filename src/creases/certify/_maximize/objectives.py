@@ -14,8 +14,8 @@ from creases._typing import Floats, Progress
 from creases.certify._maximize.coefficient_search import CoefficientSearch
 from creases.certify._maximize.dense import DenseForm, dense_form
 from creases.certify._maximize.domain import Domain, propose
-from creases.certify._maximize.extreme import Limits
 from creases.certify._maximize.linear_program import Solver
+from creases.certify._maximize.queue_search import Limits
 from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.tree_search import TreeSearch
 from creases.certify.propagation._linear import LinearBounds, gradient_bounds

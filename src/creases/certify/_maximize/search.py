@@ -9,9 +9,8 @@ import torch
 
 from creases._typing import Floats, Progress
 from creases.certify._maximize.domain import Domain
-from creases.certify._maximize.extreme import Extreme, Limits
 from creases.certify._maximize.objectives import Objective
-from creases.certify._maximize.queue_search import QueueSearch
+from creases.certify._maximize.queue_search import Extreme, Limits, QueueSearch
 from creases.certify.proofs._format import Leaf
 from creases.certify.propagation._linear import LinearBounds
 

@@ -10,11 +10,10 @@ import numpy as np
 from creases._typing import Floats, Ints, Progress
 from creases.certify._maximize.dense import DenseForm
 from creases.certify._maximize.domain import Domain, outward
-from creases.certify._maximize.extreme import Limits
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._maximize.multipliers import shift_rows
 from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes
-from creases.certify._maximize.queue_search import QueueSearch
+from creases.certify._maximize.queue_search import Limits, QueueSearch
 from creases.certify.proofs._format import Leaf
 
 

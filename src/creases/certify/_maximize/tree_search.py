@@ -15,10 +15,10 @@ from creases._typing import Floats, Ints, Progress
 from creases.certify._maximize.dense import DenseForm, round_up
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.exact_leaf import nearby_floats, solve_leaf
-from creases.certify._maximize.extreme import Extreme, Limits
 from creases.certify._maximize.multipliers import bound_sum
 from creases.certify._maximize.nodes import FREE, ON, Nodes
 from creases.certify._maximize.one_layer import LayerSearch
+from creases.certify._maximize.queue_search import Extreme, Limits
 from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.triangle import Triangle
 from creases.certify._maximize.values import least_value

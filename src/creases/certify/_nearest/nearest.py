@@ -286,7 +286,7 @@ class _Solver:
         distance, now = self.best.distance, time.perf_counter()
         step = 1.5 if self.quick else 1.15
         radius = min(distance, max(step * self.lower, distance / 64))
-        patience = 0.25 if self.quick and radius < distance else 1.0
+        patience = 0.1 if self.quick and radius < distance else 1.0
         before = self.lower
         finished = self._search(radius, deadline=now + patience * (self.deadline - now))
         self.stuck = finished and radius >= distance and self.lower <= before and self.best.distance >= distance

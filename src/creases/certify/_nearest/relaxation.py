@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +51,10 @@ class Balls:
         """Return the balls within limits (b, n) each, and beyond planes."""
         return cls(radius, norm, np.maximum(low, -radius), np.minimum(high, radius), toward, beyond)
 
+    @cached_property
+    def _is_whole(self) -> bool:
+        return bool((self.low == -self.radius).all() and (self.high == self.radius).all())
+
     def maxima(self, A: Floats, b: Floats, of: Ints) -> Floats:
         """Return the largest values of ``A u + b`` (rows,) in the balls of nodes (rows,), or a little more."""
         low, high, t = self.low[of], self.high[of], self.beyond[of]
@@ -76,6 +81,9 @@ class Balls:
     def _maxima(self, A: Floats, low: Floats, high: Floats, constant: Floats | float = 0.0) -> Floats:
         """Return the largest values of ``A u`` without planes, with errors of sums and of a constant."""
         size = np.abs(A)
+        if self.norm == "l2" and self._is_whole:  # then no limit is in the way, and no box is narrower
+            error = gamma(A.shape[1] + 16) * (self.radius * size.sum(axis=1) + constant)
+            return np.asarray(self.radius * np.sqrt((A * A).sum(axis=1)) + error)
         ends = np.maximum(np.abs(low), np.abs(high))
         error = gamma(A.shape[1] + 16) * ((size * ends).sum(axis=1) + constant)
         in_box = np.maximum(A * low, A * high).sum(axis=1)

@@ -48,6 +48,9 @@ FEW_INPUTS = 3
 #: How often the bounds of a root are tightened by the plane that they show to be in the way.
 ROOT_ROUNDS = 5
 
+#: Nodes farther than this share of the radius are tightened by their plane before they are split: most end so.
+FAR = 0.4
+
 
 @dataclass(eq=False, slots=True)
 class Node:
@@ -180,20 +183,29 @@ class Search:
             self.trees = self.trees[:1] * len(self.trees)  # none has inputs
             return
         for goal in range(len(self.question.goals)):
-            (node,) = self._look([replace(roots[0], goal=goal)])
-            for _ in range(ROOT_ROUNDS):
-                if node.bound >= self.cutoff or not node.split[0] or node.toward is None:
-                    break
-                before = node.bound
-                self._cut(node)
-                tighter = self._look(self._bound_units([replace(node)]))
-                if not tighter:
-                    break
-                (node,) = tighter
-                if node.bound < 1.01 * before:
-                    break
-            if not self.trees[goal].is_closed(0):
+            for node in self._tighten(self._look([replace(roots[0], goal=goal)]), rounds=ROOT_ROUNDS):
                 self._add(node)
+
+    def _tighten(self, nodes: list[Node], far: float = 0.0, rounds: int = 1) -> list[Node]:
+        """Bound nodes that are far, as a share of the radius, again beyond the planes that they show to be in the way.
+
+        Nodes without inputs there are left out, and their trees closed.
+        """
+        done: list[Node] = []
+        for _ in range(rounds):
+            again = []
+            for node in nodes:
+                is_open = node.bound < self.cutoff and bool(node.split[0]) and node.toward is not None
+                (again if is_open and node.bound >= far * self.reach else done).append(node)
+            if not again:
+                return done
+            for node in again:
+                self._cut(node)
+            before = {node.number: node.bound for node in again}
+            nodes = []
+            for node in self._look(self._bound_units([replace(node) for node in again])):
+                (nodes if node.bound >= 1.01 * before[node.number] else done).append(node)
+        return done + nodes
 
     def _whole_limits(self) -> tuple[Floats, Floats]:
         """Return limits of u, those of integer columns at the whole numbers within the ball."""
@@ -257,7 +269,7 @@ class Search:
                 sides[unit] = side
                 (low if side == 1 else high)[unit] = 0.0
                 children.append(replace(node, number=number, sides=sides, low=low, high=high))
-        for node in self._look(self._bound_units(children)) if children else []:
+        for node in self._tighten(self._look(self._bound_units(children)), FAR) if children else []:
             self._add(node)
 
     def _split_column(self, node: Node) -> list[Node]:
@@ -377,12 +389,15 @@ class Search:
         self, node: Node, near: Nearest, i: int, bent: Bools, around: list[Lines], here: Point | None
     ) -> None:
         """Choose what to split a node on, and offer its nearest point where that may have a different decision."""
-        A, b, depends, _, _, number, starts = self._joined
+        A, b, depends, _, code, number, starts = self._joined
         part, question = slice(starts[i], starts[i + 1]), self.question
         node.split = ("", 0, 0.0) if here is None else self._fraction(node, here[0], question.binary)
         if not node.split[0]:
             own = [Lines(*(line[i] for line in each)) for each in around]
             y = near.y[len(question.sums[1]) :]
+            if not (y > 0).any():  # nothing is in the way yet: what is nearest to being so
+                y = np.zeros(len(y))
+                y[np.where(code[part] >= 0, b[part], np.inf).argmin()] = 1.0
             node.split = self._choose(node, bent, y, depends[part], number[part], own, here)
         if here is None:
             return
@@ -427,10 +442,26 @@ class Search:
             above, above_at, below, below_at = (np.array([part[k] for part in around])[number[used]] for k in range(4))
             error = up * (above * z + above_at - h) + down * (h - below * z - below_at)
             score = score + np.maximum(error, 0.0).sum(axis=0)
+        score = score + self._later_gaps(node, bent, (up + down).sum(axis=0))
         score = np.where(matters, score, 0.0)
         if not (score > 0).any():
             score = np.where(matters, np.abs(depends).sum(axis=0) * gap + 1e-300, 0.0)
         return "unit", int(score.argmax()), 0.0
+
+    def _later_gaps(self, node: Node, bent: Bools, weights: Floats) -> Floats:
+        """Return by how much units (units,) widen the gaps of later ones, which count as a bound weighs them."""
+        low, high = np.minimum(node.low, 0.0), np.maximum(node.high, 0.0)
+        bend, width = np.abs(1 - self.leak), np.where(bent, high - low, 1.0)
+        gap = np.where(bent, -low * high / width, 0.0) * bend  # of the chord at 0
+        later, weights = np.zeros(len(weights)), weights.copy()
+        for k in reversed(range(1, len(self.net.layers))):
+            units, (plus, minus) = self.net.units(k), self.net.layers[k].signed
+            change = np.where(bent[units], (weights * bend / width**2)[units], 0.0)  # of the gap with its two ends
+            more = (change * low[units] ** 2) @ plus[:, self.net.n_in :]
+            more -= (change * high[units] ** 2) @ minus[:, self.net.n_in :]
+            later[: len(more)] += more
+            weights[: len(more)] += more
+        return later * gap
 
     def _pre_activations(self, u: Floats) -> Floats:
         v, z = u, [np.zeros((len(u), 0))]

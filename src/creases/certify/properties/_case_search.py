@@ -15,10 +15,8 @@ from creases._program import Step
 from creases._typing import Floats, Progress
 from creases.certify._boxes import few_inputs
 from creases.certify._boxes.chain import pad_stages, read_stages
-from creases.certify._boxes.proof import case_trees
-from creases.certify._boxes.search import Answer, search_part
+from creases.certify._boxes.search import Answer, case_trees, compile_search, search_part
 from creases.certify._boxes.search import search_cases as search_boxes
-from creases.certify._boxes.warm_up import compile_search
 from creases.certify._maximize.domain import Domain, shrink
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.one_layer import is_made_for

@@ -21,8 +21,7 @@ import numpy as np
 
 from creases._engines import Engine, run_in_order, start_engine
 from creases._typing import Floats, Progress
-from creases.certify._boxes.proof import case_trees
-from creases.certify._boxes.search import TreeLog
+from creases.certify._boxes.search import TreeLog, case_trees
 from creases.certify.proofs._format import ClaimProof
 from creases.certify.proofs._record import TreeRecord
 from creases.certify.properties._case_search import (
