@@ -14,7 +14,7 @@ from creases._schema import check_entries, expect, finite
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.tables._stages.basis import Circle, PiecewiseLinear, add_functions, spread_changes, spread_evenly
-from creases.tables._stages.families import Link, apply_link, parse_family
+from creases.tables._stages.families import Classes, Link, apply_link, parse_family
 from creases.tables._stages.pairs import PairHinges, Variable
 
 if TYPE_CHECKING:
@@ -428,7 +428,8 @@ def _family(stored: Mapping[str, Any]) -> tuple[str, float]:
     family, largest = stored["family"], stored["largest"]
     expect(isinstance(family, str), "the family is no name")
     try:
-        parse_family(family)
+        if family != Classes.name:
+            parse_family(family)
     except InputError as error:
         raise ValueError(str(error)) from None
     return family, inf if largest is None else float(_array([largest], "largest", 1)[0])
