@@ -98,7 +98,7 @@ def fit_table(
     >>> import creases
     >>> from creases import problems
     >>> model = creases.fit_table(problems.get("iris"))
-    >>> model.predict(model.problem.X[:2]).tolist()
+    >>> model.predict(model.data.problem.X[:2]).tolist()
     ['setosa', 'setosa']
     """
     config = make_curve_config(options | ({} if shapes is None else {"shapes": shapes}))
