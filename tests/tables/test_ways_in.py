@@ -75,7 +75,7 @@ def test_the_estimator_makes_the_network_of_fit_table(table: tuple[pd.DataFrame,
     if is_grown(model):
         model = grow_table(frame, target, test_fraction=0.0, budget=12)
     estimator.fit(rows, labels)
-    X = model.problem.X
+    X = model.data.problem.X
     assert np.array_equal(estimator.network_(X), model.network(X))
     assert estimator.predict(rows).tolist() == model.predict(frame).tolist()
     assert estimator.classes_.tolist() == sorted(set(labels))
@@ -91,7 +91,7 @@ def test_the_command_line_makes_the_network_of_fit_table(
     words += [word for name, value in OPTIONS.items() for word in (f"--{name}", value)] if is_grown(model) else []
     result = CliRunner().invoke(app, list(map(str, words)))
     assert result.exit_code == 0, result.output
-    X = model.problem.X
+    X = model.data.problem.X
     assert np.array_equal(creases.load(tmp_path / "run").network(X), model.network(X))
     assert creases.load(tmp_path / "run").predict(frame).tolist() == model.predict(frame).tolist()
 

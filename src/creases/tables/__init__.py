@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from creases.tables._explain.effects import CategoryEffect, NumberEffect, effects
     from creases.tables._explain.importance import Importance, importance, interactions
     from creases.tables._explain.table import Columns
+    from creases.tables._fit.describe import describe_stage, describe_step
     from creases.tables._fit.experiment import Experiment
-    from creases.tables._fit.fit_table import describe_stage, describe_step, fit_problem, fit_table, make_curve_config
+    from creases.tables._fit.fit_table import fit_problem, fit_table, make_curve_config
     from creases.tables._fit.grow_table import grow_table, make_growth_config
     from creases.tables._fit.snapshots import Snapshot, Snapshots
     from creases.tables._fit.threshold import shift_decision
@@ -147,9 +148,11 @@ _HOMES = {
     ),
     "_explain.table": ("Columns",),
     "_fit.experiment": ("Experiment",),
-    "_fit.fit_table": (
+    "_fit.describe": (
         "describe_stage",
         "describe_step",
+    ),
+    "_fit.fit_table": (
         "fit_problem",
         "fit_table",
         "make_curve_config",

@@ -109,7 +109,7 @@ def test_a_double_exposure_halves_the_rate_as_an_offset_does(visits):
         for factor in (1.0, 2.0)
     ]
     assert models[0].family == "poisson"
-    scores = [model.function.scores(model.problem.X)[:, 0] for model in models]
+    scores = [model.function.scores(model.data.problem.X)[:, 0] for model in models]
     np.testing.assert_allclose(scores[0] - scores[1], np.log(2.0), atol=1e-9)
     assert "years" not in models[0].features
     estimator = TableRegressor(random_state=0).fit(visits.drop(columns="visits"), visits["visits"], exposure=years)

@@ -67,7 +67,7 @@ def test_a_wave_along_three_columns_is_learned_by_a_few_units(fitted: Fitted) ->
 
 
 def test_the_network_has_the_function_of_the_units(fitted: Fitted) -> None:
-    X = fitted.model.problem.X
+    X = fitted.model.data.problem.X
     assert np.allclose(np.asarray(fitted.model.network(X)), fitted.model.outputs(X), atol=1e-8)
 
 

@@ -58,10 +58,10 @@ def test_the_parts_of_a_row_add_up_to_the_networks_score(fitted: tuple[pd.DataFr
     parts = model.explain(frame).parts
     total = parts.to_numpy() if parts.columns.nlevels == 1 else None
     sums = total.sum(axis=1)[:, None] if total is not None else np.stack(
-        [parts[name].to_numpy().sum(axis=1) for name in model.score_names], axis=1
+        [parts[name].to_numpy().sum(axis=1) for name in model._score_names], axis=1
     )  # fmt: skip
     np.testing.assert_allclose(sums, scores_of(model, frame), rtol=0, atol=1e-12 * max(1.0, np.abs(sums).max()))
-    columns = parts.columns if parts.columns.nlevels == 1 else parts[model.score_names[0]].columns
+    columns = parts.columns if parts.columns.nlevels == 1 else parts[model._score_names[0]].columns
     assert list(columns[:5]) == ["intercept", "area", "town", "sold", "garden"]
 
 

@@ -114,7 +114,8 @@ def _text(fit: Fit) -> str:
 
 
 def _parts(fit: Fit) -> Iterator[RenderableType]:
-    problem = fit.model.problem
+    assert fit.model.data is not None
+    problem = fit.model.data.problem
     yield f"[bold]{escape(problem.name)}: {escape(problem.description)}[/]"
     document = table_document(fit.model)
     yield escape(document.lead)

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from creases.show.report._proved import proved_section
 from creases.show.report._quality import error_sections, format_score, scores_section
 from creases.tables import (
     FitSettings,
-    GrownModel,
     LevelGraph,
     NumberGraph,
     PairGraph,
@@ -36,6 +36,9 @@ from creases.tables import (
     load,
     model_graphs,
 )
+
+if TYPE_CHECKING:
+    from creases.tables import GrownModel
 
 # Sections about rows of a model of curves: some predictions explained, and the largest errors.
 

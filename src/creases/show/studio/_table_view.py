@@ -84,14 +84,20 @@ class TableView:
         return self._models[-1]
 
     @property
+    def problem(self) -> Problem:
+        """The table as numbers."""
+        assert self.model.data is not None
+        return self.model.data.problem
+
+    @property
     def summary(self) -> str:
         """What is shown, in a sentence."""
         return f"{self.name}: {plural(len(set(self.model.columns)), 'column')}, drag a knot to change the model."
 
     def to_json(self) -> dict[str, Any]:
         """Return the viewer's JSON of a run without growth, with the table."""
-        rows = np.arange(min(MAX_SENT, len(self.model.problem.X)))
-        content = run_without_growth(problem_json(self.model.problem, rows=rows), [])
+        rows = np.arange(min(MAX_SENT, len(self.problem.X)))
+        content = run_without_growth(problem_json(self.problem, rows=rows), [])
         return {**to_json(content), "measure": score_name(self.model.task), "moments": [], "table": self.table_json()}
 
     def table_json(self) -> dict[str, Any]:
@@ -233,7 +239,7 @@ class TableView:
 
         The test rows only have scores: which of them a change mends is not told.
         """
-        first, last, problem = self._models[0], self.model, self.model.problem
+        first, last, problem = self._models[0], self.model, self.problem
         counts = _count_rows(self._judges)
         scores = [
             {

@@ -81,7 +81,7 @@ class GrowingEstimator(TableEstimator):
         self.module_ = data.scaling.fold_into(experiment.model)
         self._scaling = data.scaling
         names = self._model_names()
-        self.model_ = grown_model(read(self.module_), data, threshold=experiment.threshold, **names).without_rows()
+        self.model_ = grown_model(read(self.module_), data, threshold=experiment.threshold, **names)._without_rows()
         return self
 
     def _config(self) -> GrowthConfig:

@@ -11,8 +11,9 @@ from creases._typing import Floats
 from creases._validation import check_vector
 from creases.errors import InputError
 from creases.tables._estimators.base import Classes, TableEstimator, Values, check_weights, make_seed
+from creases.tables._fit.describe import describe_stage
 from creases.tables._fit.doubtful_columns import choose_doubtful, feature_places, note_trial, warn_of_columns
-from creases.tables._fit.fit_table import describe_stage, fit_curve_model
+from creases.tables._fit.fit_table import fit_curve_model
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.table import encode_frame
 from creases.tables._split.split import CurveConfig

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._text import plural
 from creases._typing import Ints
 from creases._validation import check_number
 from creases.errors import InputError
@@ -26,9 +25,7 @@ from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import CurveModel
 
 if TYPE_CHECKING:
-    from creases.growth import Record
     from creases.tables._encoding.encoding import TableEncoding
-    from creases.tables._stages.model import Step
     from creases.tables._streaming.files import TableFiles
     from creases.tables._streaming.table import StreamedTable
 
@@ -101,7 +98,7 @@ def fit_table(
     >>> import creases
     >>> from creases import problems
     >>> model = creases.fit_table(problems.get("iris"))
-    >>> model.predict(model.problem.X[:2]).tolist()
+    >>> model.predict(model.data.problem.X[:2]).tolist()
     ['setosa', 'setosa']
     """
     config = make_curve_config(options | ({} if shapes is None else {"shapes": shapes}))
@@ -326,35 +323,3 @@ def _number_reasons(function: CurveModel, rows: Ints) -> CurveModel:
         return function
     reasons = [each if each.row is None else replace(each, row=int(rows[each.row])) for each in units.reasons]
     return replace(function, units=replace(units, reasons=tuple(reasons)))
-
-
-# Growth steps and stages in a few words.
-
-
-def describe_step(record: Record) -> str:
-    """Say what a growth step did: ``1 unit added``."""
-    added, removed = len(record.units), len(record.removed)
-    if record.action == "revive":
-        return f"{count_units(removed)} reinitialised"
-    if record.action == "narrow":
-        return f"{count_units(removed)} removed"
-    return f"{count_units(added)} added"
-
-
-def count_units(count: int) -> str:
-    """Say how many units: ``1 unit``, ``2 units``."""
-    return plural(count, "unit")
-
-
-def describe_stage(step: Step, family: str) -> str:
-    """Say what a stage brought: ``curves: log loss 0.412, 0.031 ± 0.008 lower (kept, 14 bends)``.
-
-    Only the stage that is kept is made simple, so bends of others say nothing.
-    """
-    known = {"classes": "log loss", "normal": "squared error", "lognormal": "squared error of the logarithm"}
-    loss = known.get(family, "quantile loss" if family.startswith("quantile") else f"{family} deviance")
-    text = f"{step.stage}: {loss} {step.loss:.4f}"
-    if step.stage != "linear":
-        change = "lower" if step.gain >= 0 else "higher"
-        text += f", {abs(step.gain):.4f} ± {step.error:.4f} {change}"
-    return f"{text} (kept, {plural(round(step.bends), 'bend')})" if step.is_kept else text

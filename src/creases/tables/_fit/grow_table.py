@@ -53,7 +53,7 @@ def grow_table(
     >>> from creases import problems
     >>> from creases.tables import grow_table
     >>> model = grow_table(problems.get("iris"), budget=5)
-    >>> model.predict(model.problem.X[:2]).tolist()
+    >>> model.predict(model.data.problem.X[:2]).tolist()
     ['setosa', 'setosa']
     """
     config = make_growth_config(options)

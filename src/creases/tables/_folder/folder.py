@@ -101,7 +101,7 @@ _VERSION = 1
 def save_model(model: RowModel, folder: Path) -> Path:
     """Write the description of a model, its encoding and its own files; return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    model.write_files(folder)
+    model._write_files(folder)
     if model.encoding is not None:
         write_json(model.encoding.to_dict(), folder / RunFile.ENCODING)
     write_json(model_to_dict(model), folder / RunFile.DESCRIPTION)
@@ -130,4 +130,4 @@ def model_to_dict(model: RowModel) -> dict[str, Any]:
     elif "scores" in model.facts:
         description["scores"] = model.facts["scores"]
     description |= {name: model.facts[name] for name in ("rows", "notes") if name in model.facts}
-    return description | model.describe()
+    return description | model._describe()

@@ -40,7 +40,7 @@ class GrownModel(RowModel):
     with curves.
     """
 
-    title: ClassVar[str] = "grown network"
+    _title: ClassVar[str] = "grown network"
 
     function: Network  #: of encoded rows, in the table's own units; with classes, it has a logit for each
     regions: Mapping[str, int] = field(default_factory=dict)  #: rows trained on, by pattern
@@ -61,7 +61,7 @@ class GrownModel(RowModel):
         """Return what the network puts out for encoded rows X (n, d): a logit for each class, or the targets."""
         return np.asarray(self.network(X)) if len(X) else np.zeros((0, self.network.n_out))
 
-    def input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
+    def _input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
         """Return the scores (n, m) of the mean row, and what each input adds on the way to each row of X (n, d).
 
         These are integrated gradients, which add up exactly.
@@ -83,12 +83,12 @@ class GrownModel(RowModel):
         linear = [layer for layer in module if hasattr(layer, "weight")]
         return [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in linear]
 
-    def describe(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         """Return the units and the regions, as plain data for JSON."""
         regions = {"regions": dict(self.regions), "same": dict(self.same)}
         return {"kind": "network", "units": self.network.n_units, **regions}
 
-    def write_files(self, folder: Path) -> None:
+    def _write_files(self, folder: Path) -> None:
         """Write the network."""
         from creases.tables._folder.folder import RunFile
 
@@ -123,9 +123,9 @@ class GrownModel(RowModel):
         region, rows = self.regions_of(X)
         return {"region": region, "rows in region": rows}
 
-    def without_rows(self) -> Self:
+    def _without_rows(self) -> Self:
         """Return the same model without the rows and the run; it keeps its importance."""
-        return replace(super().without_rows(), run=None)
+        return replace(super()._without_rows(), run=None)
 
 
 def grown_model(

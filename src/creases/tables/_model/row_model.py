@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from creases.network import Network
-    from creases.problems import Problem
     from creases.tables._scores.baselines import Baseline
     from creases.tables._split.split import TableSplit
     from creases.tables._words.card import PointsCard
@@ -152,7 +151,7 @@ def column_parts(model: RowModel, X: Floats) -> dict[str, Floats]:
     A sum of curves is divided as it is, a network by integrated gradients from the mean row, which add up exactly too.
     """
     columns = model.columns
-    start, by_input = model.input_parts(X)
+    start, by_input = model._input_parts(X)
     inputs = dict(zip(model.features, columns, strict=True))
     parts: dict[str, Floats] = {column: np.zeros_like(start) for column in dict.fromkeys(columns)}
     mixed: dict[str, Floats] = {}
@@ -169,10 +168,10 @@ def explain_rows(model: RowModel, X: Floats) -> pd.DataFrame:
     import pandas as pd
 
     parts = column_parts(model, X)
-    if len(model.score_names) == 1:
+    if len(model._score_names) == 1:
         return pd.DataFrame({name: part[:, 0] for name, part in parts.items()})
-    keys = [(score, name) for score in model.score_names for name in parts]
-    values = [part[:, k] for k in range(len(model.score_names)) for part in parts.values()]
+    keys = [(score, name) for score in model._score_names for name in parts]
+    values = [part[:, k] for k in range(len(model._score_names)) for part in parts.values()]
     return pd.DataFrame(np.stack(values, axis=1), columns=pd.MultiIndex.from_tuples(keys))
 
 
@@ -194,7 +193,7 @@ class RowModel(ABC):
     explanations, reports and files need no more than this.
     """
 
-    title: ClassVar[str]  #: what it is called beside other models
+    _title: ClassVar[str]  #: what it is called beside other models
 
     features: tuple[str, ...]  #: names of the d encoded inputs
     classes: tuple[str, ...] | None  #: names of the classes; None for a regression
@@ -231,7 +230,7 @@ class RowModel(ABC):
         return outputs if self.largest is None else apply_link(outputs, "log", self.largest)
 
     @abstractmethod
-    def input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
+    def _input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
         """Return the scores (n, m) that rows X (n, d) start from, and what each input or group of inputs adds."""
 
     @abstractmethod
@@ -239,11 +238,11 @@ class RowModel(ABC):
         """Return weights and biases of the network's layers, with a ReLU between them."""
 
     @abstractmethod
-    def describe(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         """Return what the folder of the model says besides its columns, as plain data for JSON."""
 
     @abstractmethod
-    def write_files(self, folder: Path) -> None:
+    def _write_files(self, folder: Path) -> None:
         """Write what the folder of the model holds besides its description."""
 
     @abstractmethod
@@ -271,21 +270,11 @@ class RowModel(ABC):
         return ", ".join(self.targets)
 
     @property
-    def problem(self) -> Problem:
-        """The table as numbers: its rows, features and classes."""
-        return self._rows.problem
-
-    @property
     def n_rows(self) -> dict[str, int]:
         """The numbers of rows to ``train`` on and to ``test`` with; of a table larger than memory, of all its rows."""
         if "rows" in self.facts:
             return dict(self.facts["rows"])
         return {"train": len(self._rows.train), "test": len(self._rows.test)}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What to know of the rows: what became of equal ones in the split, and whether all of them were fitted."""
-        return tuple(self.facts.get("notes", ()))
 
     @property
     def scored(self) -> RowModel:
@@ -307,7 +296,7 @@ class RowModel(ABC):
         return tuple(feature.column for feature in self.encoding.features)
 
     @property
-    def score_names(self) -> tuple[str, ...]:
+    def _score_names(self) -> tuple[str, ...]:
         """What the m scores are of: the targets, the second of two classes (its log-odds), or each of more classes."""
         if self.classes is None:
             return self.targets
@@ -413,7 +402,7 @@ class RowModel(ABC):
             return self.scored.baselines
         folder = self.facts.get("folder")
         stored = None if folder is None else load_baselines(folder / RunFile.BASELINES, self._rows)
-        return stored or baselines(self.outputs, self._rows, threshold=self.threshold, name=self.title)
+        return stored or baselines(self.outputs, self._rows, threshold=self.threshold, name=self._title)
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -426,7 +415,7 @@ class RowModel(ABC):
 
     # -- rows as tables -----------------------------------------------------------------------------------------------
 
-    def outside(self, X: Floats) -> list[tuple[str, ...]]:
+    def _outside(self, X: Floats) -> list[tuple[str, ...]]:
         """Return, for each encoded row of X (n, d), the inputs that are outside the range of the training rows.
 
         A row with none is inside. A category that the table did not have is 0 in all its columns or among the other
@@ -469,7 +458,7 @@ class RowModel(ABC):
             chances = probabilities(outputs)
             columns |= {f"probability {name}": chances[:, k] for k, name in enumerate(self.classes)}
         columns |= self._place(X)
-        outside = self.outside(X)
+        outside = self._outside(X)
         columns["outside"] = ["yes" if beyond else "no" for beyond in outside]
         columns["outside in"] = [", ".join(beyond) for beyond in outside]
         if budget > 0 and self.classes is not None:
@@ -525,7 +514,7 @@ class RowModel(ABC):
 
         return write_onnx(self, Path(path))
 
-    def without_rows(self) -> Self:
+    def _without_rows(self) -> Self:
         """Return the same model without the rows that it was fitted to; it keeps its importance."""
         return replace(self, data=None, facts={**self.facts, "effects": self._effects})
 

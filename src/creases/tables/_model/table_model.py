@@ -189,7 +189,7 @@ class TableModel(RowModel):
     :class:`creases.tables.TableEncoding`.
     """
 
-    title: ClassVar[str] = "curves"
+    _title: ClassVar[str] = "curves"
 
     function: CurveModel  #: of encoded rows, in the table's own units
 
@@ -240,7 +240,7 @@ class TableModel(RowModel):
         """The family of numbers, such as ``poisson``; ``classes`` of classes."""
         return self.function.family if self.classes is None else "classes"
 
-    def input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
+    def _input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
         """Return the intercept (n, m), and what curves, planes and units add to it for rows X (n, d)."""
         return np.repeat(self.function.intercept[None], len(X), axis=0), dict(self.function.parts(X))
 
@@ -250,11 +250,11 @@ class TableModel(RowModel):
 
         return to_layers(self.function)
 
-    def describe(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         """Return the effects of the columns and all parts of the sum, as plain data for JSON."""
         return {"kind": "curves", "effects": self._effects, "parts": self.function.to_dict()}
 
-    def write_files(self, folder: Path) -> None:
+    def _write_files(self, folder: Path) -> None:
         """Write the predictions of the model and of simpler ones, which reports compare."""
         from creases.tables._folder.folder import RunFile
         from creases.tables._scores.stored import save_baselines

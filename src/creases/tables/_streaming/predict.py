@@ -66,7 +66,7 @@ def _write_blocks(
     encoding = number_encoding(model.features, model.center) if model.encoding is None else model.encoding
     check_columns(encoding, files.columns)
     work = _Work(
-        model if model.data is None else model.without_rows(), encoding, files.form == "csv", out.suffix, budget
+        model if model.data is None else model._without_rows(), encoding, files.form == "csv", out.suffix, budget
     )
     total = PredictionSummary()
     with (

@@ -178,7 +178,7 @@ def describe_model(model: ReadableModel, *, X: Floats | None = None) -> list[str
         largest = factor_text(size) if terms.is_factor else f"{format_value(size, 2)}{terms.unit}"
         texts.append(f"{plural(len(rest), 'smaller effect')}: at most {largest} on average")
     grown = unit_texts(terms) if terms.has_curves else []
-    return [opening_text(terms), *texts, *grown, *_column_notes(model), *getattr(model, "notes", ())]
+    return [opening_text(terms), *texts, *grown, *_column_notes(model), *getattr(model, "facts", {}).get("notes", ())]
 
 
 def _column_notes(model: ReadableModel) -> list[str]:
@@ -269,7 +269,7 @@ class NetworkTerms(Terms):
 
     def contributions(self, X: Floats) -> Floats:
         """Return what each column adds at encoded rows X (n, d): (n, t, m); with the intercept they are the scores."""
-        _, parts = self.model.input_parts(X)
+        _, parts = self.model._input_parts(X)
         by_input = list(parts.values())
         columns = [np.sum([by_input[j] for j in term.inputs], axis=0) for term in self.columns]
         return self.to_points(np.stack(columns, axis=1))
