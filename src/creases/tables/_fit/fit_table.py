@@ -48,6 +48,7 @@ def fit_table(
     inputs: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
+    codes: Mapping[str, Any] | None = None,
     weight: str | None = None,
     exposure: str | None = None,
     max_memory: float | None = None,
@@ -74,11 +75,11 @@ def fit_table(
         Arrow's ``__arrow_c_stream__``, which is written to a temporary Parquet file first. Its stages, knots and
         penalties are chosen on a sample of 40,000 rows, as those of any table of more; all rows are then fitted, in
         sums over blocks of them.
-    target, task, missing, header, inputs, drop, kinds, weight, exposure
+    target, task, missing, header, inputs, drop, kinds, codes, weight, exposure
         The column to predict, by default the last, whether it has classes or values, by default what it looks like,
-        what to do with missing values and columns, whether a CSV file begins with names, and columns of the rows'
-        weights and of what counts are for; see :func:`creases.tables.read_table`. Not for a problem. Several columns of
-        values are predicted together,
+        what to do with missing values and columns, numbers that are levels of their own, whether a CSV file begins
+        with names, and columns of the rows' weights and of what counts are for; see
+        :func:`creases.tables.read_table`. Not for a problem. Several columns of values are predicted together,
         ``target=["width", "height"]``: a curve has a value for each.
     shapes
         By column: ``"rising"``, ``"falling"``, ``"straight"`` (no knots) or ``"convex"``. A shape holds for the whole
@@ -106,7 +107,7 @@ def fit_table(
     """
     config = make_curve_config(options | ({} if shapes is None else {"shapes": shapes}))
     reading: dict[str, Any] = {"target": target, "task": task, "inputs": inputs, "drop": tuple(drop)}
-    reading |= {"kinds": kinds, "missing": missing, "weight": weight, "exposure": exposure}
+    reading |= {"kinds": kinds, "codes": codes, "missing": missing, "weight": weight, "exposure": exposure}
     if isinstance(target, list | tuple):
         return _fit_several(table, reading, config)
     where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "address": address, "max_memory": max_memory}

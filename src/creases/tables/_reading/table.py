@@ -28,7 +28,7 @@ from creases.tables._encoding.encoding import (
 )
 from creases.tables._reading.columns import Column
 from creases.tables._reading.files import csv_columns, distinct_names, frame_columns, read_raw_columns
-from creases.tables._reading.kinds import ColumnKind, detect_kinds
+from creases.tables._reading.kinds import ColumnKind, detect_kinds, set_codes
 from creases.tables._reading.target import describe_choice, encode_target, label_kind
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ Names = Sequence[str | int]
 DETAILED = 10
 
 
-@check_arguments(inputs=optional(sequence()), drop=sequence(), kinds=optional(DICT))
+@check_arguments(inputs=optional(sequence()), drop=sequence(), kinds=optional(DICT), codes=optional(DICT))
 def read_table(
     path: str | Path | pd.DataFrame,
     target: str | int | None = None,
@@ -51,6 +51,7 @@ def read_table(
     inputs: Names | None = None,
     drop: Names = (),
     kinds: Mapping[str, str] | None = None,
+    codes: Mapping[str, Any] | None = None,
     weight: str | int | None = None,
     exposure: str | int | None = None,
 ) -> Problem:
@@ -113,6 +114,9 @@ def read_table(
         Kinds by column, by name or number, instead of what values look like: ``"number"``, ``"quantity"``, ``"share"``,
         ``"category"``, ``"ordinal"``, ``"interval"``, ``"date"``, ``"month"``, ``"time"``, ``"duration"``, or an
         ordinal's values from least to most, ``"cold<warm<hot"``. Such a column is used even if it looks like an ID.
+    codes
+        Numbers that are none, by column: ``{"income": [-999, 0]}``. Each is a level of its own beside the curve of the
+        other numbers.
     weight
         A column of weights of the rows, by name or number; it is no input.
     exposure
@@ -140,7 +144,8 @@ def read_table(
     ('age', 'member=yes')
     """
     _check_options(task, missing)
-    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds, "weight": weight, "exposure": exposure}
+    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds, "codes": codes}
+    options |= {"weight": weight, "exposure": exposure}
     if isinstance(path, str | Path):
         return make_problem(Path(path), read_raw_columns(Path(path), header), target, task, missing, **options)
     if not hasattr(path, "columns") or not hasattr(path, "iloc"):
@@ -155,6 +160,7 @@ def read_table(
     inputs=optional(sequence()),
     drop=sequence(),
     kinds=optional(DICT),
+    codes=optional(DICT),
 )
 def parse_table(
     text: str,
@@ -167,6 +173,7 @@ def parse_table(
     inputs: Names | None = None,
     drop: Names = (),
     kinds: Mapping[str, str] | None = None,
+    codes: Mapping[str, Any] | None = None,
 ) -> Problem:
     r"""Return the text of a CSV file as a problem; ``name`` is its file name, the rest as in :func:`read_table`.
 
@@ -178,7 +185,7 @@ def parse_table(
     """
     _check_options(task, missing)
     path = Path(name)
-    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds}
+    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds, "codes": codes}
     return make_problem(path, csv_columns(text, path, header), target, task, missing, **options)
 
 
@@ -198,6 +205,7 @@ def make_problem(
     inputs: Names | None,
     drop: Names,
     kinds: Mapping[str, str] | None,
+    codes: Mapping[str, Any] | None = None,
     weight: str | int | None = None,
     exposure: str | int | None = None,
     also: Collection[str] = (),
@@ -211,7 +219,7 @@ def make_problem(
     """
     measures = {"weight": weight, "exposure": exposure}
     places = {use: _find_column(columns, each, path, use) for use, each in measures.items() if each is not None}
-    choice: dict[str, Any] = {"inputs": inputs, "drop": (*drop, *places.values()), "kinds": kinds}
+    choice: dict[str, Any] = {"inputs": inputs, "drop": (*drop, *places.values()), "kinds": kinds, "codes": codes}
     position, found, uses = choose_columns(path, columns, target, **choice, also=also)
     wider = None
     if doubtful := doubtful_columns(columns, found, uses, missing):
@@ -436,12 +444,17 @@ def choose_columns(
     inputs: Names | None,
     drop: Names,
     kinds: Mapping[str, str] | None,
+    codes: Mapping[str, Any] | None = None,
     also: Collection[str] = (),
 ) -> tuple[int, list[ColumnKind], list[str]]:
     """Return the position of the target, the kinds of the columns, and the use of each."""
     _check_table(path, columns)
     position = _find_column(columns, target, path)
-    return position, *_choose_uses(path, columns, position, inputs, drop, kinds, also)
+    found, uses = _choose_uses(path, columns, position, inputs, drop, kinds, also)
+    for name, numbers in (codes or {}).items():
+        k = _find_column(columns, name, path, "codes")
+        found[k] = set_codes(found[k], numbers)
+    return position, found, uses
 
 
 def doubtful_columns(

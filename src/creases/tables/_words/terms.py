@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._text import format_change, format_value, plural, short_names
-from creases._typing import Floats, Ints
+from creases._typing import Bools, Floats, Ints
 from creases.errors import InputError
 from creases.tables._encoding.encoding import ColumnEncoding, Feature, TableEncoding, number_encoding
 from creases.tables._reading.times import CYCLES, FEW_DAYS, date_numbers
@@ -86,7 +86,18 @@ class ColumnTerm:
     def indicator(self) -> int | None:
         """The input that is 1 where the number or date is missing; None if there is none."""
         pairs = zip(self.inputs.tolist(), self.features, strict=True)
-        return next((j for j, feature in pairs if feature.kind == "missing"), None)
+        return next((j for j, feature in pairs if feature.kind == "missing" and not feature.level), None)
+
+    @property
+    def codes(self) -> dict[int, str]:
+        """The inputs that are 1 where the number is a code, with its text."""
+        pairs = zip(self.inputs.tolist(), self.features, strict=True)
+        return {j: feature.level for j, feature in pairs if feature.kind == "missing" and feature.level}
+
+    def is_number(self, X: Floats) -> Bools:
+        """Return in which encoded rows X (n, d) the number or date is neither missing nor a code."""
+        gaps = [*self.codes, *([] if self.indicator is None else [self.indicator])]
+        return ~(X[:, gaps] > 0.5).any(axis=1)
 
     def level_name(self, feature: Feature) -> str:
         """Return the value of a category that an input stands for: ``Ulm``, ``missing``, ``other values``."""
@@ -256,12 +267,17 @@ class Terms:
 
     def missing(self, term: ColumnTerm) -> Floats | None:
         """Return what a column of numbers or dates adds (m,) where it is missing; None if that never occurred."""
-        if term.indicator is None:
-            return None
+        return None if term.indicator is None else self._gap(term, term.indicator)
+
+    def codes(self, term: ColumnTerm) -> dict[str, Floats]:
+        """Return what each code of a column adds, (m,) by its text."""
+        return {text: self._gap(term, j) for j, text in term.codes.items()}
+
+    def _gap(self, term: ColumnTerm, indicator: int) -> Floats:
         means = dict(zip([j for j, _ in term.numbers], term.column.means, strict=False))
         if not term.numbers:  # yes or no
             means = {int(term.inputs[0]): term.column.means[0]}
-        return self.at(term, means | {term.indicator: 1.0})
+        return self.at(term, means | {indicator: 1.0})
 
     @cached_property
     def spans(self) -> Floats:
@@ -392,7 +408,7 @@ class InputRanges:
         low, high, spread, unit = np.zeros(d), np.ones(d), np.ones(d), np.ones(d)
         days: set[int] = set()
         for term in terms.columns:
-            known = X if term.indicator is None else X[X[:, term.indicator] == 0]
+            known = X[term.is_number(X)]
             for j in term.inputs.tolist():
                 values = known[:, j] if len(known) else X[:, j]
                 low[j], high[j] = values.min(), values.max()
