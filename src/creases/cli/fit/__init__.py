@@ -71,6 +71,13 @@ def fit_file(
             help="Column that counts are for, such as years; it is no input, and predictions are for 1.",
         ),
     ] = None,
+    groups: Annotated[
+        str | None,
+        data_option(metavar="COLUMN", help="Column whose rows are held out together, such as customer; no input."),
+    ] = None,
+    time: Annotated[
+        str | None, data_option(metavar="COLUMN", help="Column of dates or numbers: the last rows are held out.")
+    ] = None,
     family: Annotated[
         str,
         model_option(
@@ -126,6 +133,8 @@ def fit_file(
         **read_source(ctx.params),
         weight=weight,
         exposure=exposure,
+        groups=groups,
+        time=time,
         max_memory=1e9 * max_memory if "max_memory" in given_options(ctx) else None,
         config=make_curve_config(options | ({"shapes": shapes} if shapes else {})),
     )

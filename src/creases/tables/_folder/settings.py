@@ -76,7 +76,7 @@ class TableSettings(ABC):
         """Return the table of one file, or the built-in problem."""
         if self.is_file:
             return read_table(self.data, header=self.header, **self._reading)
-        for name in ("target", "task", "inputs", "drop", "kinds", "codes", "weight", "exposure"):
+        for name in ("target", "task", "inputs", "drop", "kinds", "codes", "weight", "exposure", "groups", "time"):
             if getattr(self, name, None):
                 raise InputError(name, "not be given for a built-in problem", f"{getattr(self, name)!r}")
         return get_problem(self.data)
@@ -153,6 +153,8 @@ class FitSettings(TableSettings):
     config: CurveConfig = field(default_factory=CurveConfig)
     weight: str | None = None  #: column of the rows' weights
     exposure: str | None = None  #: column that targets are divided by
+    groups: str | None = None  #: column whose rows are held out together
+    time: str | None = None  #: column by which the last rows are held out
     max_memory: float | None = None  #: bytes that a fit may take; a table that would take more is read in blocks
 
     @staticmethod
@@ -170,7 +172,8 @@ class FitSettings(TableSettings):
 
     @property
     def _reading(self) -> dict[str, Any]:
-        return {**super()._reading, "weight": self.weight, "exposure": self.exposure}
+        own = {name: getattr(self, name) for name in ("weight", "exposure", "groups", "time")}
+        return {**super()._reading, **own}
 
     def fit(self) -> TableModel:
         """Fit curves, planes and units to the table."""

@@ -61,6 +61,14 @@ _UNREAD = re.compile(r"(; )?[\d,]+ cells? read as missing, such as .*", re.DOTAL
 _UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]\s*$")
 
 
+_PERSON = re.compile(r"(?i)(?:^|[^a-z])(?:customer|client|patient|user|person|subject|account|household|member)s?$")
+
+
+def looks_like_id(name: str) -> bool:
+    """Return whether a column is called like what several rows may belong to: ``customer``, ``patient_id``."""
+    return any(pattern.search(name) for pattern in (_ID_NAME, _ID_ENDING, _PERSON))
+
+
 @dataclass(frozen=True, eq=False)
 class ColumnKind:
     """What a column holds, and how its cells are read."""

@@ -214,7 +214,7 @@ def _whole_table(files: TableFiles, head: Head, reading: Mapping[str, Any]) -> P
 def _read_table(
     engine: Engine, files: TableFiles, path: Path, head: list[Column], reading: dict[str, Any], config: CurveConfig
 ) -> StreamedTable:
-    for name in ("weight", "exposure"):
+    for name in ("weight", "exposure", "groups", "time"):
         if reading.get(name) is not None:
             hint = "give more memory by max_memory, or a part of the rows"
             raise InputError(name, "be given for a table that fits in memory", repr(reading[name]), hint)
