@@ -40,7 +40,7 @@ def test_the_scores_come_first_then_the_model_then_the_stages(run, trees, tmp_pa
         "What does it do?",
         "age: ",
         "What did each stage bring?",
-        "linear: squared error",
+        "linear: unexplained variance",
     ]
     places = [said.index(mark) for mark in marks]
     assert places == sorted(places)
@@ -188,4 +188,4 @@ def test_units_are_printed_with_the_rows_they_grew_for(run, tmp_path):
     said = " ".join(result.stdout.split())
     assert re.search(r"unit 1: (rises|falls) (above|below) .*; grown because \d+ rows like row \d+ \(at", said)
     assert "grown because" in (tmp_path / "o" / "report.txt").read_text()
-    assert "folds: squared error" in said
+    assert "folds: unexplained variance" in said

@@ -201,7 +201,7 @@ def _table(row: RowExplanation) -> list[str]:
     rest = row.effects[n:]
     if rest:
         sums = float(np.sum([e.amount for e in rest])), float(np.sum([e.share for e in rest]))
-        body.append((plural(len(rest), "smaller effect"), *sums))
+        body.append((_rest_text(row, n, sums, has_points=has_points), *sums))
     body.append(("for this row", row.total, row.probability))
     columns = [[name for name, _, _ in body]]
     if row.probabilities:
@@ -215,6 +215,16 @@ def _table(row: RowExplanation) -> list[str]:
     widths = [max(map(len, column)) for column in columns]
     columns[0] = [name.ljust(widths[0]) for name in columns[0]]
     return ["  " + "  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+
+
+def _rest_text(row: RowExplanation, n: int, sums: tuple[float, float], *, has_points: bool) -> str:
+    """Return what effects that have no line are called; where together they are larger, how large each is at most."""
+    sizes = [abs(effect.amount if has_points else effect.share) for effect in row.effects]
+    text = f"{plural(len(sizes) - n, 'smaller effect')}"
+    if abs(sums[0] if has_points else sums[1]) <= min(sizes[:n], default=0.0) or row.is_factor:
+        return text
+    largest = format_value(max(sizes[n:]), 2) + row.unit if has_points else format_percent(max(sizes[n:]))
+    return f"{text} together, each at most {largest}"
 
 
 def _align(values: list[float], decimals: int, unit: str, *, sign: bool) -> list[str]:

@@ -34,10 +34,16 @@ DECISIVE = 200.0
 #: Factors up to this one, or its inverse, are told in per cent.
 FACTOR = 1.5
 
+#: Points that nobody sees: odds change by less than a thousandth.
+UNSEEN = 0.01
+
 #: Terms that change the prediction by less than this share of the largest count as constant.
 NEGLIGIBLE = 1e-6
 
 _UNIT = re.compile(r"^(.*\S)\s*[(\[][^()\[\]]{1,12}[)\]]\s*$")  # petal length (cm)
+
+
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
 class ReadableModel(Protocol):
@@ -183,8 +189,11 @@ class Terms:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the classes, shortened where they are long."""
-        return short_names(self.classes or ())
+        """The names of the classes, shortened where they are long; numbers with the target: ``survived=1``."""
+        names = self.classes or ()
+        if names and self.target and all(_NUMBER.fullmatch(name) for name in names):
+            names = tuple(f"{self.target}={name}" for name in names)
+        return short_names(names)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -211,6 +220,11 @@ class Terms:
     def scale(self) -> float:
         """What one unit of the model's scores is in the units of the terms."""
         return 1.0 if self.classes is None else POINTS
+
+    @property
+    def unseen(self) -> float:
+        """What a column must change at least to be told."""
+        return 0.0 if self.classes is None else UNSEEN
 
     @cached_property
     def intercept(self) -> Floats:
@@ -296,7 +310,7 @@ class Terms:
         """Return what is added with its sign; of points no more than odds of a million to one."""
         if self.classes is not None and abs(value) > DECISIVE:
             return f"{'under -' if value < 0 else 'over +'}{DECISIVE:.0f}"
-        return self.amount_text(value)
+        return "0" if self.classes is not None and abs(value) < UNSEEN else self.amount_text(value)
 
     def is_decisive(self, term: ColumnTerm) -> bool:
         """Return whether a column of numbers can move the odds of a class by more than a million to one."""
