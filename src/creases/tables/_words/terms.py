@@ -190,10 +190,7 @@ class Terms:
     @property
     def labels(self) -> tuple[str, ...]:
         """The names of the classes, shortened where they are long; numbers with the target: ``survived=1``."""
-        names = self.classes or ()
-        if names and self.target and all(_NUMBER.fullmatch(name) for name in names):
-            names = tuple(f"{self.target}={name}" for name in names)
-        return short_names(names)
+        return class_labels(self.classes or (), self.target)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -381,6 +378,18 @@ def factor_text(value: float) -> str:
     if abs(value) < log(FACTOR):
         return f"{format_change(100 * expm1(value))} %"
     return f"x {format_value(exp(min(value, 700.0)), 2)}"
+
+
+def class_labels(classes: Sequence[str], target: str) -> tuple[str, ...]:
+    """Return what classes are called in sentences: their names, shortened; numbers with the target.
+
+    Examples
+    --------
+    >>> class_labels(("0", "1"), "survived"), class_labels(("no", "yes"), "survived")
+    (('survived=0', 'survived=1'), ('no', 'yes'))
+    """
+    is_number = bool(classes and target) and all(_NUMBER.fullmatch(name) for name in classes)
+    return short_names([f"{target}={name}" for name in classes] if is_number else classes)
 
 
 def training_rows(model: ReadableModel) -> Floats | None:
