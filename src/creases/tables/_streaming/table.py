@@ -218,7 +218,7 @@ def _read_table(
         if reading.get(name) is not None:
             hint = "give more memory by max_memory, or a part of the rows"
             raise InputError(name, "be given for a table that fits in memory", repr(reading[name]), hint)
-    choice = {name: reading[name] for name in ("target", "inputs", "drop", "kinds", "codes")}
+    choice = {name: reading[name] for name in ("target", "inputs", "drop", "kinds")} | {"codes": reading.get("codes")}
     position, kinds, uses = choose_columns(path, head, **choice)
     narrow, doubtful = (kinds, uses), doubtful_columns(head, kinds, uses, reading["missing"])
     if doubtful:
