@@ -40,7 +40,7 @@ def test_the_scores_come_first_then_the_model_then_the_stages(run, trees, tmp_pa
         "What does it do?",
         "age: ",
         "What did each stage bring?",
-        "linear: squared error",
+        "linear: unexplained variance",
     ]
     places = [said.index(mark) for mark in marks]
     assert places == sorted(places)
@@ -188,4 +188,30 @@ def test_units_are_printed_with_the_rows_they_grew_for(run, tmp_path):
     said = " ".join(result.stdout.split())
     assert re.search(r"unit 1: (rises|falls) (above|below) .*; grown because \d+ rows like row \d+ \(at", said)
     assert "grown because" in (tmp_path / "o" / "report.txt").read_text()
-    assert "folds: squared error" in said
+    assert "folds: unexplained variance" in said
+
+
+def test_codes_groups_and_time_are_options_of_the_command(run, tmp_path):
+    """The folder's settings write the same command again, and the text says how rows were held out."""
+    rng = np.random.default_rng(0)
+    income = rng.uniform(500, 5000, 400).round()
+    income[:60] = -999
+    table = pd.DataFrame({"income": income, "customer": [f"c{k % 40}" for k in range(400)], "day": np.arange(400)})
+    table["y"] = np.where(income < 0, 7.0, income / 1000) + rng.normal(0, 0.1, 400)
+    table.to_csv(tmp_path / "incomes.csv", index=False)
+    options = ("--code", "income=-999", "--groups", "customer", "--time", "day", "--drop", "day")
+    result = run("fit", "incomes.csv", "--target", "y", *options, "--out", "o")
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    assert "-999: +" in said
+    assert "rows to test with are the last ones" in said
+    model = creases.load("o")
+    assert model.features == ("income", "income is -999")
+    from creases.tables import load_settings
+
+    command = load_settings(tmp_path / "o").command("o")
+    assert "--code income=-999" in command
+    assert "--groups customer" in command
+    refused = run("fit", "incomes.csv", "--target", "y", "--code", "income=none", "--out", "p")
+    assert refused.exit_code != 0
+    assert "a column and a number such as income=-999" in " ".join(refused.output.split())

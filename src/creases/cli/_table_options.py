@@ -9,7 +9,7 @@ import typer
 
 from creases.cli._completion import complete_data
 from creases.cli._missing import Missing
-from creases.cli._values import parse_class_weight, parse_kinds, parse_number_or_name, split_names
+from creases.cli._values import parse_class_weight, parse_codes, parse_kinds, parse_number_or_name, split_names
 from creases.cli.console import option_panels
 
 data_option, model_option, output_option = option_panels("Data", "Model", "Output")
@@ -62,6 +62,15 @@ Kinds = Annotated[
         show_default=False,
     ),
 ]
+Codes = Annotated[
+    list[str] | None,
+    data_option(
+        "--code",
+        metavar="COLUMN=NUMBER",
+        help="A number that is none but a level of its own, such as income=-999; may be repeated.",
+        show_default=False,
+    ),
+]
 MissingOption = Annotated[
     Missing,
     data_option(
@@ -101,6 +110,7 @@ def read_source(values: dict[str, Any]) -> dict[str, Any]:
         "inputs": split_names(values["inputs"]) or None,
         "drop": split_names(values["drop"]),
         "kinds": parse_kinds(values["kinds"]) or None,
+        "codes": parse_codes(values["codes"]) or None,
     }
 
 

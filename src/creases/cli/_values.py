@@ -42,6 +42,18 @@ def parse_kinds(values: list[str] | None) -> dict[str, str]:
     return _parse_pairs(values, "kinds", "be a column and a kind such as when=category")
 
 
+def parse_codes(values: list[str] | None) -> dict[str, list[float]]:
+    """Return numbers that are levels of their own by column."""
+    codes: dict[str, list[float]] = {}
+    for text in values or ():
+        name, _, value = text.rpartition("=")
+        try:
+            codes.setdefault(name.strip(), []).append(float(value))
+        except ValueError:
+            raise InputError("codes", "be a column and a number such as income=-999", repr(text)) from None
+    return codes
+
+
 def _parse_pairs(values: list[str] | None, param: str, expected: str) -> dict[str, str]:
     pairs = {}
     for text in values or ():

@@ -41,6 +41,8 @@ class Problem:
     encoding: Any = None  #: of a table: how its columns became numbers, a ``creases.tables.TableEncoding``
     weight: Floats | None = None  #: (n,) weights of the rows; None for 1
     exposure: Floats | None = None  #: (n,) what the targets were divided by: y are rates; None for 1
+    groups: NDArray[np.int64] | None = None  #: (n,) rows with the same number are tested on together; None: each alone
+    is_time: bool = False  #: whether groups are in the order of time, so that the last are tested on
     wider: Problem | None = None  #: of a table: with the columns that look like IDs and were left out; a fit tries them
 
     def __post_init__(self) -> None:

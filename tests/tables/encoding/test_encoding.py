@@ -148,9 +148,11 @@ def test_encodings_and_trailing_separators_do_not_matter(tmp_path, content, opti
     assert (problem.features, problem.X.tolist(), problem.classes) == (("größe",), [[1], [2]], ("a", "b"))
 
 
-def test_names_that_are_missing_or_repeated_are_made(tmp_path):
-    problem = parse_table(",a,a,t\n1,2,3,x\n1.5,3,4,y\n")
-    assert problem.features == ("column 0", "a", "a (2)")
+def test_names_that_are_missing_are_made_and_repeated_ones_refused():
+    problem = parse_table(",a,b,t\n1,2,3,x\n1.5,3,4,y\n")
+    assert problem.features == ("column 0", "a", "b")
+    with pytest.raises(InputError, match="got 'a' more than once"):
+        parse_table(",a,a,t\n1,2,3,x\n1.5,3,4,y\n")
     rows = parse_table("a,t\nr1,1,x\nr2,2,y\n", inputs=["a"])  # as R writes row names
     assert (rows.features, rows.X.tolist()) == (("a",), [[1], [2]])
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import creases
+from creases.errors import InputError
 from creases.tables import describe_model
 
 
@@ -82,3 +83,57 @@ def test_missing_values_that_say_nothing_add_nothing():
     share = y[hidden].mean()
     apart = np.log(share / (1 - share)) - float(model.function.intercept[0])
     assert abs(part) < max(0.4, abs(apart))
+
+
+@pytest.fixture(scope="module")
+def incomes():
+    """Incomes of which -999 was not asked and 0 is no income: neither is near the incomes beside it."""
+    rng = np.random.default_rng(2)
+    income = rng.uniform(500, 5000, 900).round()
+    y = income / 1000 + rng.normal(0, 0.2, 900)
+    y[:90], y[90:150] = 4 + rng.normal(0, 0.2, 90), 9 + rng.normal(0, 0.2, 60)
+    income[:90], income[90:150] = -999, 0
+    return pd.DataFrame({"income": income, "age": rng.integers(20, 60, 900), "y": y})
+
+
+@pytest.fixture(scope="module")
+def coded(incomes):
+    return creases.fit_table(incomes, "y", codes={"income": [-999, 0]})
+
+
+def test_a_code_is_a_level_beside_the_curve(coded):
+    """The curve has no steep pieces towards codes, and each is predicted by its own rows."""
+    assert coded.features == ("income", "income is -999", "income is 0", "age")
+    assert coded.curves["income"].knots[0] >= 500
+    rows = [{"income": value, "age": 40} for value in (-999, 0, 2000)]
+    assert coded.predict(rows) == pytest.approx([4, 9, 2], abs=0.2)
+    assert coded.predict([{"income": "-999", "age": 40}]) == pytest.approx(coded.predict(rows[:1]))
+
+
+def test_a_code_is_told_in_words(coded):
+    """In the model's text and in a row's."""
+    line = next(line for line in describe_model(coded) if line.startswith("income"))
+    assert "; -999: " in line
+    assert "; 0: " in line
+    assert "income -999" in str(coded.explain([{"income": -999, "age": 40}]))
+
+
+def test_codes_are_kept_in_folders_and_onnx(coded, tmp_path):
+    """A folder and ONNX give the same predictions for codes and numbers."""
+    rows = pd.DataFrame({"income": [-999.0, 0.0, 2000.0, np.nan], "age": [30.0, 40.0, 50.0, 35.0]})
+    coded.save(tmp_path / "run")
+    assert creases.load(tmp_path / "run").predict(rows) == pytest.approx(coded.predict(rows), abs=1e-12)
+    ort = pytest.importorskip("onnxruntime")
+    coded.to_onnx(tmp_path / "model.onnx")
+    session = ort.InferenceSession(tmp_path / "model.onnx")
+    (values,) = session.run(None, {name: rows[[name]].to_numpy() for name in rows})
+    assert values.reshape(-1) == pytest.approx(coded.predict(rows), abs=1e-9)
+
+
+def test_codes_of_a_category_are_refused():
+    """Its values are levels already."""
+    table = pd.DataFrame({"town": ["Ulm", "Bonn"] * 20, "x": np.arange(40.0) ** 2, "y": np.arange(40) % 3 / 2})
+    with pytest.raises(InputError, match="'town' is of the kind category"):
+        creases.fit_table(table, "y", codes={"town": [0]})
+    with pytest.raises(InputError, match="codes must be a column of table, got 'towns'"):
+        creases.fit_table(table, "y", codes={"towns": [0]})

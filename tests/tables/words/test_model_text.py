@@ -147,9 +147,9 @@ def test_two_classes_are_told_in_points_that_double_the_odds():
 def test_a_column_that_separates_classes_is_told_without_huge_numbers():
     text = table(x=[0, 1, 2, 3], y=["no", "yes"])
     _, line = lines(text, {"x": ([0, 1, 2, 3], [-900.0, 900.0, -900.0, 900.0])})
-    assert line.endswith("; decides almost alone")
+    assert line.endswith("; moves the odds by more than a million to one")
     _, line = lines(table(x=[0, 2, 4], y=["a", "b", "c", "b"]), {"x": ([0, 4], [[0, 0, 0], [900, -900, 0]])})
-    assert line == "x: from 0 to 4: a over +200 points, b under -200; decides almost alone"
+    assert line == "x: from 0 to 4: a over +200 points, b under -200; moves the odds by more than a million to one"
 
 
 def test_several_classes_are_told_by_what_moves_them():

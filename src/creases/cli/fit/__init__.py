@@ -13,6 +13,7 @@ from creases.cli._table_options import (
     FILES,
     AsJson,
     ClassWeight,
+    Codes,
     Drop,
     Force,
     Header,
@@ -47,6 +48,7 @@ def fit_file(
     inputs: Inputs = None,
     drop: Drop = None,
     kinds: Kinds = None,
+    codes: Codes = None,
     missing: MissingOption = Missing.indicate,
     header: Header = None,
     test_fraction: TestFraction = TEST_FRACTION,
@@ -68,6 +70,13 @@ def fit_file(
             metavar="COLUMN",
             help="Column that counts are for, such as years; it is no input, and predictions are for 1.",
         ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        data_option(metavar="COLUMN", help="Column whose rows are held out together, such as customer; no input."),
+    ] = None,
+    time: Annotated[
+        str | None, data_option(metavar="COLUMN", help="Column of dates or numbers: the last rows are held out.")
     ] = None,
     family: Annotated[
         str,
@@ -124,6 +133,8 @@ def fit_file(
         **read_source(ctx.params),
         weight=weight,
         exposure=exposure,
+        groups=groups,
+        time=time,
         max_memory=1e9 * max_memory if "max_memory" in given_options(ctx) else None,
         config=make_curve_config(options | ({"shapes": shapes} if shapes else {})),
     )

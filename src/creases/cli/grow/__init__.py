@@ -13,6 +13,7 @@ from creases.cli._missing import Missing
 from creases.cli._table_options import (
     AsJson,
     ClassWeight,
+    Codes,
     Drop,
     Force,
     Header,
@@ -65,6 +66,7 @@ def grow_network(
     inputs: Inputs = None,
     drop: Drop = None,
     kinds: Kinds = None,
+    codes: Codes = None,
     missing: MissingOption = Missing.indicate,
     header: Header = None,
     test_fraction: TestFraction = TEST_FRACTION,

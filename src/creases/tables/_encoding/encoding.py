@@ -22,7 +22,7 @@ from creases.tables._reading import numbers
 from creases.tables._reading import times as dates
 from creases.tables._reading.columns import Column
 from creases.tables._reading.files import row_columns
-from creases.tables._reading.kinds import GIVEN_KINDS, ColumnKind, Kind
+from creases.tables._reading.kinds import GIVEN_KINDS, ColumnKind, Kind, format_level
 from creases.tables._reading.numbers import NumberFormat, check_notation, read_notation, split_unit
 from creases.tables._reading.times import DateFormat
 
@@ -92,6 +92,7 @@ class ColumnEncoding:
             None if date is None else DateFormat(**{**date, "parts": as_tuple(date["parts"], "parts")}),
             None if words is None else _as_pair(words),
             read_notation(value["notation"]),
+            as_tuple(value["codes"], "codes"),
         )
         lists = {name: as_tuple(value[name], name) for name in ("means", "levels", "rare")}
         return cls(kind, value["use"], value["n_missing"], common=value["common"], **lists)
@@ -152,6 +153,7 @@ def _check_kind(kind: ColumnKind, where: str) -> None:
     expect(named and (kind.kind not in texts or kind.notation is not None), f"{where} has a notation of another kind")
     if kind.notation is not None:
         check_notation(kind.notation, where)
+    expect(all(map(_is_mean, kind.codes)), f"{where} has codes that are no numbers")
     if kind.words is not None:
         expect(kind.kind == "yes/no" and NAMES.allows(kind.words), f"{where} has the words {kind.words}")
 
@@ -195,8 +197,8 @@ class Feature:
 
     name: str  #: as in ``Problem.features``: ``age``, ``town=Ulm``, ``town=other values``, ``age is missing``
     column: str  #: the column of the table
-    kind: Literal["number", "yes/no", "date", "category", "missing"]  #: "missing" is 1 where the cell is missing
-    level: str = ""  #: of a category: its value; "" for a missing value or the pooled rare ones
+    kind: Literal["number", "yes/no", "date", "category", "missing"]  #: "missing" is 1 where the cell is, or is a code
+    level: str = ""  #: of a category: its value; "" for a missing value or the pooled rare ones; the code
     unit: str = ""  #: of numbers, if known
     part: str = ""  #: of a date: year, month, weekday, hour or days; of a time of day: hour
 
@@ -327,7 +329,8 @@ class TableEncoding:
             result = [Feature(name, name, "number", unit=kind.unit, part="hour" if kind.kind == "time" else "")]
         if column.n_missing and self.missing == "indicate":
             result.append(Feature(f"{name} is missing", name, "missing"))
-        return result
+        texts = [format_level(code) for code in kind.codes]
+        return result + [Feature(f"{name} is {text}", name, "missing", text) for text in texts]
 
     def transform(self, rows: Any, *, header: bool | None = None) -> EncodedRows:
         """Encode rows: a file, a DataFrame, a mapping or a list of them by column names, or an array (n, columns).

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases._typing import Floats
+from creases._typing import Bools, Floats
 from creases.tables._reading.columns import Column
 from creases.tables._reading.kinds import MAX_LEVELS, ColumnKind
 
@@ -36,7 +36,7 @@ def fit(columns: Sequence[tuple[Column, ColumnKind]], missing: str) -> list[dict
             learned.append(fit_category(counts[column.name], missing, most))
         else:
             numbers = column_numbers(column, kind)
-            n_missing = int(np.isnan(numbers[:, 0]).sum())
+            n_missing = int(np.isnan(numbers[:, 0]).sum()) - int(is_code(column, kind).sum())
             learned.append({"n_missing": n_missing, "means": fit_means([add_exactly(x) for x in numbers.T])})
     return learned
 
@@ -47,14 +47,16 @@ def encode(columns: Sequence[ColumnEncoding], raw: Sequence[Column], missing: st
 
 
 def encode_column(column: ColumnEncoding, raw: Column, missing: str) -> Floats:
-    """Return the numbers (n, k) of a column: with the mean for what is missing, or 0 and 1 for each value."""
+    """Return the numbers (n, k) of a column: with the mean for what is missing or a code, or 0 and 1 for each value."""
     if column.is_category:
         return _encode_category(column, column.kind.texts(raw), missing)
     numbers = column_numbers(raw, column.kind)
     gaps = np.isnan(numbers)
-    filled = np.where(gaps, np.array(column.means), numbers)
-    is_indicated = bool(column.n_missing) and missing == "indicate"
-    return np.column_stack([filled, gaps[:, 0]]) if is_indicated else filled
+    codes = is_code(raw, column.kind)
+    parts: list[Any] = [np.where(gaps, np.array(column.means), numbers)]
+    if column.n_missing and missing == "indicate":
+        parts.append(gaps[:, 0] & ~codes.any(axis=1))
+    return np.column_stack([*parts, codes]) if codes.shape[1] or len(parts) > 1 else parts[0]
 
 
 def _encode_category(column: ColumnEncoding, texts: Sequence[str], missing: str) -> Floats:
@@ -65,9 +67,17 @@ def _encode_category(column: ColumnEncoding, texts: Sequence[str], missing: str)
 
 
 def column_numbers(column: Column, kind: ColumnKind) -> Floats:
-    """Return the numbers (n, k) of a column, NaN where they are missing."""
+    """Return the numbers (n, k) of a column, NaN where they are missing or codes."""
     numbers = kind.date.numbers(kind.date.parse(column)) if kind.date else kind.numbers(column)[:, None]
-    return np.asarray(numbers, np.float64)
+    numbers = np.asarray(numbers, np.float64)
+    return np.where(np.isin(numbers, kind.codes), np.nan, numbers) if kind.codes else numbers
+
+
+def is_code(column: Column, kind: ColumnKind) -> Bools:
+    """Return whether each cell is each of the codes (n, codes) of a column."""
+    if not kind.codes:
+        return np.zeros((len(column.values), 0), bool)
+    return np.asarray(kind.numbers(column)[:, None] == np.array(kind.codes))
 
 
 Sum = tuple[float, float, int]  #: a sum, what rounding took from it, and how many numbers it is of

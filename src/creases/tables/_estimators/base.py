@@ -210,6 +210,8 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         config: SplitOptions,
         held: Ints | None = None,
         exposure: Floats | None = None,
+        groups: Ints | None = None,
+        is_time: bool = False,
     ) -> TableSplit:
         """Return the rows, split; of one target with the names that a report needs."""
         names = self._model_names()
@@ -220,9 +222,8 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             about: dict[str, Any] = {"target": "y", "encoding": self._encoding, "description": "rows given to fit"}
             source = Problem("X, y", X, target, names["features"], classes, **about)
         split: dict[str, Any] = {"weight": weight, "task": self._task, "n_outputs": self._n_outputs, "config": config}
-        data = TableSplit.from_arrays(
-            X, y, **split, exposure=exposure, validation=held, classes=self._known, source=source
-        )
+        split |= {"exposure": exposure, "groups": groups, "is_time": is_time}
+        data = TableSplit.from_arrays(X, y, **split, validation=held, classes=self._known, source=source)
         if self._task == "classification" and (data.rows.y == data.rows.y[0]).all():
             raise InputError("sample_weight", "leave rows of at least 2 classes with a positive weight", "one class")
         return data

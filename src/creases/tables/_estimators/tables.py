@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from creases._typing import Floats
@@ -15,7 +16,8 @@ from creases.tables._fit.describe import describe_stage
 from creases.tables._fit.doubtful_columns import choose_doubtful, feature_places, note_trial, warn_of_columns
 from creases.tables._fit.fit_table import fit_curve_model
 from creases.tables._model.table_model import TableModel
-from creases.tables._reading.table import encode_frame
+from creases.tables._reading.columns import Column, from_values
+from creases.tables._reading.table import encode_frame, number_groups
 from creases.tables._split.split import CurveConfig
 from creases.tables._words.model_text import describe_model
 
@@ -28,7 +30,15 @@ class CurveEstimator(TableEstimator):
     ensemble: int
     random_state: Any
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        time: ArrayLike | None = None,
+    ) -> Self:
         """Fit a new model.
 
         Parameters
@@ -40,10 +50,14 @@ class CurveEstimator(TableEstimator):
             (n,) classes, or (n,) or (n, m) targets.
         sample_weight
             (n,) non-negative weights of the rows. A row of weight 2 is the same as one that occurs twice.
+        groups
+            (n,) whose row each is, such as a customer's: folds keep the rows of one together.
+        time
+            (n,) dates or numbers: each fold is a stretch of time.
         """
-        return self._fit(X, y, sample_weight, None)
+        return self._fit(X, y, sample_weight, None, groups, time)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, exposure: Any, groups: Any, time: Any) -> Self:
         options = {"seed": make_seed(self.random_state), "test_fraction": 0.0, **self._decisions()}
         config = CurveConfig(shapes=self.shapes or {}, ensemble=self.ensemble, **options)
         rows, targets = self._read(X, y, None, reset=True, ensure_min_samples=2)
@@ -54,25 +68,27 @@ class CurveEstimator(TableEstimator):
             if size.min() <= 0:
                 raise InputError("exposure", "be above 0", f"{size.min():g}")
             targets = targets / size[:, None]
+        more: dict[str, Any] = {"exposure": size, "is_time": time is not None}
+        if groups is not None or time is not None:
+            columns = (_row_column(*each, len(rows)) for each in ((groups, "groups"), (time, "time")))
+            more["groups"] = number_groups(*columns)
         if self._encoding is not None:
             if self._doubtful:
-                rows = self._try_columns(X, targets, weight, config, size)
+                rows = self._try_columns(X, targets, weight, config, more)
             warn_of_columns(self._encoding)
-        self.model_ = fit_curve_model(
-            self._split(rows, targets, weight, config, exposure=size), config, **self._model_names()
-        )
+        self.model_ = fit_curve_model(self._split(rows, targets, weight, config, **more), config, **self._model_names())
         return self
 
     def _decisions(self) -> dict[str, Any]:
         return {}
 
     def _try_columns(
-        self, X: Any, targets: Floats, weight: Floats, config: CurveConfig, exposure: Floats | None
+        self, X: Any, targets: Floats, weight: Floats, config: CurveConfig, more: Mapping[str, Any]
     ) -> Floats:
         """Use those of the columns that look like IDs that pay on held-out rows; return the rows (n, d) of all used."""
         assert self._encoding is not None
         wide, rows, _ = encode_frame(X, "y", self._task, self._encoding.classes, self._doubtful, kinds=self.kinds)
-        split = self._split(rows, targets, weight, config, exposure=exposure)
+        split = self._split(rows, targets, weight, config, **more)
         used = choose_doubtful(split, self._encoding, wide, config.seed)
         self._encoding = note_trial(self._encoding, wide, used)
         return rows[:, feature_places(wide, self._encoding)]
@@ -81,6 +97,16 @@ class CurveEstimator(TableEstimator):
         """Return the model in words: what each column adds, and what each stage of the fit brought."""
         lines = describe_model(self.model_)
         return "\n".join([*lines, "", *(describe_stage(step, self.model_.family) for step in self.model_.steps)])
+
+
+def _row_column(values: Any, name: str, n: int) -> Column | None:
+    """Return values (n,) of the rows as a column."""
+    if values is None:
+        return None
+    array = np.asarray(values)
+    if array.shape != (n,):
+        raise InputError(name, f"have shape ({n},)", f"{array.shape}")
+    return from_values(name, array)
 
 
 class TableClassifier(Classes, CurveEstimator):
@@ -208,19 +234,26 @@ class TableRegressor(Values, CurveEstimator):
         self.random_state = random_state
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, exposure: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        time: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
     ) -> Self:
         """Fit a new model.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, groups, time
             As for :meth:`creases.TableClassifier.fit`.
         exposure
             (n,) what each target is for, such as the years that claims were counted in; predictions are for 1. It
             needs a family with a logarithmic link, and takes "poisson" by default.
         """
-        return self._fit(X, y, sample_weight, exposure)
+        return self._fit(X, y, sample_weight, exposure, groups, time)
 
     def _decisions(self) -> dict[str, Any]:
         return {"family": self.family}

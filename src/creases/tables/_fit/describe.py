@@ -31,10 +31,14 @@ def describe_stage(step: Step, family: str) -> str:
 
     Only the stage that is kept is made simple, so bends of others say nothing.
     """
-    known = {"classes": "log loss", "normal": "squared error", "lognormal": "squared error of the logarithm"}
+    known = {"classes": "log loss", "normal": "unexplained variance", "lognormal": "unexplained variance of logarithms"}
     loss = known.get(family, "quantile loss" if family.startswith("quantile") else f"{family} deviance")
     text = f"{step.stage}: {loss} {step.loss:.4f}"
     if step.stage != "linear":
         change = "lower" if step.gain >= 0 else "higher"
-        text += f", {abs(step.gain):.4f} ± {step.error:.4f} {change}"
-    return f"{text} (kept, {plural(round(step.bends), 'bend')})" if step.is_kept else text
+        text += f", {abs(step.gain):.4f} ± {step.error:.4f} {change}" if abs(step.gain) >= 0.00005 else ", no lower"
+    if not step.is_kept:
+        return text
+    parts = [plural(step.planes, "plane")] if step.planes else []
+    parts += [plural(round(step.bends), "bend")] if round(step.bends) else []
+    return f"{text} (kept{', ' if parts else ''}{' with '.join(parts)})"

@@ -18,7 +18,7 @@ from creases.tables._fit.threshold import best_threshold
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.files import is_stream
 from creases.tables._reading.table import read_table
-from creases.tables._split.split import CurveConfig, TableSplit
+from creases.tables._split.split import CurveConfig, TableSplit, describe_crossings
 from creases.tables._stages.families import family_with_exposure
 from creases.tables._stages.fit import fit_stages
 from creases.tables._stages.inputs import Inputs
@@ -45,8 +45,11 @@ def fit_table(
     inputs: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
+    codes: Mapping[str, Any] | None = None,
     weight: str | None = None,
     exposure: str | None = None,
+    groups: str | None = None,
+    time: str | None = None,
     max_memory: float | None = None,
     n_jobs: int | None = None,
     engine: Literal["local", "serial", "ray"] = "local",
@@ -71,11 +74,12 @@ def fit_table(
         Arrow's ``__arrow_c_stream__``, which is written to a temporary Parquet file first. Its stages, knots and
         penalties are chosen on a sample of 40,000 rows, as those of any table of more; all rows are then fitted, in
         sums over blocks of them.
-    target, task, missing, header, inputs, drop, kinds, weight, exposure
+    target, task, missing, header, inputs, drop, kinds, codes, weight, exposure, groups, time
         The column to predict, by default the last, whether it has classes or values, by default what it looks like,
-        what to do with missing values and columns, whether a CSV file begins with names, and columns of the rows'
-        weights and of what counts are for; see :func:`creases.tables.read_table`. Not for a problem. Several columns of
-        values are predicted together,
+        what to do with missing values and columns, numbers that are levels of their own, whether a CSV file begins
+        with names, columns of the rows' weights and of what counts are for, and columns whose rows are tested on
+        together (``groups="customer"``) or that say which rows are the last, to be tested on (``time="sold"``); see
+        :func:`creases.tables.read_table`. Not for a problem. Several columns of values are predicted together,
         ``target=["width", "height"]``: a curve has a value for each.
     shapes
         By column: ``"rising"``, ``"falling"``, ``"straight"`` (no knots) or ``"convex"``. A shape holds for the whole
@@ -103,7 +107,8 @@ def fit_table(
     """
     config = make_curve_config(options | ({} if shapes is None else {"shapes": shapes}))
     reading: dict[str, Any] = {"target": target, "task": task, "inputs": inputs, "drop": tuple(drop)}
-    reading |= {"kinds": kinds, "missing": missing, "weight": weight, "exposure": exposure}
+    reading |= {"kinds": kinds, "codes": codes, "missing": missing, "weight": weight, "exposure": exposure}
+    reading |= {"groups": groups, "time": time}
     if isinstance(target, list | tuple):
         return _fit_several(table, reading, config)
     where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "address": address, "max_memory": max_memory}
@@ -191,7 +196,7 @@ def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig) -> Ta
     warn_of_columns(problem.encoding)
     weight = np.ones(len(y)) if problem.weight is None else problem.weight
     split: dict[str, Any] = {"weight": weight, "task": "regression", "n_outputs": len(names), "config": config}
-    data = TableSplit.from_arrays(problem.X, y, **split)
+    data = TableSplit.from_arrays(problem.X, y, **split, groups=problem.groups, is_time=problem.is_time)
     named: dict[str, Any] = {"features": problem.features, "classes": None, "targets": names}
     return fit_curve_model(data, config, encoding=problem.encoding, **named)
 
@@ -288,6 +293,7 @@ def _fit(
     facts: dict[str, Any] = {} if stream is None else {"rows": {"train": stream.n_train, "test": stream.n_test}}
     notes = [_describe_family(function, config, data.has_exposure), data.rows.describe_copies()]
     notes += [] if stream is None else [_describe_sample(data, stream)]
+    notes += describe_crossings(data, encoding)
     facts |= {"notes": [note for note in notes if note]} if any(notes) else {}
     return TableModel(
         function=function,

@@ -27,6 +27,7 @@ def grow_table(
     inputs: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
+    codes: Mapping[str, Any] | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool | None = None,
     **options: Any,
@@ -40,7 +41,7 @@ def grow_table(
     ----------
     table
         A DataFrame, a file, or a problem.
-    target, task, missing, header, inputs, drop, kinds
+    target, task, missing, header, inputs, drop, kinds, codes
         As for :func:`creases.fit_table`.
     callbacks, progress
         Functions called with the run's :class:`creases.growth.State` at the end of every epoch, and whether to show
@@ -63,6 +64,7 @@ def grow_table(
         hint = "use creases.fit_table, which reads tables larger than memory, or one file"
         raise InputError("table", "fit in memory: a network grows on all rows at once", hint=hint)
     reading = {"target": target, "task": task, "inputs": inputs, "drop": tuple(drop), "kinds": kinds}
+    reading |= {"codes": codes}
     problem = read_problem(table, reading | {"missing": missing, "header": header})
     warn_of_columns(problem.encoding)
     data = TableSplit.from_problem(problem, config)

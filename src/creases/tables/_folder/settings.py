@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 _VERSION = 5
 
 
+#: Settings of how a table is read.
+_READING = ("target", "task", "missing", "inputs", "drop", "kinds", "codes")
+
+
 @dataclass(frozen=True)
 class TableSettings(ABC):
     """A table and how to read it; with the options of what is made of it."""
@@ -44,6 +48,7 @@ class TableSettings(ABC):
     inputs: tuple[str, ...] | None = None  #: columns to predict from; None for all that can be used
     drop: tuple[str, ...] = ()  #: columns to leave out
     kinds: Mapping[str, str] | None = None  #: kinds of columns, instead of what they look like
+    codes: Mapping[str, list[float]] | None = None  #: numbers that are levels of their own, by column
     config: Any = None  #: the options
 
     @property
@@ -65,13 +70,13 @@ class TableSettings(ABC):
 
     @property
     def _reading(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("target", "task", "missing", "inputs", "drop", "kinds")}
+        return {name: getattr(self, name) for name in _READING}
 
     def _read(self) -> Problem:
         """Return the table of one file, or the built-in problem."""
         if self.is_file:
             return read_table(self.data, header=self.header, **self._reading)
-        for name in ("target", "task", "inputs", "drop", "kinds", "weight", "exposure"):
+        for name in ("target", "task", "inputs", "drop", "kinds", "codes", "weight", "exposure", "groups", "time"):
             if getattr(self, name, None):
                 raise InputError(name, "not be given for a built-in problem", f"{getattr(self, name)!r}")
         return get_problem(self.data)
@@ -109,7 +114,10 @@ class TableSettings(ABC):
         words = [Path(self.data).name if self.is_file else self.data]
         for name, value in self._options().items():
             option = name.replace("_", "-")
-            if name in ("shapes", "kinds"):
+            if name == "codes":
+                pairs = [f"{column}={code:g}" for column, each in value.items() for code in each]
+                words += [word for pair in pairs for word in ("--code", pair)]
+            elif name in ("shapes", "kinds"):
                 flag = "--shape" if name == "shapes" else "--kind-of"
                 words += [word for pair in value.items() for word in (flag, "=".join(pair))]
             elif isinstance(value, bool):
@@ -145,6 +153,8 @@ class FitSettings(TableSettings):
     config: CurveConfig = field(default_factory=CurveConfig)
     weight: str | None = None  #: column of the rows' weights
     exposure: str | None = None  #: column that targets are divided by
+    groups: str | None = None  #: column whose rows are held out together
+    time: str | None = None  #: column by which the last rows are held out
     max_memory: float | None = None  #: bytes that a fit may take; a table that would take more is read in blocks
 
     @staticmethod
@@ -162,7 +172,8 @@ class FitSettings(TableSettings):
 
     @property
     def _reading(self) -> dict[str, Any]:
-        return {**super()._reading, "weight": self.weight, "exposure": self.exposure}
+        own = {name: getattr(self, name) for name in ("weight", "exposure", "groups", "time")}
+        return {**super()._reading, **own}
 
     def fit(self) -> TableModel:
         """Fit curves, planes and units to the table."""
@@ -252,8 +263,8 @@ _KINDS: dict[str, type[FitSettings] | type[RunSettings]] = {each.kind: each for 
 
 #: Settings of a growth run that ``creases grow`` has as options.
 COMMAND_OPTIONS = (
-    "target", "task", "missing", "header", "inputs", "drop", "kinds", "test_fraction", "class_weight", "threshold",
-    "when", "how", "hidden", "budget", "max_units", "seed",
+    "target", "task", "missing", "header", "inputs", "drop", "kinds", "codes", "test_fraction", "class_weight",
+    "threshold", "when", "how", "hidden", "budget", "max_units", "seed",
 )  # fmt: skip
 
 

@@ -95,12 +95,17 @@ def _encode_numbers(graph: _Graph, column: ColumnEncoding, missing: str) -> list
     else:
         raw = [graph.add_input(column.name, double, 1)]
     gaps = [graph.add("IsNaN", [name]) for name in raw]
+    is_gap, codes = gaps[0], []
+    for code in column.kind.codes:
+        codes.append(graph.add("Equal", [raw[0], graph.constant(np.array(code))]))
+        gaps[0] = graph.add("Or", [gaps[0], codes[-1]])
     filled = [
         graph.add("Where", [gap, graph.constant(np.array(mean)), name])
         for gap, mean, name in zip(gaps, column.means, raw, strict=True)
     ]
     is_indicated = bool(column.n_missing) and missing == "indicate"
-    return [*filled, graph.add("Cast", gaps[:1], to=double)] if is_indicated else filled
+    flags = [is_gap, *codes] if is_indicated else codes
+    return [*filled, *(graph.add("Cast", [flag], to=double) for flag in flags)]
 
 
 def _decide(graph: _Graph, model: RowModel, logits: str) -> None:

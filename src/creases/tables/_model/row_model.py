@@ -296,6 +296,11 @@ class RowModel(ABC):
         return tuple(feature.column for feature in self.encoding.features)
 
     @property
+    def _form(self) -> str:
+        """What the model is called beside others."""
+        return self._title
+
+    @property
     def _score_names(self) -> tuple[str, ...]:
         """What the m scores are of: the targets, the second of two classes (its log-odds), or each of more classes."""
         if self.classes is None:
@@ -402,7 +407,7 @@ class RowModel(ABC):
             return self.scored.baselines
         folder = self.facts.get("folder")
         stored = None if folder is None else load_baselines(folder / RunFile.BASELINES, self._rows)
-        return stored or baselines(self.outputs, self._rows, threshold=self.threshold, name=self._title)
+        return stored or baselines(self.outputs, self._rows, threshold=self.threshold, name=self._form)
 
     @cached_property
     def scores(self) -> pd.DataFrame:

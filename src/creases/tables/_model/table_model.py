@@ -194,6 +194,11 @@ class TableModel(RowModel):
     function: CurveModel  #: of encoded rows, in the table's own units
 
     @property
+    def _form(self) -> str:
+        """What the model is called beside others: one without a bend has no curves."""
+        return self.title if self.function.n_bends else "straight lines"
+
+    @property
     def network(self) -> Network:
         """The same function as a network of encoded rows; with classes, it has a logit for each."""
         return self.function.network

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -176,17 +177,11 @@ def _names(path: Path, first: list[str], header: bool | None) -> list[str] | Non
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
-    """Return names without repetition: a column without a name is numbered, a repeated name gets a number behind it."""
-    result: list[str] = []
-    taken = {name for name in names if name}
-    used: set[str] = set()
-    for k, name in enumerate(names):
-        name = name or f"column {k}"
-        candidate, number = name, 2
-        while candidate in used or (candidate != name and candidate in taken):
-            candidate, number = f"{name} ({number})", number + 1
-        used.add(candidate)
-        result.append(candidate)
+    """Return names of columns: one without a name is numbered, one that occurs twice is refused."""
+    result = [name or f"column {k}" for k, name in enumerate(names)]
+    if twice := [name for name, count in Counter(result).items() if count > 1]:
+        hint = "rename or remove one of them: nobody could tell which is meant"
+        raise InputError("data", "have a different name for each column", f"{twice[0]!r} more than once", hint)
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -61,6 +61,14 @@ _UNREAD = re.compile(r"(; )?[\d,]+ cells? read as missing, such as .*", re.DOTAL
 _UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]\s*$")
 
 
+_PERSON = re.compile(r"(?i)(?:^|[^a-z])(?:customer|client|patient|user|person|subject|account|household|member)s?$")
+
+
+def looks_like_id(name: str) -> bool:
+    """Return whether a column is called like what several rows may belong to: ``customer``, ``patient_id``."""
+    return any(pattern.search(name) for pattern in (_ID_NAME, _ID_ENDING, _PERSON))
+
+
 @dataclass(frozen=True, eq=False)
 class ColumnKind:
     """What a column holds, and how its cells are read."""
@@ -73,6 +81,7 @@ class ColumnKind:
     date: DateFormat | None = None
     words: tuple[str, str] | None = None  #: words for 0 and 1, as the table writes them, without regard to case
     notation: Notation | None = None  #: how its texts are numbers, and numbers texts again
+    codes: tuple[float, ...] = ()  #: of numbers: those that are none but levels of their own, such as -999
 
     @property
     def is_reading(self) -> bool:
@@ -130,6 +139,21 @@ class ColumnKind:
         if column.is_date:
             return ["" if text == "NaT" else text for text in np.datetime_as_string(column.values).tolist()]
         return [format_level(number) for number in self.numbers(column)]
+
+
+def set_codes(kind: ColumnKind, codes: Any) -> ColumnKind:
+    """Return the kind of a column with numbers that are levels of their own."""
+    if kind.kind in ("category", "date", "month", "yes/no", "time") or (kind.left_out and not kind.is_counter):
+        hint = "each value of a category is a level already"
+        raise InputError("codes", f"be of columns of numbers; {kind.name!r} is of the kind {kind.kind}", hint=hint)
+    values = [codes] if isinstance(codes, int | float | str) else list(codes)
+    try:
+        numbers = tuple(sorted({float(value) for value in values}))
+    except (TypeError, ValueError):
+        numbers = ()
+    if not numbers or not np.isfinite(numbers).all():
+        raise InputError("codes", f"have numbers for column {kind.name!r}", repr(codes), 'such as {"age": [-999]}')
+    return replace(kind, codes=numbers)
 
 
 def format_level(number: float) -> str:

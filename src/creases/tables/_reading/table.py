@@ -27,8 +27,8 @@ from creases.tables._encoding.encoding import (
     list_names,
 )
 from creases.tables._reading.columns import Column
-from creases.tables._reading.files import csv_columns, distinct_names, frame_columns, read_raw_columns
-from creases.tables._reading.kinds import ColumnKind, detect_kinds
+from creases.tables._reading.files import csv_columns, frame_columns, read_raw_columns
+from creases.tables._reading.kinds import ColumnKind, detect_kinds, set_codes
 from creases.tables._reading.target import describe_choice, encode_target, label_kind
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ Names = Sequence[str | int]
 DETAILED = 10
 
 
-@check_arguments(inputs=optional(sequence()), drop=sequence(), kinds=optional(DICT))
+@check_arguments(inputs=optional(sequence()), drop=sequence(), kinds=optional(DICT), codes=optional(DICT))
 def read_table(
     path: str | Path | pd.DataFrame,
     target: str | int | None = None,
@@ -51,8 +51,11 @@ def read_table(
     inputs: Names | None = None,
     drop: Names = (),
     kinds: Mapping[str, str] | None = None,
+    codes: Mapping[str, Any] | None = None,
     weight: str | int | None = None,
     exposure: str | int | None = None,
+    groups: str | int | None = None,
+    time: str | int | None = None,
 ) -> Problem:
     r"""Read a table from a CSV, Parquet or NPZ file, or a DataFrame, as a problem.
 
@@ -81,7 +84,7 @@ def read_table(
     rows and does not look at the target.
 
     Empty cells, ``NA``, ``N/A``, ``NaN``, ``null`` (in any case), ``None`` and ``?`` are missing values; ``none`` is
-    text, as in pandas. A column without a name is numbered, a repeated name gets a number behind it.
+    text, as in pandas. A column without a name is numbered; two columns of one name are refused.
 
     Parameters
     ----------
@@ -113,11 +116,20 @@ def read_table(
         Kinds by column, by name or number, instead of what values look like: ``"number"``, ``"quantity"``, ``"share"``,
         ``"category"``, ``"ordinal"``, ``"interval"``, ``"date"``, ``"month"``, ``"time"``, ``"duration"``, or an
         ordinal's values from least to most, ``"cold<warm<hot"``. Such a column is used even if it looks like an ID.
+    codes
+        Numbers that are none, by column: ``{"income": [-999, 0]}``. Each is a level of its own beside the curve of the
+        other numbers.
     weight
         A column of weights of the rows, by name or number; it is no input.
     exposure
         A column that targets are divided by, such as the years that claims were counted in; it is no input. What is
         predicted is for one unit of it.
+    groups
+        A column such as a customer's number, which is no input: rows with the same value are in the same part of a
+        split, and in the same fold.
+    time
+        A column of dates or numbers: the last rows are tested on, and a fold is a stretch of time. It is an input too,
+        unless it is left out.
 
     Examples
     --------
@@ -140,7 +152,8 @@ def read_table(
     ('age', 'member=yes')
     """
     _check_options(task, missing)
-    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds, "weight": weight, "exposure": exposure}
+    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds, "codes": codes}
+    options |= {"weight": weight, "exposure": exposure, "groups": groups, "time": time}
     if isinstance(path, str | Path):
         return make_problem(Path(path), read_raw_columns(Path(path), header), target, task, missing, **options)
     if not hasattr(path, "columns") or not hasattr(path, "iloc"):
@@ -155,6 +168,7 @@ def read_table(
     inputs=optional(sequence()),
     drop=sequence(),
     kinds=optional(DICT),
+    codes=optional(DICT),
 )
 def parse_table(
     text: str,
@@ -167,6 +181,7 @@ def parse_table(
     inputs: Names | None = None,
     drop: Names = (),
     kinds: Mapping[str, str] | None = None,
+    codes: Mapping[str, Any] | None = None,
 ) -> Problem:
     r"""Return the text of a CSV file as a problem; ``name`` is its file name, the rest as in :func:`read_table`.
 
@@ -178,7 +193,7 @@ def parse_table(
     """
     _check_options(task, missing)
     path = Path(name)
-    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds}
+    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds, "codes": codes}
     return make_problem(path, csv_columns(text, path, header), target, task, missing, **options)
 
 
@@ -198,8 +213,11 @@ def make_problem(
     inputs: Names | None,
     drop: Names,
     kinds: Mapping[str, str] | None,
+    codes: Mapping[str, Any] | None = None,
     weight: str | int | None = None,
     exposure: str | int | None = None,
+    groups: str | int | None = None,
+    time: str | int | None = None,
     also: Collection[str] = (),
     name: str | None = None,
     source: str | None = None,
@@ -209,9 +227,10 @@ def make_problem(
     Columns in ``also`` are used although they look like IDs. Messages call the table by its path. So do the problem and
     its description, unless they are given a name and a source of the rows.
     """
-    measures = {"weight": weight, "exposure": exposure}
+    measures = {"weight": weight, "exposure": exposure, "groups": groups, "time": time}
     places = {use: _find_column(columns, each, path, use) for use, each in measures.items() if each is not None}
-    choice: dict[str, Any] = {"inputs": inputs, "drop": (*drop, *places.values()), "kinds": kinds}
+    aside = [k for use, k in places.items() if use != "time"]
+    choice: dict[str, Any] = {"inputs": inputs, "drop": (*drop, *aside), "kinds": kinds, "codes": codes}
     position, found, uses = choose_columns(path, columns, target, **choice, also=also)
     wider = None
     if doubtful := doubtful_columns(columns, found, uses, missing):
@@ -222,7 +241,10 @@ def make_problem(
     check_finite([columns[k] for k in used], [found[k] for k in used])
     columns, rows, changes = _handle_missing(path, columns, uses, missing)
     y, classes = encode_target(columns[position], found[position], task)
-    sizes = {use: _read_sizes(columns[k], use) for use, k in places.items()}
+    sizes: dict[str, Any] = {use: _read_sizes(columns[k], use) for use, k in places.items() if use in _SIZES}
+    if groups is not None or time is not None:
+        together, order = (columns[places[use]] if use in places else None for use in ("groups", "time"))
+        sizes |= {"groups": number_groups(together, order), "is_time": time is not None}
     if exposure is not None:
         if classes is not None:
             raise InputError("exposure", "be given for a target of numbers", "classes", "use {0}",
@@ -247,6 +269,31 @@ def make_problem(
         **sizes,
         wider=wider,
     )
+
+
+#: Columns that measure rows.
+_SIZES = ("weight", "exposure")
+
+
+def number_groups(together: Column | None, order: Column | None) -> NDArray[np.int64]:
+    """Return the number (n,) of each row's group; with times these rise, those of groups as their last row."""
+    for column, use in ((together, "groups"), (order, "time")):
+        if column is not None and column.missing.any():
+            raise InputError(use, "be a column without missing values", repr(column.name))
+    if order is not None and order.is_text:
+        raise InputError("time", "be a column of dates or numbers", repr(order.name))
+    if order is None:
+        assert together is not None
+        return np.unique(together.values.astype(str), return_inverse=True)[1].reshape(-1).astype(np.int64)
+    when = np.unique(order.values, return_inverse=True)[1].reshape(-1)
+    if together is None:
+        return when.astype(np.int64)
+    which = np.unique(together.values.astype(str), return_inverse=True)[1].reshape(-1)
+    last = np.zeros(which.max() + 1, np.int64)
+    np.maximum.at(last, which, when)
+    rank = np.empty(len(last), np.int64)
+    rank[np.argsort(last, kind="stable")] = np.arange(len(last))
+    return rank[which]
 
 
 def _read_sizes(column: Column, use: str) -> Floats:
@@ -416,7 +463,7 @@ def encode_frame(
     Returned are also the columns that were left out and may be tried; those in ``also`` are used.
     """
     path, inputs = Path("table"), frame_columns(frame)
-    name = distinct_names([*(column.name for column in inputs), target])[-1]
+    name = target + "'" * sum(column.name.rstrip("'") == target for column in inputs)  # not one of theirs
     columns = [*inputs, Column(name, np.arange(float(len(frame))))]  # the target is not looked at
     _check_table(path, columns)
     position = len(inputs)
@@ -436,12 +483,17 @@ def choose_columns(
     inputs: Names | None,
     drop: Names,
     kinds: Mapping[str, str] | None,
+    codes: Mapping[str, Any] | None = None,
     also: Collection[str] = (),
 ) -> tuple[int, list[ColumnKind], list[str]]:
     """Return the position of the target, the kinds of the columns, and the use of each."""
     _check_table(path, columns)
     position = _find_column(columns, target, path)
-    return position, *_choose_uses(path, columns, position, inputs, drop, kinds, also)
+    found, uses = _choose_uses(path, columns, position, inputs, drop, kinds, also)
+    for name, numbers in (codes or {}).items():
+        k = _find_column(columns, name, path, "codes")
+        found[k] = set_codes(found[k], numbers)
+    return position, found, uses
 
 
 def doubtful_columns(

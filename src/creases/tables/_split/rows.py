@@ -33,6 +33,8 @@ class UniqueRows:
     count: Ints  #: (n,) copies: how often each occurs in the table, where a row of weight 2 occurs twice
     first: Ints  #: (n,) the number of the row in the table where each occurs first
     inverse: Ints  #: (rows of the table,) which of these each row is; -1 for rows of weight 0
+    group: Ints | None = None  #: (n,) rows of a group are in one part and one fold; None where each row is by itself
+    is_time: bool = False  #: whether groups are in the order of time: later ones are held out
 
     def __len__(self) -> int:
         return len(self.X)
@@ -50,7 +52,7 @@ class UniqueRows:
         tables equal rows are the same case twice. A copy in another part would give its target away, so copies are
         kept together.
         """
-        return self._has_few_values or self._has_other_targets
+        return self.group is None and (self._has_few_values or self._has_other_targets)
 
     @property
     def _has_few_values(self) -> bool:
@@ -77,6 +79,8 @@ class UniqueRows:
         if not n_equal:
             return ""
         rows = f"{n_equal:,} of {int(self.count.sum()):,} rows occur more than once"
+        if self.group is not None:
+            return ""
         if self._has_few_values:
             return f"{rows}, since all columns have few values: a share of the copies of each is held out"
         if self._has_other_targets:
@@ -140,7 +144,8 @@ def fold_weights(rows: UniqueRows, among: Ints, n_folds: int, seed: int, *, stra
     """Return the weight (n_folds, n) of each of n rows, by number, that each fold holds out.
 
     Rows are shuffled; with ``stratify`` each class has about the same share in all folds. The sum over the folds is the
-    weight of a row: a fold is fitted to the rest of it.
+    weight of a row: a fold is fitted to the rest of it. Rows of a group are held out by one fold; in the order of time
+    a fold is a stretch of it, the first fold the last stretch.
 
     Examples
     --------
@@ -148,6 +153,9 @@ def fold_weights(rows: UniqueRows, among: Ints, n_folds: int, seed: int, *, stra
     >>> fold_weights(rows, np.arange(4), 2, 0, stratify=False).sum(axis=1).tolist()
     [2.0, 2.0]
     """
+    if rows.group is not None:
+        part = deal_groups(rows, among, n_folds, seed)
+        return np.asarray((part == np.arange(n_folds)[:, None]) * rows.weight[among])
     position = np.full(len(rows), -1)
     position[among] = np.arange(len(among))
     dealt = position[rows.deal(among)]
@@ -158,6 +166,40 @@ def fold_weights(rows: UniqueRows, among: Ints, n_folds: int, seed: int, *, stra
     np.add.at(held, (np.arange(len(order)) % n_folds, order), 1.0)
     result: Floats = held * (rows.weight[among] / held.sum(axis=0))
     return result
+
+
+def deal_groups(rows: UniqueRows, among: Ints, n_parts: int, seed: int) -> Ints:
+    """Return the part (n,) of some rows, by number, so that groups stay together and parts are about as large."""
+    assert rows.group is not None
+    groups, which = np.unique(rows.group[among], return_inverse=True)
+    if len(groups) < n_parts:
+        what = "times" if rows.is_time else "groups"
+        raise InputError("time" if rows.is_time else "groups", f"have at least {n_parts} {what}", f"{len(groups)}")
+    sizes = np.bincount(which, rows.count[among])
+    if rows.is_time:
+        middle = (np.cumsum(sizes) - sizes / 2) / sizes.sum()
+        return np.asarray(n_parts - 1 - (middle * n_parts).astype(np.int64).clip(0, n_parts - 1))[which]
+    part, filled = np.zeros(len(groups), np.int64), np.zeros(n_parts)
+    order = np.random.default_rng(seed).permutation(len(groups))
+    for k in order[np.argsort(-sizes[order], kind="stable")].tolist():  # the largest first, each to the emptiest part
+        part[k] = filled.argmin()
+        filled[part[k]] += sizes[k]
+    return part[which]
+
+
+def split_groups(rows: UniqueRows, fraction: float, seed: int) -> tuple[Ints, Ints]:
+    """Split rows so that those of a group are on one side; return the numbers of both parts, rising.
+
+    In the order of time, the last are in the second.
+    """
+    assert rows.group is not None
+    groups, which = np.unique(rows.group, return_inverse=True)
+    sizes = np.bincount(which, rows.count)
+    order = np.arange(len(groups))[::-1] if rows.is_time else np.random.default_rng(seed).permutation(len(groups))
+    filled = np.cumsum(sizes[order]) - sizes[order] / 2
+    chosen = order[filled < fraction * sizes.sum()]
+    is_second = np.isin(which, chosen)
+    return np.flatnonzero(~is_second), np.flatnonzero(is_second)
 
 
 def split_rows(y: Floats, fraction: float, seed: int, *, stratify: bool) -> tuple[Ints, Ints]:

@@ -15,11 +15,20 @@ from creases._typing import Bools, Floats, Ints, Task
 from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.tables._split.rows import UniqueRows, class_weights, merge_duplicates, split_copies, split_rows
+from creases.tables._reading.kinds import looks_like_id
+from creases.tables._split.rows import (
+    UniqueRows,
+    class_weights,
+    merge_duplicates,
+    split_copies,
+    split_groups,
+    split_rows,
+)
 from creases.tables._stages.families import exposure_weights, family_with_exposure, parse_family
 
 if TYPE_CHECKING:
     from creases.growth import InMemorySamples, Scaling
+    from creases.tables._encoding.encoding import TableEncoding
 
 
 # The options of a fit by curves, and those that every way to split a table needs.
@@ -210,6 +219,8 @@ class TableSplit(OneLine):
             problem.y.reshape(n, 1).astype(np.float64),
             weight=np.ones(n) if problem.weight is None else problem.weight,
             exposure=problem.exposure,
+            groups=problem.groups,
+            is_time=problem.is_time,
             task=problem.task,
             n_outputs=1 if problem.classes is None else len(problem.classes),
             config=config,
@@ -228,6 +239,8 @@ class TableSplit(OneLine):
         n_outputs: int,
         config: SplitOptions,
         exposure: Floats | None = None,
+        groups: Ints | None = None,
+        is_time: bool = False,
         validation: Ints | None = None,
         classes: Sequence[Any] | None = None,
         source: Problem | None = None,
@@ -236,10 +249,13 @@ class TableSplit(OneLine):
 
         ``validation`` are the numbers of the rows to validate with; then none are held out for testing. ``classes`` are
         the names of the classes, for their weights. Targets are divided by ``exposure`` (n,) already; rows of a larger
-        one weigh more, as the family asks.
+        one weigh more, as the family asks. Rows with the same number in ``groups`` (n,) are in one part; if these are
+        ``is_time``, the last are tested on.
         """
         if validation is None:
-            rows = merge_duplicates(X, y, weight)
+            rows = merge_duplicates(X, y if groups is None else np.column_stack([y, groups]), weight)
+            if groups is not None:
+                rows = replace(rows, y=rows.y[:, :-1], group=rows.y[:, -1].astype(np.int64), is_time=is_time)
             if exposure is not None:
                 known = rows.inverse >= 0
                 family = parse_family(family_with_exposure(getattr(config, "family", "auto")))
@@ -376,6 +392,10 @@ class TableSplit(OneLine):
 
 def _draw_parts(rows: UniqueRows, config: SplitOptions, *, stratify: bool) -> tuple[UniqueRows, Ints]:
     """Return the rows and the part of each, drawn at random: 0 to train on, 1 to validate and 2 to test with."""
+    if rows.group is not None:
+        part = np.zeros(len(rows), np.int64)
+        part[split_groups(rows, config.test_fraction, config.seed)[1]] = 2
+        return rows, part
     dealt = rows.deal(np.arange(len(rows)))
     y, part = rows.y[dealt], np.zeros(len(dealt), np.int64)
     if len(rows) > LARGE and not rows.deals_copies:  # as in a table larger than memory, which cannot be shuffled
@@ -387,6 +407,28 @@ def _draw_parts(rows: UniqueRows, config: SplitOptions, *, stratify: bool) -> tu
     _, validation = split_rows(y[rest], fraction, config.seed, stratify=stratify)
     part[test], part[rest[validation]] = 2, 1
     return split_copies(rows, part, dealt) if rows.deals_copies else (rows, part)
+
+
+def describe_crossings(data: TableSplit, encoding: TableEncoding | None) -> list[str]:
+    """Say where the split holds out rows whose like are trained on: those of one customer, or of earlier dates."""
+    rows, n_test = data.rows, len(data.parts[2])
+    if rows.group is not None:
+        kind = "the last ones" if rows.is_time else "whole groups"
+        return [f"rows to test with are {kind}, and folds keep them together"] if n_test else []
+    if encoding is None or not n_test:
+        return []
+    columns = [column for column in encoding.columns if column.use != "target"]
+    repeated = [column.name for column in columns if column.is_category and looks_like_id(column.name)]
+    dates = [column.name for column in columns if column.kind.date is not None and column.use == "input"]
+    notes = [
+        f"rows of one {name!r} may be both trained and tested on, so that scores are too good for new ones: hold them "
+        f"out together by groups={name!r}"
+        for name in repeated
+    ]
+    return notes + [
+        f"rows are tested on whose {name!r} is before that of rows trained on: test on the last ones by time={name!r}"
+        for name in dates[:1]
+    ]
 
 
 def data_box(X: Floats) -> list[tuple[float, float]]:

@@ -272,7 +272,7 @@ def fit_stages(
     scores = [center + scale * fit(out.X) for fit, out in zip(kept.fits, tested, strict=True)]
     weights = [out[place] for out, place in zip(held, places, strict=True)]
     held_out = HeldOut(sample[np.concatenate(places)], np.concatenate(weights), np.concatenate(scores))
-    return replace(model, steps=describe_steps(judged, kept, model.n_bends, tested)), held_out
+    return replace(model, steps=describe_steps(judged, kept, model, tested)), held_out
 
 
 #: Standard deviation of targets, in means, below which a logarithm is as good as straight; rows that a choice needs.

@@ -74,10 +74,8 @@ class Inputs:
 
         Nor circles: a unit, straight along each input, would tear them open.
         """
-        is_free = np.array(
-            [not shape and circle is None for shape, circle in zip(self.shapes, self.circles, strict=True)]
-        )
-        return is_free & self.may_pair
+        is_open = np.array([circle is None for circle in self.circles])
+        return np.array([not shape for shape in self.shapes]) & is_open & self.may_pair
 
     @property
     def may_pair(self) -> Bools:

@@ -133,6 +133,7 @@ class Step:
     error: float  #: standard error of the gain
     bends: float  #: of the model, if kept; else mean over the folds, before those that do not matter are left out
     is_kept: bool
+    planes: int = 0  #: of the model, if kept
 
 
 @dataclass(frozen=True, eq=False)

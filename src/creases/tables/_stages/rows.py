@@ -90,7 +90,19 @@ class Rows:
 
     def potentials(self, scores: Floats) -> Floats:
         """Return what each row's pulls (n, m) are the slopes of, (n,): half a squared error or deviance, a log loss."""
-        return self.losses(scores) / 2 if self.family.has_noise else self.losses(scores)
+        if not self.n_classes:
+            return self.losses(scores) / 2 if self.family.has_noise else self.losses(scores)
+        return np.asarray(self.losses(scores) - (self._prior * scores).sum(axis=1))
+
+    @property
+    def _prior(self) -> Floats:
+        """(n, m) What half a row more of every class (Jeffreys), spread over all rows, adds to the targets.
+
+        So no class has a chance of nearly 0 only because few rows have it, and all of these on one side of a curve.
+        """
+        even = 1.0 / self.n_classes
+        share = self.n_classes / 2 / max(float(self.weight.sum()), 1.0)
+        return np.asarray(share * (even - self.family.targets(self.y)))
 
     def noise(self, scores: Floats) -> float:
         """Return the variance of pulls in multiples of the curvature: Pearson's dispersion, a mean squared error."""
@@ -101,7 +113,8 @@ class Rows:
 
     def pulls(self, scores: Floats) -> Floats:
         """Return how much each row pulls each score (n, m) up, without its weight."""
-        return self.family.pulls(self.y, scores)
+        pulls = self.family.pulls(self.y, scores)
+        return pulls + self._prior if self.n_classes else pulls
 
     def curvatures(self, scores: Floats) -> Floats:
         """Return the weights (n, m) of the rows in a Newton step at scores (n, m), of each score by itself."""

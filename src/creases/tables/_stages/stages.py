@@ -20,7 +20,7 @@ from creases.tables._stages.basis import (
     quantile_knots,
 )
 from creases.tables._stages.inputs import Inputs
-from creases.tables._stages.model import Step
+from creases.tables._stages.model import CurveModel, Step
 from creases.tables._stages.pairs import Candidate, PairLibrary, compare, mean_loss
 from creases.tables._stages.penalized import STEPS, Fit, fit_penalized
 from creases.tables._stages.rows import Rows
@@ -276,14 +276,15 @@ def choose(judged: Sequence[Candidate], held: Sequence[Rows]) -> Candidate:
 
 
 def describe_steps(
-    judged: Sequence[Candidate], kept: Candidate, n_bends: int, held: Sequence[Rows]
+    judged: Sequence[Candidate], kept: Candidate, model: CurveModel, held: Sequence[Rows]
 ) -> tuple[Step, ...]:
-    """Return what each stage brought; the kept one has ``n_bends``."""
+    """Return what each stage brought; the kept one has become a model."""
     steps, before = [], judged[0]
     for each in judged:
         gain, error = compare(before, each, held)
-        bends = n_bends if each is kept else float(np.mean([_count_hinges(fit) for fit in each.fits]))
-        steps.append(Step(each.stage, mean_loss(each, held), gain, error, bends, each is kept))
+        bends = model.n_bends if each is kept else float(np.mean([_count_hinges(fit) for fit in each.fits]))
+        n_planes = len(model.planes) if each is kept else 0
+        steps.append(Step(each.stage, mean_loss(each, held), gain, error, bends, each is kept, n_planes))
         before = each if gain > error else before
     return tuple(steps)
 

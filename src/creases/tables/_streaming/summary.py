@@ -14,7 +14,15 @@ import numpy as np
 from creases._engines import Engine
 from creases.errors import InputError
 from creases.tables._encoding.encoding import ColumnEncoding
-from creases.tables._encoding.transformer import Sum, add_exactly, column_numbers, fit_category, fit_means, most_levels
+from creases.tables._encoding.transformer import (
+    Sum,
+    add_exactly,
+    column_numbers,
+    fit_category,
+    fit_means,
+    is_code,
+    most_levels,
+)
 from creases.tables._reading.kinds import ColumnKind
 from creases.tables._streaming.files import Cells, TableFiles, Unread, read_cells
 from creases.tables._streaming.passes import sum_blocks
@@ -191,7 +199,8 @@ def _summarize(kind: ColumnKind, cells: Cells, values: Values | None) -> ColumnS
     if kind.date is not None:
         present = cells.column.present if cells.places is None else cells.expand().present
         first = present.min().astype("datetime64[D]") if len(present) else None
-    return ColumnSummary(int(np.isnan(numbers[:, 0]).sum()), tuple(map(add_exactly, numbers.T)), first=first)
+    n_codes = int(cells.take(is_code(cells.column, kind)).sum())
+    return ColumnSummary(int(np.isnan(numbers[:, 0]).sum()) - n_codes, tuple(map(add_exactly, numbers.T)), first=first)
 
 
 def _count(cells: Cells, values: Sequence[Any]) -> Counter[Any]:

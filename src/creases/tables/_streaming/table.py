@@ -214,11 +214,11 @@ def _whole_table(files: TableFiles, head: Head, reading: Mapping[str, Any]) -> P
 def _read_table(
     engine: Engine, files: TableFiles, path: Path, head: list[Column], reading: dict[str, Any], config: CurveConfig
 ) -> StreamedTable:
-    for name in ("weight", "exposure"):
+    for name in ("weight", "exposure", "groups", "time"):
         if reading.get(name) is not None:
             hint = "give more memory by max_memory, or a part of the rows"
             raise InputError(name, "be given for a table that fits in memory", repr(reading[name]), hint)
-    choice = {name: reading[name] for name in ("target", "inputs", "drop", "kinds")}
+    choice = {name: reading[name] for name in ("target", "inputs", "drop", "kinds")} | {"codes": reading.get("codes")}
     position, kinds, uses = choose_columns(path, head, **choice)
     narrow, doubtful = (kinds, uses), doubtful_columns(head, kinds, uses, reading["missing"])
     if doubtful:

@@ -317,8 +317,8 @@ class RowChanges:
             return f"No change{but} within the range of the table does: all were searched."
         return f"None was found within the time limit; any has size {format_value(self.lower_bound, 2)} or more."
 
-    def lines(self) -> list[str]:
-        """Return the answers as lines of text."""
+    def lines(self, *, size_note: bool = True) -> list[str]:
+        """Return the answers as lines of text, the last one on how sizes are measured unless it is left out."""
         if not self.answers:
             return [f"To {self.goal}: {self.proof_state[0].lower()}{self.proof_state[1:]}"]
         lines: list[str] = []
@@ -327,7 +327,7 @@ class RowChanges:
             start = f"or, without a change of {_join(others)}: " if lines else ""
             lines.append(f"{start}{answer.prediction} if {answer} (size {format_value(answer.size, 2)}).")
         lines.insert(1, self.proof_state)
-        return [*lines, SIZE]
+        return [*lines, SIZE] if size_note else lines
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -367,7 +367,9 @@ class Changes:
     def __str__(self) -> str:
         if len(self.rows) == 1:
             return str(self.rows[0])
-        return "\n\n".join(f"Row {k}: {answer}" for k, answer in enumerate(self.rows))
+        rows = ["\n".join(answer.lines(size_note=False)) for answer in self.rows]
+        note = [SIZE] if any(answer.answers for answer in self.rows) else []
+        return "\n\n".join([*(f"Row {k}: {text}" for k, text in enumerate(rows)), *note])
 
 
 def _join(names: Sequence[str]) -> str:

@@ -42,14 +42,15 @@ def column_text(terms: Terms, term: ColumnTerm) -> str:
         return _levels_text(terms, level_values(terms, term))
     graphs = column_graphs(terms, term)
     write = _single_text if len(terms.outputs) == 1 else _several_text
-    texts = [(graph.name, write(terms, graph)) for graph in graphs]
+    texts = [(each.name, write(terms, each)) for each in graphs if np.ptp(each.values, axis=0).max() > terms.unseen]
     texts = [(name, text) for name, text in texts if text]
     words = [f"{name} {text}" if len(texts) > 1 and name else text for name, text in texts]
     missing = terms.missing(term)
-    if missing is not None and np.abs(missing).max() > 1e-9:
-        words.append(_missing_text(terms, missing, named=bool(words)))
+    if missing is not None and np.abs(missing).max() > max(1e-9, terms.unseen):
+        words.append(_missing_text(terms, "missing", missing, named=bool(words)))
+    words += [_missing_text(terms, code, effect, named=bool(words)) for code, effect in terms.codes(term).items()]
     if terms.is_decisive(term) and words:
-        words.append("decides almost alone")
+        words.append("moves the odds by more than a million to one")
     return "; ".join(words)
 
 
@@ -89,7 +90,7 @@ def _single_text(terms: Terms, graph: Graph) -> str:
 def _levels_text(terms: Terms, levels: dict[str, Floats]) -> str:
     """Return the effects of a category's values: ``Japan +1.9 mpg, Europe +0.4, USA -0.8``."""
     table = np.stack([*levels.values()])
-    if np.ptp(table, axis=0).max() <= 1e-9 * max(float(np.abs(table).max()), 1.0):
+    if np.ptp(table, axis=0).max() <= max(1e-9 * max(float(np.abs(table).max()), 1.0), terms.unseen):
         return ""
     if len(terms.outputs) > 1:
         return _favored_text(terms, levels)
@@ -104,11 +105,11 @@ def _levels_text(terms: Terms, levels: dict[str, Floats]) -> str:
     return ", ".join(texts)
 
 
-def _missing_text(terms: Terms, effect: Floats, *, named: bool) -> str:
+def _missing_text(terms: Terms, name: str, effect: Floats, *, named: bool) -> str:
     if len(terms.outputs) == 1:
-        return f"missing: {terms.change_text(float(effect[0]))}{'' if named else terms.unit}"
+        return f"{name}: {terms.change_text(float(effect[0]))}{'' if named else terms.unit}"
     k = int(effect.argmax())
-    return f"missing: {terms.change_text(float(effect[k]))} for {terms.outputs[k]}"
+    return f"{name}: {terms.change_text(float(effect[k]))} for {terms.outputs[k]}"
 
 
 # -- several classes --------------------------------------------------------------------------------------------------
@@ -184,6 +185,8 @@ def _decode(term: ColumnTerm, x: Floats) -> Any:
     column, values = term.column, x[term.inputs]
     if term.indicator is not None and x[term.indicator]:
         return None
+    if codes := [text for j, text in term.codes.items() if x[j]]:
+        return float(codes[0])
     if column.is_category:
         if not values.any():
             return UNKNOWN
@@ -214,6 +217,8 @@ def cell_text(terms: Terms, term: ColumnTerm, x: Floats) -> str:
     column, values = term.column, x[term.inputs]
     if term.indicator is not None and x[term.indicator]:
         return "missing"
+    if codes := [text for j, text in term.codes.items() if x[j]]:
+        return codes[0]
     if column.is_category:
         return term.level_name(term.features[int(values.argmax())]) if values.any() else UNKNOWN
     if column.kind.date is not None:
@@ -232,7 +237,7 @@ def number_text(terms: Terms, term: ColumnTerm, value: float) -> str:
     axis = number_axis(term.column.name, term.features[0].unit, knots)
     unit = f" {term.features[0].unit}" if term.features[0].unit else ""
     is_year = "," not in axis.place(2000.0) and knots[0] >= 1000
-    return format_value(value, 12 if np.isclose(value, round(value, 6)) else 6, commas=not is_year) + unit
+    return format_value(value, 12 if value == round(value, 3) else 5, commas=not is_year) + unit
 
 
 # The cells that a row could have instead of its own, with what each change counts.
@@ -282,10 +287,11 @@ def column_options(term: ColumnTerm, x: Floats, ranges: InputRanges, *, fixed: b
 
 
 def _is_missing(term: ColumnTerm, own: Floats) -> bool:
-    """Return whether a column is missing in a row, or has a value that the table did not have."""
+    """Return whether a column is missing or a code in a row, or has a value that the table did not have."""
     if term.column.is_category:
         return not own.any() or term.level_name(term.features[int(own.argmax())]) == "missing"
-    return term.indicator is not None and bool(own[-1])
+    gaps = [k for k, feature in enumerate(term.features) if feature.kind == "missing"]
+    return bool(own[gaps].any())
 
 
 def _numbers(term: ColumnTerm, own: Floats, ranges: InputRanges) -> tuple[Floats, Floats]:

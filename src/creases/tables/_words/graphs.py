@@ -271,7 +271,7 @@ def _number_graph(terms: Terms, term: ColumnTerm, graph: Graph, size: float, X: 
     is_days = date is not None and j == days_input(term) and graph.name == "trend"
     rows = np.zeros(0)
     if X is not None:
-        rows = X[:, j] if term.indicator is None else X[X[:, term.indicator] == 0, j]
+        rows = X[term.is_number(X), j]
     part = f"{graph.name} of " if graph.name and graph.name != "trend" else ""
     return NumberGraph(
         name=part + term.name,

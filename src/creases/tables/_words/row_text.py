@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases._text import common_decimals, format_fixed, format_percent, format_value, plural, short_names
+from creases._text import common_decimals, format_fixed, format_percent, format_value, plural
 from creases._typing import Floats
 from creases._validation import check_vector
 from creases.tables._words.column_text import cell_text
 from creases.tables._words.points import probability, share_probability
-from creases.tables._words.terms import Terms, factor_text
+from creases.tables._words.terms import Terms, class_labels, factor_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,7 +184,7 @@ def _headline(row: RowExplanation) -> str:
     truth = f"; true: {row.truth}" if row.truth else ""
     ranked = sorted(row.probabilities, key=lambda each: -each[1])[:3]
     names = [name for name, _ in row.probabilities]
-    labels = dict(zip(names, short_names(names), strict=True))
+    labels = dict(zip(names, class_labels(names, row.target), strict=True))
     chances = ", ".join(f"{labels[name]} {format_percent(share)}" for name, share in ranked)
     return f"{name}: predicted {about}{f' ({chances})' if chances else ''}{truth}"
 
@@ -198,10 +198,10 @@ def _table(row: RowExplanation) -> list[str]:
     head = f"probability of {row.explained}" if row.probabilities else row.target or "prediction"
     body = [(f"{head} for the average row", row.start, row.start_probability)]
     body += [(f"{e.name} {e.cell}" if e.cell else e.name, e.amount, e.share) for e in row.effects[:n]]
-    rest = row.effects[n:]
+    rest = [e for e in row.effects[n:] if e.amount or e.share > 0 or e.share < 0]
     if rest:
         sums = float(np.sum([e.amount for e in rest])), float(np.sum([e.share for e in rest]))
-        body.append((plural(len(rest), "smaller effect"), *sums))
+        body.append((_rest_text(row, n, sums, has_points=has_points), *sums))
     body.append(("for this row", row.total, row.probability))
     columns = [[name for name, _, _ in body]]
     if row.probabilities:
@@ -215,6 +215,17 @@ def _table(row: RowExplanation) -> list[str]:
     widths = [max(map(len, column)) for column in columns]
     columns[0] = [name.ljust(widths[0]) for name in columns[0]]
     return ["  " + "  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+
+
+def _rest_text(row: RowExplanation, n: int, sums: tuple[float, float], *, has_points: bool) -> str:
+    """Return what effects that have no line are called; where together they are larger, how large each is at most."""
+    every = [abs(effect.amount if has_points else effect.share) for effect in row.effects]
+    sizes = [size for size in every if size]
+    text = plural(len(sizes) - n, "smaller effect")
+    if abs(sums[0] if has_points else sums[1]) <= min(sizes[:n], default=0.0) or row.is_factor:
+        return text
+    largest = format_value(max(sizes[n:]), 2) + row.unit if has_points else format_percent(max(sizes[n:]))
+    return f"{text} together, each at most {largest}"
 
 
 def _align(values: list[float], decimals: int, unit: str, *, sign: bool) -> list[str]:

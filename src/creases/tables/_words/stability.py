@@ -49,8 +49,8 @@ def measure_stability(terms: Terms, X: Floats, ranges: InputRanges, reach: float
     step = np.where(is_number, reach * ranges.spread, 0.0)
     known = np.ones(X.shape, bool)
     for term in terms.columns:
-        if term.indicator is not None:
-            known[:, term.inputs] = X[:, [term.indicator]] == 0
+        if term.indicator is not None or term.codes:
+            known[:, term.inputs] = term.is_number(X)[:, None]
     low, high = X - step * known, X + step * known
     if terms.classes is None:
         (rise, _), (fall, _) = (_lowest_change(terms, X, low, high, sign) for sign in (-np.ones(1), np.ones(1)))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._text import format_change, format_value, plural, short_names
-from creases._typing import Floats, Ints
+from creases._typing import Bools, Floats, Ints
 from creases.errors import InputError
 from creases.tables._encoding.encoding import ColumnEncoding, Feature, TableEncoding, number_encoding
 from creases.tables._reading.times import CYCLES, FEW_DAYS, date_numbers
@@ -34,10 +34,16 @@ DECISIVE = 200.0
 #: Factors up to this one, or its inverse, are told in per cent.
 FACTOR = 1.5
 
+#: Points that nobody sees: odds change by less than a thousandth.
+UNSEEN = 0.01
+
 #: Terms that change the prediction by less than this share of the largest count as constant.
 NEGLIGIBLE = 1e-6
 
 _UNIT = re.compile(r"^(.*\S)\s*[(\[][^()\[\]]{1,12}[)\]]\s*$")  # petal length (cm)
+
+
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
 class ReadableModel(Protocol):
@@ -86,7 +92,18 @@ class ColumnTerm:
     def indicator(self) -> int | None:
         """The input that is 1 where the number or date is missing; None if there is none."""
         pairs = zip(self.inputs.tolist(), self.features, strict=True)
-        return next((j for j, feature in pairs if feature.kind == "missing"), None)
+        return next((j for j, feature in pairs if feature.kind == "missing" and not feature.level), None)
+
+    @property
+    def codes(self) -> dict[int, str]:
+        """The inputs that are 1 where the number is a code, with its text."""
+        pairs = zip(self.inputs.tolist(), self.features, strict=True)
+        return {j: feature.level for j, feature in pairs if feature.kind == "missing" and feature.level}
+
+    def is_number(self, X: Floats) -> Bools:
+        """Return in which encoded rows X (n, d) the number or date is neither missing nor a code."""
+        gaps = [*self.codes, *([] if self.indicator is None else [self.indicator])]
+        return ~(X[:, gaps] > 0.5).any(axis=1)
 
     def level_name(self, feature: Feature) -> str:
         """Return the value of a category that an input stands for: ``Ulm``, ``missing``, ``other values``."""
@@ -172,8 +189,8 @@ class Terms:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the classes, shortened where they are long."""
-        return short_names(self.classes or ())
+        """The names of the classes, shortened where they are long; numbers with the target: ``survived=1``."""
+        return class_labels(self.classes or (), self.target)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -200,6 +217,11 @@ class Terms:
     def scale(self) -> float:
         """What one unit of the model's scores is in the units of the terms."""
         return 1.0 if self.classes is None else POINTS
+
+    @property
+    def unseen(self) -> float:
+        """What a column must change at least to be told."""
+        return 0.0 if self.classes is None else UNSEEN
 
     @cached_property
     def intercept(self) -> Floats:
@@ -256,12 +278,17 @@ class Terms:
 
     def missing(self, term: ColumnTerm) -> Floats | None:
         """Return what a column of numbers or dates adds (m,) where it is missing; None if that never occurred."""
-        if term.indicator is None:
-            return None
+        return None if term.indicator is None else self._gap(term, term.indicator)
+
+    def codes(self, term: ColumnTerm) -> dict[str, Floats]:
+        """Return what each code of a column adds, (m,) by its text."""
+        return {text: self._gap(term, j) for j, text in term.codes.items()}
+
+    def _gap(self, term: ColumnTerm, indicator: int) -> Floats:
         means = dict(zip([j for j, _ in term.numbers], term.column.means, strict=False))
         if not term.numbers:  # yes or no
             means = {int(term.inputs[0]): term.column.means[0]}
-        return self.at(term, means | {term.indicator: 1.0})
+        return self.at(term, means | {indicator: 1.0})
 
     @cached_property
     def spans(self) -> Floats:
@@ -280,7 +307,7 @@ class Terms:
         """Return what is added with its sign; of points no more than odds of a million to one."""
         if self.classes is not None and abs(value) > DECISIVE:
             return f"{'under -' if value < 0 else 'over +'}{DECISIVE:.0f}"
-        return self.amount_text(value)
+        return "0" if self.classes is not None and abs(value) < UNSEEN else self.amount_text(value)
 
     def is_decisive(self, term: ColumnTerm) -> bool:
         """Return whether a column of numbers can move the odds of a class by more than a million to one."""
@@ -353,6 +380,18 @@ def factor_text(value: float) -> str:
     return f"x {format_value(exp(min(value, 700.0)), 2)}"
 
 
+def class_labels(classes: Sequence[str], target: str) -> tuple[str, ...]:
+    """Return what classes are called in sentences: their names, shortened; numbers with the target.
+
+    Examples
+    --------
+    >>> class_labels(("0", "1"), "survived"), class_labels(("no", "yes"), "survived")
+    (('survived=0', 'survived=1'), ('no', 'yes'))
+    """
+    is_number = bool(classes and target) and all(_NUMBER.fullmatch(name) for name in classes)
+    return short_names([f"{target}={name}" for name in classes] if is_number else classes)
+
+
 def training_rows(model: ReadableModel) -> Floats | None:
     """Return the encoded rows (n, d) that a model was trained on; None if it was loaded without them."""
     data: Any = getattr(model, "data", None)
@@ -392,7 +431,7 @@ class InputRanges:
         low, high, spread, unit = np.zeros(d), np.ones(d), np.ones(d), np.ones(d)
         days: set[int] = set()
         for term in terms.columns:
-            known = X if term.indicator is None else X[X[:, term.indicator] == 0]
+            known = X[term.is_number(X)]
             for j in term.inputs.tolist():
                 values = known[:, j] if len(known) else X[:, j]
                 low[j], high[j] = values.min(), values.max()
