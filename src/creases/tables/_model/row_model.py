@@ -247,7 +247,7 @@ class RowModel(ABC):
         """Write what the folder of the model holds besides its description."""
 
     @abstractmethod
-    def card(self) -> PointsCard:
+    def card(self, *, integer: bool = False) -> PointsCard:
         """Return the whole model on a card."""
 
     @abstractmethod

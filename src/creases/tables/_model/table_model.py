@@ -263,11 +263,11 @@ class TableModel(RowModel):
         if data is not None and data.source is not None:
             save_baselines(self.baselines, data, folder / RunFile.BASELINES, always=self.scored is not self)
 
-    def card(self) -> PointsCard:
-        """Return the model as a card of points to add up by hand."""
+    def card(self, *, integer: bool = False) -> PointsCard:
+        """Return the model as a card of points to add up by hand, of whole numbers if they are to be integers."""
         from creases.tables._words.card import points_card
 
-        return points_card(self)
+        return points_card(self, integer=integer)
 
     def terms(self) -> Terms:
         """Return the curves, planes and units with the names and units of columns, for words."""

@@ -118,7 +118,8 @@ class Terms:
         """Return the terms of a model with curves."""
         encoding = model.encoding
         if encoding is None:
-            encoding = number_encoding(model.features, np.zeros(len(model.features)))
+            center: Any = getattr(model, "center", np.zeros(len(model.features)))
+            encoding = number_encoding(model.features, center)
         return cls(model.function, encoding, model.classes, plain_name(model.target), model.threshold)
 
     @cached_property
