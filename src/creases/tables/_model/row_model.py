@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from creases.network import Network
     from creases.problems import Problem
+    from creases.tables._model.export import Export
     from creases.tables._scores.baselines import Baseline
     from creases.tables._split.split import TableSplit
     from creases.tables._words.card import PointsCard
@@ -514,16 +515,19 @@ class RowModel(ABC):
 
         return save_model(self, Path(folder))
 
-    def to_onnx(self, path: str | Path) -> Path:
-        """Write the model as an ONNX file (float64) that takes the table's columns.
+    def export(self, path: str | Path, *, table: str = "rows") -> Export:
+        """Write the model as a file that predicts without creases, and compare the two; print what it returns.
 
-        Each column is an input (batch, 1) of its name: numbers, NaN where they are missing; categories and yes/no words
-        as text, "" where they are missing; of a date its parts, named as in ``features``. A model of an array takes one
-        input ``X``. The outputs are ``prediction``, or ``label``, ``probabilities`` and ``logits``.
+        By the suffix of its name the file is one SELECT of SQL (``.sql``) from ``table``, a Python module without
+        imports but ``math`` (``.py``) with ``predict(row)``, an Excel sheet that calculates (``.xlsx``), or ONNX in
+        float64 (``.onnx``). All take the columns of the table: numbers, in the unit of their column; words as text;
+        dates as text such as ``2021-03-05 14:30:00``; nothing, or in ONNX NaN and "", where a value is missing.
+        ONNX has an input (batch, 1) for each column, or one input ``X`` for a model of an array, and the outputs
+        ``prediction``, or ``label``, ``probabilities`` and ``logits``.
         """
-        from creases.tables._model.onnx_export import write_onnx
+        from creases.tables._model.export import export_model
 
-        return write_onnx(self, Path(path))
+        return export_model(self, Path(path), table=table)
 
     def without_rows(self) -> Self:
         """Return the same model without the rows that it was fitted to; it keeps its importance."""

@@ -22,7 +22,7 @@ from creases.tables._words.card_entries import (
     units_entry,
 )
 from creases.tables._words.points import largest_change, probability
-from creases.tables._words.terms import POINTS, ReadableModel, Terms, term_sizes, training_rows
+from creases.tables._words.terms import POINTS, ReadableModel, Terms, table_rows, term_sizes, training_rows
 
 #: Letters of a line, and of what stands before the points of a row at most.
 WIDTH, LABEL = 100, 33
@@ -275,30 +275,13 @@ def points_card(model: ReadableModel, *, X: Floats | None = None, integer: bool 
         changes at most.
     """
     terms = Terms.from_model(model)
-    every = _all_rows(model) if X is None else X
+    every = table_rows(model) if X is None else X
     sizes = term_sizes(model, terms, training_rows(model) if X is None else X)
     for more in range(MORE):
         card = _make(terms, sizes, every, more, integer)
         if integer or _is_close(card, every):
             break
     return card
-
-
-def _all_rows(model: Any) -> Floats | None:
-    """Return all encoded rows of a model's table; those of one that was loaded are read again, if they are there."""
-    from creases.errors import CreasesError
-    from creases.tables._folder.folder import RunFile
-    from creases.tables._folder.settings import FitSettings
-
-    if (data := getattr(model, "data", None)) is not None:
-        return np.asarray(data.rows.X)
-    folder = getattr(model, "facts", {}).get("folder")
-    if folder is None or not (folder / RunFile.SETTINGS).exists():
-        return None
-    try:
-        return np.asarray(FitSettings.load(folder).load_problem().X)
-    except (CreasesError, OSError):
-        return None  # the table has gone; the bound for all inputs needs no rows
 
 
 def _make(terms: Terms, sizes: Floats, X: Floats | None, more: int, integer: bool) -> PointsCard:

@@ -360,6 +360,23 @@ def training_rows(model: ReadableModel) -> Floats | None:
     return None if data is None else data.rows.X[np.sort(np.concatenate(data.parts[:2]))]
 
 
+def table_rows(model: Any) -> Floats | None:
+    """Return all encoded rows (n, d) of a model's table; a loaded model reads them again, if they are still there."""
+    from creases.errors import CreasesError
+    from creases.tables._folder.folder import RunFile
+    from creases.tables._folder.settings import FitSettings
+
+    if (data := getattr(model, "data", None)) is not None:
+        return np.asarray(data.rows.X)
+    folder = getattr(model, "facts", {}).get("folder")
+    if folder is None or not (folder / RunFile.SETTINGS).exists():
+        return None
+    try:
+        return np.asarray(FitSettings.load(folder).load_problem().X)
+    except (CreasesError, OSError):
+        return None  # the table has gone
+
+
 def plain_name(name: str) -> str:
     """Return a column's name without the unit in it: ``petal length`` of ``petal length (cm)``."""
     match = _UNIT.match(name)
